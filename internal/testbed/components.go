@@ -1,0 +1,110 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// component is something that the test bed builds from a folder of modules.
+type component struct {
+	// name is the folder in modules, and the name in commands and in the cache.
+	name string
+	// title is how progress lines call it.
+	title string
+	// version is shown in progress lines and is part of the cache key; what is
+	// really built is what go.mod pins, and a test compares the two.
+	version string
+	// module is the path whose version that is.
+	module string
+	// pkg is the main package to build, in that module or in a dependency.
+	pkg string
+	// binary is the name of the file in the cache. Tools that look at their own
+	// name need their usual one.
+	binary string
+	// vars are linker variables, name=value.
+	vars []string
+	// cold says how long a build takes without any Go cache.
+	cold string
+}
+
+// clusterComponent is the component that holds everything a cluster runs.
+const clusterComponent = "controlplane"
+
+// components lists all that can be built, the cluster's first.
+func components() []component {
+	const kube = "k8s.io/component-base/version."
+	return []component{
+		{
+			name:    clusterComponent,
+			title:   "kube control plane",
+			version: "v1.37.1",
+			module:  "k8s.io/kubernetes",
+			pkg:     ".",
+			binary:  "controlplane",
+			vars: []string{
+				kube + "gitVersion=v1.37.1",
+				kube + "gitMajor=1",
+				kube + "gitMinor=37",
+				kube + "gitTreeState=clean",
+				"sigs.k8s.io/kwok/pkg/consts.Version=v0.8.0",
+			},
+			cold: "7 minutes",
+		},
+		{
+			name:    "terraform",
+			title:   "Terraform",
+			version: "v1.15.3",
+			module:  "github.com/hashicorp/terraform",
+			pkg:     "github.com/hashicorp/terraform",
+			binary:  "terraform",
+			vars:    []string{"github.com/hashicorp/terraform/version.dev=no"},
+			cold:    "3 minutes",
+		},
+		{
+			name:    "opentofu",
+			title:   "OpenTofu",
+			version: "v1.12.6",
+			module:  "github.com/opentofu/opentofu",
+			pkg:     "github.com/opentofu/opentofu/cmd/tofu",
+			binary:  "tofu",
+			vars:    []string{"github.com/opentofu/opentofu/version.dev=no"},
+			cold:    "3 minutes",
+		},
+		{
+			name:    "golangci-lint",
+			title:   "golangci-lint",
+			version: "v2.15.0",
+			module:  "github.com/golangci/golangci-lint/v2",
+			pkg:     "github.com/golangci/golangci-lint/v2/cmd/golangci-lint",
+			binary:  "golangci-lint",
+			// Without a date it would take its version from this module's.
+			vars: []string{"main.version=2.15.0", "main.date=unknown"},
+			cold: "3 minutes",
+		},
+		{
+			name:    "tfplugindocs",
+			title:   "tfplugindocs",
+			version: "v0.25.0",
+			module:  "github.com/hashicorp/terraform-plugin-docs",
+			pkg:     "github.com/hashicorp/terraform-plugin-docs/cmd/tfplugindocs",
+			binary:  "tfplugindocs",
+			vars:    []string{"github.com/hashicorp/terraform-plugin-docs/cmd/tfplugindocs/build.version=0.25.0"},
+			cold:    "1 minute",
+		},
+	}
+}
+
+// findComponent looks a component up by name.
+func findComponent(name string) (component, error) {
+	var names []string
+	for _, c := range components() {
+		if c.name == name {
+			return c, nil
+		}
+		names = append(names, c.name)
+	}
+	return component{}, fmt.Errorf("unknown component %q, want one of %s", name, strings.Join(names, ", "))
+}

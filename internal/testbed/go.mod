@@ -1,0 +1,3 @@
+module github.com/kubetaint/terraform-provider-kubetaint/internal/testbed
+
+go 1.26
