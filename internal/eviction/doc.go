@@ -1,0 +1,13 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package eviction predicts what a change of taints does to pods: who leaves,
+// when, why, and who cannot come back.
+//
+// It is pure. A Snapshot says what the cluster looks like, a Change what the
+// nodes will look like, and Evaluate gives a verdict for every pod on the
+// changed nodes, by the rules of the cluster's own controllers: the
+// taint-eviction controller (k8s.io/kubernetes v1.37.1
+// pkg/controller/tainteviction/taint_eviction.go), the scheduler's filters for
+// taints, node selector and node affinity, and kubectl's drain.
+package eviction

@@ -1,0 +1,198 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Evaluate gives a verdict for every pod on the nodes of the change, sorted by
+// node, namespace and name. Its cost grows with these pods and with the number
+// of nodes, not with the pods elsewhere.
+func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
+	e := &evaluation{
+		snapshot: s, change: change, comparison: comparison,
+		judgements: map[judgeKey]judgement{}, homes: map[*Scheduling]bool{}, groups: map[string]int{},
+	}
+	names := slices.Collect(maps.Keys(change.Taints))
+	for name := range change.Drains {
+		if _, tainted := change.Taints[name]; !tainted {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	count := 0
+	for _, name := range names {
+		count += len(s.Pods[name])
+	}
+	report := &Report{Pods: make([]PodVerdict, 0, count), Nodes: names, Gaps: s.Gaps}
+	for _, name := range names {
+		start := len(report.Pods)
+		node := e.node(name)
+		for _, pod := range s.Pods[name] {
+			report.Pods = append(report.Pods, e.verdict(node, pod))
+		}
+		slices.SortFunc(report.Pods[start:], func(a, b PodVerdict) int { return a.Pod.Compare(b.Pod) })
+	}
+	e.coverByBudgets(report.Pods)
+	return report
+}
+
+type judgeKey struct {
+	group      int
+	scheduling *Scheduling
+}
+
+type evaluation struct {
+	snapshot   *Snapshot
+	change     Change
+	comparison Comparison
+	// judgements are shared by pods with the same tolerations on nodes with the
+	// same taints before and after; groups numbers these nodes.
+	judgements map[judgeKey]judgement
+	groups     map[string]int
+	// homes remembers whether any node would take pods of this scheduling.
+	homes map[*Scheduling]bool
+	// objects are the nodes in the form that node affinity is matched against.
+	objects []*corev1.Node
+}
+
+// changedNode is a node of the change, looked up once for all of its pods.
+type changedNode struct {
+	before, after []corev1.Taint
+	group         int
+	drained       bool
+}
+
+func (e *evaluation) node(name string) changedNode {
+	before, after := e.taints(name)
+	return changedNode{before: before, after: after, group: e.group(before, after), drained: e.change.Drains[name]}
+}
+
+func (e *evaluation) verdict(node changedNode, pod *Pod) PodVerdict {
+	v := PodVerdict{Pod: pod, Owner: e.snapshot.Owner(pod), Verdict: Stays, Reschedulable: true}
+	switch {
+	case pod.Terminating:
+		v.Reason = "is already being deleted; this change neither hastens nor stops that"
+		return v
+	case node.drained:
+		e.drain(&v)
+	default:
+		j := e.judge(node, pod.Scheduling)
+		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.seconds, j.taint, j.toleration, j.reason
+	}
+	if v.Leaves() {
+		e.consequences(&v)
+	} else {
+		e.placement(&v, node)
+	}
+	return v
+}
+
+// drain follows kubectl's drain, which the Machine API uses as well: every pod
+// but those of DaemonSets and mirror pods, whatever it tolerates
+// (k8s.io/kubectl v0.37.1 pkg/drain/filters.go).
+func (e *evaluation) drain(v *PodVerdict) {
+	switch {
+	case v.Pod.Mirror:
+		v.Reason = "is the image of a static pod, which a drain leaves alone"
+	case v.Owner.Kind == "DaemonSet" && !v.Pod.Completed:
+		v.Reason = "belongs to a DaemonSet, which a drain leaves alone"
+	default:
+		v.Verdict, v.Reason = Drained, "its node is drained"
+	}
+}
+
+// consequences fills in what it means that a pod leaves.
+func (e *evaluation) consequences(v *PodVerdict) {
+	switch {
+	case v.Pod.Completed:
+		v.Reason += "; it has run to its end, only its record goes"
+		return
+	case v.Pod.Mirror:
+		v.Reason += "; the kubelet makes the image of its static pod again"
+		return
+	case v.Pod.Controller == nil:
+		v.Lost = true
+		v.Reason += "; no controller makes it again"
+	}
+	if v.Reschedulable = e.home(v.Pod.Scheduling); v.Reschedulable {
+		return
+	}
+	if v.Owner.Kind == "DaemonSet" {
+		v.Reason += "; its DaemonSet makes it again when the node lets it"
+	} else if !v.Lost {
+		v.Reason += "; no other node would take it, by taints, node selector and required node affinity"
+	}
+}
+
+// placement reports what a change does to pods that stay: those that could not
+// be put there again, by the taints that the change brings.
+func (e *evaluation) placement(v *PodVerdict, node changedNode) {
+	if v.Pod.Completed || v.Pod.Mirror {
+		return
+	}
+	gate := e.comparison == ComparisonOn
+	away := keepsAway(v.Pod.Scheduling.Tolerations, node.after, gate)
+	if away == nil || keepsAway(v.Pod.Scheduling.Tolerations, node.before, gate) != nil {
+		return
+	}
+	if v.Verdict == Stays {
+		v.Taint, v.Toleration = away, nil
+		v.Reason = "stays, but does not tolerate " + taint.Format(*away) + " and would not be put on this node again"
+	}
+	if v.Owner.Kind == "DaemonSet" {
+		v.Misscheduled = true
+		v.Reason += "; its DaemonSet counts it as mis-scheduled"
+		return
+	}
+	if v.Reschedulable = e.home(v.Pod.Scheduling); !v.Reschedulable {
+		v.Reason += " nor on any other, by taints, node selector and required node affinity"
+	}
+}
+
+// taints returns a node's taints before and after the change.
+func (e *evaluation) taints(node string) (before, after []corev1.Taint) {
+	if n, ok := e.snapshot.Nodes[node]; ok {
+		before = n.Taints
+	}
+	if changed, ok := e.change.Taints[node]; ok {
+		return before, changed
+	}
+	return before, before
+}
+
+func (e *evaluation) judge(node changedNode, s *Scheduling) judgement {
+	key := judgeKey{group: node.group, scheduling: s}
+	j, known := e.judgements[key]
+	if !known {
+		j = judge(s.Tolerations, node.before, node.after, e.comparison)
+		e.judgements[key] = j
+	}
+	return j
+}
+
+// group numbers the pairs of taint lists that occur.
+func (e *evaluation) group(before, after []corev1.Taint) int {
+	var b strings.Builder
+	for _, list := range [][]corev1.Taint{before, after} {
+		for _, t := range list {
+			fmt.Fprint(&b, t.Key, "=", t.Value, ":", t.Effect, "@", t.TimeAdded, ",")
+		}
+		b.WriteByte('|')
+	}
+	n, known := e.groups[b.String()]
+	if !known {
+		n = len(e.groups)
+		e.groups[b.String()] = n
+	}
+	return n
+}

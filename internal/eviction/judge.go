@@ -1,0 +1,148 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// judgement is the outcome for a list of tolerations, apart from any pod: all
+// pods with the same tolerations on nodes with the same taints share it.
+type judgement struct {
+	verdict    Verdict
+	seconds    int64
+	taint      *corev1.Taint
+	toleration *corev1.Toleration
+	reason     string
+	// limited is set where every taint is tolerated, but not for ever: zero
+	// seconds go through the controller's timers too.
+	limited bool
+}
+
+// judge says what the taint-eviction controller does with a pod of these
+// tolerations when its node's taints change from before to after. Both lists
+// may hold taints of any effect; only NoExecute evicts.
+func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, comparison Comparison) judgement {
+	if comparison != ComparisonUnknown {
+		return judgeGate(tolerations, before, after, comparison == ComparisonOn)
+	}
+	off := judgeGate(tolerations, before, after, false)
+	if !slices.ContainsFunc(tolerations, taint.Compares) {
+		return off
+	}
+	on := judgeGate(tolerations, before, after, true)
+	if on.verdict == off.verdict && on.seconds == off.seconds {
+		return off
+	}
+	return judgement{
+		verdict: Unknown, taint: off.taint, toleration: on.toleration,
+		reason: fmt.Sprintf("has a toleration with Lt or Gt: %s if the feature gate TaintTolerationComparisonOperators is on, %s if it is off; the API does not show which", on.verdict, off.verdict),
+	}
+}
+
+func judgeGate(tolerations []corev1.Toleration, before, after []corev1.Taint, gate bool) judgement {
+	old, now := noExecute(before), noExecute(after)
+	unchanged := apiequality.Semantic.DeepEqual(old, now)
+	was := tolerance(tolerations, old, gate)
+	is := tolerance(tolerations, now, gate)
+	switch {
+	case unchanged && was.verdict == EvictedAfter:
+		return running(was, "this change does not touch it")
+	case unchanged && was.verdict == EvictedNow:
+		was.verdict = Unknown
+		was.reason += ", which is on the node already: it is being deleted at this moment, or the cluster's taint-eviction controller is switched off"
+		return was
+	case is.limited && was.verdict == EvictedAfter:
+		// Zero seconds do not end a running countdown either: the controller
+		// returns before it looks at the trigger time.
+		return running(is, "a further taint neither lengthens nor shortens it")
+	default:
+		return is
+	}
+}
+
+// running is the verdict on a pod whose countdown has begun before: the
+// controller keeps the running timer and its old length (processPodOnNode), and
+// neither its start nor its length is in the API.
+func running(j judgement, why string) judgement {
+	j.verdict, j.seconds = Unknown, 0
+	j.reason = fmt.Sprintf("tolerates %s for a limited time, and that countdown already runs: %s, and when it ends is not in the API", taint.Format(*j.taint), why)
+	return j
+}
+
+// tolerance repeats the controller's own steps on a list of NoExecute taints:
+// the first matching toleration of each taint, then the smallest of their
+// tolerationSeconds, where zero and less mean at once (getMinTolerationTime).
+func tolerance(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool) judgement {
+	out := judgement{verdict: Stays}
+	for i := range taints {
+		at := taint.FirstMatch(tolerations, taints[i], gate)
+		if at < 0 {
+			return judgement{verdict: EvictedNow, taint: &taints[i], reason: "does not tolerate " + taint.Format(taints[i])}
+		}
+		used := &tolerations[at]
+		if used.TolerationSeconds == nil {
+			if out.verdict == Stays {
+				out.taint, out.toleration = &taints[i], used
+				out.reason = "tolerates " + taint.Format(taints[i])
+			}
+			continue
+		}
+		if s := max(*used.TolerationSeconds, 0); out.verdict == Stays || s < out.seconds {
+			out = judgement{verdict: EvictedAfter, seconds: s, taint: &taints[i], toleration: used, limited: true}
+		}
+	}
+	if out.verdict != EvictedAfter {
+		return out
+	}
+	out.reason = fmt.Sprintf("tolerates %s for %d s", taint.Format(*out.taint), out.seconds)
+	if out.seconds == 0 {
+		out.verdict = EvictedNow
+	}
+	if s := shadowed(tolerations, *out.taint, gate); s != "" {
+		out.reason += s
+	}
+	return out
+}
+
+// shadowed points out a toleration that would have kept the pod for longer,
+// were it not that an earlier one in the list decides.
+func shadowed(tolerations []corev1.Toleration, t corev1.Taint, gate bool) string {
+	first := taint.FirstMatch(tolerations, t, gate)
+	for i := first + 1; i < len(tolerations); i++ {
+		later := tolerations[i]
+		if taint.Tolerates(later, t, gate) && (later.TolerationSeconds == nil || *later.TolerationSeconds > *tolerations[first].TolerationSeconds) {
+			return fmt.Sprintf("; its later toleration %s would last longer, but the first match in the list decides", taint.FormatToleration(later))
+		}
+	}
+	return ""
+}
+
+func noExecute(taints []corev1.Taint) []corev1.Taint {
+	var out []corev1.Taint
+	for _, t := range taints {
+		if t.Effect == corev1.TaintEffectNoExecute {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// keepsAway returns the taints that keep a pod from being scheduled
+// (scheduler plug-in TaintToleration: NoSchedule and NoExecute filter,
+// PreferNoSchedule only scores).
+func keepsAway(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool) *corev1.Taint {
+	for i := range taints {
+		if taints[i].Effect != corev1.TaintEffectPreferNoSchedule && taint.FirstMatch(tolerations, taints[i], gate) < 0 {
+			return &taints[i]
+		}
+	}
+	return nil
+}

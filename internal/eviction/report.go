@@ -1,0 +1,116 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Report is the outcome of an evaluation.
+type Report struct {
+	// Pods holds a verdict for every pod on the changed nodes, sorted by node,
+	// namespace and name.
+	Pods []PodVerdict
+	// Nodes are the names of the changed nodes, sorted.
+	Nodes []string
+	// Gaps says what could not be read.
+	Gaps []string
+}
+
+// Summary counts verdicts.
+type Summary struct {
+	Stays, EvictedNow, EvictedAfter, Drained, Unknown int
+	// Lost counts pods that leave and that nothing makes again;
+	// NotReschedulable those that leave and that no node would take; Gone those
+	// that are either.
+	Lost, NotReschedulable, Gone int
+}
+
+// Evicted counts the pods that leave.
+func (s Summary) Evicted() int {
+	return s.EvictedNow + s.EvictedAfter + s.Drained
+}
+
+// Affected counts every verdict but Stays.
+func (s Summary) Affected() int {
+	return s.Evicted() + s.Unknown
+}
+
+func (s *Summary) add(v PodVerdict) {
+	switch v.Verdict {
+	case EvictedNow:
+		s.EvictedNow++
+	case EvictedAfter:
+		s.EvictedAfter++
+	case Drained:
+		s.Drained++
+	case Unknown:
+		s.Unknown++
+	default:
+		s.Stays++
+	}
+	if v.Leaves() && v.Lost {
+		s.Lost++
+	}
+	if v.Leaves() && !v.Reschedulable {
+		s.NotReschedulable++
+	}
+	if v.Gone() {
+		s.Gone++
+	}
+}
+
+// Summary counts the verdicts of all pods.
+func (r *Report) Summary() Summary {
+	var s Summary
+	for i := range r.Pods {
+		s.add(r.Pods[i])
+	}
+	return s
+}
+
+// Workload is the verdicts of one workload's pods, over all nodes.
+type Workload struct {
+	Namespace string
+	Owner     Owner
+	Summary   Summary
+	// Pods are the workload's verdicts in the report's order.
+	Pods []PodVerdict
+}
+
+// Workloads rolls the verdicts up by workload, those that lose most first; a
+// pod without a controller is a workload of kind Pod.
+func (r *Report) Workloads() []Workload {
+	type key struct {
+		namespace string
+		owner     Owner
+	}
+	at := map[key]int{}
+	var out []Workload
+	for _, v := range r.Pods {
+		owner := v.Owner
+		if owner.Kind == "" {
+			owner = Owner{Kind: "Pod", Name: v.Pod.Name}
+		}
+		k := key{v.Pod.Namespace, owner}
+		i, known := at[k]
+		if !known {
+			i = len(out)
+			at[k] = i
+			out = append(out, Workload{Namespace: k.namespace, Owner: owner})
+		}
+		out[i].Summary.add(v)
+		out[i].Pods = append(out[i].Pods, v)
+	}
+	slices.SortStableFunc(out, func(a, b Workload) int {
+		return cmp.Or(
+			cmp.Compare(b.Summary.Affected(), a.Summary.Affected()),
+			cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Owner.Kind, b.Owner.Kind),
+			cmp.Compare(a.Owner.Name, b.Owner.Name),
+		)
+	})
+	return out
+}

@@ -1,0 +1,143 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Snapshot is what the cluster looked like at one moment. It is never changed
+// once it is built, so that any number of resources can read it at once.
+type Snapshot struct {
+	// Nodes by name.
+	Nodes map[string]*Node
+	// Pods by the name of the node that they run on.
+	Pods map[string][]*Pod
+	// Parents leads from the UID of a controller that is itself controlled to
+	// its controller: ReplicaSet to Deployment, Job to CronJob.
+	Parents map[types.UID]Owner
+	// Budgets by namespace.
+	Budgets map[string][]Budget
+	// Gaps says what could not be read, in sentences for the reader. Verdicts
+	// that depend on it are less exact, never wrong.
+	Gaps []string
+}
+
+// Node is what verdicts and ownership need of a node.
+type Node struct {
+	Name            string
+	UID             types.UID
+	ResourceVersion string
+	Labels          map[string]string
+	Taints          []corev1.Taint
+	Unschedulable   bool
+	// Record says who owns which taint; RecordErr that it cannot be read.
+	Record    taint.Record
+	RecordErr error
+	// Machine is the Machine API's namespace/name for this node, if any.
+	Machine string
+	// MachineConfig says that OpenShift's machine-config operator manages the
+	// node.
+	MachineConfig bool
+}
+
+// Pod is what verdicts need of a pod.
+type Pod struct {
+	Namespace string
+	Name      string
+	Node      string
+	UID       types.UID
+	// Controller is the controlling owner, nil for a bare pod.
+	Controller *Controller
+	// Scheduling is shared by all pods that are equal in it.
+	Scheduling *Scheduling
+	// Labels are shared by all pods that are equal in them.
+	Labels labels.Set
+	// Terminating is set once a deletion timestamp is.
+	Terminating bool
+	// Completed is set for phases Succeeded and Failed.
+	Completed bool
+	// Mirror is set for the API's image of a static pod.
+	Mirror bool
+	// LocalData is set where an emptyDir volume goes with the pod.
+	LocalData bool
+}
+
+// Key returns namespace/name.
+func (p *Pod) Key() string {
+	return p.Namespace + "/" + p.Name
+}
+
+// Compare orders pods by namespace, then name.
+func (p *Pod) Compare(other *Pod) int {
+	if c := strings.Compare(p.Namespace, other.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(p.Name, other.Name)
+}
+
+// Controller is a controlling owner reference.
+type Controller struct {
+	Owner
+	UID types.UID
+}
+
+// Owner is a workload, within the namespace of its pods.
+type Owner struct {
+	Kind string
+	Name string
+}
+
+// String returns kind/name, or "" for none.
+func (o Owner) String() string {
+	if o.Kind == "" {
+		return ""
+	}
+	return o.Kind + "/" + o.Name
+}
+
+// Scheduling is the part of a pod's spec by which it is judged against nodes.
+type Scheduling struct {
+	Tolerations  []corev1.Toleration
+	NodeSelector map[string]string
+	// Affinity is the required node affinity, nil for none.
+	Affinity *corev1.NodeSelector
+}
+
+// Budget is a PodDisruptionBudget.
+type Budget struct {
+	Name     string
+	Selector labels.Selector
+	// Allowed is status.disruptionsAllowed.
+	Allowed int32
+}
+
+// Owner returns the workload that a pod belongs to, as far up as it is known:
+// the Deployment rather than the ReplicaSet.
+func (s *Snapshot) Owner(p *Pod) Owner {
+	if p.Controller == nil {
+		return Owner{}
+	}
+	if parent, ok := s.Parents[p.Controller.UID]; ok {
+		return parent
+	}
+	return p.Controller.Owner
+}
+
+// SortedNodes returns the nodes in the order of their names.
+func (s *Snapshot) SortedNodes() []*Node {
+	nodes := make([]*Node, 0, len(s.Nodes))
+	for _, n := range s.Nodes {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
+	return nodes
+}

@@ -1,0 +1,87 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Verdict says what becomes of a pod.
+type Verdict string
+
+// The five verdicts.
+const (
+	// Stays: the change does not make the pod leave.
+	Stays Verdict = "stays"
+	// EvictedNow: the taint-eviction controller deletes it at once.
+	EvictedNow Verdict = "evicted_now"
+	// EvictedAfter: it is deleted when its toleration has run out.
+	EvictedAfter Verdict = "evicted_after"
+	// Drained: it is evicted because its node is drained.
+	Drained Verdict = "drained"
+	// Unknown: the API does not show what decides; the reason says what.
+	Unknown Verdict = "unknown"
+)
+
+// Change is what nodes will look like.
+type Change struct {
+	// Taints holds, by node, the whole list as it will be.
+	Taints map[string][]corev1.Taint
+	// Drains holds the nodes whose pods are evicted through the eviction API,
+	// because their machine is replaced.
+	Drains map[string]bool
+}
+
+// Comparison is what is known of the cluster's feature gate
+// TaintTolerationComparisonOperators, which the API does not show.
+type Comparison int
+
+// What can be known of the gate. Where it is not known and would make a
+// difference, the verdict is Unknown.
+const (
+	ComparisonUnknown Comparison = iota
+	ComparisonOff
+	ComparisonOn
+)
+
+// PodVerdict is the verdict for one pod, with its reasons.
+type PodVerdict struct {
+	Pod     *Pod
+	Owner   Owner
+	Verdict Verdict
+	// AfterSeconds is the delay in seconds, for EvictedAfter.
+	AfterSeconds int64
+	// Taint is the taint that decided, nil where none did.
+	Taint *corev1.Taint
+	// Toleration is the pod's toleration that decided, nil where none did.
+	Toleration *corev1.Toleration
+	// Reason explains the verdict in a sentence.
+	Reason string
+	// Lost is set for a pod that leaves and that no controller makes again.
+	Lost bool
+	// Reschedulable is false where no node would take the pod again.
+	Reschedulable bool
+	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
+	// would no longer put it.
+	Misscheduled bool
+	// Budget says which PodDisruptionBudget covers a pod that leaves, and what
+	// it is worth against this way of leaving. Empty where none does.
+	Budget string
+}
+
+// Leaves says whether the pod is going to be deleted.
+func (v PodVerdict) Leaves() bool {
+	return v.Verdict == EvictedNow || v.Verdict == EvictedAfter || v.Verdict == Drained
+}
+
+// Plain says that there is nothing to tell about the pod.
+func (v PodVerdict) Plain() bool {
+	return v.Verdict == Stays && v.Reschedulable && !v.Misscheduled && !v.Pod.Terminating
+}
+
+// Gone says that the pod leaves and does not come back: nothing makes it again,
+// or no node would take it.
+func (v PodVerdict) Gone() bool {
+	return v.Leaves() && !v.Pod.Completed && (v.Lost || !v.Reschedulable)
+}

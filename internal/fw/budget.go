@@ -1,0 +1,129 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// Budget is how many and which pods a change may make leave.
+type Budget struct {
+	// MaxPods is nil for no limit.
+	MaxPods    *int64
+	Namespaces []string
+	// Selector is nil where no pods are protected by label.
+	Selector labels.Selector
+}
+
+// Set says whether there is anything to check.
+func (b Budget) Set() bool {
+	return b.MaxPods != nil || len(b.Namespaces) > 0 || b.Selector != nil
+}
+
+// Violation is a part of the budget that a change exceeds.
+type Violation struct {
+	// Attribute is the name within the evictions block.
+	Attribute string
+	Message   string
+}
+
+// Check compares a report with the budget. Every verdict but stays counts.
+func (b Budget) Check(report *eviction.Report) []Violation {
+	var out []Violation
+	if n := report.Summary().Affected(); b.MaxPods != nil && int64(n) > *b.MaxPods {
+		out = append(out, Violation{"max_pods", fmt.Sprintf("The change would make %s leave, and max_pods allows %d.", Count(n, "pod"), *b.MaxPods)})
+	}
+	if hit := pick(report, func(p *eviction.Pod) bool { return slices.Contains(b.Namespaces, p.Namespace) }); len(hit) > 0 {
+		out = append(out, Violation{"protected_namespaces", fmt.Sprintf("The change would make %s of protected namespaces leave: %s.", Count(len(hit), "pod"), Some(hit))})
+	}
+	if b.Selector != nil {
+		if hit := pick(report, func(p *eviction.Pod) bool { return b.Selector.Matches(p.Labels) }); len(hit) > 0 {
+			out = append(out, Violation{"protected_selector", fmt.Sprintf("The change would make %s leave that protected_selector %q matches: %s.", Count(len(hit), "pod"), b.Selector, Some(hit))})
+		}
+	}
+	return out
+}
+
+func pick(report *eviction.Report, match func(*eviction.Pod) bool) []string {
+	var out []string
+	for _, v := range report.Pods {
+		if v.Verdict != eviction.Stays && match(v.Pod) {
+			out = append(out, v.Pod.Key())
+		}
+	}
+	return out
+}
+
+// Some names the first few of a list and counts the rest.
+func Some(all []string) string {
+	const few = 5
+	if len(all) <= few {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
+}
+
+// EvictionsModel is the evictions block, of the provider or of a resource.
+type EvictionsModel struct {
+	MaxPods             types.Int64  `tfsdk:"max_pods"`
+	ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
+	ProtectedSelector   types.String `tfsdk:"protected_selector"`
+}
+
+// Known says whether every value of the block is known; nil is.
+func (m *EvictionsModel) Known() bool {
+	return m == nil || !m.MaxPods.IsUnknown() && !m.ProtectedNamespaces.IsUnknown() && !m.ProtectedSelector.IsUnknown()
+}
+
+// Budget returns the block's budget; attributes that it leaves out are those
+// of defaults. All values must be known.
+func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	if m == nil {
+		return defaults, diags
+	}
+	b := Budget{MaxPods: cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods), Namespaces: defaults.Namespaces, Selector: defaults.Selector}
+	if !m.ProtectedNamespaces.IsNull() {
+		b.Namespaces = nil
+		diags.Append(m.ProtectedNamespaces.ElementsAs(ctx, &b.Namespaces, false)...)
+	}
+	if !m.ProtectedSelector.IsNull() {
+		selector, err := labels.Parse(m.ProtectedSelector.ValueString())
+		if err != nil {
+			diags.AddAttributeError(path.Root("evictions").AtName("protected_selector"), "Unable to read the selector", err.Error())
+		}
+		b.Selector = selector
+	}
+	return b, diags
+}
+
+// Validators of the evictions block, shared by the provider's and the
+// resources' schemas, which are different Go types for the same attributes.
+var (
+	MaxPodsValidators             = []validator.Int64{int64validator.AtLeast(0)}
+	ProtectedNamespacesValidators = []validator.Set{setvalidator.SizeAtLeast(1)}
+	ProtectedSelectorValidators   = []validator.String{Selector()}
+)
+
+// Descriptions of the evictions block, shared in the same way.
+const (
+	EvictionsDescription           = "Budget for the pods that a change makes leave. It is checked at plan and again right before the first write; without one, the change is made whatever leaves. Every verdict but `stays` counts."
+	MaxPodsDescription             = "How many pods may leave at most."
+	ProtectedNamespacesDescription = "Namespaces of which no pod may leave."
+	ProtectedSelectorDescription   = "Label selector, in kubectl's syntax, of pods that may not leave."
+)

@@ -1,0 +1,88 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+)
+
+// Data is what the provider block gives to every resource, data source, action
+// and list resource.
+type Data struct {
+	// Cluster is nil where the provider block holds values that are not known
+	// yet; it is then treated like a cluster out of reach.
+	Cluster *kube.Cluster
+	// Owner stands at the head of every id.
+	Owner string
+	// Evictions are the budgets of resources that set none.
+	Evictions Budget
+	// Comparison is what is known of the cluster's gate for Lt and Gt.
+	Comparison eviction.Comparison
+	// FailUnreachable makes a cluster out of reach at plan an error.
+	FailUnreachable bool
+	// MaxConcurrentRollouts is how many rollouts of machines run at the same
+	// time, at least 1.
+	MaxConcurrentRollouts int64
+	// Claims are the taints that resources of this run want.
+	Claims *Claims
+
+	unreachable sync.Once
+}
+
+// DataFrom takes the provider's data out of a Configure request. It is nil
+// before the provider is configured, as during validation.
+func DataFrom(providerData any, diags *diag.Diagnostics) *Data {
+	if providerData == nil {
+		return nil
+	}
+	data, ok := providerData.(*Data)
+	if !ok {
+		diags.AddError("Unexpected Provider Data",
+			fmt.Sprintf("Expected *fw.Data, got %T. This is a bug in the provider: please report it.", providerData))
+	}
+	return data
+}
+
+// Unreachable reports once per run that the cluster does not answer while
+// Terraform plans: as a warning, or as an error for every resource where the
+// provider block says so.
+func (d *Data) Unreachable(err error, diags *diag.Diagnostics) {
+	detail := "The cluster did not answer, so this plan shows the state that was stored last and no evictions. " +
+		"Applying needs the cluster. Check the provider block, the network and the credentials."
+	if err != nil {
+		detail += "\n\nOriginal error: " + err.Error()
+	}
+	if d.FailUnreachable {
+		diags.AddError("Unable to reach the cluster", detail+"\n\nThis is an error because the provider block sets unreachable = \"fail\".")
+		return
+	}
+	d.unreachable.Do(func() { diags.AddWarning("Unable to reach the cluster: the plan is made without it", detail) })
+}
+
+// Claims remembers which resource of a run wants which entry of which object,
+// so that two that want the same one are told at plan.
+type Claims struct {
+	mu    sync.Mutex
+	taken map[string]string
+}
+
+// Take claims an entry for a holder; false means that another one has it.
+func (c *Claims) Take(entry, holder string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.taken == nil {
+		c.taken = map[string]string{}
+	}
+	if other, ok := c.taken[entry]; ok {
+		return other == holder
+	}
+	c.taken[entry] = holder
+	return true
+}

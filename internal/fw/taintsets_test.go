@@ -1,0 +1,97 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+// object makes a taint from key, value and effect; "?" stands for unknown.
+func object(parts ...string) attr.Value {
+	values := map[string]attr.Value{}
+	for i, name := range []string{"key", "value", "effect"} {
+		values[name] = types.StringValue(parts[i])
+		if parts[i] == "?" {
+			values[name] = types.StringUnknown()
+		}
+	}
+	return types.ObjectValueMust(fw.TaintType.AttrTypes, values)
+}
+
+func set(elements ...attr.Value) types.Set {
+	return types.SetValueMust(fw.TaintType, elements)
+}
+
+func TestUniqueTaints(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name string
+		set  types.Set
+		want string
+	}{
+		{"different keys are no duplicates", set(object("a", "", "NoSchedule"), object("b", "", "NoSchedule")), ""},
+		{"one key with two effects is two taints", set(object("a", "", "NoSchedule"), object("a", "", "NoExecute")), ""},
+		{"one key and effect with two values is a duplicate", set(object("a", "1", "NoSchedule"), object("a", "2", "NoSchedule")), `Duplicate taint "a:NoSchedule" in taints`},
+		{"an unknown key is left out", set(object("?", "1", "NoSchedule"), object("?", "2", "NoSchedule")), ""},
+		{"an unknown effect is left out", set(object("a", "1", "?"), object("a", "2", "?")), ""},
+		{"an unknown value does not hide a duplicate", set(object("a", "?", "NoSchedule"), object("a", "2", "NoSchedule")), `Duplicate taint "a:NoSchedule" in taints`},
+		{"an unknown element is left out", set(types.ObjectUnknown(fw.TaintType.AttrTypes), object("a", "2", "NoSchedule")), ""},
+		{"an unknown set is not judged", types.SetUnknown(fw.TaintType), ""},
+		{"a null set is empty", types.SetNull(fw.TaintType), ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, v := range []validator.Set{fw.UniqueTaints(), fw.UniqueAbsent()} {
+				var resp validator.SetResponse
+				v.ValidateSet(context.Background(), validator.SetRequest{Path: path.Root("taints"), ConfigValue: c.set}, &resp)
+				expect(t, resp.Diagnostics, c.want)
+			}
+		})
+	}
+}
+
+func TestRefuseOverlap(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name           string
+		taints, absent types.Set
+		want           string
+	}{
+		{"a taint that is wanted and unwanted is refused", set(object("a", "1", "NoSchedule")), set(object("a", "", "NoSchedule")), `Contradictory taint "a:NoSchedule" in absent_taints`},
+		{"another effect is another taint", set(object("a", "1", "NoSchedule")), set(object("a", "", "NoExecute")), ""},
+		{"an unknown set is not judged", types.SetUnknown(fw.TaintType), set(object("a", "", "NoSchedule")), ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var diags diag.Diagnostics
+			fw.RefuseOverlap(c.taints, c.absent, path.Root("absent_taints"), &diags)
+			expect(t, diags, c.want)
+		})
+	}
+}
+
+// expect compares the diagnostics with the one summary that is wanted, "" for
+// none.
+func expect(t *testing.T, diags diag.Diagnostics, want string) {
+	t.Helper()
+	var got []string
+	for _, d := range diags {
+		got = append(got, d.Summary())
+	}
+	if strings.Join(got, "; ") != want {
+		t.Errorf("got diagnostics %q, want %q", strings.Join(got, "; "), want)
+	}
+}

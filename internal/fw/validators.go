@@ -1,0 +1,52 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Selector checks that a string is a label selector in kubectl's syntax and not
+// empty: an empty one would match everything.
+func Selector() validator.String {
+	return check{
+		description: "must be a label selector in kubectl's syntax, such as pool=gpu,zone in (a,b)",
+		find: func(s string) string {
+			selector, err := labels.Parse(s)
+			if err != nil {
+				return "It does not parse: " + err.Error() + "."
+			}
+			if selector.Empty() {
+				return "An empty selector would match everything: name at least one label."
+			}
+			return ""
+		},
+	}
+}
+
+// check validates a known string by a function that returns what is wrong.
+type check struct {
+	description string
+	find        func(string) string
+}
+
+// Description says what is allowed.
+func (c check) Description(context.Context) string { return c.description }
+
+// MarkdownDescription says what is allowed.
+func (c check) MarkdownDescription(context.Context) string { return c.description }
+
+// ValidateString adds an error at the attribute where the value is wrong.
+func (c check) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if wrong := c.find(req.ConfigValue.ValueString()); wrong != "" {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid value \""+req.ConfigValue.ValueString()+"\" for "+req.Path.String(),
+			wrong+" The value "+c.description+".")
+	}
+}

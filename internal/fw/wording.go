@@ -1,0 +1,236 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// maxLines bounds the list of pods in a warning.
+const maxLines = 20
+
+// Subject is what a warning is about.
+type Subject struct {
+	// Verb is what is done, such as "Applying"; Taints what it is done with.
+	Verb   string
+	Taints []corev1.Taint
+	// Preposition joins verb and place: "to", "on", "from".
+	Preposition string
+	// Where names the nodes: `node "worker-3"` or `40 nodes matching "pool=gpu"`.
+	Where string
+	// Many is set where more than one node is meant.
+	Many bool
+}
+
+// String returns the beginning of a sentence.
+func (s Subject) String() string {
+	what := taint.FormatAll(s.Taints)
+	if len(s.Taints) > 2 {
+		what = fmt.Sprintf("%s and %d more taints", taint.FormatAll(s.Taints[:1]), len(s.Taints)-1)
+	}
+	return strings.Join([]string{s.Verb, what, s.Preposition, s.Where}, " ")
+}
+
+// Preview words a report as a warning. The summary alone carries the danger:
+// command lines fold warnings with equal summaries, and -compact-warnings shows
+// nothing else. It returns an empty summary where there is nothing to warn of.
+func Preview(s Subject, report *eviction.Report) (summary, detail string) {
+	total := report.Summary()
+	stuck, misscheduled := notable(report)
+	switch {
+	case total.Affected() > 0:
+		summary = s.String() + " " + effect(total, report, s.Many)
+	case stuck+misscheduled > 0:
+		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
+	default:
+		return "", ""
+	}
+	var b strings.Builder
+	b.WriteString(introduction(total))
+	list(&b, report)
+	if budgets := budgetLines(report); len(budgets) > 0 {
+		b.WriteString("\n\nPodDisruptionBudgets are not asked when a taint evicts:\n" + strings.Join(budgets, "\n"))
+	}
+	for _, gap := range report.Gaps {
+		b.WriteString("\n\nNot complete: " + gap + ".")
+	}
+	return summary, b.String()
+}
+
+func effect(total eviction.Summary, report *eviction.Report, many bool) string {
+	workloads := ""
+	if many {
+		n := 0
+		for _, w := range report.Workloads() {
+			if w.Summary.Affected() > 0 {
+				n++
+			}
+		}
+		workloads = " of " + Count(n, "workload")
+	}
+	var out string
+	switch {
+	case total.Evicted() == 0:
+		out = "may evict " + Count(total.Unknown, "pod") + workloads
+	case total.Unknown == 0:
+		out = "evicts " + Count(total.Evicted(), "pod") + workloads
+	default:
+		out = fmt.Sprintf("evicts %s and may evict %d more%s", Count(total.Evicted(), "pod"), total.Unknown, workloads)
+	}
+	if total.Gone > 0 {
+		out += fmt.Sprintf(" (%d will not come back)", total.Gone)
+	}
+	return out
+}
+
+// notable counts pods that stay and that there is yet something to say about.
+func notable(report *eviction.Report) (stuck, misscheduled int) {
+	for _, v := range report.Pods {
+		switch {
+		case v.Verdict != eviction.Stays:
+		case v.Misscheduled:
+			misscheduled++
+		case !v.Reschedulable:
+			stuck++
+		}
+	}
+	return stuck, misscheduled
+}
+
+func leftovers(stuck, misscheduled int) string {
+	var parts []string
+	if stuck > 0 {
+		parts = append(parts, Count(stuck, "pod")+" could not be scheduled again")
+	}
+	if misscheduled > 0 {
+		parts = append(parts, Count(misscheduled, "DaemonSet pod")+" will be mis-scheduled")
+	}
+	return strings.Join(parts, " and ")
+}
+
+func introduction(total eviction.Summary) string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(total.EvictedNow, "at once")
+	add(total.EvictedAfter, "after a delay")
+	add(total.Drained, "by a drain")
+	add(total.Unknown, "perhaps")
+	if len(parts) == 0 {
+		return "No pod leaves. These are affected all the same:\n"
+	}
+	out := "Pods that leave: " + strings.Join(parts, ", ") + "."
+	if total.Lost > 0 {
+		out += fmt.Sprintf(" %s no controller, which makes them again nowhere.", CountVerb(total.Lost, "has", "have"))
+	}
+	if total.NotReschedulable > 0 {
+		out += fmt.Sprintf(" %s no node that would take them again.", CountVerb(total.NotReschedulable, "has", "have"))
+	}
+	return out + "\n"
+}
+
+// list writes owners and pods, indented so that no command line wraps them.
+func list(b *strings.Builder, report *eviction.Report) {
+	lines, told, all := 0, 0, 0
+	for _, w := range report.Workloads() {
+		pods := slices.DeleteFunc(slices.Clone(w.Pods), eviction.PodVerdict.Plain)
+		all += len(pods)
+		if len(pods) == 0 || lines+2 > maxLines {
+			continue
+		}
+		fmt.Fprintf(b, "\n  %s %s/%s: %s", w.Owner.Kind, w.Namespace, w.Owner.Name, counts(w.Summary, len(pods)))
+		lines++
+		for _, v := range pods {
+			if lines == maxLines {
+				break
+			}
+			fmt.Fprintf(b, "\n    %s on %s: %s", v.Pod.Name, v.Pod.Node, Sentence(v))
+			lines++
+			told++
+		}
+	}
+	if all > told {
+		fmt.Fprintf(b, "\n  … and %s", Count(all-told, "more pod"))
+	}
+}
+
+func counts(s eviction.Summary, notable int) string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(s.EvictedNow, "evicted now")
+	add(s.EvictedAfter, "evicted later")
+	add(s.Drained, "drained")
+	add(s.Unknown, "unknown")
+	add(notable-s.Affected(), "to note")
+	return strings.Join(parts, ", ")
+}
+
+// Sentence words one verdict.
+func Sentence(v eviction.PodVerdict) string {
+	var out string
+	switch v.Verdict {
+	case eviction.EvictedNow:
+		out = "evicted now, " + v.Reason
+	case eviction.EvictedAfter:
+		out = fmt.Sprintf("evicted after %d s, %s", v.AfterSeconds, v.Reason)
+	case eviction.Drained:
+		out = "drained, " + v.Reason
+	case eviction.Unknown:
+		out = "unknown, " + v.Reason
+	default:
+		out = v.Reason
+	}
+	if v.Leaves() && v.Pod.LocalData && !v.Pod.Completed {
+		out += "; its emptyDir data is deleted"
+	}
+	return out
+}
+
+func budgetLines(report *eviction.Report) []string {
+	var out []string
+	for _, v := range report.Pods {
+		if v.Budget == "" {
+			continue
+		}
+		line := "  " + v.Pod.Namespace + "/" + v.Budget
+		if !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	if len(out) > 5 {
+		out = append(out[:5], fmt.Sprintf("  … and %d more", len(out)-5))
+	}
+	return out
+}
+
+// Count writes a number with its noun: "1 pod", "2 pods".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// CountVerb writes a number with the verb that agrees with it.
+func CountVerb(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

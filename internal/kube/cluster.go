@@ -1,0 +1,150 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+var schemeGroupVersion = schema.GroupVersion{}
+
+// Cluster is one cluster as one process sees it. All resources of a provider
+// configuration share it, so that each kind of object is listed once however
+// many resources there are. It is safe for concurrent use.
+type Cluster struct {
+	client kubernetes.Interface
+	meta   metadata.Interface
+	nodes  *collection[*eviction.Node]
+	pods   *collection[*eviction.Pod]
+
+	identity once[string]
+	context  once[surroundings]
+	built    builtSnapshot
+	follower follower
+}
+
+// New prepares the connection. It sends nothing: the first request is made
+// when something is needed.
+func New(cfg Config) (*Cluster, error) {
+	rc, err := cfg.rest()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(rc)
+	if err != nil {
+		return nil, &ConfigError{Attribute: cfg.source(), Message: "The connection cannot be made: " + err.Error()}
+	}
+	meta, err := metadata.NewForConfig(metadata.ConfigFor(rc))
+	if err != nil {
+		return nil, &ConfigError{Attribute: cfg.source(), Message: "The connection cannot be made: " + err.Error()}
+	}
+	slim := newSlimmer()
+	return &Cluster{
+		client: client, meta: meta,
+		nodes: newCollection(kind[*eviction.Node]{
+			plural: "nodes",
+			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return client.CoreV1().Nodes().List(ctx, o)
+			},
+			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				return client.CoreV1().Nodes().Watch(ctx, o)
+			},
+			slim:        func(o runtime.Object) *eviction.Node { return slimNode(o.(*corev1.Node)) },
+			key:         func(n *eviction.Node) string { return n.Name },
+			itemVersion: func(n *eviction.Node) string { return n.ResourceVersion },
+		}),
+		pods: newCollection(kind[*eviction.Pod]{
+			plural: "pods",
+			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return client.CoreV1().Pods("").List(ctx, o)
+			},
+			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				return client.CoreV1().Pods("").Watch(ctx, o)
+			},
+			slim: func(o runtime.Object) *eviction.Pod { return slim.pod(o.(*corev1.Pod)) },
+			key:  (*eviction.Pod).Key,
+		}),
+	}, nil
+}
+
+// ID returns the UID of the namespace kube-system, which tells one cluster
+// from another. It is asked for once per process.
+func (c *Cluster) ID(ctx context.Context) (string, error) {
+	return c.identity.get(func() (string, error) {
+		var uid string
+		err := reading.do(ctx, func(ctx context.Context) error {
+			ns, err := c.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+			if err == nil {
+				uid = string(ns.UID)
+			}
+			return err
+		})
+		return uid, wrap("get namespace kube-system", err)
+	})
+}
+
+// Nodes returns all nodes, in no order.
+func (c *Cluster) Nodes(ctx context.Context) ([]*eviction.Node, error) {
+	if err := c.nodes.load(ctx); err != nil {
+		return nil, err
+	}
+	nodes, _ := c.nodes.all()
+	return nodes, nil
+}
+
+// Node returns one node as it is known now; false where there is none.
+func (c *Cluster) Node(name string) (*eviction.Node, bool) {
+	return c.nodes.get(name)
+}
+
+// WaitForNode returns when a node of this name is there. The cluster must be
+// followed meanwhile.
+func (c *Cluster) WaitForNode(ctx context.Context, name string) error {
+	return c.nodes.await(ctx, func() bool {
+		_, ok := c.nodes.get(name)
+		return ok
+	})
+}
+
+// once remembers the first success for good, and a cluster out of reach for a
+// while.
+type once[T any] struct {
+	mu       sync.Mutex
+	done     bool
+	value    T
+	failure  error
+	failedAt time.Time
+}
+
+func (o *once[T]) get(ask func() (T, error)) (T, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done {
+		return o.value, nil
+	}
+	if o.failure != nil && time.Since(o.failedAt) < failureMemory {
+		var none T
+		return none, o.failure
+	}
+	value, err := ask()
+	switch {
+	case err == nil:
+		o.value, o.done = value, true
+	case OutOfReach(err):
+		o.failure, o.failedAt = err, time.Now()
+	}
+	return value, err
+}

@@ -1,0 +1,298 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/pager"
+	watchtools "k8s.io/client-go/tools/watch"
+)
+
+const (
+	// pageSize keeps the number of requests low; pageBuffer pages at most are
+	// decoded ahead, which bounds the memory that is not yet stripped.
+	pageSize, pageBuffer = 2000, 1
+
+	// failureMemory is how long a failed load is remembered: two hundred
+	// resources should not each wait for the same dead cluster.
+	failureMemory = 15 * time.Second
+)
+
+// kind is how a collection reads one kind of object.
+type kind[T any] struct {
+	plural string
+	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// slim and keep are called one at a time.
+	slim func(runtime.Object) T
+	key  func(T) string
+	// itemVersion is the resource version of an item, nil where items do not
+	// keep theirs because nothing of this kind is ever written.
+	itemVersion func(T) string
+}
+
+// collection holds all objects of one kind. It is loaded once, on first need,
+// and from then on changes only while it is followed.
+type collection[T any] struct {
+	kind[T]
+
+	loading sync.Mutex // held while a load runs, so that there is only one
+
+	mu       sync.RWMutex
+	items    map[string]T
+	loaded   bool
+	version  string // the newest that a list or the watch has shown
+	revision int    // grows with every change of items
+	changed  chan struct{}
+	failure  error
+	failedAt time.Time
+}
+
+func newCollection[T any](k kind[T]) *collection[T] {
+	return &collection[T]{kind: k, changed: make(chan struct{})}
+}
+
+// load reads everything, once per process however many ask.
+func (c *collection[T]) load(ctx context.Context) error {
+	c.loading.Lock()
+	defer c.loading.Unlock()
+	c.mu.RLock()
+	loaded, failure := c.loaded, c.failure
+	if time.Since(c.failedAt) > failureMemory {
+		failure = nil
+	}
+	c.mu.RUnlock()
+	if loaded || failure != nil {
+		return failure
+	}
+	return c.reload(ctx)
+}
+
+// reload reads everything again. The caller holds loading or is the follower.
+func (c *collection[T]) reload(ctx context.Context) error {
+	var items map[string]T
+	var version string
+	err := reading.do(ctx, func(ctx context.Context) error {
+		var err error
+		items, version, err = c.read(ctx)
+		return err
+	})
+	err = wrap("list "+c.plural, err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		if OutOfReach(err) {
+			c.failure, c.failedAt = err, time.Now()
+		}
+		return err
+	}
+	c.items, c.version, c.loaded, c.failure = items, version, true, nil
+	c.touch()
+	return nil
+}
+
+// read lists page by page. When the pages' continuation expires on the way, it
+// begins anew: an inconsistent half is not a snapshot.
+func (c *collection[T]) read(ctx context.Context) (map[string]T, string, error) {
+	for attempt := 0; ; attempt++ {
+		items := map[string]T{}
+		version := ""
+		p := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			page, err := c.list(ctx, opts)
+			if err == nil {
+				if list, accessErr := meta.ListAccessor(page); accessErr == nil {
+					version = list.GetResourceVersion()
+				}
+			}
+			return page, err
+		})
+		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
+		err := p.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
+			item := c.slim(o)
+			items[c.key(item)] = item
+			return nil
+		})
+		if err == nil || attempt == 2 || !apierrors.IsResourceExpired(err) {
+			return items, version, err
+		}
+	}
+}
+
+// follow keeps the loaded collection current until the context ends. A watch
+// that is taken up again goes on where the last one stopped.
+func (c *collection[T]) follow(ctx context.Context) {
+	go func() {
+		for ctx.Err() == nil {
+			if c.receive(ctx) {
+				return
+			}
+			// The history is gone: only a new list is current.
+			if err := c.reload(ctx); err != nil {
+				pause(ctx, time.Second)
+			}
+		}
+	}()
+}
+
+// receive applies watch events until the watch ends for good; false means that
+// the place to resume from is too old.
+func (c *collection[T]) receive(ctx context.Context) bool {
+	c.mu.RLock()
+	from := c.version
+	c.mu.RUnlock()
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, from, watcher(func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+		opts.AllowWatchBookmarks = true
+		return c.watch(ctx, opts)
+	}))
+	if err != nil {
+		return false
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		switch event.Type {
+		case watch.Added, watch.Modified:
+			c.put(c.slim(event.Object), versionOf(event.Object))
+		case watch.Deleted:
+			c.remove(c.slim(event.Object), versionOf(event.Object))
+		case watch.Error:
+			if err := apierrors.FromObject(event.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+				return false
+			}
+		case watch.Bookmark:
+		}
+	}
+	return ctx.Err() != nil
+}
+
+type watcher func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
+func (w watcher) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	return w(ctx, opts)
+}
+
+// put stores what the watch says of one object.
+func (c *collection[T]) put(item T, version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version = version
+	if !c.newer(item) {
+		return
+	}
+	c.items[c.key(item)] = item
+	c.touch()
+}
+
+func (c *collection[T]) remove(item T, version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version = version
+	if !c.newer(item) {
+		return
+	}
+	delete(c.items, c.key(item))
+	c.touch()
+}
+
+// offer stores the answer to a write, which can overtake the watch.
+func (c *collection[T]) offer(item T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.items == nil || !c.newer(item) {
+		return
+	}
+	c.items[c.key(item)] = item
+	c.touch()
+}
+
+// forget drops an object that a read did not find.
+func (c *collection[T]) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.items, key)
+	c.touch()
+}
+
+// newer says that what is known of an object is not newer than this. The
+// caller holds mu.
+func (c *collection[T]) newer(item T) bool {
+	if c.itemVersion == nil {
+		return true
+	}
+	known, ok := c.items[c.key(item)]
+	return !ok || !older(c.itemVersion(item), c.itemVersion(known))
+}
+
+// seen says whether the watch has come as far as this resource version.
+func (c *collection[T]) seen(version string) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return !older(c.version, version)
+}
+
+// touch tells everybody who waits. The caller holds mu.
+func (c *collection[T]) touch() {
+	c.revision++
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// get returns one object as it is known now.
+func (c *collection[T]) get(key string) (T, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	item, ok := c.items[key]
+	return item, ok
+}
+
+// all returns every object, in no order, and the revision.
+func (c *collection[T]) all() ([]T, int) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := make([]T, 0, len(c.items))
+	for _, item := range c.items {
+		out = append(out, item)
+	}
+	return out, c.revision
+}
+
+// await returns when the condition holds, which is tried after every change.
+func (c *collection[T]) await(ctx context.Context, holds func() bool) error {
+	for {
+		c.mu.RLock()
+		changed := c.changed
+		c.mu.RUnlock()
+		if holds() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+func versionOf(o runtime.Object) string {
+	accessor, err := meta.Accessor(o)
+	if err != nil {
+		return ""
+	}
+	return accessor.GetResourceVersion()
+}
+
+// older compares resource versions as KEP-5504 allows. Versions that cannot be
+// compared are never older: then the order of arrival counts.
+func older(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}

@@ -1,0 +1,206 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Config is how to reach a cluster: the provider block after the environment
+// has filled in what it leaves out.
+type Config struct {
+	Paths           []string
+	Context         string
+	ContextCluster  string
+	ContextAuthInfo string
+
+	Host                 string
+	Token                string
+	Username             string
+	Password             string
+	ClientCertificate    string
+	ClientKey            string
+	ClusterCACertificate string
+	TLSServerName        string
+	ProxyURL             string
+	Insecure             bool
+	Exec                 *Exec
+
+	UserAgent string
+}
+
+// Exec is a command that prints credentials, such as a cloud's login helper.
+type Exec struct {
+	APIVersion string
+	Command    string
+	Args       []string
+	Env        map[string]string
+}
+
+// ConfigError is a mistake in the configuration, at one attribute.
+type ConfigError struct {
+	// Attribute is the name in the provider block, "" where no single one is to
+	// blame.
+	Attribute string
+	Message   string
+}
+
+// Error returns the message.
+func (e *ConfigError) Error() string {
+	return e.Message
+}
+
+const (
+	// dialTimeout bounds how long a plan waits for a cluster out of reach.
+	dialTimeout = 10 * time.Second
+	// qps is far above what a run needs: the API server's own priority and
+	// fairness is the limit, not the client.
+	qps, burst = 1000, 2000
+
+	protobuf = "application/vnd.kubernetes.protobuf"
+)
+
+// rest builds the client configuration. Only what the configuration names is
+// read: neither KUBECONFIG nor ~/.kube/config are, because a plan must not
+// depend on which cluster somebody last looked at.
+func (c Config) rest() (*rest.Config, error) {
+	cfg, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	cfg.UserAgent = c.UserAgent
+	cfg.QPS, cfg.Burst = qps, burst
+	cfg.ContentType = protobuf
+	cfg.AcceptContentTypes = protobuf + ",application/json"
+	if cfg.Dial == nil && c.ProxyURL == "" {
+		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return cfg, nil
+}
+
+func (c Config) load() (*rest.Config, error) {
+	if len(c.Paths) == 0 && c.Host == "" {
+		cfg, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, &ConfigError{Message: "No cluster is configured: set config_path, or host with credentials, or run inside a cluster. KUBECONFIG and ~/.kube/config are not read by themselves."}
+		}
+		if err != nil {
+			return nil, &ConfigError{Message: "The service account of this pod cannot be used: " + err.Error()}
+		}
+		return cfg, nil
+	}
+	raw, err := c.kubeconfig()
+	if err != nil {
+		return nil, err
+	}
+	overrides, err := c.overrides()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := clientcmd.NewNonInteractiveClientConfig(*raw, c.Context, overrides, nil).ClientConfig()
+	if err != nil {
+		return nil, &ConfigError{Attribute: c.source(), Message: "The connection is not complete: " + err.Error()}
+	}
+	return cfg, nil
+}
+
+// source is the attribute that most of the configuration comes from.
+func (c Config) source() string {
+	switch {
+	case len(c.Paths) == 1:
+		return "config_path"
+	case len(c.Paths) > 1:
+		return "config_paths"
+	default:
+		return "host"
+	}
+}
+
+// kubeconfig reads and merges the named files, and checks that the context is
+// there: clientcmd would otherwise go on with an empty one.
+func (c Config) kubeconfig() (*clientcmdapi.Config, error) {
+	if len(c.Paths) == 0 {
+		return clientcmdapi.NewConfig(), nil
+	}
+	paths := make([]string, len(c.Paths))
+	for i, p := range c.Paths {
+		path, err := expand(p)
+		if err == nil {
+			_, err = os.ReadFile(path) //nolint:gosec // Reading the file that the user names is what the attribute is for.
+		}
+		if err != nil {
+			return nil, &ConfigError{Attribute: c.source(), Message: fmt.Sprintf("The kubeconfig %q cannot be read: %s.", p, err)}
+		}
+		paths[i] = path
+	}
+	raw, err := (&clientcmd.ClientConfigLoadingRules{Precedence: paths}).Load()
+	if err != nil {
+		return nil, &ConfigError{Attribute: c.source(), Message: fmt.Sprintf("The kubeconfig cannot be understood: %s.", err)}
+	}
+	name, attribute := c.Context, "config_context"
+	if name == "" {
+		name, attribute = raw.CurrentContext, c.source()
+	}
+	if _, ok := raw.Contexts[name]; !ok && (c.Context != "" || c.ContextCluster == "" && c.Host == "") {
+		return nil, &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The kubeconfig has no context %q: it has %s.", name, names(raw.Contexts))}
+	}
+	if _, ok := raw.Clusters[c.ContextCluster]; c.ContextCluster != "" && !ok {
+		return nil, &ConfigError{Attribute: "config_context_cluster", Message: fmt.Sprintf("The kubeconfig has no cluster %q: it has %s.", c.ContextCluster, names(raw.Clusters))}
+	}
+	if _, ok := raw.AuthInfos[c.ContextAuthInfo]; c.ContextAuthInfo != "" && !ok {
+		return nil, &ConfigError{Attribute: "config_context_auth_info", Message: fmt.Sprintf("The kubeconfig has no user %q: it has %s.", c.ContextAuthInfo, names(raw.AuthInfos))}
+	}
+	return raw, nil
+}
+
+func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
+	o := &clientcmd.ConfigOverrides{CurrentContext: c.Context}
+	o.Context.Cluster, o.Context.AuthInfo = c.ContextCluster, c.ContextAuthInfo
+	o.ClusterInfo = clientcmdapi.Cluster{
+		TLSServerName: c.TLSServerName, InsecureSkipTLSVerify: c.Insecure,
+		CertificateAuthorityData: []byte(c.ClusterCACertificate), ProxyURL: c.ProxyURL,
+	}
+	if c.Host != "" {
+		host, _, err := rest.DefaultServerURL(c.Host, "", schemeGroupVersion, c.ClusterCACertificate != "" || c.ClientCertificate != "" || c.Insecure)
+		if err != nil {
+			return nil, &ConfigError{Attribute: "host", Message: fmt.Sprintf("%q is not the address of an API server: %s.", c.Host, err)}
+		}
+		o.ClusterInfo.Server = host.String()
+	}
+	o.AuthInfo = clientcmdapi.AuthInfo{
+		ClientCertificateData: []byte(c.ClientCertificate), ClientKeyData: []byte(c.ClientKey),
+		Token: c.Token, Username: c.Username, Password: c.Password,
+	}
+	if c.Exec != nil {
+		o.AuthInfo.Exec = &clientcmdapi.ExecConfig{
+			APIVersion: c.Exec.APIVersion, Command: c.Exec.Command, Args: c.Exec.Args,
+			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+		}
+		for k, v := range c.Exec.Env {
+			o.AuthInfo.Exec.Env = append(o.AuthInfo.Exec.Env, clientcmdapi.ExecEnvVar{Name: k, Value: v})
+		}
+	}
+	return o, nil
+}
+
+func expand(path string) (string, error) {
+	if path != "~" && !strings.HasPrefix(path, "~/") {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, strings.TrimPrefix(path, "~")), nil
+}

@@ -1,0 +1,112 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// The classes of errors. Callers decide with errors.Is; the text is the
+// original error's.
+var (
+	ErrNotFound     = errors.New("not found")
+	ErrConflict     = errors.New("changed by somebody else at the same time")
+	ErrForbidden    = errors.New("no permission")
+	ErrUnauthorized = errors.New("credentials not accepted")
+	ErrInvalid      = errors.New("rejected by the API server")
+	ErrUnreachable  = errors.New("out of reach")
+)
+
+// Error is an error of a request, with its class.
+type Error struct {
+	Class error
+	// Doing says what was tried, such as "list pods".
+	Doing string
+	Err   error
+}
+
+// Error returns what was tried and the original error.
+func (e *Error) Error() string {
+	return e.Doing + ": " + e.Err.Error()
+}
+
+// Unwrap makes errors.Is work for the class and for the original error.
+func (e *Error) Unwrap() []error {
+	return []error{e.Class, e.Err}
+}
+
+// OutOfReach says that an error tells nothing about the objects: the cluster
+// did not answer, or not to these credentials. State must be kept then.
+func OutOfReach(err error) bool {
+	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnauthorized)
+}
+
+// wrap gives an error its class. Nil stays nil; an error of the context stays
+// what it is.
+func wrap(doing string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if known := new(Error); errors.As(err, &known) {
+		return err
+	}
+	if class := classify(err); class != nil {
+		return &Error{Class: class, Doing: doing, Err: err}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func classify(err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return ErrNotFound
+	case apierrors.IsConflict(err):
+		return ErrConflict
+	case apierrors.IsForbidden(err):
+		return ErrForbidden
+	case apierrors.IsUnauthorized(err):
+		return ErrUnauthorized
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return ErrInvalid
+	case transient(err):
+		return ErrUnreachable
+	}
+	return nil
+}
+
+// transient says that the same request may succeed a moment later: the server
+// is overloaded, restarting, or the connection broke.
+func transient(err error) bool {
+	if apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsUnexpectedServerError(err) {
+		return true
+	}
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return status.Status().Code >= 500
+	}
+	cut := new(url.Error)
+	return errors.As(err, &cut) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
+		utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// names lists a map's keys for a message.
+func names[T any](m map[string]T) string {
+	if len(m) == 0 {
+		return "none"
+	}
+	quoted := make([]string, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		quoted = append(quoted, fmt.Sprintf("%q", name))
+	}
+	return strings.Join(quoted, ", ")
+}

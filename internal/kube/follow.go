@@ -1,0 +1,76 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// linger is how long the watch outlives the last change: the next one often
+// follows at once.
+const linger = 5 * time.Second
+
+// follower counts who needs the collections to be current.
+type follower struct {
+	mu    sync.Mutex
+	users int
+	stop  context.CancelFunc
+	idle  *time.Timer
+	pods  bool
+	ctx   context.Context //nolint:containedctx // It ends the watches, not a call.
+}
+
+// Follow keeps nodes current by a watch, and pods as well where they are
+// asked for, until the returned function is called. All changes of a process
+// share the watches. The context bounds only the first load.
+func (c *Cluster) Follow(ctx context.Context, withPods bool) (release func(), err error) {
+	f := &c.follower
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.idle != nil {
+		f.idle.Stop()
+		f.idle = nil
+	}
+	if f.stop == nil {
+		if err := c.nodes.load(ctx); err != nil {
+			return nil, err
+		}
+		f.ctx, f.stop = context.WithCancel(context.Background())
+		c.nodes.follow(f.ctx)
+	}
+	if withPods && !f.pods {
+		if err := c.pods.load(ctx); err != nil {
+			c.retire()
+			return nil, err
+		}
+		c.pods.follow(f.ctx)
+		f.pods = true
+	}
+	f.users++
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.users--
+		c.retire()
+	}), nil
+}
+
+// retire ends the watches a while after nobody needs them any more. The caller
+// holds the follower's lock.
+func (c *Cluster) retire() {
+	f := &c.follower
+	if f.users > 0 || f.stop == nil {
+		return
+	}
+	f.idle = time.AfterFunc(linger, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.users == 0 && f.stop != nil {
+			f.stop()
+			f.stop, f.pods = nil, false
+		}
+	})
+}

@@ -1,0 +1,164 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// NodeEdit is what a node's taints and record shall be.
+type NodeEdit struct {
+	Taints []corev1.Taint
+	Record taint.Record
+}
+
+// EditNode reads a node, lets decide say what it shall be, and writes that in
+// one patch which carries the resource version: somebody else's change between
+// the read and the write makes the patch fail and everything begin anew. A nil
+// edit writes nothing. The list of taints is replaced whole, as every kind of
+// patch would do (it is atomic); what keeps foreign entries is the guard.
+//
+// The first try uses the node as the snapshot knows it, so that an undisturbed
+// edit is one request. It returns the node as it stands afterwards. Errors:
+// ErrNotFound, those of decide, and those of the API server.
+func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*eviction.Node) (*NodeEdit, error)) (*eviction.Node, error) {
+	node, known := c.nodes.get(name)
+	for {
+		if !known {
+			fresh, err := c.readNode(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			node = fresh
+		}
+		edit, err := decide(node)
+		if err != nil || edit == nil {
+			return node, err
+		}
+		written, err := c.patchNode(ctx, node, edit)
+		if err == nil {
+			c.nodes.offer(written)
+			return written, nil
+		}
+		if errors.Is(err, ErrNotFound) {
+			c.nodes.forget(name)
+		}
+		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return nil, err
+		}
+		known = false
+	}
+}
+
+// readNode reads one node past the snapshot.
+func (c *Cluster) readNode(ctx context.Context, name string) (*eviction.Node, error) {
+	var node *eviction.Node
+	err := writing.do(ctx, func(ctx context.Context) error {
+		n, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			node = slimNode(n)
+		}
+		return err
+	})
+	if err = wrap("get node "+name, err); errors.Is(err, ErrNotFound) {
+		c.nodes.forget(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.nodes.offer(node)
+	return node, nil
+}
+
+func (c *Cluster) patchNode(ctx context.Context, node *eviction.Node, edit *NodeEdit) (*eviction.Node, error) {
+	body, err := nodePatch(node, edit)
+	if err != nil {
+		return nil, err
+	}
+	var written *eviction.Node
+	err = writing.do(ctx, func(ctx context.Context) error {
+		n, err := c.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, body, metav1.PatchOptions{})
+		if err == nil {
+			written = slimNode(n)
+		}
+		return err
+	})
+	return written, wrap("patch node "+node.Name, err)
+}
+
+// nodePatch is a merge patch with the UID and the resource version of what was
+// read: a node recreated under the same name is another node.
+func nodePatch(node *eviction.Node, edit *NodeEdit) ([]byte, error) {
+	var record any
+	if s := edit.Record.String(); s != "" {
+		record = s
+	}
+	taints := edit.Taints
+	if taints == nil {
+		taints = []corev1.Taint{}
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"uid":             node.UID,
+			"resourceVersion": node.ResourceVersion,
+			"annotations":     map[string]any{taint.OwnedAnnotation: record},
+		},
+		"spec": map[string]any{"taints": taints},
+	})
+}
+
+// seenTimeout bounds the wait for the watch to show a write. A watch that is
+// being opened again after the API server's restart needs a moment.
+const seenTimeout = 10 * time.Second
+
+// Settle waits until the watch has shown these nodes as written, and then for
+// a moment more: others write the list without a guard, and what they read
+// before our write they send after it. It returns the nodes as they are then;
+// one that is gone is left out. The cluster must be followed meanwhile.
+func (c *Cluster) Settle(ctx context.Context, written []*eviction.Node, moment time.Duration) ([]*eviction.Node, error) {
+	bounded, cancel := context.WithTimeout(ctx, seenTimeout)
+	defer cancel()
+	err := c.nodes.await(bounded, func() bool {
+		for _, n := range written {
+			if !c.nodes.seen(n.ResourceVersion) {
+				return false
+			}
+		}
+		return true
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	pause(ctx, moment)
+	out := make([]*eviction.Node, 0, len(written))
+	for _, n := range written {
+		current, ok := c.nodes.get(n.Name)
+		if err != nil {
+			// The watch does not come: read instead of trusting it.
+			current, err := c.readNode(ctx, n.Name)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, current)
+			continue
+		}
+		if ok {
+			out = append(out, current)
+		}
+	}
+	return out, ctx.Err()
+}

@@ -1,0 +1,163 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const (
+	machineAnnotation       = "machine.openshift.io/machine"
+	machineConfigAnnotation = "machineconfiguration.openshift.io/currentConfig"
+)
+
+// slimNode keeps of a node what verdicts and ownership need.
+func slimNode(n *corev1.Node) *eviction.Node {
+	_, managed := n.Annotations[machineConfigAnnotation]
+	record, err := taint.ParseRecord(n.Annotations[taint.OwnedAnnotation])
+	return &eviction.Node{
+		Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
+		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable,
+		Record: record, RecordErr: err,
+		Machine: n.Annotations[machineAnnotation], MachineConfig: managed,
+	}
+}
+
+// slimmer keeps of pods what verdicts need. Pods of one workload are equal in
+// most of it, so that equal parts are kept once: this is what makes 150,000
+// pods fit. It is not safe for concurrent use.
+type slimmer struct {
+	key         []byte
+	strings     map[string]string
+	scheduling  map[string]*eviction.Scheduling
+	labels      map[string]labels.Set
+	controllers map[types.UID]*eviction.Controller
+}
+
+func newSlimmer() *slimmer {
+	return &slimmer{
+		strings: map[string]string{}, scheduling: map[string]*eviction.Scheduling{},
+		labels: map[string]labels.Set{}, controllers: map[types.UID]*eviction.Controller{},
+	}
+}
+
+func (s *slimmer) pod(p *corev1.Pod) *eviction.Pod {
+	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
+	return &eviction.Pod{
+		Namespace: s.intern(p.Namespace), Name: p.Name, Node: s.intern(p.Spec.NodeName), UID: p.UID,
+		Controller: s.controller(metav1.GetControllerOfNoCopy(p)), Scheduling: s.schedulingOf(&p.Spec), Labels: s.labelsOf(p.Labels),
+		Terminating: p.DeletionTimestamp != nil,
+		Completed:   p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
+		Mirror:      mirror,
+		LocalData:   slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
+	}
+}
+
+func (s *slimmer) intern(text string) string {
+	if kept, ok := s.strings[text]; ok {
+		return kept
+	}
+	s.strings[text] = text
+	return text
+}
+
+func (s *slimmer) controller(ref *metav1.OwnerReference) *eviction.Controller {
+	if ref == nil {
+		return nil
+	}
+	kept, ok := s.controllers[ref.UID]
+	if !ok {
+		kept = &eviction.Controller{Owner: eviction.Owner{Kind: s.intern(ref.Kind), Name: ref.Name}, UID: ref.UID}
+		s.controllers[ref.UID] = kept
+	}
+	return kept
+}
+
+// schedulingOf finds or makes the shared value for this spec. The key is the
+// protobuf form of the parts, each with its length before it.
+func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *eviction.Scheduling {
+	s.key = s.key[:0]
+	for i := range spec.Tolerations {
+		s.append(&spec.Tolerations[i])
+	}
+	s.key = append(s.key, '|')
+	s.appendMap(spec.NodeSelector)
+	affinity := requiredAffinity(spec.Affinity)
+	if affinity != nil {
+		s.append(affinity)
+	}
+	kept, ok := s.scheduling[string(s.key)]
+	if !ok {
+		kept = &eviction.Scheduling{Tolerations: spec.Tolerations, NodeSelector: spec.NodeSelector, Affinity: affinity}
+		s.scheduling[string(s.key)] = kept
+	}
+	return kept
+}
+
+func (s *slimmer) labelsOf(set map[string]string) labels.Set {
+	s.key = s.key[:0]
+	s.appendMap(set)
+	kept, ok := s.labels[string(s.key)]
+	if !ok {
+		kept = set
+		s.labels[string(s.key)] = kept
+	}
+	return kept
+}
+
+type sizedMarshaler interface {
+	Size() int
+	MarshalToSizedBuffer(buf []byte) (int, error)
+}
+
+func (s *slimmer) append(m sizedMarshaler) {
+	size := m.Size()
+	s.key = binary.AppendUvarint(s.key, uint64(size)) //nolint:gosec // A size is never negative.
+	start := len(s.key)
+	s.key = slices.Grow(s.key, size)[:start+size]
+	if _, err := m.MarshalToSizedBuffer(s.key[start:]); err != nil {
+		// Generated marshalling of plain fields into a buffer of the right size
+		// cannot fail; if it did, a zeroed key would merge different pods.
+		panic(err)
+	}
+}
+
+func (s *slimmer) appendMap(m map[string]string) {
+	switch len(m) {
+	case 0:
+		return
+	case 1:
+		for k, v := range m {
+			s.appendPair(k, v)
+		}
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		s.appendPair(k, m[k])
+	}
+}
+
+func (s *slimmer) appendPair(k, v string) {
+	s.key = binary.AppendUvarint(s.key, uint64(len(k)))
+	s.key = append(s.key, k...)
+	s.key = binary.AppendUvarint(s.key, uint64(len(v)))
+	s.key = append(s.key, v...)
+}
+
+func requiredAffinity(a *corev1.Affinity) *corev1.NodeSelector {
+	if a == nil || a.NodeAffinity == nil {
+		return nil
+	}
+	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+}

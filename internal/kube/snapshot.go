@@ -1,0 +1,171 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// surroundings are what verdicts need beside nodes and pods. They are read
+// once: they change the wording of a verdict, not the verdict.
+type surroundings struct {
+	parents map[types.UID]eviction.Owner
+	budgets map[string][]eviction.Budget
+	gaps    []string
+}
+
+// builtSnapshot remembers the newest snapshot, for as long as nothing changes.
+type builtSnapshot struct {
+	mu          sync.Mutex
+	nodes, pods int
+	snapshot    *eviction.Snapshot
+}
+
+// Snapshot returns the cluster as it is known now. The first call lists nodes,
+// pods, PodDisruptionBudgets and the owners of pods; later ones send nothing.
+func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
+	if err := parallel(
+		func() error { return c.nodes.load(ctx) },
+		func() error { return c.pods.load(ctx) },
+		func() error { _, err := c.around(ctx); return err },
+	); err != nil {
+		return nil, err
+	}
+	around, err := c.around(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.built.current(c, around), nil
+}
+
+func (b *builtSnapshot) current(c *Cluster, around surroundings) *eviction.Snapshot {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	nodes, nodesAt := c.nodes.all()
+	pods, podsAt := c.pods.all()
+	if b.snapshot != nil && b.nodes == nodesAt && b.pods == podsAt {
+		return b.snapshot
+	}
+	s := &eviction.Snapshot{
+		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
+		Parents: around.parents, Budgets: around.budgets, Gaps: around.gaps,
+	}
+	for _, n := range nodes {
+		s.Nodes[n.Name] = n
+	}
+	for _, p := range pods {
+		if p.Node != "" {
+			s.Pods[p.Node] = append(s.Pods[p.Node], p)
+		}
+	}
+	b.snapshot, b.nodes, b.pods = s, nodesAt, podsAt
+	return s
+}
+
+func (c *Cluster) around(ctx context.Context) (surroundings, error) {
+	return c.context.get(func() (surroundings, error) {
+		s := surroundings{parents: map[types.UID]eviction.Owner{}, budgets: map[string][]eviction.Budget{}}
+		var mu sync.Mutex
+		parents := func(plural string, resource schema.GroupVersionResource) func() error {
+			return func() error {
+				return s.gap(&mu, c.parents(ctx, resource, &mu, s.parents),
+					fmt.Sprintf("%s could not be read (no permission to list them): their pods are not rolled up any further", plural))
+			}
+		}
+		err := parallel(
+			parents("ReplicaSets", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}),
+			parents("Jobs", schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}),
+			func() error {
+				return s.gap(&mu, c.budgetsInto(ctx, s.budgets),
+					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one")
+			},
+		)
+		return s, err
+	})
+}
+
+// gap notes what there is no permission to read; any other error stays one.
+func (s *surroundings) gap(mu *sync.Mutex, err error, sentence string) error {
+	if !errors.Is(err, ErrForbidden) {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	s.gaps = append(s.gaps, sentence)
+	return nil
+}
+
+// parents reads only the metadata of controllers that may be controlled
+// themselves.
+func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResource, mu *sync.Mutex, into map[types.UID]eviction.Owner) error {
+	return each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.meta.Resource(resource).List(ctx, o)
+	}, func(o runtime.Object) error {
+		object, err := meta.Accessor(o)
+		if err != nil {
+			return err
+		}
+		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
+			mu.Lock()
+			into[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
+			mu.Unlock()
+		}
+		return nil
+	})
+}
+
+func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Budget) error {
+	return each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.client.PolicyV1().PodDisruptionBudgets("").List(ctx, o)
+	}, func(o runtime.Object) error {
+		pdb := o.(*policyv1.PodDisruptionBudget) //nolint:forcetypeassert // The list holds nothing else.
+		selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
+		if err != nil {
+			// The API server validates selectors; one that does not parse here
+			// covers nothing there either.
+			selector = labels.Nothing()
+		}
+		into[pdb.Namespace] = append(into[pdb.Namespace], eviction.Budget{Name: pdb.Name, Selector: selector, Allowed: pdb.Status.DisruptionsAllowed})
+		return nil
+	})
+}
+
+// each lists page by page and calls a function for each object.
+func each(ctx context.Context, plural string, list pager.ListPageFunc, visit func(runtime.Object) error) error {
+	return wrap("list "+plural, reading.do(ctx, func(ctx context.Context) error {
+		p := pager.New(list)
+		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
+		return p.EachListItem(ctx, metav1.ListOptions{}, visit)
+	}))
+}
+
+// parallel runs functions at once and returns the first error in their order.
+func parallel(functions ...func() error) error {
+	errs := make([]error, len(functions))
+	var wg sync.WaitGroup
+	for i, f := range functions {
+		wg.Go(func() { errs[i] = f() })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

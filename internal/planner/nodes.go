@@ -1,0 +1,207 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Target says which nodes are meant: one by name, or those that a selector
+// matches.
+type Target struct {
+	Name     string
+	Selector labels.Selector
+}
+
+// Matches says whether a node is meant.
+func (t Target) Matches(n *eviction.Node) bool {
+	if t.Selector != nil {
+		return t.Selector.Matches(labels.Set(n.Labels))
+	}
+	return n.Name == t.Name
+}
+
+// String returns the form that ids and import use: node/NAME or
+// selector/SELECTOR.
+func (t Target) String() string {
+	if t.Selector != nil {
+		return "selector/" + t.Selector.String()
+	}
+	return "node/" + t.Name
+}
+
+// NodeTaints is a desired change of the taints of nodes.
+type NodeTaints struct {
+	Target Target
+	Claim  taint.Claim
+}
+
+// Switch is one step: the taints of one node go from Before to After in one
+// patch.
+type Switch struct {
+	Node   *eviction.Node
+	Merged taint.Merged
+	// Leaving is set for a node that is no longer meant and gives up what is
+	// ours.
+	Leaving bool
+}
+
+// Refusal is a change of one node that must not be made.
+type Refusal struct {
+	Node string
+	// Conflict is set where an entry belongs to somebody else.
+	Conflict *taint.Conflict
+	// Why is set for every other reason.
+	Why string
+	// ID is the entry that is refused, if it is about one.
+	ID taint.ID
+}
+
+// NodePlan is the ordered steps and what stands in their way.
+type NodePlan struct {
+	// Switches are in the order in which they are made: nodes that are meant
+	// before nodes that leave, each by name.
+	Switches []Switch
+	Refusals []Refusal
+	// Matched counts the nodes that are meant.
+	Matched int
+	// TakenOver are the nodes where entries of an earlier generation are taken
+	// over.
+	TakenOver []string
+	// Deviations says, by node, how it differs from what is wanted now.
+	Deviations map[string]taint.Status
+}
+
+// PlanNodes compares nodes with what is desired. Nodes that are not meant and
+// carry nothing of ours cost no more than a look at their record.
+func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
+	p := NodePlan{Deviations: map[string]taint.Status{}}
+	var leaving []Switch
+	for _, n := range nodes {
+		meant := desired.Target.Matches(n)
+		if meant {
+			p.Matched++
+		}
+		if !meant && !desired.Claim.Owns(n.Record) {
+			continue
+		}
+		s := Switch{Node: n, Merged: MergeNode(n, desired), Leaving: !meant}
+		p.look(s, desired)
+		switch {
+		case !s.Merged.Changed:
+		case s.Leaving:
+			leaving = append(leaving, s)
+		default:
+			p.Switches = append(p.Switches, s)
+		}
+	}
+	// Arrivals before leavers: at every moment the new nodes are tainted before
+	// the old ones are open again.
+	byName := func(a, b Switch) int { return strings.Compare(a.Node.Name, b.Node.Name) }
+	slices.SortFunc(p.Switches, byName)
+	slices.SortFunc(leaving, byName)
+	p.Switches = append(p.Switches, leaving...)
+	slices.SortFunc(p.Refusals, func(a, b Refusal) int { return strings.Compare(a.Node, b.Node) })
+	slices.Sort(p.TakenOver)
+	return p
+}
+
+// MergeNode merges a claim into one node's list. It is what the plan shows, and
+// what is computed again from a fresh read right before a node is written.
+func MergeNode(n *eviction.Node, desired NodeTaints) taint.Merged {
+	claim := desired.Claim
+	if !desired.Target.Matches(n) {
+		claim.Release, claim.Imported = true, nil
+	}
+	return taint.Merge(n.Taints, n.Record, claim)
+}
+
+// look notes what stands in the way of a step and how its node deviates.
+func (p *NodePlan) look(s Switch, desired NodeTaints) {
+	name := s.Node.Name
+	if len(s.Merged.TakenOver) > 0 {
+		p.TakenOver = append(p.TakenOver, name)
+	}
+	status := taint.Status("")
+	for _, d := range s.Merged.Deviations {
+		// One entry that is missing is told rather than one that differs: it
+		// is what lets pods in.
+		if status == "" || d == taint.Missing {
+			status = d
+		}
+	}
+	if status != "" {
+		p.Deviations[name] = status
+	}
+	p.Refusals = append(p.Refusals, Refuse(s.Node, s.Merged, desired)...)
+}
+
+// Refuse says why one node must not be written, nothing where it may.
+func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal {
+	var out []Refusal
+	if n.RecordErr != nil {
+		return []Refusal{{Node: n.Name, Why: n.RecordErr.Error()}}
+	}
+	for _, c := range merged.Conflicts {
+		out = append(out, Refusal{Node: n.Name, Conflict: &c, ID: c.ID})
+	}
+	if desired.Claim.Release || !desired.Target.Matches(n) {
+		return out
+	}
+	for _, id := range desired.Claim.Absent {
+		if n.MachineConfig && controlPlane(id) {
+			out = append(out, Refusal{Node: n.Name, ID: id, Why: "OpenShift's machine-config operator puts it back: change mastersSchedulable of the Scheduler named \"cluster\" instead"})
+		}
+	}
+	return out
+}
+
+func controlPlane(id taint.ID) bool {
+	return id.Key == "node-role.kubernetes.io/control-plane" || id.Key == "node-role.kubernetes.io/master"
+}
+
+// Change is what the nodes of the plan will look like, for a preview.
+func (p NodePlan) Change() eviction.Change {
+	c := eviction.Change{Taints: make(map[string][]corev1.Taint, len(p.Switches))}
+	for _, s := range p.Switches {
+		c.Taints[s.Node.Name] = s.Merged.Taints
+	}
+	return c
+}
+
+// Brought returns the taints that the plan puts on some node, new or with
+// another value, sorted. What is only removed or kept is not among them.
+func (p NodePlan) Brought() []corev1.Taint {
+	seen := map[string]bool{}
+	var out []corev1.Taint
+	for _, s := range p.Switches {
+		for _, t := range s.Merged.Taints {
+			at := taint.Find(s.Node.Taints, taint.IDOf(t))
+			if at >= 0 && s.Node.Taints[at].Value == t.Value || seen[taint.Format(t)] {
+				continue
+			}
+			seen[taint.Format(t)] = true
+			out = append(out, t)
+		}
+	}
+	return taint.Sort(out)
+}
+
+// Harmless says that the plan makes nothing leave: it brings no taint that a
+// pod might not tolerate. A preview of it need not look at pods.
+func (p NodePlan) Harmless() bool {
+	for _, t := range p.Brought() {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,150 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-log/tflog"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+const (
+	// parallelWrites keeps a selector of a thousand nodes fast without filling
+	// the API server's queue for one user.
+	parallelWrites = 16
+
+	// settleMoment is how long written nodes are watched. Writers without a
+	// guard send back within milliseconds what they have read.
+	settleMoment = 250 * time.Millisecond
+
+	// maxRounds bounds how often a list is written again that others change
+	// back: after that it is a fight, and the user has to know.
+	maxRounds = 8
+)
+
+// RefusedError says that nodes must not be written. Nothing more is written
+// once it is returned.
+type RefusedError struct {
+	Refusals []planner.Refusal
+}
+
+// Error names the first node; callers word the refusals themselves.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%d nodes must not be changed, the first is %s", len(e.Refusals), e.Refusals[0].Node)
+}
+
+// ErrFight is returned where somebody else keeps changing back what is written.
+var ErrFight = errors.New("somebody else keeps changing the taints back")
+
+// SwitchTaints makes the nodes' taints as desired: nodes that are meant first,
+// then those that leave. It plans from what the cluster shows, writes, waits
+// for the watch to confirm, and plans again, until nothing is left to do; so it
+// also reaches nodes that arrive meanwhile and restores taints that a writer
+// without a guard has taken away. approve is called once, right before the
+// first write, and can still stop it.
+//
+// The cluster must be followed meanwhile. Errors: *RefusedError, ErrFight, that
+// of approve, and those of kube.
+func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, approve func(planner.NodePlan) error) error {
+	for range maxRounds {
+		nodes, err := cluster.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		plan := planner.PlanNodes(nodes, desired)
+		if len(plan.Refusals) > 0 {
+			return &RefusedError{Refusals: plan.Refusals}
+		}
+		if len(plan.Switches) == 0 {
+			return nil
+		}
+		if approve != nil {
+			if err := approve(plan); err != nil {
+				return err
+			}
+			approve = nil
+		}
+		arrivals, leavers := split(plan.Switches)
+		written, err := switchAll(ctx, cluster, desired, arrivals)
+		if err != nil {
+			return err
+		}
+		left, err := switchAll(ctx, cluster, desired, leavers)
+		if err != nil {
+			return err
+		}
+		if _, err := cluster.Settle(ctx, append(written, left...), settleMoment); err != nil {
+			return err
+		}
+	}
+	return ErrFight
+}
+
+func split(switches []planner.Switch) (arrivals, leavers []planner.Switch) {
+	for i, s := range switches {
+		if s.Leaving {
+			return switches[:i], switches[i:]
+		}
+	}
+	return switches, nil
+}
+
+// switchAll writes several nodes at once. All that were begun are finished
+// before it returns the first error in the nodes' order.
+func switchAll(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, switches []planner.Switch) ([]*eviction.Node, error) {
+	written := make([]*eviction.Node, len(switches))
+	errs := make([]error, len(switches))
+	slots := make(chan struct{}, parallelWrites)
+	var wg sync.WaitGroup
+	for i, s := range switches {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if ctx.Err() == nil {
+				written[i], errs[i] = switchOne(ctx, cluster, desired, s.Node.Name)
+			}
+		})
+	}
+	wg.Wait()
+	out := make([]*eviction.Node, 0, len(written))
+	for i := range switches {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		if written[i] != nil {
+			out = append(out, written[i])
+		}
+	}
+	return out, context.Cause(ctx)
+}
+
+// switchOne merges again from the node as it is read for the write: what the
+// plan saw may be old. A node that is gone has nothing left to change.
+func switchOne(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, name string) (*eviction.Node, error) {
+	node, err := cluster.EditNode(ctx, name, func(n *eviction.Node) (*kube.NodeEdit, error) {
+		merged := planner.MergeNode(n, desired)
+		if refusals := planner.Refuse(n, merged, desired); len(refusals) > 0 {
+			return nil, &RefusedError{Refusals: refusals}
+		}
+		if !merged.Changed {
+			return nil, nil
+		}
+		return &kube.NodeEdit{Taints: merged.Taints, Record: merged.Record}, nil
+	})
+	if errors.Is(err, kube.ErrNotFound) {
+		return nil, nil
+	}
+	if err == nil {
+		tflog.Debug(ctx, "node taints are as wanted", map[string]any{"node": name})
+	}
+	return node, err
+}

@@ -1,0 +1,277 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package taint
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Claim is what one resource wants of one list of taints, and what it may call
+// its own there.
+type Claim struct {
+	// Owner and Generation are written into the marks.
+	Owner      string
+	Generation string
+	// Taints must be in the list, Absent must not.
+	Taints []corev1.Taint
+	Absent []ID
+	// Adopt takes on entries that stand there without any mark.
+	Adopt bool
+	// TakeOver makes entries of the same owner and another generation ours, as
+	// a create does: an earlier create was killed, or the object is being
+	// replaced by a new one.
+	TakeOver bool
+	// Imported holds entries that were taken into the state without a write,
+	// with the generation of the mark that they carried ("" for none).
+	Imported map[ID]string
+	// Release gives up everything that is ours, unmarked imported entries
+	// included, as a destroy does.
+	Release bool
+}
+
+// Status says how an entry differs from what a claim wants.
+type Status string
+
+// The two ways in which an entry can differ.
+const (
+	Missing   Status = "missing"
+	Different Status = "different"
+)
+
+// Conflict is an entry that a claim wants and that is not ours to change.
+type Conflict struct {
+	ID ID
+	// Owner is the owner by the record, "" where the entry has no mark.
+	Owner string
+	// Value is the value that stands there now.
+	Value string
+}
+
+// Merged is the outcome of a merge.
+type Merged struct {
+	// Taints and Record are the list and the record to write.
+	Taints []corev1.Taint
+	Record Record
+	// Changed is false where nothing needs to be written.
+	Changed bool
+	// Conflicts make the whole merge void: nothing may be written.
+	Conflicts []Conflict
+	// TakenOver are entries of an earlier generation that the claim takes over.
+	TakenOver []ID
+	// Deviations are the entries that are not as wanted, before the merge.
+	Deviations map[ID]Status
+}
+
+// Merge changes only what the claim owns in a list of taints: foreign entries,
+// their order and their timeAdded stay as they are. Merging again changes
+// nothing, and the order of the claim's entries does not matter beyond the
+// place of new ones, which are appended.
+func Merge(current []corev1.Taint, record Record, claim Claim) Merged {
+	m := &merge{claim: claim, taints: slices.Clone(current), marks: make(map[ID]Mark, len(record)), deviations: map[ID]Status{}}
+	for _, mark := range record {
+		m.marks[mark.ID()] = mark
+	}
+	wanted := m.wanted()
+	m.retire(record, wanted)
+	if claim.Release {
+		m.release()
+	} else {
+		for _, t := range claim.Taints {
+			m.put(t)
+		}
+		for _, id := range claim.Absent {
+			m.drop(id)
+		}
+	}
+	merged := Merged{
+		Taints: m.taints, Record: slices.Collect(maps.Values(m.marks)), Changed: m.changed,
+		Conflicts: m.conflicts, TakenOver: m.takenOver, Deviations: m.deviations,
+	}
+	if !m.changed || len(m.conflicts) > 0 {
+		merged.Taints, merged.Record, merged.Changed = current, record, false
+	}
+	return merged
+}
+
+// Owns says whether the record holds an entry of the claim: an object without
+// one needs no look.
+func (c Claim) Owns(record Record) bool {
+	return slices.ContainsFunc(record, c.owns)
+}
+
+// owns says whether a mark is ours.
+func (c Claim) owns(mark Mark) bool {
+	if mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner {
+		return true
+	}
+	generation, imported := c.Imported[mark.ID()]
+	return imported && generation != "" && mark.Generation == generation
+}
+
+type merge struct {
+	claim      Claim
+	taints     []corev1.Taint
+	marks      map[ID]Mark
+	changed    bool
+	conflicts  []Conflict
+	takenOver  []ID
+	deviations map[ID]Status
+}
+
+func (m *merge) wanted() map[ID]bool {
+	wanted := make(map[ID]bool, len(m.claim.Taints)+len(m.claim.Absent))
+	if m.claim.Release {
+		return wanted
+	}
+	for _, t := range m.claim.Taints {
+		wanted[IDOf(t)] = true
+	}
+	for _, id := range m.claim.Absent {
+		wanted[id] = true
+	}
+	return wanted
+}
+
+// retire gives up marked entries that are ours and no longer wanted.
+func (m *merge) retire(record Record, wanted map[ID]bool) {
+	for _, mark := range record {
+		if !m.claim.owns(mark) || wanted[mark.ID()] {
+			continue
+		}
+		m.restore(mark)
+		delete(m.marks, mark.ID())
+		m.changed = true
+		m.deviations[mark.ID()] = Different
+	}
+}
+
+// restore brings back what stood there before the mark was made. What others
+// did meanwhile wins: a taint of ours that they removed does not come back in
+// its old form, and one that they put where we had removed it stays.
+func (m *merge) restore(mark Mark) {
+	at := Find(m.taints, mark.ID())
+	switch {
+	case mark.Absent && at < 0 && mark.Previous != nil:
+		m.taints = append(m.taints, corev1.Taint{Key: mark.Key, Value: *mark.Previous, Effect: mark.Effect})
+	case !mark.Absent && at >= 0 && mark.Previous != nil:
+		m.taints[at] = corev1.Taint{Key: mark.Key, Value: *mark.Previous, Effect: mark.Effect}
+	case !mark.Absent && at >= 0:
+		m.taints = slices.Delete(m.taints, at, at+1)
+	}
+}
+
+// release removes entries that were imported and never marked.
+func (m *merge) release() {
+	for id, generation := range m.claim.Imported {
+		at := Find(m.taints, id)
+		if _, marked := m.marks[id]; generation != "" || marked || at < 0 {
+			continue
+		}
+		m.taints = slices.Delete(m.taints, at, at+1)
+		m.changed = true
+	}
+}
+
+// put makes a taint stand in the list with the wanted value.
+func (m *merge) put(t corev1.Taint) {
+	id := IDOf(t)
+	at := Find(m.taints, id)
+	mark, marked := m.marks[id]
+	generation, imported := m.claim.Imported[id]
+	switch {
+	case marked && !m.claim.owns(mark):
+		m.conflict(id, mark.Owner, at)
+		return
+	case !marked && at >= 0 && !m.claim.Adopt && (!imported || generation != ""):
+		m.conflict(id, "", at)
+		return
+	}
+	m.note(mark, marked)
+	switch {
+	case at < 0:
+		m.deviations[id] = Missing
+		m.taints = append(m.taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
+		m.changed = true
+	case m.taints[at].Value != t.Value:
+		m.deviations[id] = Different
+		m.taints[at] = corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+		m.changed = true
+	case !marked && imported:
+		// As wanted and known to the state: the mark is written with the next
+		// change, so that import and move touch nothing.
+	case !marked:
+		m.deviations[id] = Different
+		m.changed = true
+	}
+	m.mark(id, Mark{Previous: mark.Previous})
+}
+
+// drop makes an entry stand in the list no more.
+func (m *merge) drop(id ID) {
+	at := Find(m.taints, id)
+	mark, marked := m.marks[id]
+	if marked && !m.claim.owns(mark) {
+		m.conflict(id, mark.Owner, at)
+		return
+	}
+	m.note(mark, marked)
+	if at < 0 {
+		if marked && !mark.Absent {
+			m.changed = true
+		}
+		if marked {
+			m.mark(id, Mark{Absent: true, Previous: mark.Previous})
+		}
+		return
+	}
+	m.deviations[id] = Different
+	previous := mark.Previous
+	if !marked {
+		value := m.taints[at].Value
+		previous = &value
+	}
+	m.taints = slices.Delete(m.taints, at, at+1)
+	m.changed = true
+	m.mark(id, Mark{Absent: true, Previous: previous})
+}
+
+// mark writes the entry's mark; one that differs from what stood there is a
+// change only where the entry changes hands.
+func (m *merge) mark(id ID, mark Mark) {
+	mark.Key, mark.Effect, mark.Owner, mark.Generation = id.Key, id.Effect, m.claim.Owner, m.claim.Generation
+	if old, marked := m.marks[id]; marked && (old.Generation != mark.Generation || old.Absent != mark.Absent) {
+		_, imported := m.claim.Imported[id]
+		m.changed = m.changed || !imported || old.Absent != mark.Absent
+	}
+	m.marks[id] = mark
+}
+
+func (m *merge) note(mark Mark, marked bool) {
+	if _, imported := m.claim.Imported[mark.ID()]; marked && !imported && mark.Generation != m.claim.Generation {
+		m.takenOver = append(m.takenOver, mark.ID())
+	}
+}
+
+func (m *merge) conflict(id ID, owner string, at int) {
+	c := Conflict{ID: id, Owner: owner}
+	if at >= 0 {
+		c.Value = m.taints[at].Value
+		m.deviations[id] = Different
+	} else {
+		m.deviations[id] = Missing
+	}
+	m.conflicts = append(m.conflicts, c)
+}
+
+// IDs returns the identities that the claim wants, present or absent, sorted.
+func (c Claim) IDs() []ID {
+	ids := slices.Clone(c.Absent)
+	for _, t := range c.Taints {
+		ids = append(ids, IDOf(t))
+	}
+	return SortIDs(ids)
+}

@@ -1,0 +1,87 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package taint
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// OwnedAnnotation is where the record of owned taints stands, on Nodes,
+// Machines and MachineSets. It is written in the same patch as the taints, so
+// that a process that is killed leaves no entry without an owner.
+const OwnedAnnotation = "kubetaint.io/owned-taints"
+
+// Mark says who owns one entry.
+type Mark struct {
+	Key    string             `json:"key"`
+	Effect corev1.TaintEffect `json:"effect"`
+	// Owner is the id of the resource, the same at every create of it.
+	Owner string `json:"owner"`
+	// Generation is random and fresh at every create: it tells an object from
+	// the one that replaces it.
+	Generation string `json:"generation"`
+	// Absent marks an entry that must not be there.
+	Absent bool `json:"absent,omitempty"`
+	// Previous is the value that stood there before, nil where nothing did.
+	// A destroy puts it back.
+	Previous *string `json:"previous,omitempty"`
+}
+
+// ID returns the identity of the marked entry.
+func (m Mark) ID() ID {
+	return ID{Key: m.Key, Effect: m.Effect}
+}
+
+// Record is the marks of one object, at most one per identity.
+type Record []Mark
+
+// ParseRecord reads the annotation's value; an empty one is an empty record.
+// An unreadable record is an error: to write over it would lose its owners.
+func ParseRecord(s string) (Record, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(s), &r); err != nil {
+		return nil, fmt.Errorf("the annotation %s cannot be read: %w", OwnedAnnotation, err)
+	}
+	return r, nil
+}
+
+// String writes the annotation's value, sorted so that equal records are equal
+// strings. An empty record is an empty string, which means: no annotation.
+func (r Record) String() string {
+	if len(r) == 0 {
+		return ""
+	}
+	sorted := slices.Clone(r)
+	slices.SortFunc(sorted, func(a, b Mark) int {
+		return cmp.Or(a.ID().Compare(b.ID()), cmp.Compare(a.Owner, b.Owner))
+	})
+	out, err := json.Marshal(sorted)
+	if err != nil {
+		panic(fmt.Sprintf("a record of strings always marshals: %v", err))
+	}
+	return string(out)
+}
+
+// Of returns the mark of an identity.
+func (r Record) Of(id ID) (Mark, bool) {
+	for _, m := range r {
+		if m.ID() == id {
+			return m, true
+		}
+	}
+	return Mark{}, false
+}
+
+func seconds(s int64) string {
+	return strconv.FormatInt(s, 10) + "s"
+}
