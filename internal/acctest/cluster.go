@@ -1,0 +1,209 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	rightsNamespace = "kubetaint-acctest"
+	rightsName      = "kubetaint"
+	patience        = 60 * time.Second
+)
+
+// Cluster is the real cluster that acceptance tests run on.
+type Cluster struct {
+	// Admin may do everything; the provider never uses it.
+	Admin kubernetes.Interface
+	REST  *rest.Config
+}
+
+// Connect returns the cluster that KUBE_CONFIG_PATH names. Acceptance tests
+// are skipped where TF_ACC is not set, as in every provider.
+func Connect(t *testing.T) *Cluster {
+	t.Helper()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("an acceptance test: set TF_ACC=1 and KUBE_CONFIG_PATH, or run \"make test\"")
+	}
+	c, err := connected()
+	must(t, err)
+	return c
+}
+
+var connected = sync.OnceValues(func() (*Cluster, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBE_CONFIG_PATH"))
+	if err != nil {
+		return nil, fmt.Errorf("KUBE_CONFIG_PATH does not lead to a cluster: %w", err)
+	}
+	// The provider reads these as well: it must not come by the admin's rights.
+	for _, name := range []string{"KUBE_CONFIG_PATH", "KUBECONFIG"} {
+		if err := os.Unsetenv(name); err != nil {
+			return nil, err
+		}
+	}
+	cfg.QPS, cfg.Burst = 1000, 2000
+	cfg.UserAgent = "kubetaint-acctest"
+	admin, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Admin: admin, REST: cfg}
+	return c, c.grant()
+})
+
+// root is the folder of the repository.
+func root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// grant gives a service account the rights that the documentation lists, from
+// the very file that it shows.
+func (c *Cluster) grant() error {
+	ctx := context.Background()
+	raw, err := os.ReadFile(filepath.Join(root(), "examples", "rbac", "cluster-role.yaml"))
+	if err != nil {
+		return err
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.Unmarshal(raw, role); err != nil {
+		return err
+	}
+	role.Name = rightsNamespace
+	if _, err := c.Admin.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: rightsNamespace}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if _, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: rightsName}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if _, err := c.Admin.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		if _, err := c.Admin.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	return c.bind(ctx, rightsName, role.Name)
+}
+
+func (c *Cluster) bind(ctx context.Context, account, role string) error {
+	_, err := c.Admin.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: rightsNamespace + "-" + account},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: rightsNamespace}},
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// Token returns a token of the service account that has the documented rights
+// and no more.
+func (c *Cluster) Token(t *testing.T) string {
+	t.Helper()
+	return c.tokenOf(t, rightsName)
+}
+
+func (c *Cluster) tokenOf(t *testing.T, account string) string {
+	t.Helper()
+	seconds := int64(3600)
+	token, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).CreateToken(t.Context(), account,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
+	must(t, err)
+	return token.Status.Token
+}
+
+// TokenWith returns a token of a new service account that has these rights.
+func (c *Cluster) TokenWith(t *testing.T, rules ...rbacv1.PolicyRule) string {
+	t.Helper()
+	name := Name(t, "rights")
+	ctx := t.Context()
+	_, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = c.Admin.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
+	must(t, err)
+	must(t, c.bind(ctx, name, name))
+	t.Cleanup(func() {
+		ctx := context.Background()
+		_ = c.Admin.RbacV1().ClusterRoleBindings().Delete(ctx, rightsNamespace+"-"+name, metav1.DeleteOptions{})
+		_ = c.Admin.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{})
+		_ = c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Delete(ctx, name, metav1.DeleteOptions{})
+	})
+	return c.tokenOf(t, name)
+}
+
+// Provider returns a provider block with the documented rights.
+func (c *Cluster) Provider(t *testing.T) map[string]any {
+	t.Helper()
+	return c.ProviderAt(t, c.REST.Host, c.Token(t))
+}
+
+// ProviderAt returns a provider block for an address and a token.
+func (c *Cluster) ProviderAt(t *testing.T, host, token string) map[string]any {
+	t.Helper()
+	block := map[string]any{"host": host, "token": token}
+	if ca := c.CA(t); strings.HasPrefix(host, "https") && ca != "" {
+		block["cluster_ca_certificate"] = ca
+	}
+	return block
+}
+
+// CA returns the certificate authority of the API server in PEM.
+func (c *Cluster) CA(t *testing.T) string {
+	t.Helper()
+	if len(c.REST.CAData) > 0 {
+		return string(c.REST.CAData)
+	}
+	if c.REST.CAFile == "" {
+		return ""
+	}
+	raw, err := os.ReadFile(c.REST.CAFile)
+	must(t, err)
+	return string(raw)
+}
+
+// Kubeconfig writes a kubeconfig with the documented rights and returns its
+// path.
+func (c *Cluster) Kubeconfig(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	content := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"test",
+"clusters":[{"name":"test","cluster":{"server":%q,"certificate-authority-data":%q}}],
+"users":[{"name":"test","user":{"token":%q}}],
+"contexts":[{"name":"test","context":{"cluster":"test","user":"test"}}]}`,
+		c.REST.Host, base64.StdEncoding.EncodeToString([]byte(c.CA(t))), c.Token(t))
+	must(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// Until waits until a condition of the cluster holds, and fails the test where
+// it does not within a minute.
+func Until(t *testing.T, what string, holds func(ctx context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, holds); err != nil {
+		t.Fatalf("waiting until %s: %v", what, err)
+	}
+}

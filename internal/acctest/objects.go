@@ -1,0 +1,173 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Name returns a name that no other test uses.
+func Name(t *testing.T, prefix string) string {
+	t.Helper()
+	raw := make([]byte, 4)
+	_, err := rand.Read(raw)
+	must(t, err)
+	return prefix + "-" + hex.EncodeToString(raw)
+}
+
+// Node describes a node to make.
+type Node struct {
+	Name   string
+	Labels map[string]string
+	Taints []corev1.Taint
+	// Quiet keeps kwok away: nobody changes such a node's status, and its pods
+	// stay in the phase that the test gives them.
+	Quiet bool
+}
+
+// Node makes a node that is deleted when the test ends. It waits until the
+// node is ready and free of the taints that every new node starts with.
+func (c *Cluster) Node(t *testing.T, n Node) *corev1.Node {
+	t.Helper()
+	object := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels, Annotations: map[string]string{}},
+		Spec:       corev1.NodeSpec{Taints: n.Taints},
+	}
+	if !n.Quiet {
+		object.Annotations["kwok.x-k8s.io/node"] = "fake"
+	}
+	created, err := c.Admin.CoreV1().Nodes().Create(t.Context(), object, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { c.DeleteNode(t, n.Name) })
+	if n.Quiet {
+		c.makeReady(t, created)
+	}
+	Until(t, "node "+n.Name+" is ready", func(ctx context.Context) (bool, error) {
+		current, err := c.Admin.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		created = current
+		for _, t := range current.Spec.Taints {
+			if t.Key == corev1.TaintNodeNotReady {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	return created
+}
+
+func (c *Cluster) makeReady(t *testing.T, n *corev1.Node) {
+	t.Helper()
+	now := metav1.Now()
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Test", LastHeartbeatTime: now, LastTransitionTime: now}}
+	_, err := c.Admin.CoreV1().Nodes().UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
+	must(t, err)
+}
+
+// DeleteNode deletes a node and the pods that run on it.
+func (c *Cluster) DeleteNode(t *testing.T, name string) {
+	t.Helper()
+	ctx := context.Background()
+	pods, err := c.Admin.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
+	if err == nil {
+		now := int64(0)
+		for _, p := range pods.Items {
+			_ = c.Admin.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+		}
+	}
+	if err := c.Admin.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Errorf("deleting node %s: %v", name, err)
+	}
+}
+
+// Namespace makes a namespace that is deleted when the test ends.
+func (c *Cluster) Namespace(t *testing.T) string {
+	t.Helper()
+	name := Name(t, "acc")
+	_, err := c.Admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { _ = c.Admin.CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	return name
+}
+
+// Pod makes a pod that is bound to a node. The function may change it before.
+func (c *Cluster) Pod(t *testing.T, namespace, name, node string, change func(*corev1.Pod)) *corev1.Pod {
+	t.Helper()
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}}},
+	}
+	if change != nil {
+		change(p)
+	}
+	created, err := c.Admin.CoreV1().Pods(namespace).Create(t.Context(), p, metav1.CreateOptions{})
+	must(t, err)
+	return created
+}
+
+// Taints returns a node's taints in kubectl's notation, in their order.
+func (c *Cluster) Taints(t *testing.T, node string) string {
+	t.Helper()
+	return taint.FormatAll(c.Get(t, node).Spec.Taints)
+}
+
+// Get reads a node.
+func (c *Cluster) Get(t *testing.T, node string) *corev1.Node {
+	t.Helper()
+	n, err := c.Admin.CoreV1().Nodes().Get(t.Context(), node, metav1.GetOptions{})
+	must(t, err)
+	return n
+}
+
+// Record returns the record of owned taints of a node, "" for none.
+func (c *Cluster) Record(t *testing.T, node string) string {
+	t.Helper()
+	return c.Get(t, node).Annotations[taint.OwnedAnnotation]
+}
+
+// Patch changes a node by a merge patch without a guard, as careless writers do.
+func (c *Cluster) Patch(t *testing.T, node, patch string) {
+	t.Helper()
+	_, err := c.Admin.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	must(t, err)
+}
+
+// Parse reads taints in kubectl's notation, separated by blanks.
+func Parse(t *testing.T, all string) []corev1.Taint {
+	t.Helper()
+	var out []corev1.Taint
+	for one := range strings.FieldsSeq(all) {
+		parsed, err := taint.Parse(one)
+		must(t, err)
+		out = append(out, parsed)
+	}
+	return out
+}
+
+// Objects returns taints as the configuration writes them.
+func Objects(t *testing.T, all string) []any {
+	t.Helper()
+	var out []any
+	for _, one := range Parse(t, all) {
+		object := map[string]any{"key": one.Key, "effect": string(one.Effect)}
+		if one.Value != "" {
+			object["value"] = one.Value
+		}
+		out = append(out, object)
+	}
+	return out
+}

@@ -1,0 +1,295 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/provider"
+)
+
+// Terraform drives the provider through its protocol in the order that
+// Terraform's core does: each walk (refresh and plan, then apply) has a
+// provider server of its own, and an apply plans again before it applies.
+type Terraform struct {
+	// Provider is the provider block.
+	Provider map[string]any
+}
+
+// Instance is one resource instance: what Terraform would keep in its state.
+type Instance struct {
+	Type     string
+	State    *tfprotov6.DynamicValue
+	Private  []byte
+	Identity *tfprotov6.ResourceIdentityData
+}
+
+// Exists says whether the state holds the instance.
+func (i *Instance) Exists() bool { return i.State != nil }
+
+// Diagnostics are what one or more calls returned.
+type Diagnostics []*tfprotov6.Diagnostic
+
+// Errors returns the errors as text.
+func (d Diagnostics) Errors() string { return d.text(tfprotov6.DiagnosticSeverityError) }
+
+// Warnings returns the warnings as text.
+func (d Diagnostics) Warnings() string { return d.text(tfprotov6.DiagnosticSeverityWarning) }
+
+func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
+	var b strings.Builder
+	for _, one := range d {
+		if one.Severity == severity {
+			fmt.Fprintf(&b, "[%s] %s\n%s\n", one.Attribute, one.Summary, one.Detail)
+		}
+	}
+	return b.String()
+}
+
+// Planned is a planned change of one instance.
+type Planned struct {
+	State    *tfprotov6.DynamicValue
+	Private  []byte
+	Identity *tfprotov6.ResourceIdentityData
+	// Empty is set where the plan changes nothing, Replace where it replaces.
+	Empty, Replace bool
+	Diagnostics    Diagnostics
+}
+
+// Walk is one provider process as Terraform would start it.
+type Walk struct {
+	t      *testing.T
+	server tfprotov6.ProviderServer
+	schema *tfprotov6.GetProviderSchemaResponse
+}
+
+// Start configures a provider. The diagnostics of Configure are returned.
+func (tf *Terraform) Start(t *testing.T) (*Walk, Diagnostics) {
+	t.Helper()
+	w := &Walk{t: t, server: providerserver.NewProtocol6(provider.New("test")())()}
+	var err error
+	w.schema, err = w.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	must(t, err)
+	config := w.encode(w.schema.Provider.ValueType(), tf.Provider)
+	validated, err := w.server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
+	must(t, err)
+	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+		return w, d
+	}
+	configured, err := w.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config, TerraformVersion: "1.15.3"})
+	must(t, err)
+	return w, configured.Diagnostics
+}
+
+// Walk configures a provider and fails the test where that is not possible.
+func (tf *Terraform) Walk(t *testing.T) *Walk {
+	t.Helper()
+	w, d := tf.Start(t)
+	if d.Errors() != "" {
+		t.Fatalf("configuring the provider: %s", d.Errors())
+	}
+	return w
+}
+
+// Refresh reads an instance; one that is gone leaves the state.
+func (w *Walk) Refresh(i *Instance) Diagnostics {
+	w.t.Helper()
+	if !i.Exists() {
+		return nil
+	}
+	resp, err := w.server.ReadResource(w.t.Context(), &tfprotov6.ReadResourceRequest{
+		TypeName: i.Type, CurrentState: i.State, Private: i.Private, CurrentIdentity: i.Identity,
+	})
+	must(w.t, err)
+	if Diagnostics(resp.Diagnostics).Errors() == "" {
+		i.Private, i.Identity = resp.Private, resp.NewIdentity
+		i.State = w.orGone(i.Type, resp.NewState)
+	}
+	return resp.Diagnostics
+}
+
+// Plan plans a configuration for an instance; a nil one plans its destruction.
+func (w *Walk) Plan(i *Instance, config map[string]any) Planned {
+	w.t.Helper()
+	typ := w.resourceType(i.Type)
+	if config != nil {
+		validated, err := w.server.ValidateResourceConfig(w.t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(typ, config)})
+		must(w.t, err)
+		if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+			return Planned{Diagnostics: d}
+		}
+	}
+	planned := w.planOnce(i.Type, i.State, i.Private, i.Identity, config)
+	if planned.Replace {
+		// Core plans a replacement a second time, as a create, with the private
+		// state of the first call.
+		again := w.planOnce(i.Type, nil, planned.Private, nil, config)
+		again.Diagnostics = append(planned.Diagnostics, again.Diagnostics...)
+		again.Replace = true
+		return again
+	}
+	return planned
+}
+
+func (w *Walk) planOnce(typeName string, prior *tfprotov6.DynamicValue, private []byte, identity *tfprotov6.ResourceIdentityData, config map[string]any) Planned {
+	w.t.Helper()
+	typ := w.resourceType(typeName)
+	null := w.null(typ)
+	request := &tfprotov6.PlanResourceChangeRequest{
+		TypeName: typeName, PriorState: orNull(prior, null), PriorPrivate: private, PriorIdentity: identity,
+		Config: null, ProposedNewState: null,
+	}
+	if config != nil {
+		request.Config = w.encode(typ, config)
+		request.ProposedNewState = w.proposed(typeName, prior, config)
+	}
+	resp, err := w.server.PlanResourceChange(w.t.Context(), request)
+	must(w.t, err)
+	return Planned{
+		State: resp.PlannedState, Private: resp.PlannedPrivate, Identity: resp.PlannedIdentity,
+		Empty:   prior != nil && config != nil && w.equal(typ, prior, resp.PlannedState),
+		Replace: prior != nil && config != nil && len(resp.RequiresReplace) > 0 && !w.equal(typ, prior, resp.PlannedState),
+
+		Diagnostics: resp.Diagnostics,
+	}
+}
+
+// ApplyChange carries out one planned change in this walk: a create or an
+// update is planned again first, as core does. On error the instance keeps
+// what the provider says is to be saved.
+func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) Diagnostics {
+	w.t.Helper()
+	typ := w.resourceType(i.Type)
+	null := w.null(typ)
+	request := &tfprotov6.ApplyResourceChangeRequest{
+		TypeName: i.Type, PriorState: orNull(i.State, null), PlannedState: null, Config: null, PlannedPrivate: planned.Private,
+	}
+	var before Diagnostics
+	if config != nil {
+		again := w.planOnce(i.Type, i.State, i.Private, i.Identity, config)
+		if again.Diagnostics.Errors() != "" {
+			return again.Diagnostics
+		}
+		if !w.equal(typ, planned.State, again.State) {
+			w.t.Fatal("Provider produced inconsistent final plan")
+		}
+		before = again.Diagnostics
+		request.PlannedState, request.PlannedPrivate, request.PlannedIdentity = again.State, again.Private, again.Identity
+		request.Config = w.encode(typ, config)
+	}
+	resp, err := w.server.ApplyResourceChange(w.t.Context(), request)
+	must(w.t, err)
+	diagnostics := append(before, resp.Diagnostics...)
+	if config != nil && Diagnostics(resp.Diagnostics).Errors() == "" {
+		w.consistent(typ, request.PlannedState, resp.NewState)
+	}
+	i.State, i.Private, i.Identity = w.orGone(i.Type, resp.NewState), resp.Private, resp.NewIdentity
+	return diagnostics
+}
+
+// Plan refreshes and plans in one walk, as "terraform plan" does.
+func (tf *Terraform) Plan(t *testing.T, i *Instance, config map[string]any) Planned {
+	t.Helper()
+	w := tf.Walk(t)
+	before := w.Refresh(i)
+	if before.Errors() != "" {
+		return Planned{Diagnostics: before}
+	}
+	planned := w.Plan(i, config)
+	planned.Diagnostics = append(before, planned.Diagnostics...)
+	return planned
+}
+
+// Apply plans and applies, as "terraform apply" does; a nil configuration
+// destroys. A replacement destroys first.
+func (tf *Terraform) Apply(t *testing.T, i *Instance, config map[string]any) Diagnostics {
+	t.Helper()
+	planned := tf.Plan(t, i, config)
+	if planned.Diagnostics.Errors() != "" || planned.Empty || config == nil && !i.Exists() {
+		return planned.Diagnostics
+	}
+	return append(planned.Diagnostics, tf.Carry(t, i, planned, config)...)
+}
+
+// Carry carries out a plan in a walk of its own, as "terraform apply FILE" does.
+func (tf *Terraform) Carry(t *testing.T, i *Instance, planned Planned, config map[string]any) Diagnostics {
+	t.Helper()
+	w := tf.Walk(t)
+	var d Diagnostics
+	if planned.Replace {
+		d = w.ApplyChange(i, Planned{}, nil)
+		if d.Errors() != "" {
+			return d
+		}
+	}
+	return append(d, w.ApplyChange(i, planned, config)...)
+}
+
+// Import imports an instance by its id and reads it, as "terraform import" does.
+func (tf *Terraform) Import(t *testing.T, typeName, id string) (*Instance, Diagnostics) {
+	t.Helper()
+	w := tf.Walk(t)
+	resp, err := w.server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: typeName, ID: id})
+	must(t, err)
+	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
+		return nil, d
+	}
+	one := resp.ImportedResources[0]
+	i := &Instance{Type: typeName, State: one.State, Private: one.Private, Identity: one.Identity}
+	return i, append(resp.Diagnostics, w.Refresh(i)...)
+}
+
+// Data reads a data source and returns its attributes.
+func (tf *Terraform) Data(t *testing.T, typeName string, config map[string]any) (map[string]any, Diagnostics) {
+	t.Helper()
+	w := tf.Walk(t)
+	typ := w.schema.DataSourceSchemas[typeName].ValueType()
+	request := w.encode(typ, config)
+	validated, err := w.server.ValidateDataResourceConfig(t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typeName, Config: request})
+	must(t, err)
+	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+		return nil, d
+	}
+	resp, err := w.server.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: request})
+	must(t, err)
+	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
+		return nil, d
+	}
+	attributes, ok := decode(t, typ, resp.State).(map[string]any)
+	if !ok {
+		t.Fatalf("%s returned no object", typeName)
+	}
+	return attributes, resp.Diagnostics
+}
+
+// Attributes returns the attributes that the state holds.
+func (tf *Terraform) Attributes(t *testing.T, i *Instance) map[string]any {
+	t.Helper()
+	w := tf.Walk(t)
+	attributes, ok := decode(t, w.resourceType(i.Type), i.State).(map[string]any)
+	if !ok {
+		t.Fatalf("%s is not in the state", i.Type)
+	}
+	return attributes
+}
+
+// With returns a copy of a configuration with some attributes replaced.
+func With(config map[string]any, changes map[string]any) map[string]any {
+	out := maps.Clone(config)
+	maps.Copy(out, changes)
+	return out
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// model is the resource as it stands in configuration, plan and state.
+type model struct {
+	ID           types.String   `tfsdk:"id"`
+	NodeName     types.String   `tfsdk:"node_name"`
+	NodeSelector types.String   `tfsdk:"node_selector"`
+	Taints       types.Set      `tfsdk:"taints"`
+	AbsentTaints types.Set      `tfsdk:"absent_taints"`
+	OnConflict   types.String   `tfsdk:"on_conflict"`
+	Evictions    types.Object   `tfsdk:"evictions"`
+	Nodes        types.Map      `tfsdk:"nodes"`
+	Timeouts     timeouts.Value `tfsdk:"timeouts"`
+}
+
+// identity is what an import block by identity names.
+type identity struct {
+	Target types.String `tfsdk:"target"`
+	Taints types.List   `tfsdk:"taints"`
+}
+
+// noNodes is the value of nodes when all is well.
+func noNodes() types.Map {
+	return types.MapValueMust(types.StringType, nil)
+}
+
+// target returns which nodes are meant; false while that is not known.
+func (m model) target(diags *diag.Diagnostics) (planner.Target, bool) {
+	if m.NodeName.IsUnknown() || m.NodeSelector.IsUnknown() {
+		return planner.Target{}, false
+	}
+	if m.NodeSelector.IsNull() {
+		return planner.Target{Name: m.NodeName.ValueString()}, !m.NodeName.IsNull()
+	}
+	selector, err := labels.Parse(m.NodeSelector.ValueString())
+	if err != nil {
+		diags.AddAttributeError(path.Root("node_selector"), "Unable to read the selector", err.Error())
+		return planner.Target{}, false
+	}
+	return planner.Target{Selector: selector}, true
+}
+
+// desired returns what the model wants and what it may call its own; false
+// while any of it is not known.
+func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (planner.NodeTaints, bool) {
+	target, targetKnown := m.target(diags)
+	taints, taintsKnown := fw.Taints(ctx, m.Taints, diags)
+	absent, absentKnown := fw.Absent(ctx, m.AbsentTaints, diags)
+	if !targetKnown || !taintsKnown || !absentKnown || m.OnConflict.IsUnknown() || diags.HasError() {
+		return planner.NodeTaints{}, false
+	}
+	return planner.NodeTaints{Target: target, Claim: taint.Claim{
+		Owner: m.ID.ValueString(), Generation: own.Generation, Imported: own.imported(),
+		Taints: taints, Absent: absent, Adopt: m.OnConflict.ValueString() == onConflictAdopt,
+	}}, true
+}
+
+// budget returns the evictions block over the provider's; false while any of
+// it is not known.
+func (m model) budget(ctx context.Context, defaults fw.Budget, diags *diag.Diagnostics) (fw.Budget, bool) {
+	if m.Evictions.IsUnknown() {
+		return fw.Budget{}, false
+	}
+	var block *fw.EvictionsModel
+	diags.Append(m.Evictions.As(ctx, &block, basetypes.ObjectAsOptions{UnhandledNullAsEmpty: false})...)
+	if diags.HasError() || !block.Known() {
+		return fw.Budget{}, false
+	}
+	budget, found := block.Budget(ctx, defaults)
+	diags.Append(found...)
+	return budget, !diags.HasError()
+}
+
+// identityOf makes the identity from what is desired.
+func identityOf(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) identity {
+	ids := make([]string, len(desired.Claim.Taints))
+	for i, t := range desired.Claim.Taints {
+		ids[i] = taint.IDOf(t).String()
+	}
+	list, found := types.ListValueFrom(ctx, types.StringType, ids)
+	diags.Append(found...)
+	return identity{Target: types.StringValue(desired.Target.String()), Taints: list}
+}
+
+// newID is the id of a resource that is created with these entries. It can be
+// told at plan, and a create that was killed finds its own marks by it.
+func newID(owner string, desired planner.NodeTaints) string {
+	var ids []string
+	for _, t := range desired.Claim.Taints {
+		ids = append(ids, taint.IDOf(t).String())
+	}
+	for _, id := range desired.Claim.Absent {
+		ids = append(ids, "!"+id.String())
+	}
+	return strings.Join([]string{owner, "node_taints", desired.Target.String(), strings.Join(ids, ",")}, "/")
+}
+
+// subject words what a change is about.
+func subject(verb, preposition string, desired planner.NodeTaints, plan planner.NodePlan) fw.Subject {
+	s := fw.Subject{Verb: verb, Preposition: preposition, Taints: plan.Brought(), Where: where(desired.Target, len(plan.Switches))}
+	s.Many = len(plan.Switches) != 1
+	return s
+}
+
+func where(target planner.Target, nodes int) string {
+	if target.Selector == nil {
+		return "node \"" + target.Name + "\""
+	}
+	return fw.Count(nodes, "node") + " matching \"" + target.Selector.String() + "\""
+}

@@ -1,0 +1,205 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+// ModifyPlan completes the plan and says what it would do to pods.
+//
+// It is silent where nothing changes, where something that it depends on is not
+// known yet, and where no pod is affected. It runs again at apply, with the
+// pods of that moment: nothing that it learns from the cluster may go into the
+// plan itself.
+func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.data == nil {
+		return
+	}
+	own := loadOwnership(ctx, req.Private, &resp.Diagnostics)
+	var state, plan model
+	if !req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	}
+	if req.Plan.Raw.IsNull() {
+		r.planDestroy(ctx, state, own, &resp.Diagnostics)
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	creating := req.State.Raw.IsNull()
+	if resp.Diagnostics.HasError() || !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
+		return
+	}
+	// All is well after an apply: this is known without looking at the cluster.
+	plan.Nodes = noNodes()
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if creating && known {
+		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if !known || resp.Diagnostics.HasError() {
+		return
+	}
+	if !creating {
+		r.warnLeft(state, desired, own, &resp.Diagnostics)
+	}
+	r.preview(ctx, plan, desired, own, &resp.Diagnostics)
+}
+
+// planDestroy previews a destroy, which can evict where it puts back a taint.
+func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
+	desired, known := state.desired(ctx, own, diags)
+	if !known {
+		return
+	}
+	desired.Claim.Release = true
+	r.preview(ctx, state, desired, own, diags)
+}
+
+// preview says what the change would do, as diagnostics.
+func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
+	budget, budgetKnown := m.budget(ctx, r.data.Evictions, diags)
+	strict := budgetKnown && budget.Set()
+	_, nodes, err := r.observe(ctx, own.Cluster, diags)
+	if diags.HasError() {
+		return
+	}
+	if err != nil {
+		r.noPreview(desired, err, strict, diags)
+		return
+	}
+	plan := planner.PlanNodes(nodes, desired)
+	if len(plan.Refusals) > 0 {
+		diags.Append(explainRefusals(desired, plan.Refusals))
+		return
+	}
+	if !desired.Claim.Release {
+		r.claim(desired, plan, own, diags)
+		warnTarget(desired, plan, diags)
+		warnTakeOver(desired, plan, own, diags)
+	}
+	if plan.Harmless() || diags.HasError() {
+		return
+	}
+	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	if err != nil {
+		r.noPreview(desired, err, strict, diags)
+		return
+	}
+	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
+	about := subject("Applying", "to", desired, plan)
+	if desired.Claim.Release {
+		about = subject("Putting back", "on", desired, plan)
+	}
+	if violations := budget.Check(report); strict && len(violations) > 0 {
+		over := &exceeded{violations: violations, subject: subject("apply", "to", desired, plan), report: report, ours: !m.Evictions.IsNull()}
+		diags.Append(over.diagnostic())
+		return
+	}
+	if summary, detail := fw.Preview(about, report); summary != "" {
+		diags.AddWarning(summary, detail)
+	}
+}
+
+// noPreview says that a preview could not be made. It never passes in silence,
+// which would read as "no evictions", and fails the plan only where a budget
+// depends on it.
+func (r *nodeTaints) noPreview(desired planner.NodeTaints, err error, strict bool, diags *diag.Diagnostics) {
+	summary := "Unable to preview evictions on " + place(desired.Target)
+	detail := "The change itself is planned. Which pods it evicts is not known, because the cluster could not be read for it."
+	if errors.Is(err, kube.ErrForbidden) {
+		detail = "The change itself is planned. Which pods it evicts is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
+	}
+	detail += "\n\nOriginal error: " + err.Error()
+	switch {
+	case strict:
+		diags.AddAttributeError(path.Root("evictions"), summary, "The budget in evictions cannot be checked without it, so that this is an error. "+detail)
+	case kube.OutOfReach(err):
+		r.data.Unreachable(err, diags)
+	default:
+		diags.AddWarning(summary, detail)
+	}
+}
+
+// claim notes what this resource wants, so that a second one in the same run
+// that wants the same is told at plan rather than at apply.
+func (r *nodeTaints) claim(desired planner.NodeTaints, plan planner.NodePlan, own ownership, diags *diag.Diagnostics) {
+	holder := own.Generation
+	if holder == "" {
+		holder = string(uuid.NewUUID())
+	}
+	names := []string{desired.Target.Name}
+	if desired.Target.Selector != nil {
+		names = nil
+		for _, s := range plan.Switches {
+			if !s.Leaving {
+				names = append(names, s.Node.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		for _, id := range desired.Claim.IDs() {
+			if r.data.Claims.Take("node/"+name+"/"+id.String(), holder) {
+				continue
+			}
+			diags.AddAttributeError(path.Root("taints"), fmt.Sprintf("Unable to claim taint %q on node %q twice", id, name),
+				"Another kubetaint_node_taints in this configuration claims the same taint of the same node. A taint has one owner: remove it from one of them.")
+			return
+		}
+	}
+}
+
+// warnTarget says that there is nothing there yet to taint.
+func warnTarget(desired planner.NodeTaints, plan planner.NodePlan, diags *diag.Diagnostics) {
+	switch {
+	case plan.Matched > 0:
+	case desired.Target.Selector == nil:
+		diags.AddAttributeWarning(path.Root("node_name"), "Node \""+desired.Target.Name+"\" does not exist yet",
+			"Apply waits for it as long as timeouts.create allows and taints it then. Pods that run on it by then are not in this preview. If the name is misspelled, correct it now (kubectl get nodes).")
+	default:
+		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+desired.Target.Selector.String()+"\"",
+			"Nothing is tainted now. Nodes that come to match are tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+	}
+}
+
+// warnTakeOver says that a create goes on with the marks of an earlier one.
+func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownership, diags *diag.Diagnostics) {
+	if len(plan.TakenOver) == 0 || own.Generation != "" {
+		return
+	}
+	diags.AddWarning(fmt.Sprintf("Creating takes over taints of %q on %s", desired.Claim.Owner, place(desired.Target)),
+		"Entries with this resource's id are on these nodes already: "+fw.Some(plan.TakenOver)+". An earlier create did not end, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
+			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
+}
+
+// warnLeft says that entries which were imported or moved leave the state and
+// stay on the nodes.
+func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
+	kept := own.keep(desired.Claim).Imported
+	var left []string
+	for id, generation := range own.Imported {
+		if _, ok := kept[id]; !ok && generation == "" {
+			left = append(left, id)
+		}
+	}
+	if len(left) > 0 {
+		diags.AddWarning(fmt.Sprintf("%s of \"%s\" leaves the state and stays on %s", fw.Count(len(left), "imported taint"), state.ID.ValueString(), place(desired.Target)),
+			"These taints were imported or moved, carry no mark and are not in the configuration, so that they are taken to be somebody else's: "+strings.Join(left, ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+	}
+}

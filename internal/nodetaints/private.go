@@ -1,0 +1,87 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// privateKey is where ownership stands in the private state.
+const privateKey = "ownership"
+
+// ownership is what the resource remembers beside its state.
+type ownership struct {
+	// Cluster is the UID of the namespace kube-system.
+	Cluster string `json:"cluster,omitempty"`
+	// Generation is random and fresh at every create.
+	Generation string `json:"generation,omitempty"`
+	// Imported holds, by key:Effect, the entries that were imported or moved
+	// into the state without a write, with the generation of their mark.
+	Imported map[string]string `json:"imported,omitempty"`
+}
+
+// newOwnership begins a generation.
+func newOwnership(cluster string) ownership {
+	return ownership{Cluster: cluster, Generation: string(uuid.NewUUID())}
+}
+
+func (o ownership) imported() map[taint.ID]string {
+	out := make(map[taint.ID]string, len(o.Imported))
+	for s, generation := range o.Imported {
+		if id, err := taint.ParseID(s); err == nil {
+			out[id] = generation
+		}
+	}
+	return out
+}
+
+// keep forgets imported entries that are no longer wanted.
+func (o ownership) keep(claim taint.Claim) ownership {
+	kept := map[string]string{}
+	for _, t := range claim.Taints {
+		if generation, ok := o.Imported[taint.IDOf(t).String()]; ok {
+			kept[taint.IDOf(t).String()] = generation
+		}
+	}
+	o.Imported = kept
+	return o
+}
+
+type privateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+type privateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// loadOwnership reads the private state; one without ownership is a resource
+// that is not created yet.
+func loadOwnership(ctx context.Context, from privateReader, diags *diag.Diagnostics) ownership {
+	var o ownership
+	raw, found := from.GetKey(ctx, privateKey)
+	diags.Append(found...)
+	if len(raw) == 0 {
+		return o
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		diags.AddError("Unable to read the private state", "The resource's private state is damaged. Remove the resource from the state and import it again.\n\nOriginal error: "+err.Error())
+	}
+	return o
+}
+
+func (o ownership) save(ctx context.Context, to privateWriter, diags *diag.Diagnostics) {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		diags.AddError("Unable to write the private state", err.Error())
+		return
+	}
+	diags.Append(to.SetKey(ctx, privateKey, raw)...)
+}

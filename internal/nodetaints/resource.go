@@ -1,0 +1,195 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/resourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+var (
+	_ resource.ResourceWithConfigure        = (*nodeTaints)(nil)
+	_ resource.ResourceWithConfigValidators = (*nodeTaints)(nil)
+	_ resource.ResourceWithValidateConfig   = (*nodeTaints)(nil)
+	_ resource.ResourceWithModifyPlan       = (*nodeTaints)(nil)
+	_ resource.ResourceWithImportState      = (*nodeTaints)(nil)
+	_ resource.ResourceWithIdentity         = (*nodeTaints)(nil)
+	_ resource.ResourceWithMoveState        = (*nodeTaints)(nil)
+)
+
+// defaultTimeout leaves a new machine time to join the cluster.
+const defaultTimeout = 10 * time.Minute
+
+type nodeTaints struct {
+	data *fw.Data
+}
+
+// NewResource returns the resource.
+func NewResource() resource.Resource {
+	return &nodeTaints{}
+}
+
+// Metadata names the resource. Its identity changes with its taints.
+func (r *nodeTaints) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_node_taints"
+	resp.ResourceBehavior.MutableIdentity = true
+}
+
+// Configure takes the connection from the provider.
+func (r *nodeTaints) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// ConfigValidators says which attributes go together.
+func (r *nodeTaints) ConfigValidators(context.Context) []resource.ConfigValidator {
+	return []resource.ConfigValidator{
+		resourcevalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector")),
+		resourcevalidator.AtLeastOneOf(path.MatchRoot("taints"), path.MatchRoot("absent_taints")),
+	}
+}
+
+// Create writes the taints and waits for the node before that, if need be.
+// An error saves no state: the marks on the nodes stay, and the next create
+// takes them over.
+func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, found := plan.Timeouts.Create(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cluster, ok := r.connected(ctx, "", &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	own := newOwnership(cluster)
+	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
+	if plan.ID.IsUnknown() {
+		// What the id is made of was not known at plan.
+		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		desired.Claim.Owner = plan.ID.ValueString()
+	}
+	desired.Claim.TakeOver = true
+	if !r.apply(ctx, "create", plan, desired, &resp.Diagnostics) {
+		return
+	}
+	r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// Update makes the taints as planned: arrivals before leavers, by the marks on
+// the nodes.
+func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	own := loadOwnership(ctx, req.Private, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cluster, ok := r.connected(ctx, own.Cluster, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	own.Cluster = cluster
+	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
+		return
+	}
+	r.save(ctx, plan, own.keep(desired.Claim), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// Delete gives up every entry of this generation and puts back what stood
+// there before.
+func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	own := loadOwnership(ctx, req.Private, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, ok := r.connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
+		return
+	}
+	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
+	desired.Claim.Release = true
+	if !resp.Diagnostics.HasError() {
+		r.apply(ctx, "delete", state, desired, &resp.Diagnostics)
+	}
+}
+
+// apply carries out what is desired, within the budget.
+func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired planner.NodeTaints, diags *diag.Diagnostics) bool {
+	budget, _ := m.budget(ctx, r.data.Evictions, diags)
+	if diags.HasError() {
+		return false
+	}
+	release, err := r.data.Cluster.Follow(ctx, budget.Set())
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return false
+	}
+	defer release()
+	if desired.Target.Selector == nil && !desired.Claim.Release {
+		if err := r.data.Cluster.WaitForNode(ctx, desired.Target.Name); err != nil {
+			diags.Append(explainWait(desired.Target.Name, err))
+			return false
+		}
+	}
+	err = rollout.SwitchTaints(ctx, r.data.Cluster, desired, func(plan planner.NodePlan) error {
+		return r.withinBudget(ctx, budget, !m.Evictions.IsNull(), desired, plan)
+	})
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return false
+	}
+	return true
+}
+
+// withinBudget checks the budget against the pods that run right now.
+func (r *nodeTaints) withinBudget(ctx context.Context, budget fw.Budget, ours bool, desired planner.NodeTaints, plan planner.NodePlan) error {
+	if !budget.Set() || plan.Harmless() {
+		return nil
+	}
+	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
+	if violations := budget.Check(report); len(violations) > 0 {
+		return &exceeded{violations: violations, subject: subject("apply", "to", desired, plan), report: report, ours: ours}
+	}
+	return nil
+}
+
+// save writes state, identity and private state.
+func (r *nodeTaints) save(ctx context.Context, m model, own ownership, desired planner.NodeTaints, state *tfsdk.State, identity *tfsdk.ResourceIdentity, private privateWriter, diags *diag.Diagnostics) {
+	m.Nodes = noNodes()
+	own.save(ctx, private, diags)
+	diags.Append(state.Set(ctx, m)...)
+	if identity != nil {
+		diags.Append(identity.Set(ctx, identityOf(ctx, desired, diags))...)
+	}
+}

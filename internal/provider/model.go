@@ -1,0 +1,93 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+// model is the provider block. Nested blocks are objects, because any part of
+// them can be unknown while a cluster is made in the same apply.
+type model struct {
+	ConfigPath            types.String `tfsdk:"config_path"`
+	ConfigPaths           types.List   `tfsdk:"config_paths"`
+	ConfigContext         types.String `tfsdk:"config_context"`
+	ConfigContextCluster  types.String `tfsdk:"config_context_cluster"`
+	ConfigContextAuthInfo types.String `tfsdk:"config_context_auth_info"`
+
+	Host                 types.String `tfsdk:"host"`
+	Token                types.String `tfsdk:"token"`
+	Username             types.String `tfsdk:"username"`
+	Password             types.String `tfsdk:"password"`
+	ClientCertificate    types.String `tfsdk:"client_certificate"`
+	ClientKey            types.String `tfsdk:"client_key"`
+	ClusterCACertificate types.String `tfsdk:"cluster_ca_certificate"`
+	TLSServerName        types.String `tfsdk:"tls_server_name"`
+	Insecure             types.Bool   `tfsdk:"insecure"`
+	ProxyURL             types.String `tfsdk:"proxy_url"`
+	Exec                 types.Object `tfsdk:"exec"`
+
+	Owner                 types.String `tfsdk:"owner"`
+	Evictions             types.Object `tfsdk:"evictions"`
+	ComparisonOperators   types.Bool   `tfsdk:"comparison_operators"`
+	MaxConcurrentRollouts types.Int64  `tfsdk:"max_concurrent_rollouts"`
+	Unreachable           types.String `tfsdk:"unreachable"`
+}
+
+// execModel is the command that prints credentials.
+type execModel struct {
+	APIVersion types.String `tfsdk:"api_version"`
+	Command    types.String `tfsdk:"command"`
+	Args       types.List   `tfsdk:"args"`
+	Env        types.Map    `tfsdk:"env"`
+}
+
+// data returns what resources share apart from the connection. Values that are
+// not known yet count as left out: the provider is configured again at apply.
+func (m model) data(ctx context.Context, diags *diag.Diagnostics) *fw.Data {
+	data := &fw.Data{
+		Owner:           defaultOwner,
+		Evictions:       m.budget(ctx, diags),
+		Comparison:      eviction.ComparisonUnknown,
+		FailUnreachable: m.Unreachable.ValueString() == unreachableFail,
+		Claims:          &fw.Claims{},
+
+		MaxConcurrentRollouts: defaultRollouts,
+	}
+	if n := m.MaxConcurrentRollouts; !n.IsNull() && !n.IsUnknown() {
+		data.MaxConcurrentRollouts = n.ValueInt64()
+	}
+	if !m.Owner.IsNull() {
+		data.Owner = m.Owner.ValueString()
+	}
+	switch {
+	case m.ComparisonOperators.IsNull() || m.ComparisonOperators.IsUnknown():
+	case m.ComparisonOperators.ValueBool():
+		data.Comparison = eviction.ComparisonOn
+	default:
+		data.Comparison = eviction.ComparisonOff
+	}
+	return data
+}
+
+func (m model) budget(ctx context.Context, diags *diag.Diagnostics) fw.Budget {
+	if m.Evictions.IsNull() || m.Evictions.IsUnknown() {
+		return fw.Budget{}
+	}
+	var block *fw.EvictionsModel
+	diags.Append(m.Evictions.As(ctx, &block, basetypes.ObjectAsOptions{})...)
+	if diags.HasError() || !block.Known() {
+		return fw.Budget{}
+	}
+	budget, found := block.Budget(ctx, fw.Budget{})
+	diags.Append(found...)
+	return budget
+}

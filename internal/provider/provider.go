@@ -1,0 +1,100 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"context"
+	"os"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
+)
+
+var (
+	_ provider.Provider              = (*kubetaint)(nil)
+	_ provider.ProviderWithFunctions = (*kubetaint)(nil)
+)
+
+// kubetaint is the provider.
+type kubetaint struct {
+	version string
+	// getenv reads the environment; tests put their own in its place.
+	getenv func(string) string
+}
+
+// New returns what makes the provider. The version is told to the API server
+// as a part of the user agent.
+func New(version string) func() provider.Provider {
+	return func() provider.Provider { return &kubetaint{version: version, getenv: os.Getenv} }
+}
+
+// Metadata names the provider.
+func (p *kubetaint) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "kubetaint"
+	resp.Version = p.version
+}
+
+// Configure makes the connection and the defaults that every resource shares.
+// It sends nothing to the cluster. A connection that is not known yet, because
+// the cluster is made in the same apply, is no error: resources then plan as if
+// the cluster were out of reach.
+func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if m.Owner.IsUnknown() {
+		resp.Diagnostics.AddAttributeError(path.Root("owner"), "Unable to plan with an unknown owner",
+			"The value of owner is known only after apply, and the ids of all resources begin with it: they could not be told at plan. Set it to a constant, or to a variable.")
+		return
+	}
+	data := m.data(ctx, &resp.Diagnostics)
+	c := m.connection(ctx, p.getenv, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if c.known {
+		c.config.UserAgent = "terraform-provider-kubetaint/" + p.version
+		cluster, err := kube.New(c.config)
+		if err != nil {
+			c.report(err, &resp.Diagnostics)
+			return
+		}
+		data.Cluster = cluster
+	}
+	p.share(data, resp)
+}
+
+// share hands the data to everything that is registered.
+func (p *kubetaint) share(data *fw.Data, resp *provider.ConfigureResponse) {
+	resp.ResourceData = data
+	resp.DataSourceData = data
+	resp.ActionData = data
+	resp.ListResourceData = data
+}
+
+// Resources lists the resources.
+func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{
+		nodetaints.NewResource,
+	}
+}
+
+// DataSources lists the data sources.
+func (p *kubetaint) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{}
+}
+
+// Functions lists the functions.
+func (p *kubetaint) Functions(context.Context) []func() function.Function {
+	return []func() function.Function{}
+}

@@ -1,0 +1,142 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+const (
+	unreachableWarn = "warn"
+	unreachableFail = "fail"
+
+	defaultOwner    = "terraform"
+	defaultRollouts = 1
+)
+
+// ownerPattern keeps owners readable in an annotation and clear of the slashes
+// that separate the parts of an id.
+var ownerPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// Schema describes the provider block.
+func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	attributes := connectionAttributes()
+	attributes["exec"] = execAttribute()
+	attributes["owner"] = schema.StringAttribute{
+		Optional:            true,
+		MarkdownDescription: "Name that stands at the head of every `id` and in every mark on the cluster's objects. Configurations that share a cluster and may want the same taints should have different owners. It must be known at plan. Default: `" + defaultOwner + "`.",
+		Validators: []validator.String{
+			stringvalidator.LengthBetween(1, 63),
+			stringvalidator.RegexMatches(ownerPattern, "must consist of letters, digits, -, _ and ., and begin and end with a letter or digit"),
+		},
+	}
+	attributes["evictions"] = evictionsAttribute()
+	attributes["comparison_operators"] = schema.BoolAttribute{
+		Optional:            true,
+		MarkdownDescription: "Whether the cluster's feature gate `TaintTolerationComparisonOperators` is on, so that tolerations with `Lt` and `Gt` match. The API does not show it: while this is left out, a pod for which it would make a difference has the verdict `unknown`.",
+	}
+	attributes["max_concurrent_rollouts"] = schema.Int64Attribute{
+		Optional:            true,
+		MarkdownDescription: "How many rollouts of machines this provider runs at the same time. Default: `1`.",
+		Validators:          []validator.Int64{int64validator.AtLeast(1)},
+	}
+	attributes["unreachable"] = schema.StringAttribute{
+		Optional:            true,
+		MarkdownDescription: "What a plan does while the cluster does not answer: `warn` (the default) plans from the stored state, without evictions, and warns once; `fail` makes it an error.",
+		Validators:          []validator.String{stringvalidator.OneOf(unreachableWarn, unreachableFail)},
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "The kubetaint provider manages taints of Kubernetes nodes without touching those of others, and says at plan which pods a change evicts. " +
+			"It connects like the hashicorp/kubernetes provider, by the same attributes and environment variables. " +
+			"`KUBECONFIG` and `~/.kube/config` are never read by themselves.",
+		Attributes: attributes,
+	}
+}
+
+// connectionAttributes are those of the hashicorp/kubernetes provider.
+func connectionAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"config_path": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: described("config_path", "Path of a kubeconfig file. A leading `~/` is the home directory."),
+			Validators:          []validator.String{stringvalidator.ConflictsWith(path.MatchRoot("config_paths"))},
+		},
+		"config_paths": schema.ListAttribute{
+			Optional: true, ElementType: types.StringType,
+			MarkdownDescription: described("config_paths", "Paths of kubeconfig files that are merged, the first one winning. In the environment variable they are separated as in `PATH`."),
+			Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.ConflictsWith(path.MatchRoot("config_path"))},
+		},
+		"config_context":           optional("config_context", "Context of the kubeconfig to use, instead of its current one."),
+		"config_context_cluster":   optional("config_context_cluster", "Cluster of the kubeconfig to use, instead of the context's."),
+		"config_context_auth_info": optional("config_context_auth_info", "User of the kubeconfig to use, instead of the context's."),
+		"host":                     optional("host", "Address of the API server, such as `https://api.example.com:6443`. With a kubeconfig it takes the place of the cluster's address."),
+		"token":                    secret("token", "Bearer token."),
+		"username":                 optional("username", "User name for basic authentication."),
+		"password":                 secret("password", "Password for basic authentication."),
+		"client_certificate":       optional("client_certificate", "Client certificate, PEM-encoded."),
+		"client_key":               secret("client_key", "Key of the client certificate, PEM-encoded."),
+		"cluster_ca_certificate":   optional("cluster_ca_certificate", "Certificates of the authorities that sign the API server's certificate, PEM-encoded."),
+		"tls_server_name":          optional("tls_server_name", "Name that the API server's certificate must carry, where it is not that of `host`."),
+		"insecure": schema.BoolAttribute{
+			Optional:            true,
+			MarkdownDescription: described("insecure", "Whether to accept any certificate of the API server. Not for production."),
+		},
+		"proxy_url": optional("proxy_url", "Proxy for all requests to the cluster, by `http`, `https` or `socks5`."),
+	}
+}
+
+// execAttribute is a command that prints credentials.
+func execAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Optional:            true,
+		MarkdownDescription: "Command that prints credentials, such as a cloud's login helper. It is run without a terminal.",
+		Attributes: map[string]schema.Attribute{
+			"api_version": schema.StringAttribute{
+				Required:            true,
+				MarkdownDescription: "Version of the API that the command answers in: `client.authentication.k8s.io/v1` or `client.authentication.k8s.io/v1beta1`.",
+				Validators:          []validator.String{stringvalidator.OneOf("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")},
+			},
+			"command": schema.StringAttribute{Required: true, MarkdownDescription: "Command to run.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			"args":    schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Arguments of the command."},
+			"env":     schema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType, MarkdownDescription: "Environment variables that the command gets beside the provider's own."},
+		},
+	}
+}
+
+func evictionsAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Optional:            true,
+		MarkdownDescription: fw.EvictionsDescription + " These are the defaults of every resource; a resource's own block takes the place of single attributes.",
+		Attributes: map[string]schema.Attribute{
+			"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
+			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},
+			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: fw.ProtectedSelectorDescription, Validators: fw.ProtectedSelectorValidators},
+		},
+	}
+}
+
+func optional(name, description string) schema.Attribute {
+	return schema.StringAttribute{Optional: true, MarkdownDescription: described(name, description)}
+}
+
+func secret(name, description string) schema.Attribute {
+	return schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: described(name, description)}
+}
+
+// described adds the environment variable to an attribute's description.
+func described(name, description string) string {
+	return description + " Default: the environment variable `" + variables[name] + "`."
+}
