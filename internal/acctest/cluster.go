@@ -207,3 +207,11 @@ func Until(t *testing.T, what string, holds func(ctx context.Context) (bool, err
 		t.Fatalf("waiting until %s: %v", what, err)
 	}
 }
+
+// ID returns what tells this cluster from others.
+func (c *Cluster) ID(t *testing.T) string {
+	t.Helper()
+	ns, err := c.Admin.CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
+	must(t, err)
+	return string(ns.UID)
+}

@@ -51,15 +51,15 @@ func (c *Cluster) Node(t *testing.T, n Node) *corev1.Node {
 	created, err := c.Admin.CoreV1().Nodes().Create(t.Context(), object, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { c.DeleteNode(t, n.Name) })
-	if n.Quiet {
-		c.makeReady(t, created)
-	}
 	Until(t, "node "+n.Name+" is ready", func(ctx context.Context) (bool, error) {
 		current, err := c.Admin.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}
 		created = current
+		if n.Quiet && len(current.Status.Conditions) == 0 {
+			return false, c.makeReady(ctx, current)
+		}
 		for _, t := range current.Spec.Taints {
 			if t.Key == corev1.TaintNodeNotReady {
 				return false, nil
@@ -70,12 +70,15 @@ func (c *Cluster) Node(t *testing.T, n Node) *corev1.Node {
 	return created
 }
 
-func (c *Cluster) makeReady(t *testing.T, n *corev1.Node) {
-	t.Helper()
+// makeReady does what a kubelet would; a conflict is tried again.
+func (c *Cluster) makeReady(ctx context.Context, n *corev1.Node) error {
 	now := metav1.Now()
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Test", LastHeartbeatTime: now, LastTransitionTime: now}}
-	_, err := c.Admin.CoreV1().Nodes().UpdateStatus(t.Context(), n, metav1.UpdateOptions{})
-	must(t, err)
+	_, err := c.Admin.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
 }
 
 // DeleteNode deletes a node and the pods that run on it.

@@ -4,6 +4,7 @@
 package acctest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -21,6 +22,9 @@ import (
 type Terraform struct {
 	// Provider is the provider block.
 	Provider map[string]any
+	// Context ends the provider's calls where it is set: what the cluster sees
+	// of a process that is killed.
+	Context context.Context //nolint:containedctx // It stands for the life of a process.
 }
 
 // Instance is one resource instance: what Terraform would keep in its state.
@@ -66,14 +70,23 @@ type Planned struct {
 // Walk is one provider process as Terraform would start it.
 type Walk struct {
 	t      *testing.T
+	ctx    context.Context //nolint:containedctx // It stands for the life of a process.
 	server tfprotov6.ProviderServer
 	schema *tfprotov6.GetProviderSchemaResponse
+
+	// Between is called, where it is set, after an apply has planned again and
+	// before it applies.
+	Between func()
 }
 
 // Start configures a provider. The diagnostics of Configure are returned.
 func (tf *Terraform) Start(t *testing.T) (*Walk, Diagnostics) {
 	t.Helper()
-	w := &Walk{t: t, server: providerserver.NewProtocol6(provider.New("test")())()}
+	ctx := tf.Context
+	if ctx == nil {
+		ctx = t.Context()
+	}
+	w := &Walk{t: t, ctx: ctx, server: providerserver.NewProtocol6(provider.New("test")())()}
 	var err error
 	w.schema, err = w.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	must(t, err)
@@ -104,7 +117,7 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 	if !i.Exists() {
 		return nil
 	}
-	resp, err := w.server.ReadResource(w.t.Context(), &tfprotov6.ReadResourceRequest{
+	resp, err := w.server.ReadResource(w.ctx, &tfprotov6.ReadResourceRequest{
 		TypeName: i.Type, CurrentState: i.State, Private: i.Private, CurrentIdentity: i.Identity,
 	})
 	must(w.t, err)
@@ -120,7 +133,7 @@ func (w *Walk) Plan(i *Instance, config map[string]any) Planned {
 	w.t.Helper()
 	typ := w.resourceType(i.Type)
 	if config != nil {
-		validated, err := w.server.ValidateResourceConfig(w.t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(typ, config)})
+		validated, err := w.server.ValidateResourceConfig(w.ctx, &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(typ, config)})
 		must(w.t, err)
 		if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 			return Planned{Diagnostics: d}
@@ -150,7 +163,7 @@ func (w *Walk) planOnce(typeName string, prior *tfprotov6.DynamicValue, private 
 		request.Config = w.encode(typ, config)
 		request.ProposedNewState = w.proposed(typeName, prior, config)
 	}
-	resp, err := w.server.PlanResourceChange(w.t.Context(), request)
+	resp, err := w.server.PlanResourceChange(w.ctx, request)
 	must(w.t, err)
 	return Planned{
 		State: resp.PlannedState, Private: resp.PlannedPrivate, Identity: resp.PlannedIdentity,
@@ -184,7 +197,10 @@ func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) 
 		request.PlannedState, request.PlannedPrivate, request.PlannedIdentity = again.State, again.Private, again.Identity
 		request.Config = w.encode(typ, config)
 	}
-	resp, err := w.server.ApplyResourceChange(w.t.Context(), request)
+	if w.Between != nil {
+		w.Between()
+	}
+	resp, err := w.server.ApplyResourceChange(w.ctx, request)
 	must(w.t, err)
 	diagnostics := append(before, resp.Diagnostics...)
 	if config != nil && Diagnostics(resp.Diagnostics).Errors() == "" {
@@ -224,7 +240,7 @@ func (tf *Terraform) Carry(t *testing.T, i *Instance, planned Planned, config ma
 	w := tf.Walk(t)
 	var d Diagnostics
 	if planned.Replace {
-		d = w.ApplyChange(i, Planned{}, nil)
+		d = w.ApplyChange(i, Planned{Private: planned.Private}, nil)
 		if d.Errors() != "" {
 			return d
 		}
@@ -243,6 +259,23 @@ func (tf *Terraform) Import(t *testing.T, typeName, id string) (*Instance, Diagn
 	}
 	one := resp.ImportedResources[0]
 	i := &Instance{Type: typeName, State: one.State, Private: one.Private, Identity: one.Identity}
+	return i, append(resp.Diagnostics, w.Refresh(i)...)
+}
+
+// Move takes over the state of another type, as a moved block does, and reads
+// it. The source's state is JSON.
+func (tf *Terraform) Move(t *testing.T, typeName, from, state string) (*Instance, Diagnostics) {
+	t.Helper()
+	w := tf.Walk(t)
+	resp, err := w.server.MoveResourceState(t.Context(), &tfprotov6.MoveResourceStateRequest{
+		SourceProviderAddress: "registry.terraform.io/hashicorp/kubernetes", SourceTypeName: from,
+		SourceState: &tfprotov6.RawState{JSON: []byte(state)}, TargetTypeName: typeName,
+	})
+	must(t, err)
+	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
+		return nil, d
+	}
+	i := &Instance{Type: typeName, State: resp.TargetState, Private: resp.TargetPrivate, Identity: resp.TargetIdentity}
 	return i, append(resp.Diagnostics, w.Refresh(i)...)
 }
 

@@ -7,11 +7,12 @@ import "fmt"
 
 type budgetKey struct {
 	namespace, name string
+	drained         bool
 }
 
 // coverByBudgets says of every pod that leaves which PodDisruptionBudget covers
 // it. The arithmetic is over all nodes of the change: each budget counts all of
-// its pods that leave. Taint eviction deletes pods and asks no budget; a drain
+// its pods that leave in the same way. Taint eviction deletes pods and asks no budget; a drain
 // goes through the eviction API, which obeys them.
 func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 	leaving := map[budgetKey]int{}
@@ -21,15 +22,16 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 			continue
 		}
 		if covering[i] = e.budget(pods[i].Pod); covering[i] != nil {
-			leaving[budgetKey{pods[i].Pod.Namespace, covering[i].Name}]++
+			leaving[budgetKey{pods[i].Pod.Namespace, covering[i].Name, pods[i].Verdict == Drained}]++
 		}
 	}
 	for i, b := range covering {
 		if b == nil {
 			continue
 		}
-		n := leaving[budgetKey{pods[i].Pod.Namespace, b.Name}]
-		if pods[i].Verdict == Drained {
+		drained := pods[i].Verdict == Drained
+		n := leaving[budgetKey{pods[i].Pod.Namespace, b.Name, drained}]
+		if drained {
 			pods[i].Budget = fmt.Sprintf("%s is obeyed: it allows %d now, %d of its pods are drained", b.Name, b.Allowed, n)
 		} else {
 			pods[i].Budget = fmt.Sprintf("%s is not asked: it allows %d, %d of its pods leave", b.Name, b.Allowed, n)

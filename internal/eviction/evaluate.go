@@ -61,8 +61,10 @@ type evaluation struct {
 	groups     map[string]int
 	// homes remembers whether any node would take pods of this scheduling.
 	homes map[*Scheduling]bool
-	// objects are the nodes in the form that node affinity is matched against.
-	objects []*corev1.Node
+	// places are the nodes that pods can go to.
+	places []place
+	// scratch is a node in the form that node affinity is matched against.
+	scratch corev1.Node
 }
 
 // changedNode is a node of the change, looked up once for all of its pods.
@@ -152,10 +154,11 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode) {
 	if v.Owner.Kind == "DaemonSet" {
 		v.Misscheduled = true
 		v.Reason += "; its DaemonSet counts it as mis-scheduled"
-		return
-	}
-	if v.Reschedulable = e.home(v.Pod.Scheduling); !v.Reschedulable {
+	} else if v.Reschedulable = e.home(v.Pod.Scheduling); !v.Reschedulable {
 		v.Reason += " nor on any other, by taints, node selector and required node affinity"
+	}
+	if e.comparison == ComparisonUnknown && keepsAway(v.Pod.Scheduling.Tolerations, node.after, true) == nil {
+		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"
 	}
 }
 

@@ -5,7 +5,9 @@ package eviction
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -102,6 +104,13 @@ func tolerance(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool
 	if out.verdict != EvictedAfter {
 		return out
 	}
+	delay := time.Duration(out.seconds) * time.Second
+	if out.seconds == math.MaxInt64 || delay < 0 {
+		// The controller counts in nanoseconds: what does not fit (292 years
+		// and more) turns negative there and means for ever.
+		return judgement{verdict: Stays, taint: out.taint, toleration: out.toleration, reason: "tolerates " + taint.Format(*out.taint)}
+	}
+	out.seconds = int64(delay / time.Second)
 	out.reason = fmt.Sprintf("tolerates %s for %d s", taint.Format(*out.taint), out.seconds)
 	if out.seconds == 0 {
 		out.verdict = EvictedNow

@@ -4,6 +4,8 @@
 package eviction
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -31,31 +33,63 @@ func (e *evaluation) findHome(s *Scheduling) bool {
 	required := nodeaffinity.NewRequiredNodeAffinity(s.NodeSelector, affinity)
 	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 	cordonTolerated := taint.FirstMatch(s.Tolerations, cordon, gate) >= 0
-	for _, object := range e.nodeObjects() {
-		node := e.snapshot.Nodes[object.Name]
-		if e.change.Drains[node.Name] || node.Unschedulable && !cordonTolerated {
-			continue
+	takes := func(p place) bool {
+		if p.node.Unschedulable && !cordonTolerated || keepsAway(s.Tolerations, p.after, gate) != nil {
+			return false
 		}
-		_, after := e.taints(node.Name)
-		if keepsAway(s.Tolerations, after, gate) != nil {
-			continue
-		}
+		e.scratch.Name, e.scratch.Labels = p.node.Name, p.node.Labels
 		// An affinity that does not parse matches nothing, as in the scheduler.
-		if ok, err := required.Match(object); ok && err == nil {
-			return true
-		}
+		ok, err := required.Match(&e.scratch)
+		return ok && err == nil
 	}
-	return false
+	if names, ok := namedNodes(s.Affinity); ok {
+		return slices.ContainsFunc(names, func(name string) bool {
+			node, there := e.snapshot.Nodes[name]
+			return there && !e.change.Drains[name] && takes(e.place(node))
+		})
+	}
+	return slices.ContainsFunc(e.allPlaces(), takes)
 }
 
-// nodeObjects makes the nodes' objects on first need: most changes evict only
-// pods that some node takes at the first look.
-func (e *evaluation) nodeObjects() []*corev1.Node {
-	if e.objects == nil {
-		e.objects = make([]*corev1.Node, 0, len(e.snapshot.Nodes))
+// place is a node with its taints after the change.
+type place struct {
+	node  *Node
+	after []corev1.Taint
+}
+
+func (e *evaluation) place(n *Node) place {
+	_, after := e.taints(n.Name)
+	return place{node: n, after: after}
+}
+
+// allPlaces collects the nodes that are not drained, on first need.
+func (e *evaluation) allPlaces() []place {
+	if e.places == nil {
+		e.places = make([]place, 0, len(e.snapshot.Nodes))
 		for _, n := range e.snapshot.Nodes {
-			e.objects = append(e.objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})
+			if !e.change.Drains[n.Name] {
+				e.places = append(e.places, e.place(n))
+			}
 		}
 	}
-	return e.objects
+	return e.places
+}
+
+// namedNodes returns the only nodes that an affinity can allow, where it names
+// them. The DaemonSet controller binds each pod to its node in this way, and to
+// look at every node for every such pod would cost their product.
+func namedNodes(affinity *corev1.NodeSelector) (names []string, ok bool) {
+	if affinity == nil {
+		return nil, false
+	}
+	for _, term := range affinity.NodeSelectorTerms {
+		at := slices.IndexFunc(term.MatchFields, func(r corev1.NodeSelectorRequirement) bool {
+			return r.Key == metav1.ObjectNameField && r.Operator == corev1.NodeSelectorOpIn
+		})
+		if at < 0 {
+			return nil, false
+		}
+		names = append(names, term.MatchFields[at].Values...)
+	}
+	return names, true
 }

@@ -65,8 +65,8 @@ func RefuseOverlap(taints, absent types.Set, at path.Path, diags *diag.Diagnosti
 	}
 	for _, id := range identities(absent) {
 		if wanted[id] {
-			diags.AddAttributeError(at, fmt.Sprintf("Contradictory taint %q in %s", id, at),
-				fmt.Sprintf("%s must be on the nodes by taints and must not be there by %s. A taint is identified by key and effect, whatever its value: remove it from one of them.", id, at))
+			diags.AddAttributeError(at, fmt.Sprintf("Unable to keep taint %q both there and absent", id),
+				fmt.Sprintf("The same key and effect stand in taints and in %s. A taint is identified by these, whatever its value: remove one of them.", at))
 		}
 	}
 }

@@ -78,6 +78,13 @@ func (c *collection[T]) load(ctx context.Context) error {
 	return c.reload(ctx)
 }
 
+// refresh reads everything again, even where it has been read before.
+func (c *collection[T]) refresh(ctx context.Context) error {
+	c.loading.Lock()
+	defer c.loading.Unlock()
+	return c.reload(ctx)
+}
+
 // reload reads everything again. The caller holds loading or is the follower.
 func (c *collection[T]) reload(ctx context.Context) error {
 	var items map[string]T

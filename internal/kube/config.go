@@ -4,11 +4,16 @@
 package kube
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +76,9 @@ const (
 	protobuf = "application/vnd.kubernetes.protobuf"
 )
 
+// proxySchemes are those that net/http knows.
+var proxySchemes = []string{"http", "https", "socks5"}
+
 // rest builds the client configuration. Only what the configuration names is
 // read: neither KUBECONFIG nor ~/.kube/config are, because a plan must not
 // depend on which cluster somebody last looked at.
@@ -81,6 +89,7 @@ func (c Config) rest() (*rest.Config, error) {
 	}
 	cfg.UserAgent = c.UserAgent
 	cfg.QPS, cfg.Burst = qps, burst
+	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return impatient{inner} })
 	cfg.ContentType = protobuf
 	cfg.AcceptContentTypes = protobuf + ",application/json"
 	if cfg.Dial == nil && c.ProxyURL == "" {
@@ -182,6 +191,9 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 		ClientCertificateData: []byte(c.ClientCertificate), ClientKeyData: []byte(c.ClientKey),
 		Token: c.Token, Username: c.Username, Password: c.Password,
 	}
+	if err := c.material(); err != nil {
+		return nil, err
+	}
 	if c.Exec != nil {
 		o.AuthInfo.Exec = &clientcmdapi.ExecConfig{
 			APIVersion: c.Exec.APIVersion, Command: c.Exec.Command, Args: c.Exec.Args,
@@ -192,6 +204,25 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 		}
 	}
 	return o, nil
+}
+
+// material checks what client-go would find wrong only at the first request, or
+// without naming the attribute.
+func (c Config) material() error {
+	if c.ProxyURL != "" {
+		if proxy, err := url.Parse(c.ProxyURL); err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
+			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%q is not the address of a proxy: write it with one of the schemes %s.", c.ProxyURL, strings.Join(proxySchemes, ", "))}
+		}
+	}
+	if c.ClusterCACertificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(c.ClusterCACertificate)) {
+		return &ConfigError{Attribute: "cluster_ca_certificate", Message: "It holds no certificate in PEM: a kubeconfig's certificate-authority-data must be decoded with base64decode first."}
+	}
+	if c.ClientCertificate != "" && c.ClientKey != "" {
+		if _, err := tls.X509KeyPair([]byte(c.ClientCertificate), []byte(c.ClientKey)); err != nil {
+			return &ConfigError{Attribute: "client_certificate", Message: fmt.Sprintf("It does not go with client_key: %s. Both must be in PEM: a kubeconfig's data must be decoded with base64decode first.", err)}
+		}
+	}
+	return nil
 }
 
 func expand(path string) (string, error) {

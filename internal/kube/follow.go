@@ -42,7 +42,9 @@ func (c *Cluster) Follow(ctx context.Context, withPods bool) (release func(), er
 		c.nodes.follow(f.ctx)
 	}
 	if withPods && !f.pods {
-		if err := c.pods.load(ctx); err != nil {
+		// The watch would catch up with what happened since the last list, but
+		// there is no telling when it has: a decision needs a new list.
+		if err := c.pods.refresh(ctx); err != nil {
 			c.retire()
 			return nil, err
 		}

@@ -13,8 +13,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/evictionpreview"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/functions"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
 )
 
@@ -91,10 +94,19 @@ func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
 
 // DataSources lists the data sources.
 func (p *kubetaint) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{}
+	return []func() datasource.DataSource{
+		evictionpreview.NewDataSource,
+		nodesdata.NewDataSource,
+	}
 }
 
 // Functions lists the functions.
 func (p *kubetaint) Functions(context.Context) []func() function.Function {
-	return []func() function.Function{}
+	return []func() function.Function{
+		functions.NewFormatTaint,
+		functions.NewParseTaint,
+		functions.NewTolerates,
+		functions.NewTolerationsFor,
+		functions.NewUntolerated,
+	}
 }

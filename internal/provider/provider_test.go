@@ -215,6 +215,36 @@ func TestSchemaDescriptions(t *testing.T) {
 	visit("", s.Attributes)
 }
 
+// TestDescriptions holds the descriptions of everything that is registered to
+// full sentences.
+func TestDescriptions(t *testing.T) {
+	t.Parallel()
+	resp, err := providerserver.NewProtocol6(New("test")())().GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil || len(resp.Diagnostics) > 0 {
+		t.Fatal(err, resp.Diagnostics)
+	}
+	var visit func(string, []*tfprotov6.SchemaAttribute)
+	visit = func(prefix string, attributes []*tfprotov6.SchemaAttribute) {
+		for _, a := range attributes {
+			// The module of timeouts describes its parts and not the whole.
+			if a.Name != "timeouts" && !strings.HasSuffix(a.Description, ".") {
+				t.Errorf("the description of %s.%s is not a full sentence: %q", prefix, a.Name, a.Description)
+			}
+			if a.NestedType != nil {
+				visit(prefix+"."+a.Name, a.NestedType.Attributes)
+			}
+		}
+	}
+	for _, all := range []map[string]*tfprotov6.Schema{resp.ResourceSchemas, resp.DataSourceSchemas} {
+		for name, s := range all {
+			if !strings.HasSuffix(s.Block.Description, ".") {
+				t.Errorf("the description of %s is not a full sentence: %q", name, s.Block.Description)
+			}
+			visit(name, s.Block.Attributes)
+		}
+	}
+}
+
 // TestSensitive names the attributes that must never be shown.
 func TestSensitive(t *testing.T) {
 	t.Parallel()

@@ -230,7 +230,8 @@ func (m *merge) drop(id ID) {
 	}
 	m.deviations[id] = Different
 	previous := mark.Previous
-	if !marked {
+	if generation, imported := m.claim.Imported[id]; !marked && (!imported || generation != "") {
+		// Somebody else's: a release puts it back. An imported one is ours.
 		value := m.taints[at].Value
 		previous = &value
 	}

@@ -1,0 +1,101 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// big is a cluster of 5,000 nodes with 30 pods on each of the first 500 and as
+// many elsewhere as are asked for. Six of the thirty belong to DaemonSets and
+// are pinned to their nodes; the others to 2,000 Deployments of 100 namespaces.
+func big(elsewhere int) (*Snapshot, Change) {
+	const nodes, changed, perNode, daemons = 5000, 500, 30, 6
+	w := newWorld()
+	name := func(i int) string { return fmt.Sprintf("node-%04d", i) }
+	for i := range nodes {
+		w.Nodes[name(i)] = &Node{Name: name(i), Labels: map[string]string{"kubernetes.io/hostname": name(i), "zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)}}
+	}
+	usual := []corev1.Toleration{
+		lasting(exists("node.kubernetes.io/not-ready", noEx), 300),
+		lasting(exists("node.kubernetes.io/unreachable", noEx), 300),
+	}
+	shared := make([]*Pod, 2000)
+	for i := range shared {
+		rs := types.UID(fmt.Sprintf("rs-%d", i))
+		s := &Scheduling{Tolerations: usual}
+		switch i % 10 {
+		case 0:
+			s.NodeSelector = map[string]string{"pool": "nowhere"}
+		case 1, 2:
+			s.NodeSelector = map[string]string{"pool": "p7"}
+		case 3:
+			s.Tolerations = append([]corev1.Toleration{lasting(exists("dedicated", noEx), int64(i))}, usual...)
+		}
+		shared[i] = &Pod{
+			Namespace: fmt.Sprintf("team-%d", i%100), Scheduling: s, Labels: labels.Set{"app": fmt.Sprintf("app-%d", i)},
+			Controller: &Controller{Owner: Owner{Kind: "ReplicaSet", Name: string(rs)}, UID: rs},
+		}
+		w.Parents[rs] = Owner{Kind: "Deployment", Name: fmt.Sprintf("app-%d", i)}
+		if i%4 == 0 {
+			w.budget(shared[i].Namespace, fmt.Sprintf("app-%d", i), fmt.Sprintf("app=app-%d", i), 1)
+		}
+	}
+	daemon := &Controller{Owner: Owner{Kind: "DaemonSet", Name: "agent"}, UID: "agent"}
+	add := func(i, node int) {
+		p := *shared[i%len(shared)]
+		p.Name, p.Node = fmt.Sprintf("pod-%06d", i), name(node)
+		if i%perNode < daemons {
+			p.Controller, p.Scheduling = daemon, &Scheduling{Tolerations: usual}
+			pinned(p.Node)(&p)
+		}
+		w.run(&p)
+	}
+	for i := range changed * perNode {
+		add(i, i/perNode)
+	}
+	for i := range elsewhere {
+		add(i, changed+i%(nodes-changed))
+	}
+	change := Change{Taints: map[string][]corev1.Taint{}}
+	for i := range changed {
+		change.Taints[name(i)] = taintsOf("dedicated=gpu:NoExecute")
+	}
+	return w.Snapshot, change
+}
+
+func benchmarkEvaluate(b *testing.B, elsewhere int) {
+	b.Helper()
+	snapshot, change := big(elsewhere)
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := Evaluate(snapshot, change, ComparisonUnknown); len(r.Pods) != 15_000 {
+			b.Fatalf("%d verdicts", len(r.Pods))
+		}
+	}
+}
+
+// BenchmarkEvaluate is a taint on 500 of 5,000 nodes with 150,000 pods in all.
+func BenchmarkEvaluate(b *testing.B) { benchmarkEvaluate(b, 135_000) }
+
+// BenchmarkEvaluate_fewPodsElsewhere differs only in the pods that the change
+// does not concern.
+func BenchmarkEvaluate_fewPodsElsewhere(b *testing.B) { benchmarkEvaluate(b, 15_000) }
+
+// Not parallel: other tests' allocations would count.
+func TestEvaluate_costsNothingForPodsElsewhere(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the whole process.
+	allocations := func(elsewhere int) float64 {
+		snapshot, change := big(elsewhere)
+		return testing.AllocsPerRun(3, func() { Evaluate(snapshot, change, ComparisonUnknown) })
+	}
+	few, many := allocations(1_000), allocations(40_000)
+	if many > few*1.02+10 {
+		t.Errorf("%.0f allocations with 1,000 pods elsewhere, %.0f with 40,000", few, many)
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
+	t.Parallel()
+	taintBoth := tainting("n1", "a:NoExecute")
+	taintBoth.Taints["n2"] = taintsOf("a:NoExecute")
+	mixed := tainting("n1", "a:NoExecute")
+	mixed.Drains = map[string]bool{"n2": true}
+	// Five pods of one budget: two on n1, three on n2, of which one has
+	// completed and one tolerates the taint.
+	pods := func() []*Pod {
+		return []*Pod{
+			pod("p1", "n1"), pod("p2", "n1"), pod("p3", "n2"), pod("p4", "n2", completed),
+			pod("p5", "n2", tolerating(exists("a", noEx))),
+		}
+	}
+	tests := []struct {
+		name   string
+		change Change
+		want   map[string]string
+	}{
+		{
+			// Leaving and not completed: p1, p2, p3 = 3. p5 stays.
+			name: "taints on two nodes", change: taintBoth,
+			want: map[string]string{"p1": "web is not asked: it allows 1, 3 of its pods leave", "p2": "web is not asked: it allows 1, 3 of its pods leave", "p3": "web is not asked: it allows 1, 3 of its pods leave", "p4": "", "p5": ""},
+		},
+		{
+			// Drains take p1, p2, p3 and p5 = 4: a toleration keeps nobody.
+			name: "drains of two nodes", change: draining("n1", "n2"),
+			want: map[string]string{"p1": "web is obeyed: it allows 1 now, 4 of its pods are drained", "p2": "web is obeyed: it allows 1 now, 4 of its pods are drained", "p3": "web is obeyed: it allows 1 now, 4 of its pods are drained", "p4": "", "p5": "web is obeyed: it allows 1 now, 4 of its pods are drained"},
+		},
+		{
+			// p1 and p2 by the taint, p3 and p5 by the drain: two each way.
+			name: "a taint on one node and a drain of another count apart", change: mixed,
+			want: map[string]string{"p1": "web is not asked: it allows 1, 2 of its pods leave", "p2": "web is not asked: it allows 1, 2 of its pods leave", "p3": "web is obeyed: it allows 1 now, 2 of its pods are drained", "p4": "", "p5": "web is obeyed: it allows 1 now, 2 of its pods are drained"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(node("n1"), node("n2"), node("n3")).run(pods()...).budget("app", "web", "app=web", 1)
+			got := map[string]string{}
+			for _, v := range Evaluate(w.Snapshot, tt.change, ComparisonOff).Pods {
+				got[v.Pod.Name] = v.Budget
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestBudgets_coverOnlyTheirOwnPods(t *testing.T) {
+	t.Parallel()
+	other := pod("p", "n1")
+	other.Labels = labels.Set{"app": "db"}
+	elsewhere := pod("q", "n1")
+	elsewhere.Namespace = "prod"
+	tests := []struct {
+		name string
+		pod  *Pod
+		want string
+	}{
+		{name: "a pod with other labels is not covered", pod: other},
+		{name: "a pod of another namespace is not covered", pod: elsewhere},
+		{name: "a terminating pod is not covered", pod: pod("p", "n1", terminating)},
+		{name: "a pod that stays is not covered", pod: pod("p", "n1", tolerating(exists("", "")))},
+		{name: "a pod that leaves later is covered", pod: pod("p", "n1", tolerating(lasting(exists("a", noEx), 9))), want: "web is not asked: it allows 0, 1 of its pods leave"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(node("n1")).run(tt.pod).budget("app", "web", "app=web", 0)
+			if got := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)).Budget; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// zoo holds one pod of every kind of outcome.
+func zoo() *Report {
+	w := newWorld(node("n1"), node("n2"), labelled(node("n3"), "disk", "ssd")).run(
+		pod("now", "n1"),
+		pod("later", "n1", tolerating(lasting(exists("a", noEx), 60))),
+		pod("stays", "n1", tolerating(exists("a", noEx))),
+		pod("unknown", "n1", ownedBy("StatefulSet", "db"), tolerating(lessThan("a", "1"), lasting(exists("a", noEx), 5))),
+		pod("bare", "n1", bare),
+		pod("stuck", "n1", ownedBy("StatefulSet", "db"), selecting("disk", "none")),
+		pod("bare-and-stuck", "n1", bare, selecting("disk", "none")),
+		pod("done", "n1", bare, completed),
+		pod("drained", "n2"),
+	)
+	w.Parents["rs-web"] = Owner{Kind: "Deployment", Name: "web"}
+	change := tainting("n1", "a=0:NoExecute")
+	change.Drains = map[string]bool{"n2": true}
+	return Evaluate(w.Snapshot, change, ComparisonUnknown)
+}
+
+func TestSummary_countsEveryVerdictAndWhatItMeans(t *testing.T) {
+	t.Parallel()
+	want := Summary{
+		// now, bare, stuck, bare-and-stuck and done leave at once.
+		EvictedNow: 5, EvictedAfter: 1, Drained: 1, Unknown: 1, Stays: 1,
+		// bare and bare-and-stuck; done was no loss.
+		Lost: 2,
+		// stuck and bare-and-stuck.
+		NotReschedulable: 2,
+		// bare, stuck and bare-and-stuck, each once.
+		Gone: 3,
+	}
+	got := zoo().Summary()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// 5 at once + 1 later + 1 drained; with 1 unknown 8 of 9 pods are affected.
+	if got.Evicted() != 7 || got.Affected() != 8 {
+		t.Errorf("evicted %d, affected %d", got.Evicted(), got.Affected())
+	}
+}
+
+func TestWorkloads_rollUpWhatBelongsTogether(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, w := range zoo().Workloads() {
+		var pods []string
+		for _, v := range w.Pods {
+			pods = append(pods, v.Pod.Name)
+		}
+		got = append(got, fmt.Sprintf("%s/%s %d: %s", w.Namespace, w.Owner, w.Summary.Affected(), strings.Join(pods, " ")))
+	}
+	// Most affected first; then by kind and name. The pod that stays counts for
+	// nothing but is listed.
+	want := []string{
+		"app/Deployment/web 3: later now stays drained",
+		"app/StatefulSet/db 2: stuck unknown",
+		"app/Pod/bare 1: bare",
+		"app/Pod/bare-and-stuck 1: bare-and-stuck",
+		"app/Pod/done 1: done",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWorkloads_addUpToTheSummary(t *testing.T) {
+	t.Parallel()
+	r := zoo()
+	var pods, affected, gone int
+	for _, w := range r.Workloads() {
+		pods, affected, gone = pods+len(w.Pods), affected+w.Summary.Affected(), gone+w.Summary.Gone
+	}
+	if total := r.Summary(); pods != len(r.Pods) || affected != total.Affected() || gone != total.Gone {
+		t.Errorf("workloads have %d pods, %d affected, %d gone; the summary says %d, %d, %d", pods, affected, gone, len(r.Pods), total.Affected(), total.Gone)
+	}
+}
+
+func TestWorkloads_tellNamesakesApart(t *testing.T) {
+	t.Parallel()
+	elsewhere := pod("p", "n1", ownedBy("StatefulSet", "db"))
+	elsewhere.Namespace = "prod"
+	w := newWorld(node("n1")).run(elsewhere, pod("p", "n1", ownedBy("StatefulSet", "db")), pod("q", "n1", ownedBy("Deployment", "db")))
+	if got := len(Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Workloads()); got != 3 {
+		t.Errorf("got %d workloads, want 3: namespace, kind and name tell them apart", got)
+	}
+}

@@ -1,0 +1,105 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+var (
+	_ datasource.DataSource                     = (*preview)(nil)
+	_ datasource.DataSourceWithConfigure        = (*preview)(nil)
+	_ datasource.DataSourceWithConfigValidators = (*preview)(nil)
+	_ datasource.DataSourceWithValidateConfig   = (*preview)(nil)
+)
+
+const typeName = "kubetaint_eviction_preview"
+
+type preview struct {
+	data *fw.Data
+}
+
+// NewDataSource returns the data source.
+func NewDataSource() datasource.DataSource {
+	return &preview{}
+}
+
+// Metadata names the data source.
+func (*preview) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = typeName
+}
+
+// Configure takes the connection from the provider.
+func (d *preview) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// ConfigValidators says which attributes go together.
+func (*preview) ConfigValidators(context.Context) []datasource.ConfigValidator {
+	return []datasource.ConfigValidator{
+		datasourcevalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector")),
+		datasourcevalidator.AtLeastOneOf(path.MatchRoot("taints"), path.MatchRoot("absent_taints")),
+	}
+}
+
+// ValidateConfig refuses taints that are wanted both ways.
+func (*preview) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	fw.RefuseOverlap(m.Taints, m.AbsentTaints, path.Root("absent_taints"), &resp.Diagnostics)
+}
+
+// Read imagines the change on the cluster as it is now.
+func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	taints, _ := fw.Taints(ctx, m.Taints, &resp.Diagnostics)
+	absent, _ := fw.Absent(ctx, m.AbsentTaints, &resp.Diagnostics)
+	change := whatIf{target: m.target(&resp.Diagnostics), taints: taints, absent: absent}
+	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	snapshot, err := cluster.Snapshot(ctx)
+	if err != nil {
+		fw.UnableToRead(typeName, err, &resp.Diagnostics)
+		return
+	}
+	change = change.evaluate(snapshot, d.data.Comparison)
+	change.remark(&resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	m.take(change)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// remark tells what makes the preview worth less than it looks.
+func (w whatIf) remark(diags *diag.Diagnostics) {
+	switch {
+	case w.matched > 0:
+	case w.target.Selector == nil:
+		diags.AddAttributeError(path.Root("node_name"), fmt.Sprintf("Unable to preview node %q", w.target.Name),
+			"The cluster has no node of this name. Check the name (kubectl get nodes). If this apply makes the node, add depends_on to the data source.")
+		return
+	default:
+		diags.AddAttributeWarning(path.Root("node_selector"), fmt.Sprintf("No node matches %q", w.target.Selector),
+			"The preview is empty, because there is nothing to change. Check the selector (kubectl get nodes --show-labels).")
+	}
+	if len(w.report.Gaps) > 0 {
+		diags.AddWarning("The preview is not complete: "+w.subject().String(), " "+strings.Join(w.report.Gaps, ".\n ")+".")
+	}
+}

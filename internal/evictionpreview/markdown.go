@@ -1,0 +1,188 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+// What bounds the length, so that the text fits into a comment of a forge,
+// which takes some 65,000 characters.
+const (
+	maxPods      = 50
+	maxWorkloads = 50
+	maxBudgets   = 10
+)
+
+// notConsidered says what "would not be scheduled again" leaves out.
+const notConsidered = "Free resources, volumes, pod anti-affinity and topology spread are not considered."
+
+// markdown writes the preview for a pull request.
+func (w whatIf) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n", escape(w.heading()))
+	w.table(&b)
+	w.timeline(&b)
+	w.notes(&b)
+	return b.String()
+}
+
+// heading is the sentence that is enough alone.
+func (w whatIf) heading() string {
+	switch summary, _ := fw.Preview(w.subject(), w.report); {
+	case w.matched == 0:
+		return w.subject().String() + " changes nothing, because there is none"
+	case len(w.report.Nodes) == 0:
+		return w.subject().String() + " changes nothing, because it is so already"
+	case summary == "":
+		return w.subject().String() + " evicts no pods"
+	default:
+		return summary
+	}
+}
+
+// table rolls the pods up by workload.
+func (w whatIf) table(b *strings.Builder) {
+	workloads := slices.DeleteFunc(w.report.Workloads(), func(l eviction.Workload) bool { return !slices.ContainsFunc(l.Pods, notable) })
+	if len(workloads) == 0 {
+		return
+	}
+	b.WriteString("\n| Workload | Namespace | Now | Later | Drained | Perhaps | Stay | Not coming back |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, l := range workloads[:min(len(workloads), maxWorkloads)] {
+		s := l.Summary
+		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %d |\n", escape(l.Owner.String()), escape(l.Namespace),
+			s.EvictedNow, s.EvictedAfter, s.Drained, s.Unknown, s.Stays, s.Gone)
+	}
+	if more := len(workloads) - maxWorkloads; more > 0 {
+		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more workload"))
+	}
+}
+
+// moment is a point of the timeline.
+type moment struct {
+	// rank orders moments before their seconds do.
+	rank    int
+	seconds int64
+}
+
+// momentOf says when a pod leaves.
+func momentOf(v eviction.PodVerdict) moment {
+	switch v.Verdict {
+	case eviction.EvictedNow:
+		return moment{rank: 0}
+	case eviction.EvictedAfter:
+		return moment{rank: 1, seconds: v.AfterSeconds}
+	case eviction.Drained:
+		return moment{rank: 2}
+	case eviction.Unknown:
+		return moment{rank: 3}
+	default:
+		return moment{rank: 4}
+	}
+}
+
+// String is the heading of the moment.
+func (m moment) String() string {
+	return [...]string{"Now", fmt.Sprintf("After %d s", m.seconds), "When the node is drained", "Perhaps", "Staying, with something to note"}[m.rank]
+}
+
+// timeline lists the pods by the time at which they leave.
+func (w whatIf) timeline(b *strings.Builder) {
+	pods := slices.DeleteFunc(slices.Clone(w.report.Pods), eviction.PodVerdict.Plain)
+	counts := map[moment]int{}
+	for _, v := range pods {
+		counts[momentOf(v)]++
+	}
+	// The sort is stable, so that the report's order remains within a moment.
+	slices.SortStableFunc(pods, func(x, y eviction.PodVerdict) int {
+		m, n := momentOf(x), momentOf(y)
+		return cmp.Or(cmp.Compare(m.rank, n.rank), cmp.Compare(m.seconds, n.seconds))
+	})
+	var last *moment
+	for _, v := range pods[:min(len(pods), maxPods)] {
+		if m := momentOf(v); last == nil || *last != m {
+			fmt.Fprintf(b, "\n**%s**: %s\n\n", m, fw.Count(counts[m], "pod"))
+			last = &m
+		}
+		fmt.Fprintf(b, "- %s on %s: %s\n", code(v.Pod.Key()), code(v.Pod.Node), escape(sentence(v)))
+	}
+	if more := len(pods) - maxPods; more > 0 {
+		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more pod"))
+	}
+}
+
+// sentence is the reason of a verdict whose time the moment has told.
+func sentence(v eviction.PodVerdict) string {
+	if v.Leaves() && v.Pod.LocalData && !v.Pod.Completed {
+		return v.Reason + "; its emptyDir data is deleted"
+	}
+	return v.Reason
+}
+
+// notes says what the counts do not.
+func (w whatIf) notes(b *strings.Builder) {
+	total := w.report.Summary()
+	var notes []string
+	if total.Lost > 0 {
+		notes = append(notes, "Lost, because no controller makes them again: "+fw.Count(total.Lost, "pod")+".")
+	}
+	if total.NotReschedulable > 0 {
+		notes = append(notes, "Without a node that would take them again: "+fw.Count(total.NotReschedulable, "pod")+". "+notConsidered)
+	}
+	if budgets := w.budgets(); len(budgets) > 0 {
+		note := "PodDisruptionBudgets: " + strings.Join(budgets[:min(len(budgets), maxBudgets)], "; ")
+		if more := len(budgets) - maxBudgets; more > 0 {
+			note += fmt.Sprintf("; and %d more", more)
+		}
+		notes = append(notes, note+".")
+	}
+	if same := w.matched - len(w.report.Nodes); same > 0 && len(w.report.Nodes) > 0 {
+		notes = append(notes, fw.CountVerb(same, "node is", "nodes are")+" so already; nothing happens there.")
+	}
+	for _, gap := range w.report.Gaps {
+		notes = append(notes, "Not complete: "+gap+".")
+	}
+	if len(notes) == 0 {
+		return
+	}
+	b.WriteString("\n**Notes**\n\n")
+	for _, note := range notes {
+		fmt.Fprintf(b, "- %s\n", escape(note))
+	}
+}
+
+// budgets lists what the PodDisruptionBudgets are worth, each once.
+func (w whatIf) budgets() []string {
+	var out []string
+	for _, v := range w.report.Pods {
+		if v.Budget != "" {
+			out = append(out, v.Pod.Namespace+"/"+v.Budget)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// escaper takes the meaning from characters that Markdown gives one: names and
+// selectors come from the cluster and the configuration.
+var escaper = strings.NewReplacer(
+	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
+	"<", "&lt;", "&", "&amp;", "~", `\~`, "\r", " ", "\n", " ",
+)
+
+func escape(s string) string {
+	return escaper.Replace(s)
+}
+
+// code writes a name as code, in which only the backtick has a meaning.
+func code(s string) string {
+	return "`" + strings.NewReplacer("`", "'", "\r", " ", "\n", " ").Replace(s) + "`"
+}

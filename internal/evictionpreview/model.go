@@ -1,0 +1,146 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// model is the data source as it stands in configuration and state.
+type model struct {
+	NodeName          types.String `tfsdk:"node_name"`
+	NodeSelector      types.String `tfsdk:"node_selector"`
+	Taints            types.Set    `tfsdk:"taints"`
+	AbsentTaints      types.Set    `tfsdk:"absent_taints"`
+	IncludeUnaffected types.Bool   `tfsdk:"include_unaffected"`
+
+	Pods      []podModel      `tfsdk:"pods"`
+	Workloads []workloadModel `tfsdk:"workloads"`
+	Summary   *summaryModel   `tfsdk:"summary"`
+	Markdown  types.String    `tfsdk:"markdown"`
+}
+
+type podModel struct {
+	Namespace     types.String `tfsdk:"namespace"`
+	Name          types.String `tfsdk:"name"`
+	Node          types.String `tfsdk:"node"`
+	Owner         types.String `tfsdk:"owner"`
+	Verdict       types.String `tfsdk:"verdict"`
+	AfterSeconds  types.Int64  `tfsdk:"after_seconds"`
+	Taint         types.String `tfsdk:"taint"`
+	Toleration    types.String `tfsdk:"toleration"`
+	Reason        types.String `tfsdk:"reason"`
+	Lost          types.Bool   `tfsdk:"lost"`
+	Reschedulable types.Bool   `tfsdk:"reschedulable"`
+	Budget        types.String `tfsdk:"budget"`
+	LocalData     types.Bool   `tfsdk:"local_data"`
+}
+
+type workloadModel struct {
+	Namespace    types.String `tfsdk:"namespace"`
+	Kind         types.String `tfsdk:"kind"`
+	Name         types.String `tfsdk:"name"`
+	EvictedNow   types.Int64  `tfsdk:"evicted_now"`
+	EvictedAfter types.Int64  `tfsdk:"evicted_after"`
+	Drained      types.Int64  `tfsdk:"drained"`
+	Stays        types.Int64  `tfsdk:"stays"`
+	Unknown      types.Int64  `tfsdk:"unknown"`
+}
+
+type summaryModel struct {
+	Stays            types.Int64 `tfsdk:"stays"`
+	EvictedNow       types.Int64 `tfsdk:"evicted_now"`
+	EvictedAfter     types.Int64 `tfsdk:"evicted_after"`
+	Drained          types.Int64 `tfsdk:"drained"`
+	Unknown          types.Int64 `tfsdk:"unknown"`
+	Lost             types.Int64 `tfsdk:"lost"`
+	NotReschedulable types.Int64 `tfsdk:"not_reschedulable"`
+}
+
+// target returns which nodes are meant.
+func (m *model) target(diags *diag.Diagnostics) planner.Target {
+	if m.NodeSelector.IsNull() {
+		return planner.Target{Name: m.NodeName.ValueString()}
+	}
+	selector, err := labels.Parse(m.NodeSelector.ValueString())
+	if err != nil {
+		diags.AddAttributeError(path.Root("node_selector"), "Unable to read the selector", err.Error())
+	}
+	return planner.Target{Selector: selector}
+}
+
+// take fills in the results.
+func (m *model) take(change whatIf) {
+	all := m.IncludeUnaffected.ValueBool()
+	m.Pods, m.Workloads = []podModel{}, []workloadModel{}
+	for _, v := range change.report.Pods {
+		if all || !v.Plain() {
+			m.Pods = append(m.Pods, fromVerdict(v))
+		}
+	}
+	for _, w := range change.report.Workloads() {
+		if all || slices.ContainsFunc(w.Pods, notable) {
+			m.Workloads = append(m.Workloads, fromWorkload(w))
+		}
+	}
+	m.Summary = fromSummary(change.report.Summary())
+	m.Markdown = types.StringValue(change.markdown())
+}
+
+func notable(v eviction.PodVerdict) bool { return !v.Plain() }
+
+func fromVerdict(v eviction.PodVerdict) podModel {
+	m := podModel{
+		Namespace: types.StringValue(v.Pod.Namespace), Name: types.StringValue(v.Pod.Name), Node: types.StringValue(v.Pod.Node),
+		Owner: orNull(v.Owner.String()), Verdict: types.StringValue(string(v.Verdict)),
+		Reason: types.StringValue(v.Reason), Lost: types.BoolValue(v.Lost), Reschedulable: types.BoolValue(v.Reschedulable),
+		Budget: orNull(v.Budget), LocalData: types.BoolValue(v.Pod.LocalData),
+	}
+	if v.Verdict == eviction.EvictedAfter {
+		m.AfterSeconds = types.Int64Value(v.AfterSeconds)
+	}
+	if v.Taint != nil {
+		m.Taint = types.StringValue(taint.Format(*v.Taint))
+	}
+	if v.Toleration != nil {
+		m.Toleration = types.StringValue(taint.FormatToleration(*v.Toleration))
+	}
+	return m
+}
+
+func fromWorkload(w eviction.Workload) workloadModel {
+	s := w.Summary
+	return workloadModel{
+		Namespace: types.StringValue(w.Namespace), Kind: types.StringValue(w.Owner.Kind), Name: types.StringValue(w.Owner.Name),
+		EvictedNow: number(s.EvictedNow), EvictedAfter: number(s.EvictedAfter), Drained: number(s.Drained),
+		Stays: number(s.Stays), Unknown: number(s.Unknown),
+	}
+}
+
+func fromSummary(s eviction.Summary) *summaryModel {
+	return &summaryModel{
+		Stays: number(s.Stays), EvictedNow: number(s.EvictedNow), EvictedAfter: number(s.EvictedAfter),
+		Drained: number(s.Drained), Unknown: number(s.Unknown),
+		Lost: number(s.Lost), NotReschedulable: number(s.NotReschedulable),
+	}
+}
+
+func number(n int) types.Int64 { return types.Int64Value(int64(n)) }
+
+// orNull makes a string; an empty one is null.
+func orNull(s string) types.String {
+	if s == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(s)
+}

@@ -1,0 +1,360 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const (
+	// ciSeeds is how many random clusters a plain test run tries; "make
+	// test-predictions" tries all.
+	ciSeeds = 40
+
+	// window is how long a cluster is watched after the change. Tolerations
+	// that last longer must not have run out by then.
+	window = 7 * time.Second
+
+	// slack is how far a deletion may be from the moment that was predicted:
+	// the controller's queue and a busy machine, not the verdict.
+	slack = 3 * time.Second
+)
+
+// TestAccPredictions makes random clusters, asks the data source what a change
+// of taints will do, makes the change with the resource, and watches what the
+// real taint-eviction controller then does. A seed is replayed with
+// -run 'TestAccPredictions/seed_17$'.
+func TestAccPredictions(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	seeds := ciSeeds
+	if n, err := strconv.Atoi(os.Getenv("KUBETAINT_SEEDS")); err == nil {
+		seeds = n
+	}
+	var mu sync.Mutex
+	tally := map[string]int{}
+	t.Run("seeds", func(t *testing.T) {
+		t.Parallel()
+		for seed := range seeds {
+			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, c, uint64(seed))
+				counts := w.predictAndWatch()
+				mu.Lock()
+				defer mu.Unlock()
+				for verdict, n := range counts {
+					tally[verdict] += n
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		t.Logf("%d clusters, pods by verdict: %v", seeds, tally)
+		for _, verdict := range []string{"stays", "evicted_now", "evicted_after"} {
+			if tally[verdict] == 0 && seeds >= ciSeeds && !t.Failed() {
+				t.Errorf("no pod was ever predicted %q: the test shows nothing about it", verdict)
+			}
+		}
+	})
+}
+
+// world is one random cluster: some nodes that only this test uses.
+type world struct {
+	t         *testing.T
+	c         *acctest.Cluster
+	r         *rand.Rand
+	namespace string
+	label     string
+	nodes     []string
+	quiet     bool
+	// tainted says which nodes had a NoExecute taint before the change: only
+	// their pods may get the verdict unknown.
+	tainted map[string]bool
+}
+
+func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
+	t.Helper()
+	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), tainted: map[string]bool{}} //nolint:gosec // Replayable, not secret.
+	w.quiet = w.r.IntN(3) > 0
+	for n := range 1 + w.r.IntN(3) {
+		name := fmt.Sprintf("%s-%d", w.label, n)
+		w.nodes = append(w.nodes, name)
+		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"world": w.label}, Quiet: w.quiet})
+		before := w.taints(w.r.IntN(3))
+		for _, one := range before {
+			w.tainted[name] = w.tainted[name] || one.Effect == corev1.TaintEffectNoExecute
+		}
+		node := c.Get(t, name)
+		node.Spec.Taints = append(node.Spec.Taints, before...)
+		acctest.Until(t, "the first taints stand", func(ctx context.Context) (bool, error) {
+			current, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			current.Spec.Taints = before
+			_, err = c.Admin.CoreV1().Nodes().Update(ctx, current, metav1.UpdateOptions{})
+			return err == nil, nil
+		})
+		for p := range 6 + w.r.IntN(14) {
+			w.pod(fmt.Sprintf("p%d-%d", n, p), name)
+		}
+	}
+	return w
+}
+
+// taints returns distinct random taints, most of them NoExecute.
+func (w *world) taints(n int) []corev1.Taint {
+	var out []corev1.Taint
+	for range n {
+		one := corev1.Taint{Key: w.pick("a", "b", "c"), Value: w.pick("", "x", "y"), Effect: corev1.TaintEffect(w.pick("NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule"))}
+		if taint.Find(out, taint.IDOf(one)) < 0 {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func (w *world) pick(from ...string) string {
+	return from[w.r.IntN(len(from))]
+}
+
+// pod makes a pod of a random kind with random tolerations.
+func (w *world) pod(name, node string) {
+	w.t.Helper()
+	kind := w.r.IntN(10)
+	pod := w.c.Pod(w.t, w.namespace, name, node, func(p *corev1.Pod) {
+		for range w.r.IntN(4) {
+			p.Spec.Tolerations = append(p.Spec.Tolerations, w.toleration())
+		}
+		grace := int64(300)
+		p.Spec.TerminationGracePeriodSeconds = &grace
+		if kind == 0 {
+			p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+			p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+		}
+	})
+	switch kind {
+	case 1: // completed
+		pod.Status.Phase = corev1.PodSucceeded
+	case 2: // running, where kwok does not see to that
+		pod.Status.Phase = corev1.PodRunning
+	case 3: // terminating: where nothing plays the kubelet it stays so
+		if err := w.c.Admin.CoreV1().Pods(w.namespace).Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			w.t.Fatal(err)
+		}
+		return
+	default:
+		return
+	}
+	if w.quiet {
+		if _, err := w.c.Admin.CoreV1().Pods(w.namespace).UpdateStatus(w.t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+			// The first taints may have taken it away already.
+			w.t.Logf("pod %s: %v", name, err)
+		}
+	}
+}
+
+func (w *world) toleration() corev1.Toleration {
+	t := corev1.Toleration{Key: w.pick("a", "b", "c", "a", "b", ""), Effect: corev1.TaintEffect(w.pick("", "NoExecute", "NoExecute", "NoExecute", "NoSchedule"))}
+	if t.Key == "" || w.r.IntN(3) == 0 {
+		t.Operator = corev1.TolerationOpExists
+	} else {
+		t.Operator, t.Value = corev1.TolerationOpEqual, w.pick("", "x", "y")
+	}
+	if t.Effect == corev1.TaintEffectNoExecute && w.r.IntN(2) == 0 {
+		seconds := []int64{-5, 0, 1, 2, 3, 3, 300}[w.r.IntN(7)]
+		t.TolerationSeconds = &seconds
+	}
+	return t
+}
+
+// prediction is what the data source said of a pod.
+type prediction struct {
+	verdict string
+	after   time.Duration
+	node    string
+	reason  string
+}
+
+// predictAndWatch is the test of one world. It returns the pods by verdict.
+func (w *world) predictAndWatch() map[string]int {
+	w.t.Helper()
+	w.settle()
+	provider := w.c.Provider(w.t)
+	tf := &acctest.Terraform{Provider: provider}
+	selector, change := "world="+w.label, w.change()
+	predicted := w.predict(tf, selector, change)
+	deletions := w.watch()
+	config := map[string]any{"node_selector": selector, "taints": change, "on_conflict": "adopt"}
+	i := &acctest.Instance{Type: "kubetaint_node_taints"}
+	planned := tf.Plan(w.t, i, config)
+	if e := planned.Diagnostics.Errors(); e != "" {
+		w.t.Fatal(e)
+	}
+	start := time.Now()
+	if d := tf.Carry(w.t, i, planned, config); d.Errors() != "" {
+		w.t.Fatal(d.Errors())
+	}
+	seen := deletions(start.Add(window))
+	counts := map[string]int{}
+	for name, p := range predicted {
+		counts[p.verdict]++
+		deleted, gone := seen[name]
+		after := deleted.Sub(start)
+		switch p.verdict {
+		case "stays":
+			if gone {
+				w.t.Errorf("pod %s was predicted to stay (%s), and was deleted after %s", name, p.reason, after)
+			}
+		case "evicted_now", "evicted_after":
+			w.expectDeleted(name, p, gone, after)
+		case "unknown":
+			if !w.tainted[p.node] {
+				w.t.Errorf("pod %s got the verdict unknown (%s) on a node that had no NoExecute taint before", name, p.reason)
+			}
+		default:
+			w.t.Errorf("pod %s got the verdict %q", name, p.verdict)
+		}
+	}
+	for name := range seen {
+		if _, ok := predicted[name]; !ok {
+			w.t.Errorf("pod %s was deleted and is not in the preview", name)
+		}
+	}
+	return counts
+}
+
+func (w *world) expectDeleted(name string, p prediction, gone bool, after time.Duration) {
+	w.t.Helper()
+	if p.after > window-slack {
+		if gone {
+			w.t.Errorf("pod %s was predicted to leave after %s, and left after %s", name, p.after, after)
+		}
+		return
+	}
+	if !gone {
+		w.t.Errorf("pod %s was predicted %s after %s (%s), and is still there after %s", name, p.verdict, p.after, p.reason, window)
+	} else if after > p.after+slack || after < p.after-time.Second/2 && !w.tainted[p.node] {
+		// On a node that was tainted before, an old countdown may end first.
+		w.t.Errorf("pod %s was predicted to leave after %s, and left after %s", name, p.after, after)
+	}
+}
+
+// change returns the taints to write, one to three of them.
+func (w *world) change() []any {
+	var out []any
+	for _, one := range w.taints(1 + w.r.IntN(3)) {
+		out = append(out, map[string]any{"key": one.Key, "value": one.Value, "effect": string(one.Effect)})
+	}
+	return out
+}
+
+// settle waits until the first taints have had their effect: what they do not
+// tolerate is gone or going.
+func (w *world) settle() {
+	w.t.Helper()
+	acctest.Until(w.t, "the first taints have evicted what does not tolerate them", func(ctx context.Context) (bool, error) {
+		pods, err := w.c.Admin.CoreV1().Pods(w.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if p.DeletionTimestamp != nil || p.Spec.NodeName == "" {
+				continue
+			}
+			node, err := w.c.Admin.CoreV1().Nodes().Get(ctx, p.Spec.NodeName, metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			for _, one := range node.Spec.Taints {
+				at := taint.FirstMatch(p.Spec.Tolerations, one, false)
+				if one.Effect == corev1.TaintEffectNoExecute && (at < 0 || p.Spec.Tolerations[at].TolerationSeconds != nil && *p.Spec.Tolerations[at].TolerationSeconds <= 0) {
+					return false, nil
+				}
+			}
+			if !w.quiet && p.Status.Phase == corev1.PodPending {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// predict asks the data source.
+func (w *world) predict(tf *acctest.Terraform, selector string, change []any) map[string]prediction {
+	w.t.Helper()
+	preview, d := tf.Data(w.t, "kubetaint_eviction_preview", map[string]any{"node_selector": selector, "taints": change, "include_unaffected": true})
+	if d.Errors() != "" {
+		w.t.Fatal(d.Errors())
+	}
+	out := map[string]prediction{}
+	for _, one := range preview["pods"].([]any) { //nolint:forcetypeassert // The schema says so.
+		pod := one.(map[string]any) //nolint:forcetypeassert // The schema says so.
+		p := prediction{verdict: fmt.Sprint(pod["verdict"]), node: fmt.Sprint(pod["node"]), reason: fmt.Sprint(pod["reason"])}
+		if seconds, ok := pod["after_seconds"].(int64); ok {
+			p.after = time.Duration(seconds) * time.Second
+		}
+		out[fmt.Sprint(pod["name"])] = p
+	}
+	return out
+}
+
+// watch begins to note when pods are marked for deletion. The function that it
+// returns waits until a moment and returns what was seen; pods that were
+// being deleted before are not among them.
+func (w *world) watch() func(until time.Time) map[string]time.Time {
+	w.t.Helper()
+	pods := w.c.Admin.CoreV1().Pods(w.namespace)
+	list, err := pods.List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	going := map[string]bool{}
+	for i := range list.Items {
+		going[list.Items[i].Name] = list.Items[i].DeletionTimestamp != nil
+	}
+	watcher, err := pods.Watch(w.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	seen := map[string]time.Time{}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range watcher.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok || going[pod.Name] || event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
+				continue
+			}
+			if _, known := seen[pod.Name]; !known {
+				seen[pod.Name] = time.Now()
+			}
+		}
+	}()
+	return func(until time.Time) map[string]time.Time {
+		select {
+		case <-time.After(time.Until(until)):
+		case <-ended:
+			w.t.Error("the watch ended early")
+		}
+		watcher.Stop()
+		<-ended
+		return seen
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+// Schema describes the data source.
+func (*preview) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := inputs()
+	attributes["pods"] = schema.ListNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "Pods that the change affects, sorted by node, namespace and name. Nodes that already are as described are not affected.",
+		NestedObject:        schema.NestedAttributeObject{Attributes: podAttributes()},
+	}
+	attributes["workloads"] = schema.ListNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "The same pods counted by workload, those that lose most first.",
+		NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
+	}
+	attributes["summary"] = schema.SingleNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "Counts over all pods on the nodes that change.",
+		Attributes:          summaryAttributes(),
+	}
+	attributes["markdown"] = schema.StringAttribute{
+		Computed:            true,
+		MarkdownDescription: "The preview as Markdown, for a pull request: a table of workloads, a timeline of pods, and notes. Its length is bounded.",
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +
+			"Taints that belong to Kubernetes' own controllers are welcome here: \"what if this node becomes unreachable?\" " +
+			"The results can be used in `check` and `precondition` blocks and in outputs.",
+		Attributes: attributes,
+	}
+}
+
+func inputs() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"node_name": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "Name of the node that changes. Either this or `node_selector` is required.",
+			Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
+		},
+		"node_selector": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes that change. One that matches no node gives a warning and empty results.",
+			Validators:          []validator.String{fw.Selector()},
+		},
+		"taints": schema.SetNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "Taints that the nodes would carry. One with the same key and effect is replaced, whoever owns it.",
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
+				"value":  schema.StringAttribute{Optional: true, MarkdownDescription: fw.ValueDescription, Validators: fw.ValueValidators()},
+				"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
+			}},
+		},
+		"absent_taints": schema.SetNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "Taints that the nodes would not carry any more, whoever owns them.",
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueAbsent()},
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
+				"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
+			}},
+		},
+		"include_unaffected": schema.BoolAttribute{
+			Optional:            true,
+			MarkdownDescription: "Whether `pods` and `workloads` also hold the pods that plainly stay. Default: `false`.",
+		},
+	}
+}
+
+func podAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"namespace":     text("Namespace of the pod."),
+		"name":          text("Name of the pod."),
+		"node":          text("Node that the pod runs on."),
+		"owner":         text("Workload that the pod belongs to as `Kind/name`, as far up as it is known, null where no controller owns it."),
+		"verdict":       text("What becomes of the pod: `stays`, `evicted_now`, `evicted_after`, `drained` or `unknown`."),
+		"after_seconds": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the pod is evicted, null unless the verdict is `evicted_after`."},
+		"taint":         text("Taint that decided, in kubectl's notation, null where none did."),
+		"toleration":    text("Toleration of the pod that decided, null where none did."),
+		"reason":        text("Why, as the continuation of a sentence that begins with the pod."),
+		"lost":          truth("Whether the pod leaves and no controller makes it again."),
+		"reschedulable": truth("Whether some node would take the pod again, by taints, node selector and required node affinity."),
+		"budget":        text("PodDisruptionBudget that covers the pod and what it is worth here, null where none does. Taint eviction asks no budget."),
+		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
+	}
+}
+
+func workloadAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"namespace":     text("Namespace of the workload."),
+		"kind":          text("Kind of the workload, `Pod` for a pod that no controller owns."),
+		"name":          text("Name of the workload."),
+		"evicted_now":   count("Pods that are evicted at once."),
+		"evicted_after": count("Pods that are evicted when their toleration has run out."),
+		"drained":       count("Pods that are drained with their node."),
+		"stays":         count("Pods that stay."),
+		"unknown":       count("Pods of which the API does not show what decides."),
+	}
+}
+
+func summaryAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"stays":             count("Pods that stay."),
+		"evicted_now":       count("Pods that are evicted at once."),
+		"evicted_after":     count("Pods that are evicted when their toleration has run out."),
+		"drained":           count("Pods that are drained with their node."),
+		"unknown":           count("Pods of which the API does not show what decides."),
+		"lost":              count("Pods that leave and that no controller makes again."),
+		"not_reschedulable": count("Pods that leave and that no node would take again."),
+	}
+}
+
+func text(description string) schema.Attribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func truth(description string) schema.Attribute {
+	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func count(description string) schema.Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}

@@ -1,0 +1,57 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// whatIf is an imagined change and what it would do.
+type whatIf struct {
+	target planner.Target
+	taints []corev1.Taint
+	absent []taint.ID
+	// matched counts the nodes that are meant, whether they change or not.
+	matched int
+	report  *eviction.Report
+}
+
+// evaluate imagines the change on a snapshot.
+func (w whatIf) evaluate(s *eviction.Snapshot, comparison eviction.Comparison) whatIf {
+	nodes := s.SortedNodes()
+	for _, n := range nodes {
+		if w.target.Matches(n) {
+			w.matched++
+		}
+	}
+	w.report = eviction.Evaluate(s, planner.WhatIf(nodes, w.target, w.taints, w.absent), comparison)
+	return w
+}
+
+// subject words the change.
+func (w whatIf) subject() fw.Subject {
+	s := fw.Subject{Verb: "Applying", Taints: w.taints, Preposition: "to", Many: w.target.Selector != nil}
+	removed := make([]corev1.Taint, len(w.absent))
+	for i, id := range w.absent {
+		removed[i] = corev1.Taint{Key: id.Key, Effect: id.Effect}
+	}
+	switch {
+	case len(w.taints) == 0:
+		s.Verb, s.Taints, s.Preposition = "Removing", removed, "from"
+	case len(removed) > 0:
+		s.Verb = "Removing " + taint.FormatAll(removed) + " and applying"
+	}
+	s.Where = fmt.Sprintf("node %q", w.target.Name)
+	if w.target.Selector != nil {
+		s.Where = fmt.Sprintf("%s matching %q", fw.Count(w.matched, "node"), w.target.Selector)
+	}
+	return s
+}

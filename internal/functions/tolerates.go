@@ -1,0 +1,71 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package functions
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Descriptions that functions share.
+const (
+	taintsDescription      = "List, set or tuple of objects `{ key, value, effect }`, of which `value` may be null or absent. Null is an empty list."
+	tolerationsDescription = "List, set or tuple of objects `{ key, operator, value, effect, toleration_seconds }`, all of which may be null or absent as Kubernetes has it. Null is an empty list."
+	comparisonDescription  = "The operators `Lt` and `Gt` count as not matching, because a function cannot know whether the cluster's feature gate `TaintTolerationComparisonOperators` is on, and it is off by default."
+
+	// comparison is what comparisonDescription says.
+	comparison = false
+)
+
+type tolerates struct{}
+
+// NewTolerates returns the function that says whether tolerations match a
+// taint.
+func NewTolerates() function.Function { return &tolerates{} }
+
+// Metadata names the function.
+func (*tolerates) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = "tolerates"
+}
+
+// Definition describes the function.
+func (*tolerates) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = function.Definition{
+		Summary: "Say whether tolerations match a taint",
+		MarkdownDescription: "Says whether any of the tolerations matches the taint, by Kubernetes' own rules. A toleration with `toleration_seconds` matches, although its pod leaves when they are over. " +
+			comparisonDescription,
+		Parameters: []function.Parameter{
+			function.DynamicParameter{Name: "tolerations", AllowNullValue: true, MarkdownDescription: tolerationsDescription},
+			function.DynamicParameter{Name: "taint", MarkdownDescription: "Object `{ key, value, effect }`, of which `value` may be null or absent."},
+		},
+		Return: function.BoolReturn{},
+	}
+}
+
+// Run matches the tolerations.
+func (*tolerates) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	var list, object types.Dynamic
+	if resp.Error = req.Arguments.Get(ctx, &list, &object); resp.Error != nil {
+		return
+	}
+	if !known(ctx, list, object) {
+		resp.Error = resp.Result.Set(ctx, types.BoolUnknown())
+		return
+	}
+	tolerations, err := argument{0, "tolerations"}.tolerations(list)
+	if err != nil {
+		resp.Error = err
+		return
+	}
+	t, err := argument{1, "taint"}.taint(object)
+	if err != nil {
+		resp.Error = err
+		return
+	}
+	resp.Error = resp.Result.Set(ctx, taint.FirstMatch(tolerations, t, comparison) >= 0)
+}

@@ -1,0 +1,62 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodesdata
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+// Schema describes the data source.
+func (*nodes) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Nodes of the cluster with their labels and taints, and the owner of each taint.",
+		Attributes: map[string]schema.Attribute{
+			"selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes to return. Without one, all nodes are looked at.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+			"taint": schema.SingleNestedAttribute{
+				Optional:            true,
+				MarkdownDescription: "Taint that the nodes must carry. Nodes are returned with all of their taints.",
+				Attributes: map[string]schema.Attribute{
+					"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
+					"value":  schema.StringAttribute{Optional: true, MarkdownDescription: "Value of the taint. Left out, any value will do; `\"\"` means a taint without a value.", Validators: fw.ValueValidators()},
+					"effect": schema.StringAttribute{Optional: true, MarkdownDescription: fw.EffectDescription + " Left out, any effect will do.", Validators: fw.EffectValidators()},
+				},
+			},
+			"nodes": schema.ListNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "Nodes, sorted by name.",
+				NestedObject:        schema.NestedAttributeObject{Attributes: nodeAttributes()},
+			},
+		},
+	}
+}
+
+func nodeAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"name":    schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the node."},
+		"labels":  schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Labels of the node."},
+		"machine": schema.StringAttribute{Computed: true, MarkdownDescription: "OpenShift Machine of the node as `namespace/name`, null where it has none."},
+		"taints": schema.ListNestedAttribute{
+			Computed:            true,
+			MarkdownDescription: "Taints of the node, sorted by key and effect.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"key":        schema.StringAttribute{Computed: true, MarkdownDescription: "Key of the taint."},
+				"value":      schema.StringAttribute{Computed: true, MarkdownDescription: "Value of the taint, null where it is empty."},
+				"effect":     schema.StringAttribute{Computed: true, MarkdownDescription: "Effect of the taint."},
+				"time_added": schema.StringAttribute{Computed: true, MarkdownDescription: "When the taint was added, in RFC 3339, null where that is not recorded."},
+				"owner":      schema.StringAttribute{Computed: true, MarkdownDescription: "`id` of the kubetaint resource that owns the taint, null where none does."},
+			}},
+		},
+	}
+}

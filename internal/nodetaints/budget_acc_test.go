@@ -1,0 +1,95 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestAccNodeTaints_budget(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+	c.Node(t, acctest.Node{Name: name})
+	c.Pod(t, namespace, "one", name, func(p *corev1.Pod) { p.Labels = map[string]string{"tier": "db"} })
+	c.Pod(t, namespace, "two", name, nil)
+	for attribute, value := range map[string]any{"max_pods": 1, "protected_namespaces": []string{namespace}, "protected_selector": "tier in (db,cache)"} {
+		t.Run(attribute+" refuses at plan", func(t *testing.T) {
+			config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{attribute: value}}
+			wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, attribute, "more pods would leave than the budget allows", namespace+"/one")
+			fromProvider := &acctest.Terraform{Provider: acctest.With(tf.Provider, map[string]any{"evictions": map[string]any{attribute: value}})}
+			wantError(t, fromProvider.Plan(t, newInstance(), acctest.With(config, map[string]any{"evictions": nil})).Diagnostics, "more pods would leave")
+		})
+	}
+	wantTaints(t, c, name, "")
+}
+
+func TestAccNodeTaints_budgetIsCheckedAgainRightBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+	c.Node(t, acctest.Node{Name: name})
+	c.Pod(t, namespace, "one", name, nil)
+	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 1}}
+	i := newInstance()
+	planned := tf.Plan(t, i, config)
+	if planned.Diagnostics.Errors() != "" {
+		t.Fatal(planned.Diagnostics.Errors())
+	}
+	walk := tf.Walk(t)
+	// The process has read the pods already by then: what counts is those that
+	// are there when it writes.
+	walk.Between = func() { c.Pod(t, namespace, "two", name, nil) }
+	d := walk.ApplyChange(i, planned, config)
+	wantError(t, d, "max_pods", "2 pods")
+	wantTaints(t, c, name, "")
+	if i.Exists() {
+		t.Fatal("nothing was written, and yet there is a state")
+	}
+}
+
+func TestAccNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "maintenance:NoExecute")})
+	i := newInstance()
+	config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "maintenance", "effect": "NoExecute"}}}
+	apply(t, tf, i, config)
+	c.Pod(t, namespace, "came-later", name, nil)
+	wantWarning(t, tf.Plan(t, i, nil).Diagnostics, `Putting back maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
+	apply(t, tf, i, acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 0}}))
+	wantError(t, tf.Apply(t, i, nil), "max_pods")
+	wantTaints(t, c, name, "")
+}
+
+func TestAccNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	name := acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name})
+	token := c.TokenWith(t,
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch", "patch"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"}},
+	)
+	tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, token)}
+	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
+	strict := acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 10}})
+	wantError(t, tf.Plan(t, newInstance(), strict).Diagnostics, `Unable to preview evictions on node "`+name+`"`, "evictions")
+
+	i := newInstance()
+	d := apply(t, tf, i, config)
+	wantWarning(t, d, `Unable to preview evictions on node "`+name+`"`, "no permission")
+	wantTaints(t, c, name, "dedicated=gpu:NoExecute")
+	if strings.Contains(d.Warnings(), "evicts") && strings.Contains(d.Warnings(), "0 pods") {
+		t.Fatal("a preview that could not be made must not read as no evictions")
+	}
+	destroy(t, tf, i)
+}

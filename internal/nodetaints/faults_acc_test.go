@@ -1,0 +1,260 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// step is one apply of a story that is disturbed.
+type step struct {
+	name   string
+	config func(pool string) map[string]any
+	// want is what every node carries afterwards, beside the foreign taint.
+	want string
+}
+
+func taintsOf(t *testing.T, all string) func(string) map[string]any {
+	t.Helper()
+	return func(pool string) map[string]any {
+		return map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, all)}
+	}
+}
+
+// story is create, update and destroy of one resource over three nodes.
+func story(t *testing.T) []step {
+	t.Helper()
+	return []step{
+		{"create", taintsOf(t, "dedicated=gpu:NoSchedule spot:NoSchedule"), ", dedicated=gpu:NoSchedule, spot:NoSchedule"},
+		{"update", taintsOf(t, "dedicated=web:NoSchedule more:NoExecute"), ", dedicated=web:NoSchedule, more:NoExecute"},
+		{"destroy", func(string) map[string]any { return nil }, ""},
+	}
+}
+
+const foreignTaint = "foreign=1:NoSchedule"
+
+func pool(t *testing.T, c *acctest.Cluster, size int) (string, []string) {
+	t.Helper()
+	name := acctest.Name(t, "pool")
+	nodes := make([]string, size)
+	for n := range size {
+		nodes[n] = fmt.Sprintf("%s-%d", name, n)
+		c.Node(t, acctest.Node{Name: nodes[n], Quiet: true, Labels: map[string]string{"pool": name}, Taints: acctest.Parse(t, foreignTaint)})
+	}
+	return name, nodes
+}
+
+// wantOwned checks that every node carries what it should and that every mark
+// belongs to a taint that is there.
+func wantOwned(t *testing.T, c *acctest.Cluster, nodes []string, want string) {
+	t.Helper()
+	for _, name := range nodes {
+		wantTaints(t, c, name, foreignTaint+want)
+		wantNoOrphans(t, c, name)
+	}
+}
+
+// wantNoOrphans checks that every taint but the foreign one has a mark, and
+// every mark a taint.
+func wantNoOrphans(t *testing.T, c *acctest.Cluster, name string) {
+	t.Helper()
+	node := c.Get(t, name)
+	record, err := taint.ParseRecord(node.Annotations[taint.OwnedAnnotation])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(record) != len(node.Spec.Taints)-1 {
+		t.Fatalf("node %s carries %s and the marks %s", name, taint.FormatAll(node.Spec.Taints), record)
+	}
+	for _, mark := range record {
+		if taint.Find(node.Spec.Taints, mark.ID()) < 0 {
+			t.Fatalf("node %s carries a mark without a taint: %s", name, record)
+		}
+	}
+}
+
+// TestAccNodeTaints_faultAtEveryRequestInTurn spoils one request of each apply
+// and then runs the same apply again undisturbed: it must end in the right
+// state and leave nothing that nobody owns. One request more is spoiled until
+// an apply needs no more.
+func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	for name, fault := range map[string]acctest.Fault{
+		"409": http.StatusConflict, "429": http.StatusTooManyRequests, "500": http.StatusInternalServerError,
+		"401": http.StatusUnauthorized, "403": http.StatusForbidden,
+		"a connection cut before the request": acctest.CutBefore, "a connection cut after the request": acctest.CutAfter,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool, nodes := pool(t, c, 2)
+			proxy := c.Proxy(t)
+			tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+			i := newInstance()
+			for _, s := range story(t) {
+				disturb(t, tf, i, proxy, fault, s.config(pool))
+				proxy.Spoil(nil)
+				if d := tf.Apply(t, i, s.config(pool)); d.Errors() != "" {
+					t.Fatalf("%s undisturbed after faults: %s", s.name, d.Errors())
+				}
+				wantOwned(t, c, nodes, s.want)
+			}
+		})
+	}
+}
+
+// disturb applies with a fault at request 0, then 1, and so on, each time from
+// where the last one left off, until an apply went past the fault.
+func disturb(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, proxy *acctest.Proxy, fault acctest.Fault, config map[string]any) {
+	t.Helper()
+	for at := 0; ; at++ {
+		hit := false
+		proxy.Spoil(func(r acctest.Request) acctest.Fault {
+			if r.Number != at {
+				return acctest.None
+			}
+			hit = true
+			return fault
+		})
+		d := tf.Apply(t, i, config)
+		if text, err := json.Marshal(d); err == nil && strings.Contains(string(text), fmt.Sprint(tf.Provider["token"])) {
+			t.Fatal("a diagnostic holds the token")
+		}
+		if !hit {
+			return
+		}
+	}
+}
+
+// TestAccNodeTaints_processEndsAfterEachWrite cuts the provider off for good
+// once a number of writes have been made, which is what the cluster sees of a
+// kill -9: nothing more arrives, and what the provider wanted to save is lost.
+func TestAccNodeTaints_processEndsAfterEachWrite(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	pool, nodes := pool(t, c, 3)
+	proxy := c.Proxy(t)
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+	i := newInstance()
+	for _, s := range story(t) {
+		for writes := range len(nodes) {
+			proxy.Spoil(nil)
+			planned := tf.Plan(t, i, s.config(pool))
+			if planned.Diagnostics.Errors() != "" {
+				t.Fatal(planned.Diagnostics.Errors())
+			}
+			process, kill := context.WithCancel(t.Context())
+			var done atomic.Int64
+			proxy.Spoil(func(r acctest.Request) acctest.Fault {
+				if !r.Write() {
+					return acctest.None
+				}
+				if done.Add(1) > int64(writes) {
+					kill()
+					return acctest.CutBefore
+				}
+				return acctest.None
+			})
+			before := *i
+			(&acctest.Terraform{Provider: tf.Provider, Context: process}).Carry(t, i, planned, s.config(pool))
+			kill()
+			// The process is gone: Terraform has what it had before.
+			*i = before
+			for _, n := range nodes {
+				wantNoOrphans(t, c, n)
+			}
+		}
+		proxy.Spoil(nil)
+		if d := tf.Apply(t, i, s.config(pool)); d.Errors() != "" {
+			t.Fatalf("%s after kills: %s", s.name, d.Errors())
+		}
+		wantOwned(t, c, nodes, s.want)
+	}
+}
+
+func TestAccNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	pool, nodes := pool(t, c, 1)
+	proxy := c.Proxy(t)
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+	i := newInstance()
+	config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
+	apply(t, tf, i, config)
+	// Another cluster is one whose namespace kube-system has another UID.
+	i.Private = acctest.ReplacePrivate(t, i.Private, c.ID(t), "00000000-0000-0000-0000-000000000000")
+	proxy.Spoil(nil)
+	changed := taintsOf(t, "dedicated=web:NoSchedule")(pool)
+	wantError(t, tf.Plan(t, i, changed).Diagnostics, "Unable to use this state with another cluster")
+	wantError(t, tf.Apply(t, i, nil), "Unable to use this state with another cluster")
+	for _, r := range proxy.Requests() {
+		if !strings.HasSuffix(r.Path, "/namespaces/kube-system") {
+			t.Fatalf("%s %s was sent to another cluster", r.Method, r.Path)
+		}
+	}
+	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
+}
+
+func TestAccNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	pool, nodes := pool(t, c, 1)
+	proxy := c.Proxy(t)
+	provider := proxy.Provider(t, c)
+	tf := &acctest.Terraform{Provider: provider}
+	i := newInstance()
+	config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
+	apply(t, tf, i, config)
+	for name, fault := range map[string]acctest.Fault{"down": acctest.CutBefore, "expired token": http.StatusUnauthorized} {
+		t.Run(name, func(t *testing.T) {
+			proxy.Spoil(func(acctest.Request) acctest.Fault { return fault })
+			walk := tf.Walk(t)
+			d := walk.Refresh(i)
+			planned := walk.Plan(i, config)
+			if !i.Exists() || !planned.Empty || planned.Diagnostics.Errors()+d.Errors() != "" {
+				t.Fatalf("a cluster out of reach changed the plan: %s%s", d.Errors(), planned.Diagnostics.Errors())
+			}
+			wantWarning(t, d, "Unable to reach the cluster")
+			changed := walk.Plan(i, taintsOf(t, "dedicated=web:NoSchedule")(pool))
+			if changed.Empty || changed.Diagnostics.Errors() != "" || changed.Diagnostics.Warnings() != "" {
+				t.Fatalf("one warning in a run is enough, and no error: %s%s", changed.Diagnostics.Errors(), changed.Diagnostics.Warnings())
+			}
+			strict := &acctest.Terraform{Provider: acctest.With(provider, map[string]any{"unreachable": "fail"})}
+			wantError(t, strict.Walk(t).Refresh(i), "Unable to reach the cluster", `unreachable = "fail"`)
+			wantError(t, tf.Walk(t).Plan(i, acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, "cannot be checked")
+		})
+	}
+	proxy.Spoil(nil)
+	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
+}
+
+func TestAccNodeTaints_unknownInputsAreNotGuessedAt(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf := terraform(t, c)
+	for _, config := range []map[string]any{
+		{"node_name": acctest.Unknown, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")},
+		{"node_name": "x", "taints": acctest.Unknown},
+		{"node_name": "x", "taints": []any{map[string]any{"key": "dedicated", "value": acctest.Unknown, "effect": "NoExecute"}}},
+		{"node_selector": acctest.Unknown, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": acctest.Unknown},
+	} {
+		planned := tf.Plan(t, newInstance(), config)
+		if len(planned.Diagnostics) > 0 {
+			t.Fatalf("unknown inputs: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+		}
+	}
+	// A provider block that is not known yet is a cluster out of reach.
+	unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
+	d := unknown.Plan(t, newInstance(), map[string]any{"node_name": "x", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}).Diagnostics
+	wantWarning(t, d, "Unable to reach the cluster")
+}

@@ -1,0 +1,174 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func wantError(t *testing.T, d acctest.Diagnostics, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(d.Errors(), part) {
+			t.Fatalf("the error does not say %q: %s", part, d.Errors())
+		}
+	}
+}
+
+func wantWarning(t *testing.T, d acctest.Diagnostics, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(d.Warnings(), part) {
+			t.Fatalf("the warning does not say %q: %s", part, d.Warnings())
+		}
+	}
+}
+
+func TestAccNodeTaints_conflictWithUnmarkedTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "dedicated=web:NoSchedule")})
+	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
+	i := newInstance()
+	d := tf.Plan(t, i, config).Diagnostics
+	wantError(t, d, `Unable to claim taint "dedicated:NoSchedule" on node "`+name+`"`, "adopt", `"taints"`)
+
+	config["on_conflict"] = "adopt"
+	apply(t, tf, i, config)
+	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+	destroy(t, tf, i)
+	wantTaints(t, c, name, "")
+}
+
+func TestAccNodeTaints_conflictNamesTheOtherOwner(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name})
+	other := &acctest.Terraform{Provider: acctest.With(tf.Provider, map[string]any{"owner": "team-a"})}
+	first := newInstance()
+	apply(t, other, first, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
+	for _, onConflict := range []string{"fail", "adopt"} {
+		config := map[string]any{"node_name": name, "on_conflict": onConflict, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
+		wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, "team-a/node_taints/node/"+name)
+	}
+	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+}
+
+func TestAccNodeTaints_twoResourcesInOneRunCannotClaimTheSameTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": name}})
+	walk := tf.Walk(t)
+	first := walk.Plan(newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
+	if first.Diagnostics.Errors() != "" {
+		t.Fatal(first.Diagnostics.Errors())
+	}
+	for _, second := range []map[string]any{
+		{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")},
+		{"node_selector": "pool=" + name, "taints": acctest.Objects(t, "dedicated=web:NoSchedule other:NoSchedule")},
+	} {
+		wantError(t, walk.Plan(newInstance(), second).Diagnostics, `Unable to claim taint "dedicated:NoSchedule" on node "`+name+`" twice`)
+	}
+}
+
+func TestAccNodeTaints_twoResourcesShareANode(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name})
+	one, two := newInstance(), newInstance()
+	apply(t, tf, one, map[string]any{"node_name": name, "taints": acctest.Objects(t, "a=1:NoSchedule b:NoSchedule")})
+	apply(t, tf, two, map[string]any{"node_name": name, "taints": acctest.Objects(t, "a=2:NoExecute")})
+	wantTaints(t, c, name, "a=1:NoSchedule, b:NoSchedule, a=2:NoExecute")
+	destroy(t, tf, one)
+	wantTaints(t, c, name, "a=2:NoExecute")
+	destroy(t, tf, two)
+	wantTaints(t, c, name, "")
+}
+
+func TestAccNodeTaints_absentTaintIsRemovedAndPutBackOnDestroy(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "node-role.kubernetes.io/control-plane=old:NoSchedule keep:NoSchedule")})
+	i := newInstance()
+	absent := []any{map[string]any{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}, map[string]any{"key": "never", "effect": "NoExecute"}}
+	config := map[string]any{"node_name": name, "absent_taints": absent}
+	apply(t, tf, i, config)
+	wantTaints(t, c, name, "keep:NoSchedule")
+
+	c.Patch(t, name, `{"spec":{"taints":[{"key":"keep","effect":"NoSchedule"},{"key":"never","value":"x","effect":"NoExecute"}]}}`)
+	if planned := tf.Plan(t, i, config); planned.Empty {
+		t.Fatal("a taint that must be absent came, and the plan is empty")
+	}
+	apply(t, tf, i, config)
+	wantTaints(t, c, name, "keep:NoSchedule")
+
+	destroy(t, tf, i)
+	wantTaints(t, c, name, "keep:NoSchedule, never=x:NoExecute, node-role.kubernetes.io/control-plane=old:NoSchedule")
+}
+
+func TestAccNodeTaints_absentControlPlaneTaintIsRefusedWhereOpenShiftOwnsIt(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "node-role.kubernetes.io/master:NoSchedule")})
+	c.Patch(t, name, `{"metadata":{"annotations":{"machineconfiguration.openshift.io/currentConfig":"rendered-master-1"}}}`)
+	config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"}}}
+	wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, "absent_taints", "mastersSchedulable")
+}
+
+func TestAccNodeTaints_driftOfOwnedTaintsOnly(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name})
+	i := newInstance()
+	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule spot:NoSchedule")}
+	apply(t, tf, i, config)
+	for drift, want := range map[string]any{
+		`[{"key":"dedicated","value":"gpu","effect":"NoSchedule"},{"key":"spot","effect":"NoSchedule"},{"key":"foreign","effect":"NoSchedule"}]`: nil,
+		`[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]`:                                                                              "missing",
+		`[{"key":"dedicated","value":"web","effect":"NoSchedule"},{"key":"spot","effect":"NoSchedule"}]`:                                         "different",
+	} {
+		c.Patch(t, name, `{"spec":{"taints":`+drift+`}}`)
+		planned := tf.Plan(t, i, config)
+		nodes, _ := tf.Attributes(t, i)["nodes"].(map[string]any)
+		if nodes[name] != want || planned.Empty != (want == nil) {
+			t.Fatalf("with taints %s nodes are %v and the plan is empty: %v, want %v", drift, nodes, planned.Empty, want)
+		}
+		apply(t, tf, i, config)
+	}
+	wantTaints(t, c, name, "dedicated=gpu:NoSchedule, spot:NoSchedule")
+}
+
+func TestAccNodeTaints_replaceCreatingBeforeDestroyingLosesNoTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name})
+	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
+	old := newInstance()
+	apply(t, tf, old, config)
+
+	fresh := newInstance()
+	d := tf.Apply(t, fresh, config)
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	wantWarning(t, d, "takes over taints of", "terraform/node_taints/node/"+name+"/dedicated:NoSchedule")
+	destroy(t, tf, old)
+	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+	if planned := tf.Plan(t, fresh, config); !planned.Empty {
+		t.Fatal("the new object has lost its taint to the destruction of the old one")
+	}
+	destroy(t, tf, fresh)
+	wantTaints(t, c, name, "")
+}

@@ -1,0 +1,198 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const (
+	nodesData   = "kubetaint_nodes"
+	previewData = "kubetaint_eviction_preview"
+)
+
+// object is a nested object of a configuration.
+type object = map[string]any
+
+// shop is a cluster of two nodes with a Deployment of two pods and a bare pod.
+func shop() *fakeAPI {
+	controlled := func(kind, name string) []metav1.OwnerReference {
+		yes := true
+		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID(name), Controller: &yes}}
+	}
+	seconds := int64(30)
+	web := func(name, node string, tolerations ...corev1.Toleration) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": "web"}, OwnerReferences: controlled("ReplicaSet", "web-abc")},
+			Spec:       corev1.PodSpec{NodeName: node, Tolerations: tolerations},
+		}
+	}
+	record := taint.Record{{Key: "team", Effect: corev1.TaintEffectNoSchedule, Owner: "terraform/x", Generation: "g"}}
+	return &fakeAPI{
+		nodes: []corev1.Node{
+			{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"pool": "cpu"}}},
+			{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: "a", Labels: map[string]string{"pool": "gpu"},
+					Annotations: map[string]string{taint.OwnedAnnotation: record.String(), "machine.openshift.io/machine": "openshift-machine-api/m"},
+				},
+				Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "team", Value: "red", Effect: corev1.TaintEffectNoSchedule}}},
+			},
+		},
+		pods: []corev1.Pod{
+			web("web-1", "a"),
+			web("web-2", "a", corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}),
+			{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "tool"}, Spec: corev1.PodSpec{NodeName: "a", Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}},
+		},
+		sets: []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-abc", UID: "web-abc", OwnerReferences: controlled("Deployment", "web")}}},
+		budgets: []policyv1.PodDisruptionBudget{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1},
+		}},
+	}
+}
+
+// summaries are the diagnostics' severities and summaries.
+func summaries(diagnostics []*tfprotov6.Diagnostic) []string {
+	var out []string
+	for _, d := range diagnostics {
+		out = append(out, d.Severity.String()+" "+d.Summary)
+	}
+	return out
+}
+
+func TestNodesDataSource(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	host := values{"host": api.start(t)}
+	got, diagnostics := read(t, host, nodesData, nil)
+	if len(diagnostics) > 0 {
+		t.Fatal(summaries(diagnostics))
+	}
+	want := []any{
+		object{"name": "a", "labels": object{"pool": "gpu"}, "machine": "openshift-machine-api/m", "taints": []any{
+			object{"key": "team", "value": "red", "effect": "NoSchedule", "time_added": nil, "owner": "terraform/x"},
+		}},
+		object{"name": "b", "labels": object{"pool": "cpu"}, "machine": nil, "taints": []any{}},
+	}
+	if diff := cmp.Diff(want, got["nodes"]); diff != "" {
+		t.Error(diff)
+	}
+	if want := []string{"GET nodes terraform-provider-kubetaint/1.2.3"}; !slices.Equal(api.requests, want) {
+		t.Errorf("got requests %q, want %q", api.requests, want)
+	}
+	got, _ = read(t, host, nodesData, values{"selector": "pool", "taint": object{"key": "other"}})
+	if diff := cmp.Diff([]any{}, got["nodes"]); diff != "" {
+		t.Errorf("a taint that no node carries must give an empty list: %s", diff)
+	}
+}
+
+func TestPreviewDataSource(t *testing.T) {
+	t.Parallel()
+	unreachable := object{"key": corev1.TaintNodeUnreachable, "effect": "NoExecute"}
+	api := shop()
+	got, diagnostics := read(t, values{"host": api.start(t)}, previewData, values{"node_name": "a", "taints": []any{unreachable}})
+	if len(diagnostics) > 0 {
+		t.Fatal(summaries(diagnostics))
+	}
+	pod := func(name, verdict string, after, toleration any, reason string) object {
+		return object{
+			"namespace": "shop", "name": name, "node": "a", "owner": "Deployment/web", "verdict": verdict, "after_seconds": after,
+			"taint": "node.kubernetes.io/unreachable:NoExecute", "toleration": toleration, "reason": reason,
+			"lost": false, "reschedulable": true, "local_data": false, "budget": "web is not asked: it allows 1, 2 of its pods leave",
+		}
+	}
+	wantPods := []any{
+		pod("web-1", "evicted_now", nil, nil, "does not tolerate node.kubernetes.io/unreachable:NoExecute"),
+		pod("web-2", "evicted_after", int64(30), "node.kubernetes.io/unreachable Exists:NoExecute for 30s", "tolerates node.kubernetes.io/unreachable:NoExecute for 30 s"),
+	}
+	if diff := cmp.Diff(wantPods, got["pods"]); diff != "" {
+		t.Error(diff)
+	}
+	wantWorkloads := []any{object{"namespace": "shop", "kind": "Deployment", "name": "web", "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "stays": int64(0), "unknown": int64(0)}}
+	if diff := cmp.Diff(wantWorkloads, got["workloads"]); diff != "" {
+		t.Error(diff)
+	}
+	wantSummary := object{"stays": int64(1), "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "unknown": int64(0), "lost": int64(0), "not_reschedulable": int64(0)}
+	if diff := cmp.Diff(wantSummary, got["summary"]); diff != "" {
+		t.Error(diff)
+	}
+	if text, _ := got["markdown"].(string); !strings.Contains(text, "### Applying node.kubernetes.io/unreachable:NoExecute to node \"a\" evicts 2 pods") {
+		t.Errorf("the Markdown has another heading: %s", text)
+	}
+	if writes := slices.ContainsFunc(api.requests, func(r string) bool { return !strings.HasPrefix(r, "GET ") }); writes {
+		t.Errorf("a preview must not write: %q", api.requests)
+	}
+}
+
+func TestDataSourceDiagnostics(t *testing.T) {
+	t.Parallel()
+	gpu := object{"key": "dedicated", "value": "gpu", "effect": "NoExecute"}
+	gpuID := object{"key": "dedicated", "effect": "NoExecute"}
+	one := []any{gpu}
+	cases := []struct {
+		name       string
+		dataSource string
+		// provider is the provider block; nil connects to the fake API.
+		provider values
+		status   map[string]int
+		config   values
+		want     []string
+	}{
+		{"a node that does not exist is named", previewData, nil, nil, values{"node_name": "z", "taints": one}, []string{`ERROR Unable to preview node "z"`}},
+		{"a selector that matches nothing warns", previewData, nil, nil, values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none"`}},
+		{"what there is no permission to read is told", previewData, nil, map[string]int{"jobs": http.StatusForbidden}, values{"node_name": "a", "taints": one}, []string{`WARNING The preview is not complete: Applying dedicated=gpu:NoExecute to node "a"`}},
+		{"no permission to list pods is an error", previewData, nil, map[string]int{"pods": http.StatusForbidden}, values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview"}},
+		{"no permission to list nodes is an error", nodesData, nil, map[string]int{"nodes": http.StatusForbidden}, nil, []string{"ERROR Unable to read data.kubetaint_nodes"}},
+		{"a connection that is not known yet is an error of the preview", previewData, values{"host": unknownString}, nil, values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview: the connection is not known yet"}},
+		{"a connection that is not known yet is an error of the nodes", nodesData, values{"host": unknownString}, nil, nil, []string{"ERROR Unable to read data.kubetaint_nodes: the connection is not known yet"}},
+		{"neither name nor selector is refused", previewData, nil, nil, values{"taints": one}, []string{"ERROR Missing Attribute Configuration"}},
+		{"both name and selector are refused", previewData, nil, nil, values{"node_name": "a", "node_selector": "x", "taints": one}, []string{"ERROR Invalid Attribute Combination"}},
+		{"no taint at all is refused", previewData, nil, nil, values{"node_name": "a"}, []string{"ERROR Missing Attribute Configuration"}},
+		{"an empty selector is refused", previewData, nil, nil, values{"node_selector": "", "taints": one}, []string{`ERROR Invalid value "" for node_selector`}},
+		{"a taint that is wanted both ways is refused", previewData, nil, nil, values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
+		{"a key and effect with two values are refused", previewData, nil, nil, values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Duplicate taint "dedicated:NoExecute" in taints`}},
+		{"an empty selector of nodes is refused", nodesData, nil, nil, values{"selector": ""}, []string{`ERROR Invalid value "" for selector`}},
+		{"a misspelt effect of the filter is refused", nodesData, nil, nil, values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Invalid value "NoExec" for taint.effect`}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			provider := c.provider
+			if provider == nil {
+				api := shop()
+				api.status = c.status
+				provider = values{"host": api.start(t)}
+			}
+			_, diagnostics := read(t, provider, c.dataSource, c.config)
+			if diff := cmp.Diff(c.want, summaries(diagnostics)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestDataSourceUnreachable asks a port on which nothing listens.
+func TestDataSourceUnreachable(t *testing.T) {
+	t.Parallel()
+	const nobody = "http://127.0.0.1:1"
+	_, diagnostics := read(t, values{"host": nobody}, nodesData, nil)
+	if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Detail, "check block") || !strings.Contains(diagnostics[0].Detail, "depends_on") {
+		t.Errorf("got %v, want one error that names the ways out", diagnostics)
+	}
+}

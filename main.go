@@ -1,0 +1,41 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Command terraform-provider-kubetaint serves the provider to Terraform and
+// OpenTofu.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/provider"
+)
+
+// version and commit are set by the linker at release.
+var (
+	version = "dev"
+	commit  = "unknown"
+)
+
+const address = "registry.terraform.io/kubetaint/kubetaint"
+
+func main() {
+	debug := flag.Bool("debug", false, "serve to a debugger, and print how to attach Terraform to it")
+	show := flag.Bool("version", false, "print the version and exit")
+	flag.Parse()
+	if *show {
+		fmt.Printf("terraform-provider-kubetaint %s (commit %s)\n", version, commit)
+		return
+	}
+	if err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
+		Address: address, Debug: *debug, ProtocolVersion: 6,
+	}); err != nil {
+		fmt.Fprintln(os.Stderr, "terraform-provider-kubetaint: "+err.Error())
+		os.Exit(1)
+	}
+}
