@@ -139,6 +139,12 @@ func (c *Cluster) tokenOf(t *testing.T, account string) string {
 // TokenWith returns a token of a new service account that has these rights.
 func (c *Cluster) TokenWith(t *testing.T, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
+	token, _ := c.accountWith(t, rules...)
+	return token
+}
+
+func (c *Cluster) accountWith(t *testing.T, rules ...rbacv1.PolicyRule) (token, account string) {
+	t.Helper()
 	name := Name(t, "rights")
 	ctx := t.Context()
 	_, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -152,7 +158,7 @@ func (c *Cluster) TokenWith(t *testing.T, rules ...rbacv1.PolicyRule) string {
 		_ = c.Admin.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{})
 		_ = c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Delete(ctx, name, metav1.DeleteOptions{})
 	})
-	return c.tokenOf(t, name)
+	return c.tokenOf(t, name), name
 }
 
 // Provider returns a provider block with the documented rights.

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,6 +69,19 @@ func (c *Cluster) Node(t *testing.T, n Node) *corev1.Node {
 		return true, nil
 	})
 	return created
+}
+
+// Nodes makes many nodes at once.
+func (c *Cluster) Nodes(t *testing.T, count int, describe func(int) Node) {
+	t.Helper()
+	const atOnce = 20
+	for start := 0; start < count; start += atOnce {
+		var wg sync.WaitGroup
+		for n := start; n < min(start+atOnce, count); n++ {
+			wg.Go(func() { c.Node(t, describe(n)) })
+		}
+		wg.Wait()
+	}
 }
 
 // makeReady does what a kubelet would; a conflict is tried again.

@@ -5,7 +5,9 @@ package fw
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -46,7 +48,24 @@ func (c check) ValidateString(_ context.Context, req validator.StringRequest, re
 		return
 	}
 	if wrong := c.find(req.ConfigValue.ValueString()); wrong != "" {
-		resp.Diagnostics.AddAttributeError(req.Path, "Invalid value \""+req.ConfigValue.ValueString()+"\" for "+req.Path.String(),
+		resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Invalid %s %q", attribute(req.Path), req.ConfigValue.ValueString()),
 			wrong+" The value "+c.description+".")
 	}
+}
+
+// attribute names the attribute that a path ends with: the command line shows
+// the line of the configuration, and a whole path through a set repeats it.
+func attribute(p path.Path) string {
+	if name, ok := lastStep(p).(path.PathStepAttributeName); ok {
+		return string(name)
+	}
+	return p.String()
+}
+
+func lastStep(p path.Path) path.PathStep {
+	steps := p.Steps()
+	if len(steps) == 0 {
+		return nil
+	}
+	return steps[len(steps)-1]
 }

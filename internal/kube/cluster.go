@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
@@ -43,13 +44,21 @@ func New(cfg Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfig(rc)
+	c, err := connect(rc)
 	if err != nil {
 		return nil, &ConfigError{Attribute: cfg.source(), Message: "The connection cannot be made: " + err.Error()}
 	}
+	return c, nil
+}
+
+func connect(rc *rest.Config) (*Cluster, error) {
+	client, err := kubernetes.NewForConfig(rc)
+	if err != nil {
+		return nil, err
+	}
 	meta, err := metadata.NewForConfig(metadata.ConfigFor(rc))
 	if err != nil {
-		return nil, &ConfigError{Attribute: cfg.source(), Message: "The connection cannot be made: " + err.Error()}
+		return nil, err
 	}
 	slim := newSlimmer()
 	return &Cluster{

@@ -26,6 +26,10 @@ const (
 	// failureMemory is how long a failed load is remembered: two hundred
 	// resources should not each wait for the same dead cluster.
 	failureMemory = 15 * time.Second
+
+	// maxRelistDelay bounds the growing distance between lists that a broken
+	// watch asks for.
+	maxRelistDelay = 30 * time.Second
 )
 
 // kind is how a collection reads one kind of object.
@@ -33,9 +37,8 @@ type kind[T any] struct {
 	plural string
 	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	// slim and keep are called one at a time.
-	slim func(runtime.Object) T
-	key  func(T) string
+	slim   func(runtime.Object) T
+	key    func(T) string
 	// itemVersion is the resource version of an item, nil where items do not
 	// keep theirs because nothing of this kind is ever written.
 	itemVersion func(T) string
@@ -108,29 +111,41 @@ func (c *collection[T]) reload(ctx context.Context) error {
 	return nil
 }
 
-// read lists page by page. When the pages' continuation expires on the way, it
-// begins anew: an inconsistent half is not a snapshot.
-func (c *collection[T]) read(ctx context.Context) (map[string]T, string, error) {
-	for attempt := 0; ; attempt++ {
-		items := map[string]T{}
-		version := ""
-		p := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			page, err := c.list(ctx, opts)
-			if err == nil {
-				if list, accessErr := meta.ListAccessor(page); accessErr == nil {
-					version = list.GetResourceVersion()
-				}
+// read lists everything.
+func (c *collection[T]) read(ctx context.Context) (items map[string]T, version string, err error) {
+	err = pages(ctx, func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+		page, err := c.list(ctx, opts)
+		if err == nil {
+			if list, accessErr := meta.ListAccessor(page); accessErr == nil {
+				version = list.GetResourceVersion()
 			}
-			return page, err
-		})
+		}
+		return page, err
+	}, func() {
+		items = map[string]T{}
+	}, func(o runtime.Object) error {
+		item := c.slim(o)
+		items[c.key(item)] = item
+		return nil
+	})
+	if err != nil {
+		// The pager may still be at work on a page: version is not to be read.
+		return nil, "", err
+	}
+	return items, version, nil
+}
+
+// pages lists page by page and calls visit for each object. When the pages'
+// continuation expires on the way, it calls begin and does so anew: an
+// inconsistent half is not a snapshot.
+func pages(ctx context.Context, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
+	for attempt := 1; ; attempt++ {
+		begin()
+		p := pager.New(list)
 		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
-		err := p.EachListItem(ctx, metav1.ListOptions{}, func(o runtime.Object) error {
-			item := c.slim(o)
-			items[c.key(item)] = item
-			return nil
-		})
-		if err == nil || attempt == 2 || !apierrors.IsResourceExpired(err) {
-			return items, version, err
+		err := p.EachListItem(ctx, metav1.ListOptions{}, visit)
+		if attempt == 3 || !apierrors.IsResourceExpired(err) {
+			return err
 		}
 	}
 }
@@ -139,14 +154,21 @@ func (c *collection[T]) read(ctx context.Context) (map[string]T, string, error) 
 // that is taken up again goes on where the last one stopped.
 func (c *collection[T]) follow(ctx context.Context) {
 	go func() {
+		delay := time.Duration(0)
 		for ctx.Err() == nil {
+			started := time.Now()
 			if c.receive(ctx) {
 				return
 			}
-			// The history is gone: only a new list is current.
-			if err := c.reload(ctx); err != nil {
-				pause(ctx, time.Second)
+			// The history is gone: only a new list is current. A watch that
+			// never comes, because it is not permitted, must not turn into list
+			// upon list.
+			if time.Since(started) > maxRelistDelay {
+				delay = 0
 			}
+			pause(ctx, delay)
+			delay = min(max(2*delay, time.Second), maxRelistDelay)
+			_ = c.reload(ctx) // A failure is remembered for those who ask, and tried again here.
 		}
 	}()
 }

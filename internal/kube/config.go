@@ -92,7 +92,7 @@ func (c Config) rest() (*rest.Config, error) {
 	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return impatient{inner} })
 	cfg.ContentType = protobuf
 	cfg.AcceptContentTypes = protobuf + ",application/json"
-	if cfg.Dial == nil && c.ProxyURL == "" {
+	if cfg.Dial == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
 	return cfg, nil

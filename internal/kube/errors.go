@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -78,15 +79,26 @@ func classify(err error) error {
 		return ErrUnauthorized
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return ErrInvalid
-	case transient(err):
+	case transient(err), unusable(err):
 		return ErrUnreachable
 	}
 	return nil
 }
 
+// unusable says that no connection comes about however often it is tried: the
+// server's certificate is not trusted, or the command that prints credentials
+// fails.
+func unusable(err error) bool {
+	certificate := new(tls.CertificateVerificationError)
+	return errors.As(err, &certificate) || strings.Contains(err.Error(), "getting credentials: ")
+}
+
 // transient says that the same request may succeed a moment later: the server
 // is overloaded, restarting, or the connection broke.
 func transient(err error) bool {
+	if err == nil || unusable(err) {
+		return false
+	}
 	if apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsUnexpectedServerError(err) {
 		return true

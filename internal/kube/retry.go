@@ -7,32 +7,47 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// patience is how long a request is tried again while its errors are transient.
-type patience wait.Backoff
+// patience is how long a request is tried again while its errors are transient:
+// tries of them, with a pause that doubles from first to most.
+type patience struct {
+	first, most time.Duration
+	tries       int
+}
 
 var (
 	// reading gives up soon: a plan against a cluster that is down should say
 	// so within seconds.
-	reading = patience{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 4}
+	reading = patience{first: 200 * time.Millisecond, most: 4 * time.Second, tries: 4}
 	// writing outlasts the restart of an API server: half a change is worse
 	// than a slow one.
-	writing = patience{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 9, Cap: 4 * time.Second}
+	writing = patience{first: 200 * time.Millisecond, most: 4 * time.Second, tries: 10}
 )
 
 // do repeats a request while its error is transient. Every request that goes
 // through it may be sent twice without harm: reads, and writes that carry a
 // resource version.
 func (p patience) do(ctx context.Context, request func(context.Context) error) error {
-	backoff := wait.Backoff(p)
-	for {
+	delay, troubled := p.first, false
+	for try := 1; ; try++ {
 		err := request(ctx)
-		if err == nil || !transient(err) || ctx.Err() != nil || backoff.Steps <= 1 {
+		again := transient(err)
+		if troubled {
+			// An API server that has just come up knows neither rights nor
+			// tokens until it has read them.
+			again = again || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+		}
+		if !again || ctx.Err() != nil || try == p.tries {
 			return err
 		}
-		pause(ctx, backoff.Step())
+		troubled = true
+		// wait.Backoff is of no use here: it stops counting where its cap is
+		// reached.
+		pause(ctx, wait.Jitter(delay, 0.2))
+		delay = min(2*delay, p.most)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,8 +37,10 @@ func slimNode(n *corev1.Node) *eviction.Node {
 
 // slimmer keeps of pods what verdicts need. Pods of one workload are equal in
 // most of it, so that equal parts are kept once: this is what makes 150,000
-// pods fit. It is not safe for concurrent use.
+// pods fit. It is safe for concurrent use: a watch that is ending may still
+// have an event in its hands while the next list is read.
 type slimmer struct {
+	mu          sync.Mutex
 	key         []byte
 	strings     map[string]string
 	scheduling  map[string]*eviction.Scheduling
@@ -54,6 +57,8 @@ func newSlimmer() *slimmer {
 
 func (s *slimmer) pod(p *corev1.Pod) *eviction.Pod {
 	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return &eviction.Pod{
 		Namespace: s.intern(p.Namespace), Name: p.Name, Node: s.intern(p.Spec.NodeName), UID: p.UID,
 		Controller: s.controller(metav1.GetControllerOfNoCopy(p)), Scheduling: s.schedulingOf(&p.Spec), Labels: s.labelsOf(p.Labels),
@@ -85,13 +90,13 @@ func (s *slimmer) controller(ref *metav1.OwnerReference) *eviction.Controller {
 }
 
 // schedulingOf finds or makes the shared value for this spec. The key is the
-// protobuf form of the parts, each with its length before it.
+// protobuf form of the parts, each with its length before it and each list with
+// its count, so that different specs never have the same key.
 func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *eviction.Scheduling {
-	s.key = s.key[:0]
+	s.key = binary.AppendUvarint(s.key[:0], uint64(len(spec.Tolerations)))
 	for i := range spec.Tolerations {
 		s.append(&spec.Tolerations[i])
 	}
-	s.key = append(s.key, '|')
 	s.appendMap(spec.NodeSelector)
 	affinity := requiredAffinity(spec.Affinity)
 	if affinity != nil {
@@ -134,6 +139,7 @@ func (s *slimmer) append(m sizedMarshaler) {
 }
 
 func (s *slimmer) appendMap(m map[string]string) {
+	s.key = binary.AppendUvarint(s.key, uint64(len(m)))
 	switch len(m) {
 	case 0:
 		return

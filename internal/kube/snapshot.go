@@ -115,7 +115,7 @@ func (s *surroundings) gap(mu *sync.Mutex, err error, sentence string) error {
 func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResource, mu *sync.Mutex, into map[types.UID]eviction.Owner) error {
 	return each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.meta.Resource(resource).List(ctx, o)
-	}, func(o runtime.Object) error {
+	}, func() {}, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResou
 func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Budget) error {
 	return each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.PolicyV1().PodDisruptionBudgets("").List(ctx, o)
-	}, func(o runtime.Object) error {
+	}, func() { clear(into) }, func(o runtime.Object) error {
 		pdb := o.(*policyv1.PodDisruptionBudget) //nolint:forcetypeassert // The list holds nothing else.
 		selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)
 		if err != nil {
@@ -145,12 +145,11 @@ func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Bu
 	})
 }
 
-// each lists page by page and calls a function for each object.
-func each(ctx context.Context, plural string, list pager.ListPageFunc, visit func(runtime.Object) error) error {
+// each calls visit for each object of a list, and begin whenever it starts
+// from the first.
+func each(ctx context.Context, plural string, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
 	return wrap("list "+plural, reading.do(ctx, func(ctx context.Context) error {
-		p := pager.New(list)
-		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
-		return p.EachListItem(ctx, metav1.ListOptions{}, visit)
+		return pages(ctx, list, begin, visit)
 	}))
 }
 

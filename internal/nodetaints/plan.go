@@ -35,6 +35,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		own = r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	}
 	if req.Plan.Raw.IsNull() {
 		r.planDestroy(ctx, state, own, &resp.Diagnostics)

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -52,6 +54,27 @@ func (o ownership) keep(claim taint.Claim) ownership {
 	}
 	o.Imported = kept
 	return o
+}
+
+// recovered finds out again what a private state held that is lost: Terraform
+// keeps an empty one when the provider's process ends in the middle of an
+// update. The state is then all there is: marks with its id are ours, and so
+// are its taints that carry no mark.
+func recovered(ctx context.Context, state model, nodes []*eviction.Node, diags *diag.Diagnostics) ownership {
+	own := newOwnership("")
+	for _, n := range nodes {
+		for _, mark := range n.Record {
+			if mark.Owner == state.ID.ValueString() {
+				own.Generation = mark.Generation
+			}
+		}
+	}
+	taints, _ := fw.Taints(ctx, state.Taints, diags)
+	own.Imported = make(map[string]string, len(taints))
+	for _, t := range taints {
+		own.Imported[taint.IDOf(t).String()] = ""
+	}
+	return own
 }
 
 type privateReader interface {

@@ -34,6 +34,9 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		r.unreadable(state, err, &resp.Diagnostics)
 		return
 	}
+	if own.Generation == "" {
+		own = recovered(ctx, state, nodes, &resp.Diagnostics)
+	}
 	own.Cluster = cluster
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -50,6 +53,20 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Identity != nil {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(ctx, desired, &resp.Diagnostics))...)
 	}
+}
+
+// ownership loads the private state of an existing instance, or recovers what
+// it held. Where the cluster cannot be read for that, it stays empty, and so
+// nothing is anybody's.
+func (r *nodeTaints) ownership(ctx context.Context, private privateReader, state model, diags *diag.Diagnostics) ownership {
+	own := loadOwnership(ctx, private, diags)
+	if own.Generation != "" || diags.HasError() {
+		return own
+	}
+	if _, nodes, err := r.observe(ctx, own.Cluster, diags); err == nil {
+		return recovered(ctx, state, nodes, diags)
+	}
+	return own
 }
 
 // observe returns the cluster's id and its nodes. A cluster other than the

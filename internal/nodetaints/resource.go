@@ -95,11 +95,12 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 // Update makes the taints as planned: arrivals before leavers, by the marks on
 // the nodes.
 func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var plan model
+	var state, plan model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
 	resp.Diagnostics.Append(found...)
-	own := loadOwnership(ctx, req.Private, &resp.Diagnostics)
+	own := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -124,7 +125,7 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)
 	resp.Diagnostics.Append(found...)
-	own := loadOwnership(ctx, req.Private, &resp.Diagnostics)
+	own := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -25,24 +26,17 @@ func (r *nodeTaints) ValidateConfig(ctx context.Context, req resource.ValidateCo
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	present := entries("taints", config.Taints)
-	absent := entries("absent_taints", config.AbsentTaints)
-	for _, e := range present {
+	for _, e := range entries("taints", config.Taints) {
 		e.refuseReserved(&resp.Diagnostics)
 		if taint.SystemKey(e.id) {
 			resp.Diagnostics.AddAttributeWarning(e.at, fmt.Sprintf("Taint %q lies in Kubernetes' own namespace", e.id),
 				"Keys that begin with node.kubernetes.io/ are kept for Kubernetes. A later release may give this one a meaning; use a key of your own domain.")
 		}
 	}
-	for _, e := range absent {
+	for _, e := range entries("absent_taints", config.AbsentTaints) {
 		e.refuseReserved(&resp.Diagnostics)
-		for _, p := range present {
-			if p.id == e.id {
-				resp.Diagnostics.AddAttributeError(e.at, fmt.Sprintf("Unable to keep taint %q both there and absent", e.id),
-					"The same key and effect stand in taints and in absent_taints. Remove one of them.")
-			}
-		}
 	}
+	fw.RefuseOverlap(config.Taints, config.AbsentTaints, path.Root("absent_taints"), &resp.Diagnostics)
 }
 
 // entry is one object of a set, with its place.

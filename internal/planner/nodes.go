@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -109,7 +110,7 @@ func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
 	slices.SortFunc(p.Switches, byName)
 	slices.SortFunc(leaving, byName)
 	p.Switches = append(p.Switches, leaving...)
-	slices.SortFunc(p.Refusals, func(a, b Refusal) int { return strings.Compare(a.Node, b.Node) })
+	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return strings.Compare(a.Node, b.Node) })
 	slices.Sort(p.TakenOver)
 	return p
 }
@@ -119,7 +120,10 @@ func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
 func MergeNode(n *eviction.Node, desired NodeTaints) taint.Merged {
 	claim := desired.Claim
 	if !desired.Target.Matches(n) {
-		claim.Release, claim.Imported = true, nil
+		// Of what was imported, only what carries a mark is known to be ours on
+		// a node that is not meant.
+		claim.Release, claim.Imported = true, maps.Clone(claim.Imported)
+		maps.DeleteFunc(claim.Imported, func(_ taint.ID, generation string) bool { return generation == "" })
 	}
 	return taint.Merge(n.Taints, n.Record, claim)
 }

@@ -1,0 +1,38 @@
+# What would this taint do to the nodes of the pool? Nothing is changed.
+data "kubetaint_eviction_preview" "gpu" {
+  node_selector = "pool=gpu"
+
+  taints = [
+    { key = "dedicated", value = "gpu", effect = "NoExecute" },
+  ]
+}
+
+# For a comment on a pull request: terraform output -raw gpu_preview
+output "gpu_preview" {
+  value = data.kubetaint_eviction_preview.gpu.markdown
+}
+
+# A failed check warns. In a precondition the same conditions stop the plan.
+check "nothing_is_lost" {
+  assert {
+    condition     = data.kubetaint_eviction_preview.gpu.summary.lost == 0
+    error_message = "Pods without a controller run on the nodes of the pool: nothing would make them again."
+  }
+
+  assert {
+    condition = alltrue([
+      for pod in data.kubetaint_eviction_preview.gpu.pods : pod.namespace != "payments" || pod.verdict == "stays"
+    ])
+    error_message = "Pods of the namespace payments would leave."
+  }
+}
+
+# What if this node becomes unreachable? Taints of Kubernetes' own controllers
+# are refused for writing, but not here.
+data "kubetaint_eviction_preview" "outage" {
+  node_name = "worker-3"
+
+  taints = [
+    { key = "node.kubernetes.io/unreachable", effect = "NoExecute" },
+  ]
+}

@@ -1,0 +1,15 @@
+locals {
+  tolerations = [
+    { key = "dedicated", operator = "Exists", effect = "NoExecute", toleration_seconds = 300 },
+  ]
+}
+
+# true: whatever the value, and although the pod leaves after 300 seconds.
+output "gpu" {
+  value = provider::kubetaint::tolerates(local.tolerations, { key = "dedicated", value = "gpu", effect = "NoExecute" })
+}
+
+# false: the effect is another one.
+output "no_schedule" {
+  value = provider::kubetaint::tolerates(local.tolerations, { key = "dedicated", value = "gpu", effect = "NoSchedule" })
+}

@@ -1,0 +1,4 @@
+import {
+  to = kubetaint_node_taints.gpu
+  id = "node/worker-3/dedicated:NoExecute"
+}

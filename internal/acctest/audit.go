@@ -1,0 +1,113 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Audit reads the API server's audit log for one user, so that a test can
+// count and name every request that the provider made.
+type Audit struct {
+	t    *testing.T
+	c    *Cluster
+	path string
+	user string
+	from int64
+}
+
+// AuditedRequest is one request as the API server saw it.
+type AuditedRequest struct {
+	Verb      string
+	Resource  string
+	Name      string
+	UserAgent string
+}
+
+// String names the request.
+func (r AuditedRequest) String() string {
+	return strings.TrimSpace(r.Verb + " " + r.Resource + " " + r.Name)
+}
+
+// Audit returns the log of a new user, who has the documented rights, and a
+// provider block for that user. The test is skipped on a cluster that is not
+// the test bed's.
+func (c *Cluster) Audit(t *testing.T) (*Audit, map[string]any) {
+	t.Helper()
+	dir := os.Getenv("KUBETAINT_TESTBED_DIR")
+	if dir == "" {
+		t.Skip("needs the audit log of the test bed")
+	}
+	role, err := c.Admin.RbacV1().ClusterRoles().Get(t.Context(), rightsNamespace, metav1.GetOptions{})
+	must(t, err)
+	token, account := c.accountWith(t, role.Rules...)
+	a := &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}
+	return a, c.ProviderAt(t, c.REST.Host, token)
+}
+
+// Reset forgets the requests so far.
+func (a *Audit) Reset() {
+	a.t.Helper()
+	a.Requests()
+	info, err := os.Stat(a.path)
+	must(a.t, err)
+	a.from = info.Size()
+}
+
+// Requests returns the user's requests since the last Reset. The API server
+// writes its log a moment after it answers, so that a request of the test's own
+// is made and waited for first.
+func (a *Audit) Requests() []AuditedRequest {
+	a.t.Helper()
+	sentinel := Name(a.t, "sentinel")
+	_, _ = a.c.Admin.CoreV1().ConfigMaps(metav1.NamespaceDefault).Get(a.t.Context(), sentinel, metav1.GetOptions{})
+	var out []AuditedRequest
+	Until(a.t, "the audit log has caught up", func(context.Context) (bool, error) {
+		var err error
+		var caughtUp bool
+		out, caughtUp, err = a.read(sentinel)
+		return caughtUp, err
+	})
+	return out
+}
+
+func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err error) {
+	file, err := os.Open(a.path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = file.Close() }()
+	if _, err := file.Seek(a.from, 0); err != nil {
+		return nil, false, err
+	}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event struct {
+			Stage, Verb, UserAgent string
+			User                   struct{ Username string }
+			ObjectRef              struct{ Resource, Name, Subresource string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			// The last line may be half written.
+			return out, false, nil
+		}
+		caughtUp = caughtUp || event.ObjectRef.Name == sentinel
+		// A watch is logged when it begins and when it ends.
+		if event.User.Username != a.user || event.Verb == "watch" && event.Stage == "ResponseComplete" {
+			continue
+		}
+		out = append(out, AuditedRequest{Verb: event.Verb, Resource: event.ObjectRef.Resource, Name: event.ObjectRef.Name, UserAgent: event.UserAgent})
+	}
+	return out, caughtUp, lines.Err()
+}

@@ -1,0 +1,155 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// CLI is a working directory for a real command line with the built provider.
+type CLI struct {
+	t      *testing.T
+	Dir    string
+	binary string
+	// provider is a copy of the provider's binary that only this test runs, so
+	// that its processes can be told from others.
+	provider string
+	env      []string
+}
+
+// built compiles the provider once per test process.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "kubetaint-provider-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "terraform-provider-kubetaint")
+	cmd := exec.Command("go", "build", "-o", path, ".")
+	cmd.Dir = root()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the provider: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// NewCLI makes a working directory. The command line is the one that
+// TF_ACC_TERRAFORM_PATH names; a CLI on PATH is used only when told to.
+func NewCLI(t *testing.T) *CLI {
+	t.Helper()
+	binary := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	if os.Getenv("TF_ACC") == "" || binary == "" {
+		t.Skip("an acceptance test with a real command line: set TF_ACC=1 and TF_ACC_TERRAFORM_PATH, or run \"make test\"")
+	}
+	provider, err := built()
+	must(t, err)
+	dir := t.TempDir()
+	c := &CLI{t: t, Dir: dir, binary: binary, provider: filepath.Join(dir, "bin", "terraform-provider-kubetaint")}
+	must(t, os.Mkdir(filepath.Dir(c.provider), 0o755))
+	must(t, os.Link(provider, c.provider))
+	rc := filepath.Join(dir, "cli.tfrc")
+	must(t, os.WriteFile(rc, fmt.Appendf(nil, "provider_installation {\n  dev_overrides {\n    \"kubetaint/kubetaint\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(c.provider)), 0o600))
+	c.env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+rc, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "NO_COLOR=1")
+	return c
+}
+
+// Write writes the configuration. The provider block reads its connection from
+// variables, so that no secret stands in it.
+func (c *CLI) Write(provider map[string]any, config string) {
+	c.t.Helper()
+	block := "terraform {\n  required_providers {\n    kubetaint = { source = \"kubetaint/kubetaint\" }\n  }\n}\n\nprovider \"kubetaint\" {\n"
+	for name, value := range provider {
+		block += fmt.Sprintf("  %s = %q\n", name, value)
+	}
+	must(c.t, os.WriteFile(filepath.Join(c.Dir, "main.tf"), []byte(block+"}\n\n"+config), 0o600))
+}
+
+// Command prepares a command of the CLI.
+func (c *CLI) Command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(c.t.Context(), c.binary, args...)
+	cmd.Dir, cmd.Env = c.Dir, c.env
+	return cmd
+}
+
+// Run runs a command and returns what it prints, and whether it succeeded.
+func (c *CLI) Run(args ...string) (string, bool) {
+	c.t.Helper()
+	out, err := c.Command(args...).CombinedOutput()
+	return string(out), err == nil
+}
+
+// MustRun runs a command that has to succeed.
+func (c *CLI) MustRun(args ...string) string {
+	c.t.Helper()
+	out, ok := c.Run(args...)
+	if !ok {
+		c.t.Fatalf("%s failed:\n%s", strings.Join(args, " "), out)
+	}
+	return out
+}
+
+// WantEmptyPlan fails the test where a plan would change something.
+func (c *CLI) WantEmptyPlan(args ...string) {
+	c.t.Helper()
+	if out, ok := c.Run(append([]string{"plan", "-detailed-exitcode", "-input=false"}, args...)...); !ok {
+		c.t.Fatalf("the plan is not empty:\n%s", out)
+	}
+}
+
+// PlanWarning is a warning as "plan -json" prints it.
+type PlanWarning struct {
+	Summary string `json:"summary"`
+	Detail  string `json:"detail"`
+	Address string `json:"address"`
+}
+
+// PlanWarnings plans and returns the warnings in the order of the output.
+func (c *CLI) PlanWarnings() []PlanWarning {
+	c.t.Helper()
+	out, err := c.Command("plan", "-json", "-input=false").Output()
+	if err != nil {
+		c.t.Fatalf("plan -json: %v\n%s", err, out)
+	}
+	var warnings []PlanWarning
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct {
+			Type       string      `json:"type"`
+			Diagnostic PlanWarning `json:"diagnostic"`
+		}
+		must(c.t, json.Unmarshal(lines.Bytes(), &line))
+		if line.Type == "diagnostic" && line.Diagnostic.Address != "" {
+			warnings = append(warnings, line.Diagnostic)
+		}
+	}
+	must(c.t, lines.Err())
+	return warnings
+}
+
+// KillProvider sends SIGKILL to every process of this test's provider and
+// returns how many there were.
+func (c *CLI) KillProvider() int {
+	killed := 0
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if path, err := os.Readlink(link); err != nil || path != c.provider {
+			continue
+		}
+		if pid, err := strconv.Atoi(strings.Split(link, "/")[2]); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			killed++
+		}
+	}
+	return killed
+}

@@ -1,0 +1,211 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// wantGPU adds dedicated=gpu:NoExecute behind what is there, and nothing where
+// it is there already.
+func wantGPU(n *eviction.Node) (*NodeEdit, error) {
+	gpu := corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}
+	merged := taint.Merge(n.Taints, n.Record, taint.Claim{Owner: "me", Generation: "g1", Taints: []corev1.Taint{gpu}})
+	if !merged.Changed {
+		return nil, nil
+	}
+	return &NodeEdit{Taints: merged.Taints, Record: merged.Record}, nil
+}
+
+// on lets something go wrong with the nth request of a method.
+func on(method string, nth int, f fault) func(string, string, int) *fault {
+	return func(m, _ string, n int) *fault {
+		if m == method && n == nth {
+			return &f
+		}
+		return nil
+	}
+}
+
+func TestEditNode(t *testing.T) {
+	t.Parallel()
+	const gpu = "z:NoSchedule, dedicated=gpu:NoExecute"
+	tests := []struct {
+		name  string
+		fault func(method, path string, nth int) *fault
+		// before happens after the snapshot was taken.
+		before func(*fakeAPI)
+		// unknown edits a node that the snapshot does not know.
+		unknown bool
+
+		requests []string
+		taints   string
+		class    error
+		// writes is how often the node changed by our hand.
+		writes int64
+	}{
+		{name: "undisturbed it is one request", requests: []string{"PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "a node that the snapshot does not know is read first", unknown: true, requests: []string{"GET n1 200", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{
+			name: "a change since the snapshot makes it begin anew and keeps the change",
+			before: func(a *fakeAPI) {
+				a.edit("n1", func(n *corev1.Node) {
+					n.Spec.Taints = append(n.Spec.Taints, apiNode("", "foreign:NoExecute").Spec.Taints...)
+				})
+			},
+			requests: []string{"PATCH n1 409", "GET n1 200", "PATCH n1 200"}, taints: "z:NoSchedule, foreign:NoExecute, dedicated=gpu:NoExecute", writes: 1,
+		},
+		{
+			name:     "a node made anew under the same name is judged anew",
+			before:   func(a *fakeAPI) { a.edit("n1", func(n *corev1.Node) { n.UID, n.Spec.Taints = "other", nil }) },
+			requests: []string{"PATCH n1 409", "GET n1 200", "PATCH n1 200"}, taints: "dedicated=gpu:NoExecute", writes: 1,
+		},
+		{name: "an overloaded server is asked again", fault: on("PATCH", 1, fault{status: 429}), requests: []string{"PATCH n1 429", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "a server's internal error is tried again", fault: on("PATCH", 1, fault{status: 500}), requests: []string{"PATCH n1 500", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "a connection cut before the write", fault: on("PATCH", 1, fault{cut: "before"}), requests: []string{"PATCH n1 cut", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{
+			// The repeated patch carries the old version and cannot be done
+			// twice; the read that follows shows that nothing is left to do.
+			name: "a connection cut after the write has no second effect", fault: on("PATCH", 1, fault{cut: "after"}),
+			requests: []string{"PATCH n1 200", "PATCH n1 409", "GET n1 200"}, taints: gpu, writes: 1,
+		},
+		{name: "a read that is cut is tried again", unknown: true, fault: on("GET", 2, fault{cut: "before"}), requests: []string{"GET n1 cut", "GET n1 200", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "a node that is gone", before: func(a *fakeAPI) { a.remove("n1") }, requests: []string{"PATCH n1 404"}, class: ErrNotFound},
+		{name: "an unknown node that is gone", unknown: true, before: func(a *fakeAPI) { a.remove("n1") }, requests: []string{"GET n1 404"}, class: ErrNotFound},
+		{name: "no permission", fault: on("PATCH", 1, fault{status: 403}), requests: []string{"PATCH n1 403"}, taints: "z:NoSchedule", class: ErrForbidden},
+		{name: "credentials that are not accepted", fault: on("PATCH", 1, fault{status: 401}), requests: []string{"PATCH n1 401"}, taints: "z:NoSchedule", class: ErrUnauthorized},
+		{name: "a write that the server refuses", fault: on("PATCH", 1, fault{status: 422}), requests: []string{"PATCH n1 422"}, taints: "z:NoSchedule", class: ErrInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := newFakeAPI(apiNode("n1", "z:NoSchedule"))
+				c := api.connect(t)
+				if _, err := c.Nodes(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if tt.unknown {
+					c.nodes.forget("n1")
+				}
+				if tt.before != nil {
+					tt.before(api)
+				}
+				api.requests()
+				version := api.version
+				api.fault = tt.fault
+				node, err := c.EditNode(t.Context(), "n1", wantGPU)
+				if !errors.Is(err, tt.class) || (err == nil) != (tt.class == nil) {
+					t.Fatalf("got error %v, want %v", err, tt.class)
+				}
+				if diff := cmp.Diff(tt.requests, api.requests()); diff != "" {
+					t.Errorf("requests: %s", diff)
+				}
+				if writes := api.version - version; writes != tt.writes {
+					t.Errorf("the node changed %d times, want %d", writes, tt.writes)
+				}
+				known, ok := c.Node("n1")
+				if errors.Is(tt.class, ErrNotFound) {
+					if ok {
+						t.Error("a node that is gone is still known")
+					}
+					return
+				}
+				if got := api.taints("n1"); got != tt.taints {
+					t.Errorf("the taints are %s, want %s", got, tt.taints)
+				}
+				if err == nil && (taint.FormatAll(node.Taints) != tt.taints || known.ResourceVersion != node.ResourceVersion) {
+					t.Errorf("returned %s at %s, known at %s", taint.FormatAll(node.Taints), node.ResourceVersion, known.ResourceVersion)
+				}
+			})
+		})
+	}
+}
+
+func TestEditNode_outlastsTheRestartOfAnAPIServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI(apiNode("n1"))
+		c := api.connect(t)
+		// 0.2+0.4+0.8+1.6+3.2+4+4+4 = 18.2 s lie between the first try and the
+		// ninth, and at most a fifth more.
+		api.fault = func(method, _ string, nth int) *fault {
+			if method == http.MethodPatch && nth < 9 {
+				return &fault{cut: "before"}
+			}
+			return nil
+		}
+		if _, err := c.EditNode(t.Context(), "n1", wantGPU); err != nil {
+			t.Fatal(err)
+		}
+		api.fault = func(string, string, int) *fault { return &fault{cut: "before"} }
+		if _, err := c.EditNode(t.Context(), "n2", wantGPU); !OutOfReach(err) {
+			t.Errorf("got %v, want an error that says that the cluster is out of reach", err)
+		}
+	})
+}
+
+func TestEditNode_writesNothingWhereNothingIsDecided(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	for name, want := range map[string]error{"there is nothing to change": nil, "the change is refused": refused} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(apiNode("n1"))
+			c := api.connect(t)
+			if _, err := c.Nodes(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			api.requests()
+			if _, err := c.EditNode(t.Context(), "n1", func(*eviction.Node) (*NodeEdit, error) { return nil, want }); !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+			if requests := api.requests(); len(requests) > 0 {
+				t.Errorf("sent %v", requests)
+			}
+		})
+	}
+}
+
+func TestNodePatch(t *testing.T) {
+	t.Parallel()
+	node := &eviction.Node{Name: "n1", UID: "u", ResourceVersion: "7"}
+	tests := []struct {
+		name string
+		edit NodeEdit
+		want string
+	}{
+		{
+			name: "an empty record removes the annotation and no taints are an empty list",
+			want: `{"metadata":{"annotations":{"kubetaint.io/owned-taints":null},"resourceVersion":"7","uid":"u"},"spec":{"taints":[]}}`,
+		},
+		{
+			name: "taints and record are written together",
+			edit: NodeEdit{Taints: apiNode("", "a=1:NoExecute").Spec.Taints, Record: taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}}},
+			want: `{"metadata":{"annotations":{"kubetaint.io/owned-taints":"[{\"key\":\"a\",\"effect\":\"NoExecute\",\"owner\":\"me\",\"generation\":\"g\"}]"},"resourceVersion":"7","uid":"u"},"spec":{"taints":[{"key":"a","value":"1","effect":"NoExecute"}]}}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := nodePatch(node, &tt.edit)
+			if err != nil || !json.Valid(got) {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

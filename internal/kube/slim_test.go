@@ -1,0 +1,174 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+func TestSlimNode(t *testing.T) {
+	t.Parallel()
+	n := apiNode("n1", "a=1:NoExecute")
+	n.ResourceVersion, n.Labels, n.Spec.Unschedulable = "7", map[string]string{"pool": "gpu"}, true
+	n.Annotations = map[string]string{
+		taint.OwnedAnnotation: `[{"key":"a","effect":"NoExecute","owner":"me","generation":"g"}]`,
+		machineAnnotation:     "openshift-machine-api/m1", machineConfigAnnotation: "rendered-worker-1",
+	}
+	want := &eviction.Node{
+		Name: "n1", UID: "uid-n1", ResourceVersion: "7", Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: true,
+		Record:  taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}},
+		Machine: "openshift-machine-api/m1", MachineConfig: true,
+	}
+	if diff := cmp.Diff(want, slimNode(n)); diff != "" {
+		t.Error(diff)
+	}
+	n.Annotations[taint.OwnedAnnotation] = "nonsense"
+	if got := slimNode(n); got.RecordErr == nil || got.Record != nil {
+		t.Errorf("an unreadable record is %v, %v", got.Record, got.RecordErr)
+	}
+	if got := slimNode(apiNode("n2")); got.RecordErr != nil || got.MachineConfig || got.Machine != "" {
+		t.Errorf("a plain node is %+v", got)
+	}
+}
+
+func TestSlimPod(t *testing.T) {
+	t.Parallel()
+	now, yes := metav1.Now(), true
+	tests := []struct {
+		name string
+		in   corev1.Pod
+		want eviction.Pod
+	}{
+		{
+			name: "a running pod with a controller",
+			in: corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "p", UID: "u", OwnerReferences: []metav1.OwnerReference{
+					{Kind: "Other", Name: "o", UID: "x"}, {Kind: "ReplicaSet", Name: "rs", UID: "r", Controller: &yes},
+				}},
+				Spec: corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+			},
+			want: eviction.Pod{Namespace: "app", Name: "p", UID: "u", Node: "n1", Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "rs"}, UID: "r"}},
+		},
+		{name: "an owner that does not control makes no controller", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Other"}}}}},
+		{name: "a pod that has succeeded", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, want: eviction.Pod{Completed: true}},
+		{name: "a pod that has failed", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, want: eviction.Pod{Completed: true}},
+		{name: "a pod that is being deleted", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, want: eviction.Pod{Terminating: true}},
+		{name: "a mirror pod", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "hash"}}}, want: eviction.Pod{Mirror: true}},
+		{
+			name: "a pod with an emptyDir behind another volume",
+			in:   corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "a"}, {Name: "b", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}}},
+			want: eviction.Pod{LocalData: true},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.want.Scheduling = &eviction.Scheduling{}
+			if diff := cmp.Diff(&tt.want, newSlimmer().pod(&tt.in)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSlimPod_keepsOnlyRequiredNodeAffinity(t *testing.T) {
+	t.Parallel()
+	required := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}}}
+	for name, tt := range map[string]struct {
+		in   *corev1.Affinity
+		want *corev1.NodeSelector
+	}{
+		"no affinity":             {},
+		"affinity to pods":        {in: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}}},
+		"preferred node affinity": {in: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1}}}}},
+		"required node affinity":  {in: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}, want: required},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := newSlimmer().pod(&corev1.Pod{Spec: corev1.PodSpec{Affinity: tt.in}}).Scheduling.Affinity; got != tt.want {
+				t.Errorf("kept %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// text also draws the bytes that a key is built from, so that the property
+// looks for keys that run into each other.
+var text = rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "app"}), rapid.StringOfN(rapid.RuneFrom([]rune{0, 1, 2, 3, '\n', '|', 'a', 0x12}), 0, 6, -1))
+
+func aSpec(t *rapid.T) *corev1.PodSpec {
+	spec := &corev1.PodSpec{}
+	for range rapid.IntRange(0, 2).Draw(t, "tolerations") {
+		toleration := corev1.Toleration{Key: text.Draw(t, "key"), Operator: corev1.TolerationOperator(text.Draw(t, "operator")), Value: text.Draw(t, "value")}
+		if rapid.Bool().Draw(t, "limited") {
+			s := rapid.Int64Range(-1, 1).Draw(t, "seconds")
+			toleration.TolerationSeconds = &s
+		}
+		spec.Tolerations = append(spec.Tolerations, toleration)
+	}
+	spec.NodeSelector = rapid.MapOfN(text, text, 0, 2).Draw(t, "selector")
+	if rapid.Bool().Draw(t, "with affinity") {
+		terms := make([]corev1.NodeSelectorTerm, rapid.IntRange(0, 2).Draw(t, "terms"))
+		for i := range terms {
+			terms[i].MatchExpressions = []corev1.NodeSelectorRequirement{{Key: text.Draw(t, "label"), Operator: "In", Values: []string{text.Draw(t, "value")}}}
+		}
+		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
+	}
+	return spec
+}
+
+func TestSlimmer_sharesWhatIsEqualAndNothingElse(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSlimmer()
+		a, b := aSpec(t), aSpec(t)
+		equal := apiequality.Semantic.DeepEqual(a, b)
+		if shared := s.schedulingOf(a) == s.schedulingOf(b); shared != equal {
+			t.Fatalf("equal %t, shared %t:\n%+v\n%+v", equal, shared, a, b)
+		}
+		if s.schedulingOf(a) != s.schedulingOf(a.DeepCopy()) {
+			t.Fatal("a copy is not shared")
+		}
+		kept := s.schedulingOf(b)
+		if !apiequality.Semantic.DeepEqual(kept.Tolerations, b.Tolerations) || !apiequality.Semantic.DeepEqual(kept.NodeSelector, b.NodeSelector) || !apiequality.Semantic.DeepEqual(kept.Affinity, requiredAffinity(b.Affinity)) {
+			t.Fatalf("kept %+v for %+v", kept, b)
+		}
+		x, y := rapid.MapOfN(text, text, 0, 3).Draw(t, "x"), rapid.MapOfN(text, text, 0, 3).Draw(t, "y")
+		kx, ky := s.labelsOf(x), s.labelsOf(y)
+		if !labels.Equals(kx, x) || !labels.Equals(ky, y) {
+			t.Fatalf("kept %v for %v and %v for %v", kx, x, ky, y)
+		}
+	})
+}
+
+func TestSlimmer_sharesLabelsOwnersAndNames(t *testing.T) {
+	t.Parallel()
+	yes := true
+	make := func(name string, uid types.UID) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"app": "web", "tier": "front"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: uid, Controller: &yes}},
+		}}
+	}
+	s := newSlimmer()
+	a, b, c := s.pod(make("a", "rs-1")), s.pod(make("b", "rs-1")), s.pod(make("c", "rs-2"))
+	if a.Controller != b.Controller || a.Controller == c.Controller {
+		t.Error("pods of one controller share it, pods of two do not")
+	}
+	a.Labels["probe"] = "x"
+	if b.Labels["probe"] != "x" {
+		t.Error("equal labels are not shared")
+	}
+}

@@ -1,0 +1,228 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+const (
+	replicaSetsPath = "/apis/apps/v1/replicasets"
+	jobsPath        = "/apis/batch/v1/jobs"
+	budgetsPath     = "/apis/policy/v1/poddisruptionbudgets"
+)
+
+func partial(uid types.UID, owner string) metav1.PartialObjectMetadata {
+	yes := true
+	out := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: string(uid), UID: uid}}
+	if kind, name, ok := strings.Cut(owner, "/"); ok {
+		out.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: &yes}}
+	}
+	return out
+}
+
+func partials(items ...metav1.PartialObjectMetadata) *metav1.PartialObjectMetadataList {
+	return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, Items: items}
+}
+
+// town is a fake with one node, two pods and what surrounds them.
+func town() *fakeAPI {
+	api := newFakeAPI(apiNode("n1"))
+	pods := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "100"}}
+	for name, node := range map[string]string{"running": "n1", "pending": ""} {
+		pods.Items = append(pods.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: corev1.PodSpec{NodeName: node}})
+	}
+	budgets := &policyv1.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{Kind: "PodDisruptionBudgetList", APIVersion: "policy/v1"}}
+	for name, selector := range map[string]*metav1.LabelSelector{
+		"some": {MatchLabels: map[string]string{"app": "web"}}, "all": {}, "none": nil,
+		"broken": {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Nonsense"}}},
+	} {
+		budgets.Items = append(budgets.Items, policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector},
+			Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 2},
+		})
+	}
+	api.lists["/api/v1/pods"] = pods
+	api.lists[replicaSetsPath] = partials(partial("rs-1", "Deployment/web"), partial("rs-2", ""))
+	api.lists[jobsPath] = partials(partial("job-1", "CronJob/nightly"))
+	api.lists[budgetsPath] = budgets
+	api.lists["/api/v1/namespaces/kube-system"] = &corev1.Namespace{TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: "cluster-1"}}
+	return api
+}
+
+func TestSnapshot_asksOnceForEachKind(t *testing.T) {
+	t.Parallel()
+	api := town()
+	c := api.connect(t)
+	snapshots := make([]*eviction.Snapshot, 20)
+	var all sync.WaitGroup
+	for i := range snapshots {
+		all.Go(func() {
+			var err error
+			if snapshots[i], err = c.Snapshot(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	requests := api.requests()
+	slices.Sort(requests)
+	want := []string{"GET jobs 200", "GET nodes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200"}
+	if diff := cmp.Diff(want, requests); diff != "" {
+		t.Error(diff)
+	}
+	for _, s := range snapshots {
+		if s != snapshots[0] {
+			t.Fatal("snapshots of an unchanged cluster are not one")
+		}
+	}
+}
+
+func TestSnapshot_holdsWhatVerdictsNeed(t *testing.T) {
+	t.Parallel()
+	s, err := town().connect(t).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Nodes) != 1 || len(s.Pods) != 1 || len(s.Pods["n1"]) != 1 || s.Pods["n1"][0].Name != "running" {
+		t.Errorf("nodes %v, pods %v: a pod without a node is on none", s.Nodes, s.Pods)
+	}
+	parents := map[types.UID]eviction.Owner{"rs-1": {Kind: "Deployment", Name: "web"}, "job-1": {Kind: "CronJob", Name: "nightly"}}
+	if diff := cmp.Diff(parents, s.Parents); diff != "" {
+		t.Error(diff)
+	}
+	covered := map[string][]bool{}
+	for _, b := range s.Budgets["app"] {
+		covered[b.Name] = []bool{b.Selector.Matches(labels.Set{"app": "web"}), b.Selector.Matches(labels.Set{"app": "db"})}
+		if b.Allowed != 2 {
+			t.Errorf("%s allows %d", b.Name, b.Allowed)
+		}
+	}
+	// policy/v1: an empty selector covers every pod of the namespace, none covers none.
+	if diff := cmp.Diff(map[string][]bool{"some": {true, false}, "all": {true, true}, "none": {false, false}, "broken": {false, false}}, covered); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.Gaps) > 0 {
+		t.Errorf("gaps %v", s.Gaps)
+	}
+}
+
+func TestSnapshot_changesWithTheCluster(t *testing.T) {
+	t.Parallel()
+	c := town().connect(t)
+	before, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.nodes.offer(&eviction.Node{Name: "n2", ResourceVersion: "200"})
+	after, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before == after || len(before.Nodes) != 1 || len(after.Nodes) != 2 {
+		t.Errorf("before %d nodes, after %d: a snapshot must not change, the next one must", len(before.Nodes), len(after.Nodes))
+	}
+}
+
+func TestSnapshot_withoutPermission(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, path string
+		status     int
+		gap        string
+		class      error
+	}{
+		{name: "to list ReplicaSets is a gap", path: replicaSetsPath, status: 403, gap: "ReplicaSets could not be read"},
+		{name: "to list Jobs is a gap", path: jobsPath, status: 403, gap: "Jobs could not be read"},
+		{name: "to list PodDisruptionBudgets is a gap", path: budgetsPath, status: 403, gap: "PodDisruptionBudgets could not be read"},
+		{name: "to list pods is an error", path: "/api/v1/pods", status: 403, class: ErrForbidden},
+		{name: "to list nodes is an error", path: "/api/v1/nodes", status: 403, class: ErrForbidden},
+		{name: "but with a broken server is an error", path: jobsPath, status: 503, class: ErrUnreachable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := town()
+				api.fault = func(_, path string, _ int) *fault {
+					if path == tt.path {
+						return &fault{status: tt.status}
+					}
+					return nil
+				}
+				s, err := api.connect(t).Snapshot(t.Context())
+				if tt.class != nil {
+					if !errors.Is(err, tt.class) {
+						t.Errorf("got %v, want %v", err, tt.class)
+					}
+					return
+				}
+				if err != nil || len(s.Gaps) != 1 || !strings.Contains(s.Gaps[0], tt.gap) {
+					t.Errorf("got %v, gaps %v", err, s)
+				}
+			})
+		})
+	}
+}
+
+func TestID_isAskedForOnceAndRemembersFailuresForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := town()
+		down := true
+		api.fault = func(string, string, int) *fault {
+			if down {
+				return &fault{cut: "before"}
+			}
+			return nil
+		}
+		c := api.connect(t)
+		for range 3 {
+			if _, err := c.ID(t.Context()); !OutOfReach(err) {
+				t.Fatalf("got %v", err)
+			}
+		}
+		if n := len(api.requests()); n != reading.tries {
+			t.Errorf("%d requests, want %d: the failure must be remembered", n, reading.tries)
+		}
+		down = false
+		pause(t.Context(), failureMemory)
+		for range 3 {
+			if id, err := c.ID(t.Context()); id != "cluster-1" || err != nil {
+				t.Errorf("got %q, %v", id, err)
+			}
+		}
+		if diff := cmp.Diff([]string{"GET kube-system 200"}, api.requests()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestID_doesNotRememberMissingPermission(t *testing.T) {
+	t.Parallel()
+	api := town()
+	api.fault = on(http.MethodGet, 1, fault{status: 403})
+	c := api.connect(t)
+	if _, err := c.ID(t.Context()); !errors.Is(err, ErrForbidden) {
+		t.Errorf("got %v", err)
+	}
+	if id, err := c.ID(t.Context()); id != "cluster-1" || err != nil {
+		t.Errorf("got %q, %v", id, err)
+	}
+}

@@ -1,0 +1,138 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func hcl(target, taints string) string {
+	return fmt.Sprintf("resource \"kubetaint_node_taints\" \"this\" {\n  %s\n  taints = [\n%s  ]\n}\n", target, taints)
+}
+
+func hclTaints(t *testing.T, all string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, one := range acctest.Parse(t, all) {
+		fmt.Fprintf(&b, "    { key = %q, value = %q, effect = %q },\n", one.Key, one.Value, one.Effect)
+	}
+	return b.String()
+}
+
+// TestAccNodeTaints_kill9AfterEachWrite kills the real provider process under a
+// real command line as soon as the API server has answered a given write of a
+// create, an update and a destroy, and then runs the same apply again.
+func TestAccNodeTaints_kill9AfterEachWrite(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli := acctest.NewCLI(t)
+	pool, nodes := pool(t, c, 3)
+	proxy := c.Proxy(t)
+	provider := proxy.Provider(t, c)
+	for _, s := range []struct{ name, taints, want string }{
+		{"create", "dedicated=gpu:NoSchedule spot:NoSchedule", ", dedicated=gpu:NoSchedule, spot:NoSchedule"},
+		{"update", "dedicated=web:NoSchedule more:NoExecute", ", dedicated=web:NoSchedule, more:NoExecute"},
+		{"destroy", "", ""},
+	} {
+		config := ""
+		if s.taints != "" {
+			config = hcl(fmt.Sprintf("node_selector = \"pool=%s\"", pool), hclTaints(t, s.taints))
+		}
+		cli.Write(provider, config)
+		for writes := 1; writes <= len(nodes); writes++ {
+			var done atomic.Int64
+			proxy.After(func(r acctest.Request) {
+				if r.Write() && done.Add(1) == int64(writes) {
+					cli.KillProvider()
+				}
+			})
+			out, ok := cli.Run("apply", "-auto-approve", "-input=false")
+			proxy.After(nil)
+			if done.Load() > 0 && ok && !strings.Contains(out, "Apply complete") {
+				t.Fatalf("%s: the provider was killed after write %d and apply says:\n%s", s.name, writes, out)
+			}
+			for _, n := range nodes {
+				wantNoOrphans(t, c, n)
+			}
+		}
+		cli.MustRun("apply", "-auto-approve", "-input=false")
+		wantOwned(t, c, nodes, s.want)
+		cli.WantEmptyPlan()
+	}
+}
+
+func TestAccNodeTaints_renamedWithoutMovedLosesNoTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli := acctest.NewCLI(t)
+	pool, nodes := pool(t, c, 2)
+	provider := c.Provider(t)
+	config := hcl(fmt.Sprintf("node_selector = \"pool=%s\"", pool), hclTaints(t, "dedicated=gpu:NoSchedule"))
+	cli.Write(provider, config)
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	cli.Write(provider, strings.Replace(config, `"this"`, `"that"`, 1))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
+	cli.WantEmptyPlan()
+}
+
+func TestAccNodeTaints_createBeforeDestroyWithReplaceLosesNoTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli := acctest.NewCLI(t)
+	pool, nodes := pool(t, c, 2)
+	config := hcl(fmt.Sprintf("node_selector = \"pool=%s\"\n  lifecycle {\n    create_before_destroy = true\n  }", pool), hclTaints(t, "dedicated=gpu:NoSchedule"))
+	cli.Write(c.Provider(t), config)
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	for range 2 {
+		cli.MustRun("apply", "-auto-approve", "-input=false", "-replace=kubetaint_node_taints.this")
+		wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
+		cli.WantEmptyPlan()
+	}
+	cli.MustRun("destroy", "-auto-approve", "-input=false")
+	wantOwned(t, c, nodes, "")
+}
+
+func TestAccNodeTaints_refreshOnlyStaysQuietWhilePodsComeAndGo(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli := acctest.NewCLI(t)
+	name, namespace := acctest.Name(t, "node"), c.Namespace(t)
+	c.Node(t, acctest.Node{Name: name})
+	cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_name = %q", name), hclTaints(t, "dedicated=gpu:NoSchedule")))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	c.Pod(t, namespace, "came", name, nil)
+	c.Patch(t, name, `{"metadata":{"labels":{"changed":"yes"}}}`)
+	cli.WantEmptyPlan("-refresh-only")
+	cli.WantEmptyPlan()
+}
+
+func TestAccNodeTaints_importAndMovedBlocks(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	for form, block := range map[string]string{
+		"by id":       `id = "node/%s/dedicated:NoExecute"`,
+		"by identity": `identity = { target = "node/%s", taints = ["dedicated:NoExecute"] }`,
+	} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			cli := acctest.NewCLI(t)
+			name := acctest.Name(t, "node")
+			c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "foreign:NoSchedule dedicated=gpu:NoExecute")})
+			cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_name = %q", name), hclTaints(t, "dedicated=gpu:NoExecute"))+
+				"import {\n  to = kubetaint_node_taints.this\n  "+fmt.Sprintf(block, name)+"\n}\n")
+			out := cli.MustRun("apply", "-auto-approve", "-input=false")
+			if !strings.Contains(out, "1 imported, 0 added, 0 changed, 0 destroyed") {
+				t.Fatalf("importing changes something:\n%s", out)
+			}
+			cli.WantEmptyPlan()
+			wantTaints(t, c, name, "foreign:NoSchedule, dedicated=gpu:NoExecute")
+		})
+	}
+}

@@ -1,0 +1,128 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+const (
+	manyNodes = 200
+
+	// maxPlanRequests is what a plan may need, whatever the number of nodes and
+	// resources; maxApplyRequests what the apply phase may.
+	maxPlanRequests  = 12
+	maxApplyRequests = manyNodes*11/10 + 20
+)
+
+// wantFew checks the number of requests of a phase, and that a plan neither
+// writes nor, where nothing changes, looks at pods.
+func wantFew(t *testing.T, phase string, requests []acctest.AuditedRequest, limit int, planning, unchanged bool) {
+	t.Helper()
+	count := map[string]int{}
+	for _, r := range requests {
+		count[strings.TrimSpace(r.Verb+" "+r.Resource)]++
+		if !strings.HasPrefix(r.UserAgent, "terraform-provider-kubetaint/") {
+			t.Errorf("%s: %s came from %q", phase, r, r.UserAgent)
+		}
+	}
+	t.Logf("%s: %d requests: %v", phase, len(requests), count)
+	if len(requests) > limit {
+		t.Errorf("%s made %d requests, at most %d are allowed: %v", phase, len(requests), limit, count)
+	}
+	if count["list pods"] > 1 || unchanged && count["list pods"] > 0 {
+		t.Errorf("%s listed pods %d times", phase, count["list pods"])
+	}
+	writes := slices.ContainsFunc(requests, func(r acctest.AuditedRequest) bool {
+		return r.Verb == "patch" || r.Verb == "update" || r.Verb == "create"
+	})
+	if planning && writes {
+		t.Errorf("%s wrote to the cluster: %v", phase, count)
+	}
+	if !planning && count["patch nodes"] < manyNodes {
+		t.Errorf("%s patched %d nodes of %d: the count shows nothing", phase, count["patch nodes"], manyNodes)
+	}
+}
+
+// TestAccNodeTaints_requests counts what the API server sees of plan and apply
+// over 200 nodes, as one resource with a selector and as 200 by name.
+func TestAccNodeTaints_requests(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	acctest.NewCLI(t)
+	pool := acctest.Name(t, "pool")
+	namespace := c.Namespace(t)
+	c.Nodes(t, manyNodes, func(n int) acctest.Node {
+		return acctest.Node{Name: fmt.Sprintf("%s-%d", pool, n), Quiet: true, Labels: map[string]string{"pool": pool}}
+	})
+	for n := range 20 {
+		name := fmt.Sprintf("%s-%d", pool, n)
+		c.Pod(t, namespace, name, name, nil)
+	}
+	bySelector := "resource \"kubetaint_node_taints\" \"this\" {\n  node_selector = \"pool=" + pool + "\"\n"
+	byName := "resource \"kubetaint_node_taints\" \"this\" {\n  for_each = toset([for n in range(200) : \"" + pool + "-${n}\"])\n  node_name = each.key\n"
+	for name, head := range map[string]string{"one resource with a selector": bySelector, "two hundred resources by name": byName} {
+		t.Run(name, func(t *testing.T) {
+			cli := acctest.NewCLI(t)
+			audit, provider := c.Audit(t)
+			write := func(value string) {
+				cli.Write(provider, head+"  taints = [{ key = \"dedicated\", value = \""+value+"\", effect = \"NoSchedule\" }]\n}\n")
+			}
+			measure := func(phase string, limit int, planning, unchanged bool, args ...string) {
+				t.Helper()
+				audit.Reset()
+				cli.MustRun(args...)
+				wantFew(t, phase, audit.Requests(), limit, planning, unchanged)
+			}
+			write("gpu")
+			measure("plan that creates all", maxPlanRequests, true, false, "plan", "-input=false", "-out=plan")
+			measure("apply that creates all", maxApplyRequests, false, false, "apply", "-input=false", "plan")
+			measure("plan that changes nothing", maxPlanRequests, true, true, "plan", "-input=false")
+			write("web")
+			measure("plan that changes all", maxPlanRequests, true, false, "plan", "-input=false", "-out=plan")
+			measure("apply that changes all", maxApplyRequests, false, false, "apply", "-input=false", "plan")
+			measure("plan that destroys all", maxPlanRequests, true, true, "plan", "-destroy", "-input=false", "-out=plan")
+			measure("apply that destroys all", maxApplyRequests, false, false, "apply", "-input=false", "plan")
+		})
+	}
+}
+
+// TestAccNodeTaints_fiveResourcesListPodsOnce shows that resources of one
+// configuration share what they read.
+func TestAccNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	audit, provider := c.Audit(t)
+	tf := &acctest.Terraform{Provider: provider}
+	walk := tf.Walk(t)
+	for range 5 {
+		name := acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name, Quiet: true})
+	}
+	nodes := make([]string, 5)
+	for n := range nodes {
+		nodes[n] = acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: nodes[n], Quiet: true})
+	}
+	for _, name := range nodes {
+		planned := walk.Plan(newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+		if planned.Diagnostics.Errors() != "" {
+			t.Fatal(planned.Diagnostics.Errors())
+		}
+	}
+	lists := 0
+	for _, r := range audit.Requests() {
+		if r.String() == "list pods" {
+			lists++
+		}
+	}
+	if lists != 1 {
+		t.Fatalf("five resources listed pods %d times", lists)
+	}
+}

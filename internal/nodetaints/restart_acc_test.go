@@ -1,0 +1,70 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply does not run beside
+// other tests, whose requests would fail with the API server.
+func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
+	c := acctest.Connect(t)
+	dir := os.Getenv("KUBETAINT_TESTBED_DIR")
+	if dir == "" {
+		t.Skip("needs the processes of the test bed")
+	}
+	pool, nodes := pool(t, c, 6)
+	proxy := c.Proxy(t)
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+	i := newInstance()
+	for _, all := range []string{"dedicated=gpu:NoSchedule", "dedicated=web:NoSchedule"} {
+		config := taintsOf(t, all)(pool)
+		planned := tf.Plan(t, i, config)
+		var once sync.Once
+		proxy.After(func(r acctest.Request) {
+			if r.Write() {
+				once.Do(func() { killAPIServer(t, dir) })
+			}
+		})
+		if d := tf.Carry(t, i, planned, config); d.Errors() != "" {
+			t.Fatalf("an apply must outlast the restart of the API server: %s", d.Errors())
+		}
+		proxy.After(nil)
+		acctest.Until(t, "the API server is back", func(ctx context.Context) (bool, error) {
+			_, err := c.Admin.CoreV1().Nodes().Get(ctx, nodes[0], metav1.GetOptions{})
+			return err == nil, nil
+		})
+		wantOwned(t, c, nodes, ", "+all)
+	}
+	destroy(t, tf, i)
+}
+
+func killAPIServer(t *testing.T, dir string) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, "pids", "kube-apiserver.pid"))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+}

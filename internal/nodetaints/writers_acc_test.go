@@ -1,0 +1,174 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const otherWriters = 50
+
+// TestAccNodeTaints_fiftyOtherWriters has fifty others add and remove taints of
+// their own on the same nodes while the resource is created, updated and
+// destroyed. Those that guard their writes must lose nothing to us. Five write
+// to the first node as kubectl does, without a resource version: these can
+// overwrite each other and us, and then the next plan has to tell.
+func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf := terraform(t, c)
+	pool, nodes := pool(t, c, 5)
+	i := newInstance()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var wg sync.WaitGroup
+	lost := make(chan string, otherWriters)
+	for w := range otherWriters {
+		wg.Go(func() {
+			if w < 5 {
+				careless(ctx, c, nodes[0], w)
+				return
+			}
+			// On the first node the careless ones take each other's and everybody's
+			// taints away; on the others only we could.
+			if what := careful(ctx, c, nodes[w%len(nodes)], w); what != "" && w%len(nodes) > 0 {
+				lost <- what
+			}
+		})
+	}
+	for _, all := range []string{"dedicated=gpu:NoSchedule", "dedicated=web:NoSchedule spot:NoSchedule", "spot:NoSchedule"} {
+		config := taintsOf(t, all)(pool)
+		if d := tf.Apply(t, i, config); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		// What a careless writer overwrote after the apply is not unnoticed: the
+		// plan is empty exactly where all nodes are as wanted.
+		for range 3 {
+			wantNoticed(t, c, tf, i, config, nodes)
+		}
+	}
+	stop()
+	wg.Wait()
+	close(lost)
+	for what := range lost {
+		t.Error(what)
+	}
+	config := taintsOf(t, "spot:NoSchedule")(pool)
+	apply(t, tf, i, config)
+	for _, name := range nodes {
+		if at := taint.Find(c.Get(t, name).Spec.Taints, taint.ID{Key: "foreign", Effect: corev1.TaintEffectNoSchedule}); at < 0 {
+			t.Errorf("node %s has lost a foreign taint that nobody removed", name)
+		}
+	}
+	destroy(t, tf, i)
+	for _, name := range nodes {
+		if c.Record(t, name) != "" || taint.Find(c.Get(t, name).Spec.Taints, taint.ID{Key: "spot", Effect: corev1.TaintEffectNoSchedule}) >= 0 {
+			t.Errorf("node %s keeps something of ours after destroy", name)
+		}
+	}
+}
+
+// wantNoticed compares what a refresh says of each node with what stands there.
+// The nodes change meanwhile, so that only one that looked the same before and
+// after the refresh is judged.
+func wantNoticed(t *testing.T, c *acctest.Cluster, tf *acctest.Terraform, i *acctest.Instance, config map[string]any, nodes []string) {
+	t.Helper()
+	before := standing(t, c, config, nodes)
+	if d := tf.Walk(t).Refresh(i); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	after := standing(t, c, config, nodes)
+	said, _ := tf.Attributes(t, i)["nodes"].(map[string]any)
+	for _, name := range nodes {
+		if before[name] != after[name] {
+			continue
+		}
+		if _, deviates := said[name]; deviates == before[name] {
+			t.Errorf("node %s is as wanted: %v, and the refresh says that it deviates: %v", name, before[name], deviates)
+		}
+	}
+}
+
+func standing(t *testing.T, c *acctest.Cluster, config map[string]any, nodes []string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for _, name := range nodes {
+		out[name] = true
+		current := c.Get(t, name).Spec.Taints
+		wanted, _ := config["taints"].([]any)
+		for _, one := range wanted {
+			object, _ := one.(map[string]any)
+			value, _ := object["value"].(string)
+			at := taint.Find(current, taint.ID{Key: fmt.Sprint(object["key"]), Effect: corev1.TaintEffect(fmt.Sprint(object["effect"]))})
+			out[name] = out[name] && at >= 0 && current[at].Value == value
+		}
+	}
+	return out
+}
+
+// careful adds a taint of its own and removes it, with guarded writes. It
+// returns what it found missing: a write of somebody else took it away.
+func careful(ctx context.Context, c *acctest.Cluster, node string, w int) (lost string) {
+	own := corev1.Taint{Key: fmt.Sprintf("writer-%d", w), Value: "x", Effect: corev1.TaintEffectNoSchedule}
+	for ctx.Err() == nil {
+		edit(ctx, c, node, func(taints []corev1.Taint) []corev1.Taint { return append(taints, own) })
+		edit(ctx, c, node, func(taints []corev1.Taint) []corev1.Taint {
+			at := taint.Find(taints, taint.IDOf(own))
+			if at < 0 {
+				lost = fmt.Sprintf("the taint of writer %d was lost on node %s", w, node)
+				return taints
+			}
+			return append(taints[:at:at], taints[at+1:]...)
+		})
+	}
+	return lost
+}
+
+// edit changes a node's taints as a well-behaved controller does.
+func edit(ctx context.Context, c *acctest.Cluster, name string, change func([]corev1.Taint) []corev1.Taint) {
+	for ctx.Err() == nil {
+		node, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return
+		}
+		node.Spec.Taints = change(node.Spec.Taints)
+		if _, err = c.Admin.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+			return
+		}
+	}
+}
+
+// careless adds and removes a taint without a guard, from its own read.
+func careless(ctx context.Context, c *acctest.Cluster, name string, w int) {
+	for n := 0; ctx.Err() == nil; n++ {
+		node, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return
+		}
+		id := taint.ID{Key: fmt.Sprintf("careless-%d", w), Effect: corev1.TaintEffectNoSchedule}
+		taints := node.Spec.Taints
+		if at := taint.Find(taints, id); at >= 0 {
+			taints = append(taints[:at:at], taints[at+1:]...)
+		} else {
+			taints = append(taints, corev1.Taint{Key: id.Key, Effect: id.Effect})
+		}
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"taints": taints}})
+		if err != nil {
+			return
+		}
+		_, _ = c.Admin.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+}
