@@ -19,7 +19,7 @@ import (
 // Audit reads the API server's audit log for one user, so that a test can
 // count and name every request that the provider made.
 type Audit struct {
-	t    *testing.T
+	t    testing.TB
 	c    *Cluster
 	path string
 	user string
@@ -42,7 +42,7 @@ func (r AuditedRequest) String() string {
 // Audit returns the log of a new user, who has the documented rights, and a
 // provider block for that user. The test is skipped on a cluster that is not
 // the test bed's.
-func (c *Cluster) Audit(t *testing.T) (*Audit, map[string]any) {
+func (c *Cluster) Audit(t testing.TB) (*Audit, map[string]any) {
 	t.Helper()
 	dir := os.Getenv("KUBETAINT_TESTBED_DIR")
 	if dir == "" {

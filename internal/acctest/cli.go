@@ -20,7 +20,7 @@ import (
 
 // CLI is a working directory for a real command line with the built provider.
 type CLI struct {
-	t      *testing.T
+	t      testing.TB
 	Dir    string
 	binary string
 	// provider is a copy of the provider's binary that only this test runs, so
@@ -46,7 +46,7 @@ var built = sync.OnceValues(func() (string, error) {
 
 // NewCLI makes a working directory. The command line is the one that
 // TF_ACC_TERRAFORM_PATH names; a CLI on PATH is used only when told to.
-func NewCLI(t *testing.T) *CLI {
+func NewCLI(t testing.TB) *CLI {
 	t.Helper()
 	binary := os.Getenv("TF_ACC_TERRAFORM_PATH")
 	if os.Getenv("TF_ACC") == "" || binary == "" {

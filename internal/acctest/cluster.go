@@ -42,7 +42,7 @@ type Cluster struct {
 
 // Connect returns the cluster that KUBE_CONFIG_PATH names. Acceptance tests
 // are skipped where TF_ACC is not set, as in every provider.
-func Connect(t *testing.T) *Cluster {
+func Connect(t testing.TB) *Cluster {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
 		t.Skip("an acceptance test: set TF_ACC=1 and KUBE_CONFIG_PATH, or run \"make test\"")
@@ -122,12 +122,12 @@ func (c *Cluster) bind(ctx context.Context, account, role string) error {
 
 // Token returns a token of the service account that has the documented rights
 // and no more.
-func (c *Cluster) Token(t *testing.T) string {
+func (c *Cluster) Token(t testing.TB) string {
 	t.Helper()
 	return c.tokenOf(t, rightsName)
 }
 
-func (c *Cluster) tokenOf(t *testing.T, account string) string {
+func (c *Cluster) tokenOf(t testing.TB, account string) string {
 	t.Helper()
 	seconds := int64(3600)
 	token, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).CreateToken(t.Context(), account,
@@ -137,13 +137,13 @@ func (c *Cluster) tokenOf(t *testing.T, account string) string {
 }
 
 // TokenWith returns a token of a new service account that has these rights.
-func (c *Cluster) TokenWith(t *testing.T, rules ...rbacv1.PolicyRule) string {
+func (c *Cluster) TokenWith(t testing.TB, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
 	token, _ := c.accountWith(t, rules...)
 	return token
 }
 
-func (c *Cluster) accountWith(t *testing.T, rules ...rbacv1.PolicyRule) (token, account string) {
+func (c *Cluster) accountWith(t testing.TB, rules ...rbacv1.PolicyRule) (token, account string) {
 	t.Helper()
 	name := Name(t, "rights")
 	ctx := t.Context()
@@ -162,13 +162,13 @@ func (c *Cluster) accountWith(t *testing.T, rules ...rbacv1.PolicyRule) (token, 
 }
 
 // Provider returns a provider block with the documented rights.
-func (c *Cluster) Provider(t *testing.T) map[string]any {
+func (c *Cluster) Provider(t testing.TB) map[string]any {
 	t.Helper()
 	return c.ProviderAt(t, c.REST.Host, c.Token(t))
 }
 
 // ProviderAt returns a provider block for an address and a token.
-func (c *Cluster) ProviderAt(t *testing.T, host, token string) map[string]any {
+func (c *Cluster) ProviderAt(t testing.TB, host, token string) map[string]any {
 	t.Helper()
 	block := map[string]any{"host": host, "token": token}
 	if ca := c.CA(t); strings.HasPrefix(host, "https") && ca != "" {
@@ -178,7 +178,7 @@ func (c *Cluster) ProviderAt(t *testing.T, host, token string) map[string]any {
 }
 
 // CA returns the certificate authority of the API server in PEM.
-func (c *Cluster) CA(t *testing.T) string {
+func (c *Cluster) CA(t testing.TB) string {
 	t.Helper()
 	if len(c.REST.CAData) > 0 {
 		return string(c.REST.CAData)
@@ -193,7 +193,7 @@ func (c *Cluster) CA(t *testing.T) string {
 
 // Kubeconfig writes a kubeconfig with the documented rights and returns its
 // path.
-func (c *Cluster) Kubeconfig(t *testing.T) string {
+func (c *Cluster) Kubeconfig(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	content := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"test",
@@ -207,7 +207,7 @@ func (c *Cluster) Kubeconfig(t *testing.T) string {
 
 // Until waits until a condition of the cluster holds, and fails the test where
 // it does not within a minute.
-func Until(t *testing.T, what string, holds func(ctx context.Context) (bool, error)) {
+func Until(t testing.TB, what string, holds func(ctx context.Context) (bool, error)) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, holds); err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
@@ -215,7 +215,7 @@ func Until(t *testing.T, what string, holds func(ctx context.Context) (bool, err
 }
 
 // ID returns what tells this cluster from others.
-func (c *Cluster) ID(t *testing.T) string {
+func (c *Cluster) ID(t testing.TB) string {
 	t.Helper()
 	ns, err := c.Admin.CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 	must(t, err)

@@ -20,7 +20,7 @@ import (
 )
 
 // Name returns a name that no other test uses.
-func Name(t *testing.T, prefix string) string {
+func Name(t testing.TB, prefix string) string {
 	t.Helper()
 	raw := make([]byte, 4)
 	_, err := rand.Read(raw)
@@ -40,7 +40,7 @@ type Node struct {
 
 // Node makes a node that is deleted when the test ends. It waits until the
 // node is ready and free of the taints that every new node starts with.
-func (c *Cluster) Node(t *testing.T, n Node) *corev1.Node {
+func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 	t.Helper()
 	object := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels, Annotations: map[string]string{}},
@@ -72,7 +72,7 @@ func (c *Cluster) Node(t *testing.T, n Node) *corev1.Node {
 }
 
 // Nodes makes many nodes at once.
-func (c *Cluster) Nodes(t *testing.T, count int, describe func(int) Node) {
+func (c *Cluster) Nodes(t testing.TB, count int, describe func(int) Node) {
 	t.Helper()
 	const atOnce = 20
 	for start := 0; start < count; start += atOnce {
@@ -96,7 +96,7 @@ func (c *Cluster) makeReady(ctx context.Context, n *corev1.Node) error {
 }
 
 // DeleteNode deletes a node and the pods that run on it.
-func (c *Cluster) DeleteNode(t *testing.T, name string) {
+func (c *Cluster) DeleteNode(t testing.TB, name string) {
 	t.Helper()
 	ctx := context.Background()
 	pods, err := c.Admin.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
@@ -112,7 +112,7 @@ func (c *Cluster) DeleteNode(t *testing.T, name string) {
 }
 
 // Namespace makes a namespace that is deleted when the test ends.
-func (c *Cluster) Namespace(t *testing.T) string {
+func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	name := Name(t, "acc")
 	_, err := c.Admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -122,7 +122,7 @@ func (c *Cluster) Namespace(t *testing.T) string {
 }
 
 // Pod makes a pod that is bound to a node. The function may change it before.
-func (c *Cluster) Pod(t *testing.T, namespace, name, node string, change func(*corev1.Pod)) *corev1.Pod {
+func (c *Cluster) Pod(t testing.TB, namespace, name, node string, change func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -137,13 +137,13 @@ func (c *Cluster) Pod(t *testing.T, namespace, name, node string, change func(*c
 }
 
 // Taints returns a node's taints in kubectl's notation, in their order.
-func (c *Cluster) Taints(t *testing.T, node string) string {
+func (c *Cluster) Taints(t testing.TB, node string) string {
 	t.Helper()
 	return taint.FormatAll(c.Get(t, node).Spec.Taints)
 }
 
 // Get reads a node.
-func (c *Cluster) Get(t *testing.T, node string) *corev1.Node {
+func (c *Cluster) Get(t testing.TB, node string) *corev1.Node {
 	t.Helper()
 	n, err := c.Admin.CoreV1().Nodes().Get(t.Context(), node, metav1.GetOptions{})
 	must(t, err)
@@ -151,20 +151,20 @@ func (c *Cluster) Get(t *testing.T, node string) *corev1.Node {
 }
 
 // Record returns the record of owned taints of a node, "" for none.
-func (c *Cluster) Record(t *testing.T, node string) string {
+func (c *Cluster) Record(t testing.TB, node string) string {
 	t.Helper()
 	return c.Get(t, node).Annotations[taint.OwnedAnnotation]
 }
 
 // Patch changes a node by a merge patch without a guard, as careless writers do.
-func (c *Cluster) Patch(t *testing.T, node, patch string) {
+func (c *Cluster) Patch(t testing.TB, node, patch string) {
 	t.Helper()
 	_, err := c.Admin.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	must(t, err)
 }
 
 // Parse reads taints in kubectl's notation, separated by blanks.
-func Parse(t *testing.T, all string) []corev1.Taint {
+func Parse(t testing.TB, all string) []corev1.Taint {
 	t.Helper()
 	var out []corev1.Taint
 	for one := range strings.FieldsSeq(all) {
@@ -176,7 +176,7 @@ func Parse(t *testing.T, all string) []corev1.Taint {
 }
 
 // Objects returns taints as the configuration writes them.
-func Objects(t *testing.T, all string) []any {
+func Objects(t testing.TB, all string) []any {
 	t.Helper()
 	var out []any
 	for _, one := range Parse(t, all) {

@@ -11,7 +11,7 @@ import (
 
 // ReplacePrivate replaces a text in an instance's private state. The framework
 // keeps each key's value in base64, which json sees as bytes.
-func ReplacePrivate(t *testing.T, private []byte, from, to string) []byte {
+func ReplacePrivate(t testing.TB, private []byte, from, to string) []byte {
 	t.Helper()
 	values := map[string][]byte{}
 	must(t, json.Unmarshal(private, &values))

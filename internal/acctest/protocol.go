@@ -69,7 +69,7 @@ type Planned struct {
 
 // Walk is one provider process as Terraform would start it.
 type Walk struct {
-	t      *testing.T
+	t      testing.TB
 	ctx    context.Context //nolint:containedctx // It stands for the life of a process.
 	server tfprotov6.ProviderServer
 	schema *tfprotov6.GetProviderSchemaResponse
@@ -80,7 +80,7 @@ type Walk struct {
 }
 
 // Start configures a provider. The diagnostics of Configure are returned.
-func (tf *Terraform) Start(t *testing.T) (*Walk, Diagnostics) {
+func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	t.Helper()
 	ctx := tf.Context
 	if ctx == nil {
@@ -102,7 +102,7 @@ func (tf *Terraform) Start(t *testing.T) (*Walk, Diagnostics) {
 }
 
 // Walk configures a provider and fails the test where that is not possible.
-func (tf *Terraform) Walk(t *testing.T) *Walk {
+func (tf *Terraform) Walk(t testing.TB) *Walk {
 	t.Helper()
 	w, d := tf.Start(t)
 	if d.Errors() != "" {
@@ -211,7 +211,7 @@ func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) 
 }
 
 // Plan refreshes and plans in one walk, as "terraform plan" does.
-func (tf *Terraform) Plan(t *testing.T, i *Instance, config map[string]any) Planned {
+func (tf *Terraform) Plan(t testing.TB, i *Instance, config map[string]any) Planned {
 	t.Helper()
 	w := tf.Walk(t)
 	before := w.Refresh(i)
@@ -225,7 +225,7 @@ func (tf *Terraform) Plan(t *testing.T, i *Instance, config map[string]any) Plan
 
 // Apply plans and applies, as "terraform apply" does; a nil configuration
 // destroys. A replacement destroys first.
-func (tf *Terraform) Apply(t *testing.T, i *Instance, config map[string]any) Diagnostics {
+func (tf *Terraform) Apply(t testing.TB, i *Instance, config map[string]any) Diagnostics {
 	t.Helper()
 	planned := tf.Plan(t, i, config)
 	if planned.Diagnostics.Errors() != "" || planned.Empty || config == nil && !i.Exists() {
@@ -235,7 +235,7 @@ func (tf *Terraform) Apply(t *testing.T, i *Instance, config map[string]any) Dia
 }
 
 // Carry carries out a plan in a walk of its own, as "terraform apply FILE" does.
-func (tf *Terraform) Carry(t *testing.T, i *Instance, planned Planned, config map[string]any) Diagnostics {
+func (tf *Terraform) Carry(t testing.TB, i *Instance, planned Planned, config map[string]any) Diagnostics {
 	t.Helper()
 	w := tf.Walk(t)
 	var d Diagnostics
@@ -249,7 +249,7 @@ func (tf *Terraform) Carry(t *testing.T, i *Instance, planned Planned, config ma
 }
 
 // Import imports an instance by its id and reads it, as "terraform import" does.
-func (tf *Terraform) Import(t *testing.T, typeName, id string) (*Instance, Diagnostics) {
+func (tf *Terraform) Import(t testing.TB, typeName, id string) (*Instance, Diagnostics) {
 	t.Helper()
 	w := tf.Walk(t)
 	resp, err := w.server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: typeName, ID: id})
@@ -264,7 +264,7 @@ func (tf *Terraform) Import(t *testing.T, typeName, id string) (*Instance, Diagn
 
 // Move takes over the state of another type, as a moved block does, and reads
 // it. The source's state is JSON.
-func (tf *Terraform) Move(t *testing.T, typeName, from, state string) (*Instance, Diagnostics) {
+func (tf *Terraform) Move(t testing.TB, typeName, from, state string) (*Instance, Diagnostics) {
 	t.Helper()
 	w := tf.Walk(t)
 	resp, err := w.server.MoveResourceState(t.Context(), &tfprotov6.MoveResourceStateRequest{
@@ -280,7 +280,7 @@ func (tf *Terraform) Move(t *testing.T, typeName, from, state string) (*Instance
 }
 
 // Data reads a data source and returns its attributes.
-func (tf *Terraform) Data(t *testing.T, typeName string, config map[string]any) (map[string]any, Diagnostics) {
+func (tf *Terraform) Data(t testing.TB, typeName string, config map[string]any) (map[string]any, Diagnostics) {
 	t.Helper()
 	w := tf.Walk(t)
 	typ := w.schema.DataSourceSchemas[typeName].ValueType()
@@ -303,7 +303,7 @@ func (tf *Terraform) Data(t *testing.T, typeName string, config map[string]any) 
 }
 
 // Attributes returns the attributes that the state holds.
-func (tf *Terraform) Attributes(t *testing.T, i *Instance) map[string]any {
+func (tf *Terraform) Attributes(t testing.TB, i *Instance) map[string]any {
 	t.Helper()
 	w := tf.Walk(t)
 	attributes, ok := decode(t, w.resourceType(i.Type), i.State).(map[string]any)
@@ -320,7 +320,7 @@ func With(config map[string]any, changes map[string]any) map[string]any {
 	return out
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ const (
 )
 
 // Proxy starts a proxy that ends with the test.
-func (c *Cluster) Proxy(t *testing.T) *Proxy {
+func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	t.Helper()
 	target, err := url.Parse(c.REST.Host)
 	must(t, err)
@@ -80,7 +80,7 @@ func (c *Cluster) Proxy(t *testing.T) *Proxy {
 
 // Provider returns a provider block that leads through the proxy, with the
 // documented rights.
-func (p *Proxy) Provider(t *testing.T, c *Cluster) map[string]any {
+func (p *Proxy) Provider(t testing.TB, c *Cluster) map[string]any {
 	t.Helper()
 	return map[string]any{"host": p.URL, "token": c.Token(t), "cluster_ca_certificate": p.ca}
 }

@@ -36,7 +36,7 @@ func (w *Walk) encode(typ tftypes.Type, value any) *tfprotov6.DynamicValue {
 	return dynamic(w.t, typ, encode(w.t, typ, value))
 }
 
-func dynamic(t *testing.T, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
+func dynamic(t testing.TB, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
 	t.Helper()
 	v, err := tfprotov6.NewDynamicValue(typ, value)
 	must(t, err)
@@ -113,7 +113,7 @@ func (w *Walk) consistent(typ tftypes.Type, planned, actual *tfprotov6.DynamicVa
 // encode makes a value of a type from plain Go values: maps, slices, strings,
 // numbers, booleans, nil and Unknown. Attributes that an object leaves out are
 // null.
-func encode(t *testing.T, typ tftypes.Type, value any) tftypes.Value {
+func encode(t testing.TB, typ tftypes.Type, value any) tftypes.Value {
 	t.Helper()
 	switch v := value.(type) {
 	case nil:
@@ -145,7 +145,7 @@ func encode(t *testing.T, typ tftypes.Type, value any) tftypes.Value {
 	}
 }
 
-func encodeMap(t *testing.T, typ tftypes.Type, value map[string]any) tftypes.Value {
+func encodeMap(t testing.TB, typ tftypes.Type, value map[string]any) tftypes.Value {
 	t.Helper()
 	out := map[string]tftypes.Value{}
 	switch typ := typ.(type) {
@@ -168,7 +168,7 @@ func encodeMap(t *testing.T, typ tftypes.Type, value map[string]any) tftypes.Val
 	return tftypes.NewValue(typ, out)
 }
 
-func encodeList(t *testing.T, typ tftypes.Type, value []any) tftypes.Value {
+func encodeList(t testing.TB, typ tftypes.Type, value []any) tftypes.Value {
 	t.Helper()
 	var element tftypes.Type
 	switch typ := typ.(type) {
@@ -186,7 +186,7 @@ func encodeList(t *testing.T, typ tftypes.Type, value []any) tftypes.Value {
 	return tftypes.NewValue(typ, out)
 }
 
-func decode(t *testing.T, typ tftypes.Type, from *tfprotov6.DynamicValue) any {
+func decode(t testing.TB, typ tftypes.Type, from *tfprotov6.DynamicValue) any {
 	t.Helper()
 	if from == nil {
 		return nil

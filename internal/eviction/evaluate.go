@@ -132,7 +132,7 @@ func (e *evaluation) consequences(v *PodVerdict) {
 	if v.Owner.Kind == "DaemonSet" {
 		v.Reason += "; its DaemonSet makes it again when the node lets it"
 	} else if !v.Lost {
-		v.Reason += "; no other node would take it, by taints, node selector and required node affinity"
+		v.Reason += "; no other node would take it"
 	}
 }
 
@@ -155,7 +155,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode) {
 		v.Misscheduled = true
 		v.Reason += "; its DaemonSet counts it as mis-scheduled"
 	} else if v.Reschedulable = e.home(v.Pod.Scheduling); !v.Reschedulable {
-		v.Reason += " nor on any other, by taints, node selector and required node affinity"
+		v.Reason += " nor on any other"
 	}
 	if e.comparison == ComparisonUnknown && keepsAway(v.Pod.Scheduling.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"

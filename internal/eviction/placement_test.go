@@ -31,7 +31,7 @@ func expression(key string, op corev1.NodeSelectorOperator, values ...string) co
 func TestEvaluate_whetherAPodThatLeavesFindsAnotherNode(t *testing.T) {
 	t.Parallel()
 	change := tainting("n1", "a:NoExecute")
-	gone := oneCase{want: "evicted_now", notReschedulabe: true, gone: true, reason: "no other node would take it, by taints, node selector and required node affinity"}
+	gone := oneCase{want: "evicted_now", notReschedulabe: true, gone: true, reason: "no other node would take it"}
 	back := oneCase{want: "evicted_now"}
 	with := func(c oneCase, name string, w world) oneCase {
 		c.name, c.world, c.change = name, w, change

@@ -57,7 +57,7 @@ func TestMarkdown(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(file) //nolint:gosec // A file of the test.
+			want, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -89,7 +89,7 @@ type world struct {
 
 func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 	t.Helper()
-	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), tainted: map[string]bool{}} //nolint:gosec // Replayable, not secret.
+	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), tainted: map[string]bool{}}
 	w.quiet = w.r.IntN(3) > 0
 	for n := range 1 + w.r.IntN(3) {
 		name := fmt.Sprintf("%s-%d", w.label, n)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -87,7 +88,11 @@ type EvictionsModel struct {
 
 // Known says whether every value of the block is known; nil is.
 func (m *EvictionsModel) Known() bool {
-	return m == nil || !m.MaxPods.IsUnknown() && !m.ProtectedNamespaces.IsUnknown() && !m.ProtectedSelector.IsUnknown()
+	if m == nil {
+		return true
+	}
+	unknown := m.MaxPods.IsUnknown() || m.ProtectedNamespaces.IsUnknown() || m.ProtectedSelector.IsUnknown()
+	return !unknown && !slices.ContainsFunc(m.ProtectedNamespaces.Elements(), attr.Value.IsUnknown)
 }
 
 // Budget returns the block's budget; attributes that it leaves out are those

@@ -42,22 +42,21 @@ const (
 	EffectDescription = "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."
 )
 
-// KeyValidators, ValueValidators and EffectValidators hold Kubernetes' rules
-// for the parts of a taint.
+// KeyValidators are Kubernetes' rules for keys.
 func KeyValidators() []validator.String {
 	return []validator.String{taintPart("key", "must be a qualified name, such as example.com/dedicated", func(s string) corev1.Taint {
 		return corev1.Taint{Key: s, Effect: corev1.TaintEffectNoSchedule}
 	})}
 }
 
-// ValueValidators are the rules for values.
+// ValueValidators are Kubernetes' rules for values.
 func ValueValidators() []validator.String {
 	return []validator.String{taintPart("value", "must be a label value: at most 63 letters, digits, -, _ and .", func(s string) corev1.Taint {
 		return corev1.Taint{Key: "k", Value: s, Effect: corev1.TaintEffectNoSchedule}
 	})}
 }
 
-// EffectValidators are the rules for effects.
+// EffectValidators are Kubernetes' rules for effects.
 func EffectValidators() []validator.String {
 	return []validator.String{taintPart("effect", "must be one of "+strings.Join(taint.Effects(), ", "), func(s string) corev1.Taint {
 		return corev1.Taint{Key: "k", Effect: corev1.TaintEffect(s)}

@@ -57,7 +57,10 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	b.WriteString(introduction(total))
 	list(&b, report)
 	if budgets := budgetLines(report); len(budgets) > 0 {
-		b.WriteString("\n\nPodDisruptionBudgets are not asked when a taint evicts:\n" + strings.Join(budgets, "\n"))
+		b.WriteString("\n\nPodDisruptionBudgets of these pods (a taint does not ask them, a drain obeys them):\n" + strings.Join(budgets, "\n"))
+	}
+	if total.NotReschedulable+stuck > 0 {
+		b.WriteString("\n\nWhether another node would take a pod is judged by taints, cordons, node selector and required node affinity. Free capacity, volumes, pod anti-affinity and topology spread are not considered.")
 	}
 	for _, gap := range report.Gaps {
 		b.WriteString("\n\nNot complete: " + gap + ".")
@@ -126,16 +129,23 @@ func introduction(total eviction.Summary) string {
 	add(total.EvictedNow, "at once")
 	add(total.EvictedAfter, "after a delay")
 	add(total.Drained, "by a drain")
-	add(total.Unknown, "perhaps")
-	if len(parts) == 0 {
-		return "No pod leaves. These are affected all the same:\n"
+	var out string
+	switch {
+	case total.Affected() == 0:
+		return "No pod leaves. These pods are affected all the same:\n"
+	case total.Evicted() == 0:
+		out = CountVerb(total.Unknown, "pod may leave", "pods may leave") + "."
+	default:
+		out = CountVerb(total.Evicted(), "pod leaves", "pods leave") + ": " + strings.Join(parts, ", ") + "."
+		if total.Unknown > 0 {
+			out += fmt.Sprintf(" %d more may leave.", total.Unknown)
+		}
 	}
-	out := "Pods that leave: " + strings.Join(parts, ", ") + "."
 	if total.Lost > 0 {
-		out += fmt.Sprintf(" %s no controller, which makes them again nowhere.", CountVerb(total.Lost, "has", "have"))
+		out += " " + CountVerb(total.Lost, "has no controller and is", "have no controller and are") + " not made again."
 	}
 	if total.NotReschedulable > 0 {
-		out += fmt.Sprintf(" %s no node that would take them again.", CountVerb(total.NotReschedulable, "has", "have"))
+		out += fmt.Sprintf(" No other node would take %d of them.", total.NotReschedulable)
 	}
 	return out + "\n"
 }
@@ -146,7 +156,14 @@ func list(b *strings.Builder, report *eviction.Report) {
 	for _, w := range report.Workloads() {
 		pods := slices.DeleteFunc(slices.Clone(w.Pods), eviction.PodVerdict.Plain)
 		all += len(pods)
-		if len(pods) == 0 || lines+2 > maxLines {
+		bare := w.Owner.Kind == "Pod"
+		switch {
+		case len(pods) == 0 || lines == maxLines || !bare && lines+2 > maxLines:
+			continue
+		case bare:
+			fmt.Fprintf(b, "\n  Pod %s on %s: %s", pods[0].Pod.Key(), pods[0].Pod.Node, Sentence(pods[0]))
+			lines++
+			told++
 			continue
 		}
 		fmt.Fprintf(b, "\n  %s %s/%s: %s", w.Owner.Kind, w.Namespace, w.Owner.Name, counts(w.Summary, len(pods)))
@@ -174,7 +191,7 @@ func counts(s eviction.Summary, notable int) string {
 	}
 	add(s.EvictedNow, "evicted now")
 	add(s.EvictedAfter, "evicted later")
-	add(s.Drained, "drained")
+	add(s.Drained, "evicted by the drain")
 	add(s.Unknown, "unknown")
 	add(notable-s.Affected(), "to note")
 	return strings.Join(parts, ", ")
@@ -189,7 +206,7 @@ func Sentence(v eviction.PodVerdict) string {
 	case eviction.EvictedAfter:
 		out = fmt.Sprintf("evicted after %d s, %s", v.AfterSeconds, v.Reason)
 	case eviction.Drained:
-		out = "drained, " + v.Reason
+		out = "evicted because " + v.Reason
 	case eviction.Unknown:
 		out = "unknown, " + v.Reason
 	default:

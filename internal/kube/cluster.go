@@ -71,7 +71,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return client.CoreV1().Nodes().Watch(ctx, o)
 			},
-			slim:        func(o runtime.Object) *eviction.Node { return slimNode(o.(*corev1.Node)) },
+			slim:        func(o runtime.Object) *eviction.Node { return slimNode(o.(*corev1.Node)) }, //nolint:forcetypeassert // A list of nodes holds nothing else.
 			key:         func(n *eviction.Node) string { return n.Name },
 			itemVersion: func(n *eviction.Node) string { return n.ResourceVersion },
 		}),
@@ -83,7 +83,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return client.CoreV1().Pods("").Watch(ctx, o)
 			},
-			slim: func(o runtime.Object) *eviction.Pod { return slim.pod(o.(*corev1.Pod)) },
+			slim: func(o runtime.Object) *eviction.Pod { return slim.pod(o.(*corev1.Pod)) }, //nolint:forcetypeassert // A list of pods holds nothing else.
 			key:  (*eviction.Pod).Key,
 		}),
 	}, nil

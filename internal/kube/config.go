@@ -146,7 +146,7 @@ func (c Config) kubeconfig() (*clientcmdapi.Config, error) {
 	for i, p := range c.Paths {
 		path, err := expand(p)
 		if err == nil {
-			_, err = os.ReadFile(path) //nolint:gosec // Reading the file that the user names is what the attribute is for.
+			_, err = os.ReadFile(path)
 		}
 		if err != nil {
 			return nil, &ConfigError{Attribute: c.source(), Message: fmt.Sprintf("The kubeconfig %q cannot be read: %s.", p, err)}

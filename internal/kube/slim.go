@@ -42,6 +42,7 @@ func slimNode(n *corev1.Node) *eviction.Node {
 type slimmer struct {
 	mu          sync.Mutex
 	key         []byte
+	names       []string
 	strings     map[string]string
 	scheduling  map[string]*eviction.Scheduling
 	labels      map[string]labels.Set
@@ -149,7 +150,9 @@ func (s *slimmer) appendMap(m map[string]string) {
 		}
 		return
 	}
-	for _, k := range slices.Sorted(maps.Keys(m)) {
+	s.names = slices.AppendSeq(s.names[:0], maps.Keys(m))
+	slices.Sort(s.names)
+	for _, k := range s.names {
 		s.appendPair(k, m[k])
 	}
 }

@@ -156,14 +156,14 @@ func TestSlimmer_sharesWhatIsEqualAndNothingElse(t *testing.T) {
 func TestSlimmer_sharesLabelsOwnersAndNames(t *testing.T) {
 	t.Parallel()
 	yes := true
-	make := func(name string, uid types.UID) *corev1.Pod {
+	pod := func(name string, uid types.UID) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{"app": "web", "tier": "front"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: uid, Controller: &yes}},
 		}}
 	}
 	s := newSlimmer()
-	a, b, c := s.pod(make("a", "rs-1")), s.pod(make("b", "rs-1")), s.pod(make("c", "rs-2"))
+	a, b, c := s.pod(pod("a", "rs-1")), s.pod(pod("b", "rs-1")), s.pod(pod("c", "rs-2"))
 	if a.Controller != b.Controller || a.Controller == c.Controller {
 		t.Error("pods of one controller share it, pods of two do not")
 	}

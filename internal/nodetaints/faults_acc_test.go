@@ -147,7 +147,7 @@ func TestAccNodeTaints_processEndsAfterEachWrite(t *testing.T) {
 	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
 	i := newInstance()
 	for _, s := range story(t) {
-		for writes := range len(nodes) {
+		for writes := range nodes {
 			proxy.Spoil(nil)
 			planned := tf.Plan(t, i, s.config(pool))
 			if planned.Diagnostics.Errors() != "" {

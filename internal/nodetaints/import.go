@@ -104,11 +104,11 @@ func parseImportID(id string) (planner.Target, []taint.ID, error) {
 	}
 	switch len(readings) {
 	case 0:
-		return planner.Target{}, nil, cmp.Or(last, errors.New("It names no taint."))
+		return planner.Target{}, nil, cmp.Or(last, errors.New("it names no taint"))
 	case 1:
 		return readings[0].target, readings[0].ids, nil
 	default:
-		return planner.Target{}, nil, fmt.Errorf("It can be read in %d ways, such as %s with %s and %s with %s. Use an import block with an identity instead (Terraform 1.12, OpenTofu 1.12), or write the selector with \"in\".",
+		return planner.Target{}, nil, fmt.Errorf("it can be read in %d ways, such as %s with %s and %s with %s: use an import block with an identity instead (Terraform 1.12, OpenTofu 1.12)",
 			len(readings), readings[0].target, readings[0].ids[0], readings[1].target, readings[1].ids[0])
 	}
 }

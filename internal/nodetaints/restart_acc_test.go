@@ -20,6 +20,8 @@ import (
 
 // TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply does not run beside
 // other tests, whose requests would fail with the API server.
+//
+//nolint:paralleltest // See above.
 func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 	c := acctest.Connect(t)
 	dir := os.Getenv("KUBETAINT_TESTBED_DIR")

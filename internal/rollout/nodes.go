@@ -24,7 +24,7 @@ const (
 
 	// settleMoment is how long written nodes are watched. Writers without a
 	// guard send back within milliseconds what they have read.
-	settleMoment = 250 * time.Millisecond
+	settleMoment = 100 * time.Millisecond
 
 	// maxRounds bounds how often a list is written again that others change
 	// back: after that it is a fight, and the user has to know.

@@ -1,0 +1,178 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// sample is the cluster that the demo loads.
+type sample struct {
+	kubernetes.Interface
+}
+
+func connect() (*sample, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBE_CONFIG_PATH"))
+	if err != nil {
+		return nil, fmt.Errorf("KUBE_CONFIG_PATH does not lead to a cluster (run \"make demo\"): %w", err)
+	}
+	cfg.QPS, cfg.Burst = 500, 500
+	client, err := kubernetes.NewForConfig(cfg)
+	return &sample{client}, err
+}
+
+var pools = map[string]int{"general": 6, "web": 2, "gpu": 4}
+
+// load makes nodes and workloads and waits until every pod runs.
+func (s *sample) load(ctx context.Context) error {
+	n := 0
+	for _, pool := range []string{"general", "web", "gpu"} {
+		for range pools[pool] {
+			n++
+			if err := s.node(ctx, fmt.Sprintf("worker-%d", n), pool); err != nil {
+				return err
+			}
+		}
+	}
+	for _, ns := range []string{"shop", "data", "ml", "platform", "team-a"} {
+		if _, err := s.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	if err := s.workloads(ctx); err != nil {
+		return err
+	}
+	return s.running(ctx)
+}
+
+func (s *sample) node(ctx context.Context, name, pool string) error {
+	_, err := s.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"pool": pool, corev1.LabelHostname: name},
+		Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+	}}, metav1.CreateOptions{})
+	return err
+}
+
+// workloads makes one of each kind that meets a taint differently.
+func (s *sample) workloads(ctx context.Context) error {
+	for10s, for5s := int64(10), int64(5)
+	gpu := map[string]string{"pool": "gpu"}
+	tolerates := corev1.Toleration{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}
+	briefly, shortly := tolerates, tolerates
+	briefly.TolerationSeconds, shortly.TolerationSeconds = &for10s, &for5s
+	everything := corev1.Toleration{Operator: corev1.TolerationOpExists}
+
+	makers := []func() error{
+		func() error { return s.deployment(ctx, "shop", "web", 24, pod(nil)) },
+		func() error { return s.deployment(ctx, "shop", "checkout", 4, pod(gpu, briefly)) },
+		// The first match decides, not the more generous one behind it.
+		func() error { return s.deployment(ctx, "ml", "serving", 4, pod(gpu, shortly, tolerates)) },
+		// Pinned to the pool and without a toleration: nowhere to come back to.
+		func() error { return s.deployment(ctx, "ml", "trainer", 2, pod(gpu)) },
+		func() error { return s.statefulSet(ctx, "data", "db", 3, pod(gpu, tolerates)) },
+		func() error { return s.daemonSet(ctx, "platform", "node-agent", pod(nil, everything)) },
+		func() error { return s.daemonSet(ctx, "platform", "log-shipper", pod(nil)) },
+		func() error { return s.budget(ctx, "shop", "web", 1) },
+		func() error { return s.bare(ctx, "team-a", "notebook", pod(gpu), "") },
+		func() error { return s.bare(ctx, "team-a", "report", pod(gpu), corev1.PodSucceeded) },
+	}
+	for _, do := range makers {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pod(selector map[string]string, tolerations ...corev1.Toleration) corev1.PodSpec {
+	return corev1.PodSpec{
+		NodeSelector: selector, Tolerations: tolerations,
+		Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
+	}
+}
+
+func template(name string, spec corev1.PodSpec) (*metav1.LabelSelector, corev1.PodTemplateSpec) {
+	labels := map[string]string{"app": name}
+	return &metav1.LabelSelector{MatchLabels: labels}, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
+}
+
+func (s *sample) deployment(ctx context.Context, namespace, name string, replicas int32, spec corev1.PodSpec) error {
+	selector, t := template(name, spec)
+	_, err := s.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: selector, Template: t},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (s *sample) statefulSet(ctx context.Context, namespace, name string, replicas int32, spec corev1.PodSpec) error {
+	selector, t := template(name, spec)
+	_, err := s.AppsV1().StatefulSets(namespace).Create(ctx, &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: t, ServiceName: name},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (s *sample) daemonSet(ctx context.Context, namespace, name string, spec corev1.PodSpec) error {
+	selector, t := template(name, spec)
+	_, err := s.AppsV1().DaemonSets(namespace).Create(ctx, &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: t},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (s *sample) budget(ctx context.Context, namespace, name string, unavailable int) error {
+	most := intstr.FromInt(unavailable)
+	_, err := s.PolicyV1().PodDisruptionBudgets(namespace).Create(ctx, &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &most, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (s *sample) bare(ctx context.Context, namespace, name string, spec corev1.PodSpec, phase corev1.PodPhase) error {
+	spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	pods := s.CoreV1().Pods(namespace)
+	if _, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil || phase == "" {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		current, err := pods.Get(ctx, name, metav1.GetOptions{})
+		if err != nil || current.Status.Phase != corev1.PodRunning {
+			return false, err
+		}
+		current.Status.Phase = phase
+		_, err = pods.UpdateStatus(ctx, current, metav1.UpdateOptions{})
+		return err == nil, nil
+	})
+}
+
+// running waits until every pod is on a node and runs, or has run.
+func (s *sample) running(ctx context.Context) error {
+	const want = 24 + 4 + 4 + 2 + 3 + 12 + 12 + 2
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		pods, err := s.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		n := 0
+		for i := range pods.Items {
+			if pods.Items[i].Status.Phase != corev1.PodPending {
+				n++
+			}
+		}
+		return n == want, nil
+	})
+}

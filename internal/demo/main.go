@@ -1,0 +1,79 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Command demo shows the provider's main job on the cluster that KUBE_CONFIG_PATH
+// names, which has to be an empty one: it loads a sample cluster, plans a taint,
+// applies it, puts the pods that really left beside those that were predicted,
+// and destroys everything again. "make demo" starts a cluster for it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// settled is how long after the apply the pods are watched: longer than the
+// longest toleration of the sample cluster that runs out at all.
+const settled = 14 * time.Second
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	cluster, err := connect()
+	if err != nil {
+		return err
+	}
+	headline("Loading a sample cluster: 12 nodes, 7 workloads, a bare pod and a completed one")
+	if err := cluster.load(ctx); err != nil {
+		return err
+	}
+	tf, err := newTerraform(ctx)
+	if err != nil {
+		return err
+	}
+	defer tf.cleanUp()
+	fmt.Print("\n", configuration)
+	headline("terraform plan")
+	if err := tf.show(ctx, "plan", "-out=plan"); err != nil {
+		return err
+	}
+	predicted, err := tf.predictions(ctx)
+	if err != nil {
+		return err
+	}
+	watch, err := cluster.watchDeletions(ctx)
+	if err != nil {
+		return err
+	}
+	headline("terraform apply")
+	start := time.Now()
+	if err := tf.show(ctx, "apply", "plan"); err != nil {
+		return err
+	}
+	headline(fmt.Sprintf("Watching the pods for %s", settled))
+	left := watch(start.Add(settled))
+	wrong := compare(os.Stdout, predicted, left, start)
+	headline("terraform destroy")
+	if err := tf.show(ctx, "destroy", "-auto-approve"); err != nil {
+		return err
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d pods did not do what was predicted", wrong)
+	}
+	return nil
+}
+
+func headline(text string) {
+	fmt.Printf("\n\033[1m==> %s\033[0m\n", text)
+}

@@ -1,0 +1,171 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+func parsed(t *testing.T, selector string) labels.Selector {
+	t.Helper()
+	out, err := labels.Parse(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func of(n int64) *int64 { return &n }
+
+func TestBudget_check(t *testing.T) {
+	t.Parallel()
+	// 2 now, 1 later, 1 drained, 1 unknown = 5 of namespace "app"; 3 stay.
+	report := reportOf(
+		leaving(2, "Deployment/now", eviction.EvictedNow, func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"tier": "gold"} }),
+		leaving(1, "Deployment/later", eviction.EvictedAfter), leaving(1, "Deployment/drained", eviction.Drained),
+		leaving(1, "Deployment/unknown", eviction.Unknown, func(v *eviction.PodVerdict) { v.Pod.Namespace = "prod" }),
+		leaving(3, "Deployment/stays", eviction.Stays, func(v *eviction.PodVerdict) {
+			v.Pod.Namespace, v.Pod.Labels = "quiet", labels.Set{"tier": "silver"}
+		}),
+	)
+	tests := []struct {
+		name   string
+		budget Budget
+		want   []Violation
+	}{
+		{name: "no budget allows everything"},
+		{name: "every verdict but stays counts", budget: Budget{MaxPods: of(4)}, want: []Violation{{"max_pods", "The change would make 5 pods leave, and max_pods allows 4."}}},
+		{name: "as many as are allowed are allowed", budget: Budget{MaxPods: of(5)}},
+		{name: "none at all may leave", budget: Budget{MaxPods: of(0)}, want: []Violation{{"max_pods", "The change would make 5 pods leave, and max_pods allows 0."}}},
+		{
+			name: "a protected namespace, with a pod of which it is not known", budget: Budget{Namespaces: []string{"prod", "quiet"}},
+			want: []Violation{{"protected_namespaces", "The change would make 1 pod of protected namespaces leave: prod/unknown-0."}},
+		},
+		{name: "a protected namespace of which everybody stays", budget: Budget{Namespaces: []string{"quiet"}}},
+		{
+			name: "protected pods by label", budget: Budget{Selector: parsed(t, "tier in (gold,silver)")},
+			want: []Violation{{"protected_selector", `The change would make 2 pods leave that protected_selector "tier in (gold,silver)" matches: app/now-0, app/now-1.`}},
+		},
+		{name: "a selector by absence finds pods without labels", budget: Budget{Selector: parsed(t, "!tier"), MaxPods: of(9)}, want: []Violation{{"protected_selector", `The change would make 3 pods leave that protected_selector "!tier" matches: app/later-0, app/drained-0, prod/unknown-0.`}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, tt.budget.Check(report)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestBudget_isSetByAnyOfItsParts(t *testing.T) {
+	t.Parallel()
+	for name, b := range map[string]Budget{"a number": {MaxPods: of(0)}, "a namespace": {Namespaces: []string{"a"}}, "a selector": {Selector: parsed(t, "a")}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !b.Set() {
+				t.Error("the budget counts as not set")
+			}
+		})
+	}
+	if (Budget{}).Set() {
+		t.Error("an empty budget counts as set")
+	}
+}
+
+func TestSome_namesFiveAndCountsTheRest(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[string][]string{
+		"":                         nil,
+		"a, b, c, d, e":            {"a", "b", "c", "d", "e"},
+		"a, b, c, d, e and 2 more": {"a", "b", "c", "d", "e", "f", "g"},
+	} {
+		if got := Some(all); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestEvictionsModel_budget(t *testing.T) {
+	t.Parallel()
+	namespaces := func(names ...string) types.Set {
+		values := make([]attr.Value, len(names))
+		for i, n := range names {
+			values[i] = types.StringValue(n)
+		}
+		return types.SetValueMust(types.StringType, values)
+	}
+	none := EvictionsModel{MaxPods: types.Int64Null(), ProtectedNamespaces: types.SetNull(types.StringType), ProtectedSelector: types.StringNull()}
+	with := func(change func(*EvictionsModel)) *EvictionsModel {
+		m := none
+		change(&m)
+		return &m
+	}
+	defaults := Budget{MaxPods: of(7), Namespaces: []string{"prod"}, Selector: parsed(t, "tier=gold")}
+	tests := []struct {
+		name       string
+		model      *EvictionsModel
+		max        int64
+		namespaces []string
+		selector   string
+		wrong      bool
+	}{
+		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold"},
+		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold"},
+		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = types.Int64Value(0) }), namespaces: []string{"prod"}, selector: "tier=gold"},
+		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold"},
+		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b"},
+		{name: "a selector that cannot be read", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a in") }), wrong: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b, diags := tt.model.Budget(t.Context(), defaults)
+			if diags.HasError() != tt.wrong {
+				t.Fatal(diags)
+			}
+			if tt.wrong {
+				return
+			}
+			if *b.MaxPods != tt.max || b.Selector.String() != tt.selector {
+				t.Errorf("max_pods %d, selector %s", *b.MaxPods, b.Selector)
+			}
+			if diff := cmp.Diff(tt.namespaces, b.Namespaces); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEvictionsModel_isKnownOnlyWhole(t *testing.T) {
+	t.Parallel()
+	known := EvictionsModel{MaxPods: types.Int64Value(1), ProtectedNamespaces: types.SetNull(types.StringType), ProtectedSelector: types.StringNull()}
+	for name, change := range map[string]func(*EvictionsModel){
+		"max_pods":             func(m *EvictionsModel) { m.MaxPods = types.Int64Unknown() },
+		"protected_namespaces": func(m *EvictionsModel) { m.ProtectedNamespaces = types.SetUnknown(types.StringType) },
+		"protected_selector":   func(m *EvictionsModel) { m.ProtectedSelector = types.StringUnknown() },
+		"a single namespace": func(m *EvictionsModel) {
+			m.ProtectedNamespaces = types.SetValueMust(types.StringType, []attr.Value{types.StringUnknown()})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := known
+			change(&m)
+			if m.Known() {
+				t.Error("an unknown value counts as known")
+			}
+		})
+	}
+	if !known.Known() || !(*EvictionsModel)(nil).Known() {
+		t.Error("known values count as unknown")
+	}
+}

@@ -1,0 +1,260 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	kprotobuf "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/pager"
+)
+
+const benchNodes, benchPods = 5000, 150_000
+
+// encodedPages serves lists that were encoded beforehand into files, so that
+// the server costs next to nothing and keeps nothing on the heap: what is
+// measured is the client.
+type encodedPages struct {
+	dir   string
+	pages map[string][]string
+}
+
+func (s *encodedPages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page := 0
+	_, _ = fmt.Sscan(r.URL.Query().Get("continue"), &page)
+	all := s.pages[r.URL.Path]
+	if page >= len(all) {
+		http.NotFound(w, r)
+		return
+	}
+	file, err := os.Open(all[page])
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer file.Close()
+	w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+	_, _ = io.Copy(w, file)
+}
+
+func (s *encodedPages) add(tb testing.TB, path string, page kruntime.Object) {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := kprotobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(page, &b); err != nil {
+		tb.Fatal(err)
+	}
+	file := filepath.Join(s.dir, fmt.Sprintf("%s-%d", filepath.Base(path), len(s.pages[path])))
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	s.pages[path] = append(s.pages[path], file)
+}
+
+// benchServer holds a cluster of 5,000 nodes and 150,000 pods.
+func benchServer(tb testing.TB) *httptest.Server {
+	tb.Helper()
+	s := &encodedPages{dir: tb.TempDir(), pages: map[string][]string{}}
+	add := func(path string, count int, list func(from, to int, meta metav1.ListMeta) kruntime.Object) {
+		for from := 0; from == 0 || from < count; from += pageSize {
+			to := min(from+pageSize, count)
+			meta := metav1.ListMeta{ResourceVersion: "1000"}
+			if to < count {
+				meta.Continue = fmt.Sprint(len(s.pages[path]) + 1)
+			}
+			s.add(tb, path, list(from, to, meta))
+		}
+	}
+	add("/api/v1/nodes", benchNodes, func(from, to int, meta metav1.ListMeta) kruntime.Object {
+		l := &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: meta}
+		for i := from; i < to; i++ {
+			l.Items = append(l.Items, benchNode(i))
+		}
+		return l
+	})
+	add("/api/v1/pods", benchPods, func(from, to int, meta metav1.ListMeta) kruntime.Object {
+		l := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: meta}
+		for i := from; i < to; i++ {
+			l.Items = append(l.Items, benchPod(i))
+		}
+		return l
+	})
+	partials := func(path string) {
+		add(path, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
+			return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, ListMeta: meta}
+		})
+	}
+	partials(replicaSetsPath)
+	partials(jobsPath)
+	add(budgetsPath, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
+		return &policyv1.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudgetList"}, ListMeta: meta}
+	})
+	server := httptest.NewServer(s)
+	tb.Cleanup(server.Close)
+	return server
+}
+
+func benchNode(i int) corev1.Node {
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: fmt.Sprintf("node-%04d", i), UID: types.UID(fmt.Sprintf("node-uid-%032d", i)), ResourceVersion: fmt.Sprint(500 + i),
+		Labels:      map[string]string{"kubernetes.io/hostname": fmt.Sprintf("node-%04d", i), "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)},
+		Annotations: map[string]string{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+	}}
+	for j := range 20 {
+		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{fmt.Sprintf("registry.example.com/image-%d@sha256:%064d", j, j)}, SizeBytes: 1 << 27})
+	}
+	return n
+}
+
+func benchPod(i int) corev1.Pod {
+	app, yes, seconds := i%3000, true, int64(300)
+	container := func(name string) corev1.Container {
+		c := corev1.Container{Name: name, Image: fmt.Sprintf("registry.example.com/team/%s:%d", name, app), ImagePullPolicy: corev1.PullIfNotPresent, TerminationMessagePath: "/dev/termination-log"}
+		for j := range 8 {
+			c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", j), Value: fmt.Sprintf("value-%d-of-%d", j, app)})
+		}
+		c.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("128Mi")}
+		c.VolumeMounts = []corev1.VolumeMount{{Name: "kube-api-access", ReadOnly: true, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount"}}
+		return c
+	}
+	status := func(name string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, Ready: true, Image: fmt.Sprintf("registry.example.com/team/%s:%d", name, app), ImageID: fmt.Sprintf("registry.example.com/team/%s@sha256:%064d", name, app), ContainerID: fmt.Sprintf("containerd://%064d", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	}
+	p := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: fmt.Sprintf("team-%d", app%100), Name: fmt.Sprintf("app-%d-5d9c7b6f4-%06d", app, i), UID: types.UID(fmt.Sprintf("pod-uid-%028d", i)), ResourceVersion: fmt.Sprint(i),
+			Labels: map[string]string{
+				"app.kubernetes.io/name": fmt.Sprintf("app-%d", app), "app.kubernetes.io/instance": fmt.Sprintf("app-%d", app), "app.kubernetes.io/part-of": fmt.Sprintf("team-%d", app%100),
+				"app.kubernetes.io/version": "1.2.3", "app.kubernetes.io/managed-by": "helm", "pod-template-hash": "5d9c7b6f4",
+			},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("app-%d-5d9c7b6f4", app), UID: types.UID(fmt.Sprintf("rs-uid-%029d", app)), Controller: &yes, BlockOwnerDeletion: &yes}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: fmt.Sprintf("node-%04d", i%benchNodes), ServiceAccountName: "default", SchedulerName: "default-scheduler", RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
+			Containers: []corev1.Container{container("main"), container("sidecar")},
+			Volumes:    []corev1.Volume{{Name: "kube-api-access", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}}, {Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+			Tolerations: []corev1.Toleration{
+				{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: fmt.Sprintf("team-%d", app%100), Effect: corev1.TaintEffectNoSchedule},
+				{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
+				{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
+			},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, HostIP: "10.0.0.1", PodIP: "10.1.0.1", ContainerStatuses: []corev1.ContainerStatus{status("main"), status("sidecar")}},
+	}
+	for _, c := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Unix(1_700_000_000, 0)})
+	}
+	return p
+}
+
+// highest samples the heap while a function runs and returns its peak.
+func highest(run func()) (peak uint64) {
+	done := make(chan struct{})
+	var sampler sync.WaitGroup
+	sampler.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapAlloc)
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	run()
+	close(done)
+	sampler.Wait()
+	return peak
+}
+
+func benchCluster(tb testing.TB, host string) *Cluster {
+	tb.Helper()
+	c, err := New(Config{Host: host, Token: "t"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// list reads and decodes the same pages and keeps nothing.
+func list(tb testing.TB, c *Cluster) {
+	tb.Helper()
+	for _, pages := range []pager.ListPageFunc{
+		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
+			return c.client.CoreV1().Nodes().List(ctx, o)
+		},
+		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
+			return c.client.CoreV1().Pods("").List(ctx, o)
+		},
+	} {
+		p := pager.New(pages)
+		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
+		if err := p.EachListItem(tb.Context(), metav1.ListOptions{}, func(kruntime.Object) error { return nil }); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSnapshot loads a large cluster, and beside it only lists and decodes
+// the same pages with client-go: ratio is what the snapshot costs over that
+// (goal: at most 1.3), peak-MiB the highest heap while it loads (goal: 500).
+func BenchmarkSnapshot(b *testing.B) {
+	server := benchServer(b)
+	b.Cleanup(server.CloseClientConnections)
+	list(b, benchCluster(b, server.URL)) // Warm up.
+	var ours, theirs time.Duration
+	var peak, kept uint64
+	runs := 0
+	b.ResetTimer()
+	for b.Loop() {
+		start := time.Now()
+		list(b, benchCluster(b, server.URL))
+		theirs += time.Since(start)
+
+		c := benchCluster(b, server.URL)
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start = time.Now()
+		peak = max(peak, highest(func() {
+			s, err := c.Snapshot(b.Context())
+			if err != nil || len(s.Nodes) != benchNodes || len(s.Pods) != benchNodes {
+				b.Fatalf("%v", err)
+			}
+			ours += time.Since(start)
+		}))
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		kept = after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
+		runtime.KeepAlive(c)
+		runs++
+	}
+	b.ReportMetric(ours.Seconds()/theirs.Seconds(), "ratio")
+	b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+	b.ReportMetric(float64(kept)/(1<<20), "kept-MiB")
+	b.ReportMetric(ours.Seconds()/float64(runs), "s/snapshot")
+	b.ReportMetric(theirs.Seconds()/float64(runs), "s/list")
+}

@@ -1,0 +1,52 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The same as the table of EditNode, once over a real connection that is really
+// cut: what net/http and client-go make of it is not ours to imagine.
+func TestEditNode_overARealConnectionThatIsCutAfterTheWrite(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(apiNode("n1", "z:NoSchedule"))
+	var patches atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPatch || patches.Add(1) > 1 {
+			api.serve(w, r)
+			return
+		}
+		api.serve(httptest.NewRecorder(), r)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = conn.Close()
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(Config{Host: server.URL, Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Nodes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	version := api.version
+	if _, err := c.EditNode(t.Context(), "n1", wantGPU); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"GET nodes 200", "PATCH n1 200", "PATCH n1 409", "GET n1 200"}, api.requests()); diff != "" {
+		t.Error(diff)
+	}
+	if got := api.taints("n1"); got != "z:NoSchedule, dedicated=gpu:NoExecute" || api.version != version+1 {
+		t.Errorf("the taints are %s after %d writes", got, api.version-version)
+	}
+}

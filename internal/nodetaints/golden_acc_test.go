@@ -1,0 +1,107 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestAccNodeTaints_planWarningsAsTheCommandLinePrintsThem keeps whole warnings,
+// taken from "terraform plan -json", as files that a person reads and approves.
+func TestAccNodeTaints_planWarningsAsTheCommandLinePrintsThem(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli := acctest.NewCLI(t)
+	node, namespace := acctest.Name(t, "node"), c.Namespace(t)
+	c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}})
+	thirty := int64(30)
+	statefulSet(t, c, namespace, "web", node, 3)
+	statefulSet(t, c, namespace, "db", node, 2, corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists, TolerationSeconds: &thirty, Effect: corev1.TaintEffectNoExecute})
+	statefulSet(t, c, namespace, "cache", node, 1, corev1.Toleration{Operator: corev1.TolerationOpExists})
+	c.Pod(t, namespace, "notebook", node, func(p *corev1.Pod) {
+		p.Spec.NodeSelector = map[string]string{"pool": node}
+		p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	})
+	most := intstr.FromInt32(1)
+	_, err := c.Admin.PolicyV1().PodDisruptionBudgets(namespace).Create(t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &most, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acctest.Until(t, "all pods run and the budget is counted", func(ctx context.Context) (bool, error) {
+		pods, err := c.Admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		if err != nil {
+			return false, err
+		}
+		budget, err := c.Admin.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, "web", metav1.GetOptions{})
+		return len(pods.Items) == 7 && budget.Status.DisruptionsAllowed == 1, err
+	})
+	for name, config := range map[string]string{
+		"named_node":  hcl(fmt.Sprintf("node_name = %q", node), hclTaints(t, "dedicated=gpu:NoExecute")),
+		"selector":    hcl(fmt.Sprintf("node_selector = \"pool=%s\"", node), hclTaints(t, "dedicated=gpu:NoExecute extra:NoSchedule")),
+		"no_schedule": hcl(fmt.Sprintf("node_name = %q", node), hclTaints(t, "dedicated=gpu:NoSchedule")),
+		"no_node":     hcl("node_name = \"worker-99\"", hclTaints(t, "dedicated=gpu:NoExecute")),
+	} {
+		cli.Write(c.Provider(t), config)
+		var b strings.Builder
+		for _, w := range cli.PlanWarnings() {
+			fmt.Fprintf(&b, "%s: %s\n\n%s\n", w.Address, w.Summary, w.Detail)
+		}
+		golden(t, name, strings.NewReplacer(node, "worker-3", namespace, "shop").Replace(b.String()))
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (run with -update to accept):\n%s", path, diff)
+	}
+}
+
+func statefulSet(t *testing.T, c *acctest.Cluster, namespace, name, node string, replicas int32, tolerations ...corev1.Toleration) {
+	t.Helper()
+	labels := map[string]string{"app": name}
+	_, err := c.Admin.AppsV1().StatefulSets(namespace).Create(t.Context(), &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, PodManagementPolicy: appsv1.ParallelPodManagement,
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				NodeSelector: map[string]string{"pool": node}, Tolerations: tolerations,
+				Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
