@@ -304,8 +304,8 @@ func (w *world) predict(tf *acctest.Terraform, selector string, change []any) ma
 		w.t.Fatal(d.Errors())
 	}
 	out := map[string]prediction{}
-	for _, one := range preview["pods"].([]any) { //nolint:forcetypeassert // The schema says so.
-		pod := one.(map[string]any) //nolint:forcetypeassert // The schema says so.
+	for _, one := range preview["pods"].([]any) {
+		pod := one.(map[string]any)
 		p := prediction{verdict: fmt.Sprint(pod["verdict"]), node: fmt.Sprint(pod["node"]), reason: fmt.Sprint(pod["reason"])}
 		if seconds, ok := pod["after_seconds"].(int64); ok {
 			p.after = time.Duration(seconds) * time.Second

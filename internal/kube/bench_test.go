@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-
 	"testing"
 	"time"
 

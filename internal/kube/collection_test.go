@@ -276,8 +276,8 @@ func TestAwait(t *testing.T) {
 		for i := range 4 {
 			synctest.Wait()
 			select {
-			case <-done:
-				t.Fatalf("returned before n3 is there, after %d nodes", i)
+			case err := <-done:
+				t.Fatalf("returned %v before n3 is there, after %d nodes", err, i)
 			default:
 			}
 			c.put(&eviction.Node{Name: fmt.Sprintf("n%d", i)}, strconv.Itoa(11+i))

@@ -64,7 +64,7 @@ func TestErrors_classes(t *testing.T) {
 			t.Parallel()
 			got := wrap("get node n1", tt.err)
 			for _, class := range all {
-				if want := class == tt.class; errors.Is(got, class) != want {
+				if want := errors.Is(tt.class, class); errors.Is(got, class) != want {
 					t.Errorf("is %q: %t, want %t", class, !want, want)
 				}
 			}
@@ -87,7 +87,7 @@ func TestWrap_leavesNothingAndCancellationAlone(t *testing.T) {
 		t.Errorf("nil became %v", err)
 	}
 	cancelled := &url.Error{Op: "Get", Err: context.Canceled}
-	if err := wrap("get", cancelled); err != error(cancelled) || OutOfReach(err) {
+	if err := wrap("get", cancelled); !errors.Is(err, cancelled) || OutOfReach(err) {
 		t.Errorf("a cancellation became %v", err)
 	}
 }
