@@ -14,9 +14,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// maxLines bounds the list of pods in a warning.
-const maxLines = 20
-
 // Subject is what a warning is about.
 type Subject struct {
 	// Verb is what is done, such as "Applying"; Taints what it is done with.
@@ -148,53 +145,6 @@ func introduction(total eviction.Summary) string {
 		out += fmt.Sprintf(" No other node would take %d of them.", total.NotReschedulable)
 	}
 	return out + "\n"
-}
-
-// list writes owners and pods, indented so that no command line wraps them.
-func list(b *strings.Builder, report *eviction.Report) {
-	lines, told, all := 0, 0, 0
-	for _, w := range report.Workloads() {
-		pods := slices.DeleteFunc(slices.Clone(w.Pods), eviction.PodVerdict.Plain)
-		all += len(pods)
-		bare := w.Owner.Kind == "Pod"
-		switch {
-		case len(pods) == 0 || lines == maxLines || !bare && lines+2 > maxLines:
-			continue
-		case bare:
-			fmt.Fprintf(b, "\n  Pod %s on %s: %s", pods[0].Pod.Key(), pods[0].Pod.Node, Sentence(pods[0]))
-			lines++
-			told++
-			continue
-		}
-		fmt.Fprintf(b, "\n  %s %s/%s: %s", w.Owner.Kind, w.Namespace, w.Owner.Name, counts(w.Summary, len(pods)))
-		lines++
-		for _, v := range pods {
-			if lines == maxLines {
-				break
-			}
-			fmt.Fprintf(b, "\n    %s on %s: %s", v.Pod.Name, v.Pod.Node, Sentence(v))
-			lines++
-			told++
-		}
-	}
-	if all > told {
-		fmt.Fprintf(b, "\n  … and %s", Count(all-told, "more pod"))
-	}
-}
-
-func counts(s eviction.Summary, notable int) string {
-	var parts []string
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(s.EvictedNow, "evicted now")
-	add(s.EvictedAfter, "evicted later")
-	add(s.Drained, "evicted by the drain")
-	add(s.Unknown, "unknown")
-	add(notable-s.Affected(), "to note")
-	return strings.Join(parts, ", ")
 }
 
 // Sentence words one verdict.

@@ -158,18 +158,18 @@ func TestPreview_listsAtMostTwentyLinesAndCountsTheRest(t *testing.T) {
 		lines  int
 		last   string
 	}{
-		// 1 owner + 19 pods.
-		{name: "what just fits is listed whole", report: reportOf(leaving(19, "Deployment/web", eviction.EvictedNow)), lines: 20},
-		// 1 owner + 19 of 25 pods, then the count of 6.
-		{name: "a large workload", report: reportOf(leaving(25, "Deployment/web", eviction.EvictedNow)), lines: 21, last: "  … and 6 more pods"},
-		// 10 owners with a pod each, then the count of 20.
-		{name: "many workloads", report: reportOf(single...), lines: 21, last: "  … and 20 more pods"},
-		// 1 owner + 18 pods leave one line, too little for an owner and a pod.
-		{name: "no owner stands without a pod", report: reportOf(leaving(18, "Deployment/web", eviction.EvictedNow), leaving(1, "Deployment/z", eviction.EvictedNow)), lines: 20, last: "  … and 1 more pod"},
+		// 1 line for the workload + 19 lines of 3 names.
+		{name: "what just fits is listed whole", report: reportOf(leaving(57, "Deployment/web", eviction.EvictedNow)), lines: 20},
+		// 57 of 63 are named, then the count of 6.
+		{name: "a large workload", report: reportOf(leaving(63, "Deployment/web", eviction.EvictedNow)), lines: 21, last: "  … and 6 more pods"},
+		// 20 workloads of one pod, a line each, then the count of 10.
+		{name: "many workloads", report: reportOf(single...), lines: 21, last: "  … and 10 more pods"},
+		// 2 workloads + 17 lines for the first + 1 for the second: 51 + 3 of 63 + 3.
+		{name: "a small workload is not crowded out by a large one", report: reportOf(leaving(63, "Deployment/web", eviction.EvictedNow), leaving(3, "Deployment/z", eviction.EvictedNow)), lines: 21, last: "  … and 12 more pods"},
 		// Bare pods take one line each.
 		{name: "bare pods", report: reportOf(leaving(22, "", eviction.EvictedNow)), lines: 21, last: "  … and 2 more pods"},
-		// The pod that stays does not count.
-		{name: "pods that stay are not listed", report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow), leaving(30, "Deployment/web", eviction.Stays)), lines: 3},
+		// The pods that stay do not count: 1 workload + 1 line of 2 names.
+		{name: "pods that stay are not listed", report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow), leaving(30, "Deployment/web", eviction.Stays)), lines: 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,6 +23,10 @@ type NodeEdit struct {
 	Record taint.Record
 }
 
+// conflictDelay is what every further conflict adds to the pause before the next
+// try.
+const conflictDelay = 20 * time.Millisecond
+
 // EditNode reads a node, lets decide say what it shall be, and writes that in
 // one patch which carries the resource version: somebody else's change between
 // the read and the write makes the patch fail and everything begin anew. A nil
@@ -34,7 +38,10 @@ type NodeEdit struct {
 // ErrNotFound, those of decide, and those of the API server.
 func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*eviction.Node) (*NodeEdit, error)) (*eviction.Node, error) {
 	node, known := c.nodes.get(name)
-	for {
+	for conflicts := 0; ; conflicts++ {
+		// The first conflict only says that the snapshot is old. More of them
+		// are somebody who writes as fast, and no reason to flood the server.
+		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
 		if !known {
 			fresh, err := c.readNode(ctx, name)
 			if err != nil {

@@ -4,11 +4,13 @@
 package kube
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -152,6 +154,29 @@ func TestEditNode_outlastsTheRestartOfAnAPIServer(t *testing.T) {
 		api.fault = func(string, string, int) *fault { return &fault{cut: "before"} }
 		if _, err := c.EditNode(t.Context(), "n2", wantGPU); !OutOfReach(err) {
 			t.Errorf("got %v, want an error that says that the cluster is out of reach", err)
+		}
+	})
+}
+
+func TestEditNode_doesNotFloodAServerWhereConflictsDoNotEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := newFakeAPI(apiNode("n1"))
+		api.fault = func(method, _ string, _ int) *fault {
+			if method == http.MethodPatch {
+				return &fault{status: http.StatusConflict}
+			}
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := api.connect(t).EditNode(ctx, "n1", wantGPU); err == nil {
+			t.Fatal("a write that never succeeds must end with its context")
+		}
+		// Pauses of 0, 20, 40, ... ms reach 1 s after 50 tries and 25 s; 35 more
+		// fit into the minute, with two requests each.
+		if n := len(api.requests()); n < 100 || n > 200 {
+			t.Errorf("%d requests in a minute", n)
 		}
 	})
 }

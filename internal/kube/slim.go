@@ -91,8 +91,9 @@ func (s *slimmer) controller(ref *metav1.OwnerReference) *eviction.Controller {
 }
 
 // schedulingOf finds or makes the shared value for this spec. The key is the
-// protobuf form of the parts, each with its length before it and each list with
-// its count, so that different specs never have the same key.
+// protobuf form of the parts, each with its length before it and the tolerations
+// with their count, so that different specs never have the same key: what follows
+// are pairs, and an odd part at the end is the affinity.
 func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *eviction.Scheduling {
 	s.key = binary.AppendUvarint(s.key[:0], uint64(len(spec.Tolerations)))
 	for i := range spec.Tolerations {
@@ -140,7 +141,6 @@ func (s *slimmer) append(m sizedMarshaler) {
 }
 
 func (s *slimmer) appendMap(m map[string]string) {
-	s.key = binary.AppendUvarint(s.key, uint64(len(m)))
 	switch len(m) {
 	case 0:
 		return

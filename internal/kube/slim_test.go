@@ -153,6 +153,23 @@ func TestSlimmer_sharesWhatIsEqualAndNothingElse(t *testing.T) {
 	})
 }
 
+// A node selector that spells the protobuf form of two tolerations must not be
+// taken for them.
+func TestSlimmer_isNotFooledByWhatLooksLikeAnotherPart(t *testing.T) {
+	t.Parallel()
+	one := corev1.Toleration{Key: "a", Operator: "Exists"}
+	raw, err := one.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSlimmer()
+	tolerating := s.schedulingOf(&corev1.PodSpec{Tolerations: []corev1.Toleration{one, one}})
+	selecting := s.schedulingOf(&corev1.PodSpec{NodeSelector: map[string]string{string(raw): string(raw)}})
+	if tolerating == selecting {
+		t.Error("two different specs share one value")
+	}
+}
+
 func TestSlimmer_sharesLabelsOwnersAndNames(t *testing.T) {
 	t.Parallel()
 	yes := true

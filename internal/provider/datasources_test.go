@@ -164,11 +164,11 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		{"neither name nor selector is refused", previewData, nil, nil, values{"taints": one}, []string{"ERROR Missing Attribute Configuration"}},
 		{"both name and selector are refused", previewData, nil, nil, values{"node_name": "a", "node_selector": "x", "taints": one}, []string{"ERROR Invalid Attribute Combination"}},
 		{"no taint at all is refused", previewData, nil, nil, values{"node_name": "a"}, []string{"ERROR Missing Attribute Configuration"}},
-		{"an empty selector is refused", previewData, nil, nil, values{"node_selector": "", "taints": one}, []string{`ERROR Invalid value "" for node_selector`}},
+		{"an empty selector is refused", previewData, nil, nil, values{"node_selector": "", "taints": one}, []string{`ERROR Invalid node_selector ""`}},
 		{"a taint that is wanted both ways is refused", previewData, nil, nil, values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
 		{"a key and effect with two values are refused", previewData, nil, nil, values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Duplicate taint "dedicated:NoExecute" in taints`}},
-		{"an empty selector of nodes is refused", nodesData, nil, nil, values{"selector": ""}, []string{`ERROR Invalid value "" for selector`}},
-		{"a misspelt effect of the filter is refused", nodesData, nil, nil, values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Invalid value "NoExec" for taint.effect`}},
+		{"an empty selector of nodes is refused", nodesData, nil, nil, values{"selector": ""}, []string{`ERROR Invalid selector ""`}},
+		{"a misspelt effect of the filter is refused", nodesData, nil, nil, values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Invalid effect "NoExec"`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
