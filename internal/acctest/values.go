@@ -28,15 +28,15 @@ func (w *Walk) resourceType(name string) tftypes.Type {
 
 func (w *Walk) null(typ tftypes.Type) *tfprotov6.DynamicValue {
 	w.t.Helper()
-	return dynamic(w.t, typ, tftypes.NewValue(typ, nil))
+	return dynamicValue(w.t, typ, tftypes.NewValue(typ, nil))
 }
 
 func (w *Walk) encode(typ tftypes.Type, value any) *tfprotov6.DynamicValue {
 	w.t.Helper()
-	return dynamic(w.t, typ, encode(w.t, typ, value))
+	return dynamicValue(w.t, typ, encode(w.t, typ, value))
 }
 
-func dynamic(t testing.TB, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
+func dynamicValue(t testing.TB, typ tftypes.Type, value tftypes.Value) *tfprotov6.DynamicValue {
 	t.Helper()
 	v, err := tfprotov6.NewDynamicValue(typ, value)
 	must(t, err)

@@ -15,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -92,6 +94,8 @@ type world struct {
 	// unchanged says which nodes are as the change wants them already: nothing
 	// happens to them by it, and countdowns that run there run on.
 	unchanged map[string]bool
+	// there holds the pods that were there and not going when the watch began.
+	there map[string]bool
 }
 
 func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
@@ -121,7 +125,42 @@ func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 			w.pod(fmt.Sprintf("p%d-%d", n, p), name)
 		}
 	}
+	if !w.quiet && w.r.IntN(2) == 0 {
+		w.daemonSet()
+	}
 	return w
+}
+
+// daemonSet makes a DaemonSet over the world's nodes, whose pods the real
+// controller makes and gives its own tolerations. The scheduler has to let them
+// in, so that they tolerate everything but what evicts.
+func (w *world) daemonSet() {
+	w.t.Helper()
+	labels := map[string]string{"daemon": w.label}
+	tolerations := []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+	for range w.r.IntN(3) {
+		tolerations = append(tolerations, w.toleration())
+	}
+	_, err := w.c.Admin.AppsV1().DaemonSets(w.namespace).Create(w.t.Context(), &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "daemon"},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				NodeSelector: map[string]string{"world": w.label}, Tolerations: tolerations,
+				Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	acctest.Until(w.t, "the DaemonSet's pods run", func(ctx context.Context) (bool, error) {
+		d, err := w.c.Admin.AppsV1().DaemonSets(w.namespace).Get(ctx, "daemon", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return d.Status.ObservedGeneration == d.Generation && d.Status.NumberReady == d.Status.DesiredNumberScheduled, nil
+	})
 }
 
 // taints returns distinct random taints, most of them NoExecute.
@@ -254,6 +293,9 @@ func (w *world) predictAndWatch() map[string]int {
 
 // nodeOf returns the node of a pod, whose number its name begins with.
 func (w *world) nodeOf(pod string) string {
+	if p, err := w.c.Admin.CoreV1().Pods(w.namespace).Get(w.t.Context(), pod, metav1.GetOptions{}); err == nil {
+		return p.Spec.NodeName
+	}
 	number, _, _ := strings.Cut(strings.TrimPrefix(pod, "p"), "-")
 	return w.label + "-" + number
 }
@@ -264,6 +306,10 @@ func (w *world) expectDeleted(name string, p prediction, gone bool, after time.D
 		if gone {
 			w.t.Errorf("pod %s was predicted to leave after %s, and left after %s", name, p.after, after)
 		}
+		return
+	}
+	if !w.there[name] && w.tainted[p.node] {
+		// An old countdown ended between the preview and the change.
 		return
 	}
 	if !gone {
@@ -344,9 +390,13 @@ func (w *world) watch() func(until time.Time) map[string]time.Time {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	going := map[string]bool{}
+	// Pods that controllers make later are not what was predicted about.
+	there := map[types.UID]bool{}
+	w.there = map[string]bool{}
 	for i := range list.Items {
-		going[list.Items[i].Name] = list.Items[i].DeletionTimestamp != nil
+		p := &list.Items[i]
+		there[p.UID] = p.DeletionTimestamp == nil
+		w.there[p.Name] = p.DeletionTimestamp == nil
 	}
 	watcher, err := pods.Watch(w.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
@@ -358,7 +408,7 @@ func (w *world) watch() func(until time.Time) map[string]time.Time {
 		defer close(ended)
 		for event := range watcher.ResultChan() {
 			pod, ok := event.Object.(*corev1.Pod)
-			if !ok || going[pod.Name] || event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
+			if !ok || !there[pod.UID] || event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
 				continue
 			}
 			if _, known := seen[pod.Name]; !known {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -26,13 +27,15 @@ var schemeGroupVersion = schema.GroupVersion{}
 // configuration share it, so that each kind of object is listed once however
 // many resources there are. It is safe for concurrent use.
 type Cluster struct {
-	client kubernetes.Interface
-	meta   metadata.Interface
-	nodes  *collection[*eviction.Node]
-	pods   *collection[*eviction.Pod]
+	client  kubernetes.Interface
+	meta    metadata.Interface
+	dynamic dynamic.Interface
+	nodes   *collection[*eviction.Node]
+	pods    *collection[*eviction.Pod]
 
 	identity once[string]
 	context  once[surroundings]
+	machines once[map[string][]corev1.Taint]
 	built    builtSnapshot
 	follower follower
 }
@@ -60,9 +63,13 @@ func connect(rc *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	dynamic, err := dynamic.NewForConfig(dynamic.ConfigFor(rc))
+	if err != nil {
+		return nil, err
+	}
 	slim := newSlimmer()
 	return &Cluster{
-		client: client, meta: meta,
+		client: client, meta: meta, dynamic: dynamic,
 		nodes: newCollection(kind[*eviction.Node]{
 			plural: "nodes",
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -85,6 +85,10 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		r.noPreview(desired, err, strict, diags)
 		return
 	}
+	if desired, err = r.machines(ctx, nodes, desired); err != nil {
+		diags.Append(explainRequest("read the Machines of "+place(desired.Target), err))
+		return
+	}
 	plan := planner.PlanNodes(nodes, desired)
 	if len(plan.Refusals) > 0 {
 		diags.Append(explainRefusals(desired, plan.Refusals))

@@ -86,6 +86,17 @@ func (r *nodeTaints) observe(ctx context.Context, expected string, diags *diag.D
 	return cluster, nodes, err
 }
 
+// machines adds the taints of Machines to what is desired, where nodes have any
+// and it matters.
+func (r *nodeTaints) machines(ctx context.Context, nodes []*eviction.Node, desired planner.NodeTaints) (planner.NodeTaints, error) {
+	if !desired.NeedsMachines(nodes) {
+		return desired, nil
+	}
+	var err error
+	desired.Machines, err = r.data.Cluster.MachineTaints(ctx)
+	return desired, err
+}
+
 // connected returns the cluster's id where changes can be made.
 func (r *nodeTaints) connected(ctx context.Context, expected string, diags *diag.Diagnostics) (string, bool) {
 	if r.data == nil || r.data.Cluster == nil {

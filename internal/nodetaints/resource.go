@@ -159,6 +159,14 @@ func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired pl
 			return false
 		}
 	}
+	nodes, err := r.data.Cluster.Nodes(ctx)
+	if err == nil {
+		desired, err = r.machines(ctx, nodes, desired)
+	}
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return false
+	}
 	err = rollout.SwitchTaints(ctx, r.data.Cluster, desired, func(plan planner.NodePlan) error {
 		return r.withinBudget(ctx, budget, !m.Evictions.IsNull(), desired, plan)
 	})

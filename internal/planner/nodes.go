@@ -43,6 +43,17 @@ func (t Target) String() string {
 type NodeTaints struct {
 	Target Target
 	Claim  taint.Claim
+	// Machines holds the taints of OpenShift's Machines by namespace/name. Only
+	// taints that must be absent need it.
+	Machines map[string][]corev1.Taint
+}
+
+// NeedsMachines says whether the Machines of these nodes have to be read before
+// a plan is made.
+func (d NodeTaints) NeedsMachines(nodes []*eviction.Node) bool {
+	return len(d.Claim.Absent) > 0 && !d.Claim.Release && slices.ContainsFunc(nodes, func(n *eviction.Node) bool {
+		return n.Machine != "" && d.Target.Matches(n)
+	})
 }
 
 // Switch is one step: the taints of one node go from Before to After in one
@@ -163,6 +174,10 @@ func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal
 	for _, id := range desired.Claim.Absent {
 		if n.MachineConfig && controlPlane(id) {
 			out = append(out, Refusal{Node: n.Name, ID: id, Why: "OpenShift's machine-config operator puts it back: change mastersSchedulable of the Scheduler named \"cluster\" instead"})
+			continue
+		}
+		if taint.Find(desired.Machines[n.Machine], id) >= 0 {
+			out = append(out, Refusal{Node: n.Name, ID: id, Why: "the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.taints first"})
 		}
 	}
 	return out

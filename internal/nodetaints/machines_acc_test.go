@@ -1,0 +1,28 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestAccNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	c.MachineAPI(t)
+	tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "dedicated=gpu:NoSchedule spot:NoSchedule")})
+	c.Machine(t, namespace, "machine-1", acctest.Parse(t, "dedicated=gpu:NoSchedule"))
+	c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/machine-1"}}}`)
+	absent := func(key string) map[string]any {
+		return map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": key, "effect": "NoSchedule"}}}
+	}
+	wantError(t, tf.Plan(t, newInstance(), absent("dedicated")).Diagnostics, "absent_taints", namespace+"/machine-1", "puts it back")
+	i := newInstance()
+	apply(t, tf, i, absent("spot"))
+	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+	destroy(t, tf, i)
+}
