@@ -113,7 +113,7 @@ func TestAccNodeTaints_refreshOnlyStaysQuietWhilePodsComeAndGo(t *testing.T) {
 	cli.WantEmptyPlan()
 }
 
-func TestAccNodeTaints_importAndMovedBlocks(t *testing.T) {
+func TestAccNodeTaints_importBlocks(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	for form, block := range map[string]string{
