@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 )
 
@@ -73,7 +74,11 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	snapshot, err := cluster.Snapshot(ctx)
+	err := cluster.Refresh(ctx)
+	var snapshot *eviction.Snapshot
+	if err == nil {
+		snapshot, err = cluster.Snapshot(ctx)
+	}
 	if err != nil {
 		fw.UnableToRead(typeName, err, &resp.Diagnostics)
 		return

@@ -30,6 +30,9 @@ type Data struct {
 	// MaxConcurrentRollouts is how many rollouts of machines run at the same
 	// time, at least 1.
 	MaxConcurrentRollouts int64
+	// Created holds the ids of the objects that this process has created or tried
+	// to.
+	Created sync.Map
 	// Claims are the taints that resources of this run want.
 	Claims *Claims
 

@@ -6,6 +6,7 @@ package kube
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,7 @@ type Cluster struct {
 	machines once[map[string][]corev1.Taint]
 	built    builtSnapshot
 	follower follower
+	wrote    atomic.Pointer[time.Time] // when this process has last written
 }
 
 // New prepares the connection. It sends nothing: the first request is made
@@ -99,15 +101,15 @@ func connect(rc *rest.Config) (*Cluster, error) {
 // ID returns the UID of the namespace kube-system, which tells one cluster
 // from another. It is asked for once per process.
 func (c *Cluster) ID(ctx context.Context) (string, error) {
-	return c.identity.get(func() (string, error) {
+	return c.identity.get(ctx, func() (string, error) {
 		var uid string
-		err := reading.do(ctx, func(ctx context.Context) error {
+		err := reading.do(ctx, bounded(func(ctx context.Context) error {
 			ns, err := c.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 			if err == nil {
 				uid = string(ns.UID)
 			}
 			return err
-		})
+		}))
 		return uid, wrap("get namespace kube-system", err)
 	})
 }
@@ -119,6 +121,37 @@ func (c *Cluster) Nodes(ctx context.Context) ([]*eviction.Node, error) {
 	}
 	nodes, _ := c.nodes.all()
 	return nodes, nil
+}
+
+// shelfLife is how long a data source takes what was read for something else.
+const shelfLife = 10 * time.Second
+
+// Refresh brings what has been read up to date for a data source, which may be
+// read in the middle of an apply: what was listed before the last write of this
+// process, or a while ago, is listed again. Nodes that are followed are current
+// by themselves.
+func (c *Cluster) Refresh(ctx context.Context) error {
+	moment := time.Now().Add(-shelfLife)
+	if wrote := c.wrote.Load(); wrote != nil && wrote.After(moment) {
+		moment = *wrote
+	}
+	c.follower.mu.Lock()
+	nodes, pods := c.follower.stop != nil, c.follower.pods
+	c.follower.mu.Unlock()
+	return parallel(
+		func() error {
+			if nodes || !c.nodes.listedBefore(moment) {
+				return nil
+			}
+			return c.nodes.refresh(ctx)
+		},
+		func() error {
+			if pods || !c.pods.listedBefore(moment) {
+				return nil
+			}
+			return c.pods.refresh(ctx)
+		},
+	)
 }
 
 // Node returns one node as it is known now; false where there is none.
@@ -145,7 +178,7 @@ type once[T any] struct {
 	failedAt time.Time
 }
 
-func (o *once[T]) get(ask func() (T, error)) (T, error) {
+func (o *once[T]) get(ctx context.Context, ask func() (T, error)) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.done {
@@ -159,7 +192,7 @@ func (o *once[T]) get(ask func() (T, error)) (T, error) {
 	switch {
 	case err == nil:
 		o.value, o.done = value, true
-	case OutOfReach(err):
+	case OutOfReach(err) && ctx.Err() == nil:
 		o.failure, o.failedAt = err, time.Now()
 	}
 	return value, err

@@ -57,6 +57,7 @@ type collection[T any] struct {
 	version  string // the newest that a list or the watch has shown
 	revision int    // grows with every change of items
 	changed  chan struct{}
+	loadedAt time.Time
 	failure  error
 	failedAt time.Time
 }
@@ -75,7 +76,10 @@ func (c *collection[T]) load(ctx context.Context) error {
 		failure = nil
 	}
 	c.mu.RUnlock()
-	if loaded || failure != nil {
+	if loaded {
+		return nil
+	}
+	if failure != nil {
 		return failure
 	}
 	return c.reload(ctx)
@@ -86,6 +90,14 @@ func (c *collection[T]) refresh(ctx context.Context) error {
 	c.loading.Lock()
 	defer c.loading.Unlock()
 	return c.reload(ctx)
+}
+
+// listedBefore says whether the collection has been listed, and that before a
+// moment.
+func (c *collection[T]) listedBefore(moment time.Time) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.loaded && c.loadedAt.Before(moment)
 }
 
 // reload reads everything again. The caller holds loading or is the follower.
@@ -101,12 +113,14 @@ func (c *collection[T]) reload(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		if OutOfReach(err) {
+		// One caller's own deadline says nothing about the cluster.
+		if OutOfReach(err) && ctx.Err() == nil {
 			c.failure, c.failedAt = err, time.Now()
 		}
 		return err
 	}
 	c.items, c.version, c.loaded, c.failure = items, version, true, nil
+	c.loadedAt = time.Now()
 	c.touch()
 	return nil
 }
@@ -141,7 +155,11 @@ func (c *collection[T]) read(ctx context.Context) (items map[string]T, version s
 func pages(ctx context.Context, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
 	for attempt := 1; ; attempt++ {
 		begin()
-		p := pager.New(list)
+		p := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+			defer cancel()
+			return list(ctx, opts)
+		})
 		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
 		err := p.EachListItem(ctx, metav1.ListOptions{}, visit)
 		if attempt == 3 || !apierrors.IsResourceExpired(err) {

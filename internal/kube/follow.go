@@ -34,16 +34,16 @@ func (c *Cluster) Follow(ctx context.Context, withPods bool) (release func(), er
 		f.idle.Stop()
 		f.idle = nil
 	}
+	// A watch would catch up with what happened since the last list, but there
+	// is no telling when it has: a decision needs a new list.
 	if f.stop == nil {
-		if err := c.nodes.load(ctx); err != nil {
+		if err := c.nodes.refresh(ctx); err != nil {
 			return nil, err
 		}
 		f.ctx, f.stop = context.WithCancel(context.Background())
 		c.nodes.follow(f.ctx)
 	}
 	if withPods && !f.pods {
-		// The watch would catch up with what happened since the last list, but
-		// there is no telling when it has: a decision needs a new list.
 		if err := c.pods.refresh(ctx); err != nil {
 			c.retire()
 			return nil, err

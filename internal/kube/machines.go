@@ -20,7 +20,7 @@ import (
 // pkg/controller/nodelink/nodelink_controller.go, addTaintsToNode). They are
 // listed once per process; a cluster without the Machine API has none.
 func (c *Cluster) MachineTaints(ctx context.Context) (map[string][]corev1.Taint, error) {
-	return c.machines.get(func() (map[string][]corev1.Taint, error) {
+	return c.machines.get(ctx, func() (map[string][]corev1.Taint, error) {
 		taints := map[string][]corev1.Taint{}
 		resource := c.dynamic.Resource(machinev1beta1.GroupVersion.WithResource("machines"))
 		err := each(ctx, "machines", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -71,13 +71,13 @@ func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*evicti
 // readNode reads one node past the snapshot.
 func (c *Cluster) readNode(ctx context.Context, name string) (*eviction.Node, error) {
 	var node *eviction.Node
-	err := writing.do(ctx, func(ctx context.Context) error {
+	err := writing.do(ctx, bounded(func(ctx context.Context) error {
 		n, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
 			node = slimNode(n)
 		}
 		return err
-	})
+	}))
 	if err = wrap("get node "+name, err); errors.Is(err, ErrNotFound) {
 		c.nodes.forget(name)
 	}
@@ -94,13 +94,15 @@ func (c *Cluster) patchNode(ctx context.Context, node *eviction.Node, edit *Node
 		return nil, err
 	}
 	var written *eviction.Node
-	err = writing.do(ctx, func(ctx context.Context) error {
+	err = writing.do(ctx, bounded(func(ctx context.Context) error {
 		n, err := c.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, body, metav1.PatchOptions{})
 		if err == nil {
 			written = slimNode(n)
 		}
 		return err
-	})
+	}))
+	now := time.Now()
+	c.wrote.Store(&now)
 	return written, wrap("patch node "+node.Name, err)
 }
 

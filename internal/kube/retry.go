@@ -51,6 +51,19 @@ func (p patience) do(ctx context.Context, request func(context.Context) error) e
 	}
 }
 
+// requestTimeout bounds one request, or one page of a list: an API server that
+// accepts a connection and never answers must not hang a plan.
+const requestTimeout = 30 * time.Second
+
+// bounded bounds a request by requestTimeout, for use with do.
+func bounded(request func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		return request(ctx)
+	}
+}
+
 // pause waits for a while or until the context ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)

@@ -78,7 +78,7 @@ func (b *builtSnapshot) current(c *Cluster, around surroundings) *eviction.Snaps
 }
 
 func (c *Cluster) around(ctx context.Context) (surroundings, error) {
-	return c.context.get(func() (surroundings, error) {
+	return c.context.get(ctx, func() (surroundings, error) {
 		s := surroundings{parents: map[types.UID]eviction.Owner{}, budgets: map[string][]eviction.Budget{}}
 		var mu sync.Mutex
 		parents := func(plural string, resource schema.GroupVersionResource) func() error {

@@ -59,7 +59,11 @@ func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *data
 	if cluster == nil {
 		return
 	}
-	all, err := cluster.Nodes(ctx)
+	err = cluster.Refresh(ctx)
+	var all []*eviction.Node
+	if err == nil {
+		all, err = cluster.Nodes(ctx)
+	}
 	if err != nil {
 		fw.UnableToRead(typeName, err, &resp.Diagnostics)
 		return

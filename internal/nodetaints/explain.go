@@ -83,6 +83,12 @@ func explainWait(name string, err error) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
 }
 
+// explainGone words that a named node went away between plan and apply.
+func explainGone(name string) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to update taints of node \""+name+"\": the node is gone",
+		"The node was there when this was planned and is not now. Nothing has been written. Plan again: the resource then leaves the state and is planned anew.")
+}
+
 // explainRequest words an error of a request outside of a change.
 func explainRequest(doing string, err error) diag.Diagnostic {
 	detail := advise(err)
@@ -95,6 +101,8 @@ func explainRequest(doing string, err error) diag.Diagnostic {
 // advise says what an error of a request means and what to do.
 func advise(err error) string {
 	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The time that timeouts allows has run out, or the cluster took too long to answer."
 	case errors.Is(err, kube.ErrForbidden):
 		return "The credentials have no permission for this. The guide \"Permissions\" of the provider's documentation has the ClusterRole that is needed."
 	case errors.Is(err, kube.ErrUnauthorized):
@@ -105,8 +113,6 @@ func advise(err error) string {
 		return "The API server refused the change. An admission policy of the cluster may forbid it."
 	case errors.Is(err, rollout.ErrFight):
 		return "Somebody else changes the taints back as soon as they are written. Find out who (kubectl get node NAME -o yaml --show-managed-fields) before applying again."
-	case errors.Is(err, context.DeadlineExceeded):
-		return "The time that timeouts allows has run out."
 	case errors.Is(err, context.Canceled):
 		return "The run was interrupted."
 	}
@@ -131,7 +137,7 @@ func explainRefusals(desired planner.NodeTaints, refusals []planner.Refusal) dia
 	if first.ID != (taint.ID{}) {
 		summary = fmt.Sprintf("Unable to claim taint %q on node %q", first.ID, first.Node)
 	}
-	detail := "Nothing has been written to the nodes concerned:\n\n" + strings.Join(lines, "\n") + "\n\n" + remedy(refusals)
+	detail := "Nothing has been written to the nodes concerned:\n\n" + strings.Join(lines, "\n") + "\n\n" + remedy(desired.Claim.Owner, refusals)
 	attribute := path.Root("taints")
 	if slices.Contains(desired.Claim.Absent, first.ID) {
 		attribute = path.Root("absent_taints")
@@ -153,7 +159,7 @@ func ground(r planner.Refusal) string {
 	}
 }
 
-func remedy(refusals []planner.Refusal) string {
+func remedy(owner string, refusals []planner.Refusal) string {
 	var out []string
 	add := func(s string) {
 		if !slices.Contains(out, s) {
@@ -163,6 +169,8 @@ func remedy(refusals []planner.Refusal) string {
 	for _, r := range refusals {
 		switch {
 		case r.Conflict == nil:
+		case r.Conflict.Owner == owner:
+			add("This resource's own id stands there with another generation: a replacement that creates before it destroys has not ended, or the same configuration is applied from a second state. Apply with -replace=ADDRESS to take the taints over.")
 		case r.Conflict.Owner != "":
 			add("A taint that another resource has marked must be given up there first. If a create was abandoned and nothing manages it any more, import it under the old resource's configuration and destroy that.")
 		default:

@@ -149,7 +149,7 @@ func parseIDs(s string) ([]taint.ID, error) {
 // finding is what an import found on the nodes.
 type finding struct {
 	taints      []corev1.Taint
-	generations map[string]string
+	generations map[string][]string
 	// owner is the owner that all entries are marked with, "" where some are
 	// not marked or the owners differ.
 	owner string
@@ -158,10 +158,14 @@ type finding struct {
 // inspect looks for the taints on the nodes. Where nodes differ in the value,
 // the first one by name counts; the next plan shows the others.
 func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (finding, bool) {
-	f := finding{generations: map[string]string{}}
+	f := finding{generations: map[string][]string{}}
 	slices.SortFunc(nodes, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
 	owners := map[string]bool{}
 	for _, id := range ids {
+		if why, reserved := taint.Reserved(id, ""); reserved {
+			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
+			continue
+		}
 		found := false
 		for _, n := range nodes {
 			at := taint.Find(n.Taints, id)
@@ -171,7 +175,10 @@ func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diag
 			mark, _ := n.Record.Of(id)
 			owners[mark.Owner] = true
 			if !found {
-				f.taints, f.generations[id.String()], found = append(f.taints, n.Taints[at]), mark.Generation, true
+				f.taints, found = append(f.taints, n.Taints[at]), true
+			}
+			if known := f.generations[id.String()]; !slices.Contains(known, mark.Generation) {
+				f.generations[id.String()] = append(known, mark.Generation)
 			}
 			f.owner = mark.Owner
 		}

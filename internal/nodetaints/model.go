@@ -5,6 +5,7 @@ package nodetaints
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -74,6 +75,26 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}}, true
 }
 
+// keepWording plans what the state holds where the configuration says the same
+// in other words: an empty value and none, or a selector written differently.
+// Terraform allows a provider to keep such a prior value.
+func (m *model) keepWording(ctx context.Context, state model) {
+	var ignored diag.Diagnostics
+	planned, plannedKnown := fw.Taints(ctx, m.Taints, &ignored)
+	stored, storedKnown := fw.Taints(ctx, state.Taints, &ignored)
+	if plannedKnown && storedKnown && !m.Taints.IsNull() && !state.Taints.IsNull() && slices.Equal(planned, stored) {
+		m.Taints = state.Taints
+	}
+	if m.NodeSelector.IsNull() || m.NodeSelector.IsUnknown() || state.NodeSelector.IsNull() {
+		return
+	}
+	wanted, _ := m.target(&ignored)
+	had, _ := state.target(&ignored)
+	if wanted.Selector != nil && had.Selector != nil && wanted.String() == had.String() {
+		m.NodeSelector = state.NodeSelector
+	}
+}
+
 // budget returns the evictions block over the provider's; false while any of
 // it is not known.
 func (m model) budget(ctx context.Context, defaults fw.Budget, diags *diag.Diagnostics) (fw.Budget, bool) {
@@ -119,6 +140,14 @@ func subject(verb, preposition string, desired planner.NodeTaints, plan planner.
 	s := fw.Subject{Verb: verb, Preposition: preposition, Taints: plan.Brought(), Where: where(desired.Target, len(plan.Switches))}
 	s.Many = len(plan.Switches) != 1
 	return s
+}
+
+// refusedSubject words what a change would have been about.
+func refusedSubject(desired planner.NodeTaints, plan planner.NodePlan) fw.Subject {
+	if desired.Claim.Release {
+		return subject("put back", "on", desired, plan)
+	}
+	return subject("apply", "to", desired, plan)
 }
 
 func where(target planner.Target, nodes int) string {

@@ -50,18 +50,24 @@ func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateReques
 		return
 	}
 	own := newOwnership("")
-	own.Imported = map[string]string{}
+	own.Imported, own.Moved = map[string][]string{}, true
 	taints := make([]corev1.Taint, 0, len(from.Taint))
 	for _, t := range from.Taint {
 		moved := corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)}
+		if _, reserved := taint.Reserved(taint.IDOf(moved), moved.Value); reserved {
+			continue
+		}
 		taints = append(taints, moved)
-		own.Imported[taint.IDOf(moved).String()] = ""
+		own.Imported[taint.IDOf(moved).String()] = []string{""}
 	}
 	owner := "terraform"
 	if r.data != nil {
 		owner = r.data.Owner
 	}
 	state := importedModel(ctx, planner.Target{Name: from.Metadata[0].Name}, taints, &resp.Diagnostics)
+	// Not yet decided, so that the next plan is an update: only an apply settles
+	// which of these taints are meant.
+	state.OnConflict = types.StringNull()
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	state.ID = types.StringValue(newID(owner, desired))
 	own.save(ctx, resp.TargetPrivate, &resp.Diagnostics)

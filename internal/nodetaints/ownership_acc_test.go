@@ -73,6 +73,7 @@ func TestAccNodeTaints_twoResourcesInOneRunCannotClaimTheSameTaint(t *testing.T)
 	for _, second := range []map[string]any{
 		{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")},
 		{"node_selector": "pool=" + name, "taints": acctest.Objects(t, "dedicated=web:NoSchedule other:NoSchedule")},
+		{"node_name": name, "absent_taints": []any{map[string]any{"key": "dedicated", "effect": "NoSchedule"}}},
 	} {
 		wantError(t, walk.Plan(newInstance(), second).Diagnostics, `Unable to claim taint "dedicated:NoSchedule" on node "`+name+`" twice`)
 	}

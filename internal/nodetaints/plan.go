@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -19,6 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // ModifyPlan completes the plan and says what it would do to pods.
@@ -35,7 +37,11 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		own = r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+		var err error
+		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
+			r.unreadable(state, err, &resp.Diagnostics)
+			return
+		}
 	}
 	if req.Plan.Raw.IsNull() {
 		r.planDestroy(ctx, state, own, &resp.Diagnostics)
@@ -43,7 +49,14 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	creating := req.State.Raw.IsNull()
-	if resp.Diagnostics.HasError() || !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !creating {
+		plan.keepWording(ctx, state)
+	}
+	if !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
+		r.claimUnchanged(ctx, state, own, &resp.Diagnostics)
 		return
 	}
 	// All is well after an apply: this is known without looking at the cluster.
@@ -70,6 +83,12 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 		return
 	}
 	desired.Claim.Release = true
+	if own.Moved {
+		desired.Claim.Imported = nil
+		diags.AddWarning("Destroying the moved state of "+place(desired.Target)+" leaves its taints where they are",
+			"The state was moved from kubernetes_node_taint and has not been applied since, so that it is not known which of its taints are yours: "+
+				"it names all that the node had. To have yours removed, apply the configuration once before destroying it.")
+	}
 	r.preview(ctx, state, desired, own, diags)
 }
 
@@ -95,7 +114,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	if !desired.Claim.Release {
-		r.claim(desired, plan, own, diags)
+		r.claim(desired, nodes, own, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
 	}
@@ -113,7 +132,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		about = subject("Putting back", "on", desired, plan)
 	}
 	if violations := budget.Check(report); strict && len(violations) > 0 {
-		over := &exceeded{violations: violations, subject: subject("apply", "to", desired, plan), report: report, ours: !m.Evictions.IsNull()}
+		over := &exceeded{violations: violations, subject: refusedSubject(desired, plan), report: report, ours: !m.Evictions.IsNull()}
 		diags.Append(over.diagnostic())
 		return
 	}
@@ -144,7 +163,7 @@ func (r *nodeTaints) noPreview(desired planner.NodeTaints, err error, strict boo
 
 // claim notes what this resource wants, so that a second one in the same run
 // that wants the same is told at plan rather than at apply.
-func (r *nodeTaints) claim(desired planner.NodeTaints, plan planner.NodePlan, own ownership, diags *diag.Diagnostics) {
+func (r *nodeTaints) claim(desired planner.NodeTaints, nodes []*eviction.Node, own ownership, diags *diag.Diagnostics) {
 	holder := own.Generation
 	if holder == "" {
 		holder = string(uuid.NewUUID())
@@ -152,9 +171,9 @@ func (r *nodeTaints) claim(desired planner.NodeTaints, plan planner.NodePlan, ow
 	names := []string{desired.Target.Name}
 	if desired.Target.Selector != nil {
 		names = nil
-		for _, s := range plan.Switches {
-			if !s.Leaving {
-				names = append(names, s.Node.Name)
+		for _, n := range nodes {
+			if desired.Target.Matches(n) {
+				names = append(names, n.Name)
 			}
 		}
 	}
@@ -163,10 +182,23 @@ func (r *nodeTaints) claim(desired planner.NodeTaints, plan planner.NodePlan, ow
 			if r.data.Claims.Take("node/"+name+"/"+id.String(), holder) {
 				continue
 			}
-			diags.AddAttributeError(path.Root("taints"), fmt.Sprintf("Unable to claim taint %q on node %q twice", id, name),
+			attribute := path.Root("taints")
+			if slices.Contains(desired.Claim.Absent, id) {
+				attribute = path.Root("absent_taints")
+			}
+			diags.AddAttributeError(attribute, fmt.Sprintf("Unable to claim taint %q on node %q twice", id, name),
 				"Another kubetaint_node_taints in this configuration claims the same taint of the same node. A taint has one owner: remove it from one of them.")
 			return
 		}
+	}
+}
+
+// claimUnchanged claims what a resource has that is not about to change. The
+// nodes are known from the refresh; where they are not, nothing is said.
+func (r *nodeTaints) claimUnchanged(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
+	desired, known := state.desired(ctx, own, diags)
+	if _, nodes, err := r.observe(ctx, own.Cluster, diags); known && err == nil && !diags.HasError() {
+		r.claim(desired, nodes, own, diags)
 	}
 }
 
@@ -199,12 +231,32 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 	kept := own.keep(desired.Claim).Imported
 	var left []string
 	for id, generation := range own.Imported {
-		if _, ok := kept[id]; !ok && generation == "" {
+		if _, ok := kept[id]; !ok && slices.Contains(generation, "") {
 			left = append(left, id)
 		}
 	}
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("%s of \"%s\" leaves the state and stays on %s", fw.Count(len(left), "imported taint"), state.ID.ValueString(), place(desired.Target)),
-			"These taints were imported or moved, carry no mark and are not in the configuration, so that they are taken to be somebody else's: "+strings.Join(left, ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+			"These taints were imported or moved, carry no mark and are not in the configuration, so that they are taken to be somebody else's: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+	}
+}
+
+// warnOrphans says that marks with the destroyed resource's id stay behind. A
+// replacement that this process made is no such case.
+func (r *nodeTaints) warnOrphans(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
+	nodes, err := r.data.Cluster.Nodes(ctx)
+	if _, replaced := r.data.Created.Load(desired.Claim.Owner); err != nil || replaced {
+		return
+	}
+	var left []string
+	for _, n := range nodes {
+		if slices.ContainsFunc(n.Record, func(m taint.Mark) bool { return m.Owner == desired.Claim.Owner }) {
+			left = append(left, n.Name)
+		}
+	}
+	if len(left) > 0 {
+		slices.Sort(left)
+		diags.AddWarning(fmt.Sprintf("Taints of %q stay on %s", desired.Claim.Owner, fw.Count(len(left), "node")),
+			"Entries with this resource's id and another generation stand on: "+fw.Some(left)+". Either a newer object with the same id owns them, and all is well; or a replacement was begun and given up, and nothing owns them: import them and destroy that.")
 	}
 }

@@ -35,9 +35,16 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		return
 	}
 	if own.Generation == "" {
-		own = recovered(ctx, state, nodes, &resp.Diagnostics)
+		if own = recovered(ctx, state, nodes, &resp.Diagnostics); resp.Diagnostics.HasError() {
+			return
+		}
 	}
 	own.Cluster = cluster
+	if own.Moved {
+		// The state was moved before the provider was configured.
+		moved, _ := state.desired(ctx, own, &resp.Diagnostics)
+		state.ID = types.StringValue(newID(r.data.Owner, moved))
+	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -56,17 +63,17 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 }
 
 // ownership loads the private state of an existing instance, or recovers what
-// it held. Where the cluster cannot be read for that, it stays empty, and so
-// nothing is anybody's.
-func (r *nodeTaints) ownership(ctx context.Context, private privateReader, state model, diags *diag.Diagnostics) ownership {
+// it held. The error is that of reading the cluster for it.
+func (r *nodeTaints) ownership(ctx context.Context, private privateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := loadOwnership(ctx, private, diags)
 	if own.Generation != "" || diags.HasError() {
-		return own
+		return own, nil
 	}
-	if _, nodes, err := r.observe(ctx, own.Cluster, diags); err == nil {
-		return recovered(ctx, state, nodes, diags)
+	_, nodes, err := r.observe(ctx, own.Cluster, diags)
+	if err != nil {
+		return own, err
 	}
-	return own
+	return recovered(ctx, state, nodes, diags), nil
 }
 
 // observe returns the cluster's id and its nodes. A cluster other than the

@@ -86,6 +86,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 		desired.Claim.Owner = plan.ID.ValueString()
 	}
 	desired.Claim.TakeOver = true
+	r.data.Created.Store(desired.Claim.Owner, true)
 	if !r.apply(ctx, "create", plan, desired, &resp.Diagnostics) {
 		return
 	}
@@ -100,7 +101,10 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
 	resp.Diagnostics.Append(found...)
-	own := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	if err != nil {
+		resp.Diagnostics.Append(explainRequest("find out what \""+state.ID.ValueString()+"\" owns", err))
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -125,7 +129,10 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)
 	resp.Diagnostics.Append(found...)
-	own := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	if err != nil {
+		resp.Diagnostics.Append(explainRequest("find out what \""+state.ID.ValueString()+"\" owns", err))
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -136,8 +143,11 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	desired.Claim.Release = true
-	if !resp.Diagnostics.HasError() {
-		r.apply(ctx, "delete", state, desired, &resp.Diagnostics)
+	if own.Moved {
+		desired.Claim.Imported = nil
+	}
+	if !resp.Diagnostics.HasError() && r.apply(ctx, "delete", state, desired, &resp.Diagnostics) {
+		r.warnOrphans(ctx, desired, &resp.Diagnostics)
 	}
 }
 
@@ -153,11 +163,15 @@ func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired pl
 		return false
 	}
 	defer release()
-	if desired.Target.Selector == nil && !desired.Claim.Release {
+	if verb == "create" && desired.Target.Selector == nil {
 		if err := r.data.Cluster.WaitForNode(ctx, desired.Target.Name); err != nil {
 			diags.Append(explainWait(desired.Target.Name, err))
 			return false
 		}
+	}
+	if _, there := r.data.Cluster.Node(desired.Target.Name); verb == "update" && desired.Target.Selector == nil && !there {
+		diags.Append(explainGone(desired.Target.Name))
+		return false
 	}
 	nodes, err := r.data.Cluster.Nodes(ctx)
 	if err == nil {
@@ -188,7 +202,7 @@ func (r *nodeTaints) withinBudget(ctx context.Context, budget fw.Budget, ours bo
 	}
 	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
 	if violations := budget.Check(report); len(violations) > 0 {
-		return &exceeded{violations: violations, subject: subject("apply", "to", desired, plan), report: report, ours: ours}
+		return &exceeded{violations: violations, subject: refusedSubject(desired, plan), report: report, ours: ours}
 	}
 	return nil
 }

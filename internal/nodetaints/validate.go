@@ -59,7 +59,11 @@ func entries(attribute string, set types.Set) []entry {
 		if !keyKnown || !effectKnown {
 			continue
 		}
-		value, _ := text(object.Attributes()["value"])
+		value, valueKnown := text(object.Attributes()["value"])
+		if _, absent := object.Attributes()["value"]; absent && !valueKnown {
+			// Whether os:NoSchedule is the reserved one is decided by the value.
+			value = "unknown"
+		}
 		out = append(out, entry{
 			id: taint.ID{Key: key, Effect: corev1.TaintEffect(effect)}, value: value,
 			at: path.Root(attribute).AtSetValue(element),

@@ -4,7 +4,6 @@
 package planner
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -34,7 +33,8 @@ func (t Target) Matches(n *eviction.Node) bool {
 // selector/SELECTOR.
 func (t Target) String() string {
 	if t.Selector != nil {
-		return "selector/" + t.Selector.String()
+		// The parser sorts; the two ways to write equality are left to us.
+		return "selector/" + strings.ReplaceAll(t.Selector.String(), "==", "=")
 	}
 	return "node/" + t.Name
 }
@@ -133,8 +133,11 @@ func MergeNode(n *eviction.Node, desired NodeTaints) taint.Merged {
 	if !desired.Target.Matches(n) {
 		// Of what was imported, only what carries a mark is known to be ours on
 		// a node that is not meant.
-		claim.Release, claim.Imported = true, maps.Clone(claim.Imported)
-		maps.DeleteFunc(claim.Imported, func(_ taint.ID, generation string) bool { return generation == "" })
+		claim.Release, claim.TakeOver = true, false
+		claim.Imported = map[taint.ID][]string{}
+		for id, generations := range desired.Claim.Imported {
+			claim.Imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
+		}
 	}
 	return taint.Merge(n.Taints, n.Record, claim)
 }
@@ -163,7 +166,8 @@ func (p *NodePlan) look(s Switch, desired NodeTaints) {
 func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal {
 	var out []Refusal
 	if n.RecordErr != nil {
-		return []Refusal{{Node: n.Name, Why: n.RecordErr.Error()}}
+		return []Refusal{{Node: n.Name, Why: n.RecordErr.Error() +
+			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + taint.OwnedAnnotation + "-\", after which nothing on the node is anybody's and on_conflict = \"adopt\" takes it on again)"}}
 	}
 	for _, c := range merged.Conflicts {
 		out = append(out, Refusal{Node: n.Name, Conflict: &c, ID: c.ID})

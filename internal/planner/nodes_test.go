@@ -5,6 +5,7 @@ package planner
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,8 +183,8 @@ func TestPlanNodes_refusesWhatCannotBeRead(t *testing.T) {
 	elsewhere := aNode(t, "b", "cpu")
 	elsewhere.RecordErr = broken.RecordErr
 	p := PlanNodes([]*eviction.Node{broken, elsewhere}, desire(t, pool(t, "gpu"), "x:NoExecute"))
-	if diff := cmp.Diff([]string{"a: the annotation cannot be read"}, refusals(p)); diff != "" {
-		t.Errorf("only nodes that are meant are refused: %s", diff)
+	if got := refusals(p); len(got) != 1 || !strings.HasPrefix(got[0], "a: the annotation cannot be read (repair it; ") {
+		t.Errorf("only nodes that are meant are refused, and with a way out: %s", got)
 	}
 }
 
@@ -251,15 +252,15 @@ func TestPlanNodes_releasesOnlyMarkedImportsOfNodesThatLeave(t *testing.T) {
 	marked, unmarked := aNode(t, "marked", "cpu", "*x:NoExecute"), aNode(t, "unmarked", "cpu", "x:NoExecute")
 	d := desire(t, pool(t, "gpu"), "x:NoExecute")
 	d.Claim.Generation = "g3"
-	d.Claim.Imported = map[taint.ID]string{x: "g2"}
+	d.Claim.Imported = map[taint.ID][]string{x: {"g2"}}
 	if diff := cmp.Diff([]string{"leaves marked: "}, steps(PlanNodes([]*eviction.Node{marked, unmarked}, d))); diff != "" {
 		t.Error(diff)
 	}
-	d.Claim.Imported = map[taint.ID]string{x: ""}
+	d.Claim.Imported = map[taint.ID][]string{x: {""}}
 	if diff := cmp.Diff([]string(nil), steps(PlanNodes([]*eviction.Node{marked, unmarked}, d))); diff != "" {
 		t.Error(diff)
 	}
-	if d.Claim.Imported[x] != "" || len(d.Claim.Imported) != 1 {
+	if !slices.Equal(d.Claim.Imported[x], []string{""}) || len(d.Claim.Imported) != 1 {
 		t.Error("planning wrote into the claim")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,13 +50,15 @@ var ErrFight = errors.New("somebody else keeps changing the taints back")
 // then those that leave. It plans from what the cluster shows, writes, waits
 // for the watch to confirm, and plans again, until nothing is left to do; so it
 // also reaches nodes that arrive meanwhile and restores taints that a writer
-// without a guard has taken away. approve is called once, right before the
-// first write, and can still stop it.
+// without a guard has taken away. approve is called right before the first
+// write, and again before a write to nodes that have come since; it can still
+// stop it.
 //
 // The cluster must be followed meanwhile. Errors: *RefusedError, ErrFight, that
 // of approve, and those of kube.
 func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, approve func(planner.NodePlan) error) error {
-	for range maxRounds {
+	approved := map[string]bool{}
+	for round := 0; ; round++ {
 		nodes, err := cluster.Nodes(ctx)
 		if err != nil {
 			return err
@@ -67,11 +70,13 @@ func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.No
 		if len(plan.Switches) == 0 {
 			return nil
 		}
-		if approve != nil {
-			if err := approve(plan); err != nil {
+		if round == maxRounds {
+			return ErrFight
+		}
+		if fresh := unapproved(plan, approved); len(fresh.Switches) > 0 {
+			if err := approve(fresh); err != nil {
 				return err
 			}
-			approve = nil
 		}
 		arrivals, leavers := split(plan.Switches)
 		written, err := switchAll(ctx, cluster, desired, arrivals)
@@ -86,7 +91,16 @@ func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.No
 			return err
 		}
 	}
-	return ErrFight
+}
+
+// unapproved is the part of a plan that is about nodes which have not been
+// looked at before; they count as looked at from then on.
+func unapproved(plan planner.NodePlan, approved map[string]bool) planner.NodePlan {
+	plan.Switches = slices.DeleteFunc(slices.Clone(plan.Switches), func(s planner.Switch) bool { return approved[s.Node.Name] })
+	for _, s := range plan.Switches {
+		approved[s.Node.Name] = true
+	}
+	return plan
 }
 
 func split(switches []planner.Switch) (arrivals, leavers []planner.Switch) {

@@ -21,13 +21,16 @@ type Claim struct {
 	Absent []ID
 	// Adopt takes on entries that stand there without any mark.
 	Adopt bool
-	// TakeOver makes entries of the same owner and another generation ours, as
-	// a create does: an earlier create was killed, or the object is being
-	// replaced by a new one.
+	// TakeOver makes wanted entries of the same owner and another generation
+	// ours, as a create does: an earlier create was killed, or the object is
+	// being replaced by a new one. Entries that are not wanted are never taken
+	// over: a resource keeps its id when it is changed, so that one with this id
+	// may want other entries by now.
 	TakeOver bool
 	// Imported holds entries that were taken into the state without a write,
-	// with the generation of the mark that they carried ("" for none).
-	Imported map[ID]string
+	// with the generations of the marks that they carried ("" for none); nodes
+	// may differ in that.
+	Imported map[ID][]string
 	// Release gives up everything that is ours, unmarked imported entries
 	// included, as a destroy does.
 	Release bool
@@ -105,11 +108,20 @@ func (c Claim) Owns(record Record) bool {
 
 // owns says whether a mark is ours.
 func (c Claim) owns(mark Mark) bool {
-	if mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner {
+	if mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && c.wants(mark.ID()) {
 		return true
 	}
-	generation, imported := c.Imported[mark.ID()]
-	return imported && generation != "" && mark.Generation == generation
+	return mark.Generation != "" && slices.Contains(c.Imported[mark.ID()], mark.Generation)
+}
+
+func (c Claim) wants(id ID) bool {
+	return Find(c.Taints, id) >= 0 || slices.Contains(c.Absent, id)
+}
+
+// unmarked says whether an entry without a mark is ours, because it was taken
+// into the state like that.
+func (c Claim) unmarked(id ID) bool {
+	return slices.Contains(c.Imported[id], "")
 }
 
 type merge struct {
@@ -149,9 +161,10 @@ func (m *merge) retire(record Record, wanted map[ID]bool) {
 	}
 }
 
-// restore brings back what stood there before the mark was made. What others
-// did meanwhile wins: a taint of ours that they removed does not come back in
-// its old form, and one that they put where we had removed it stays.
+// restore brings back what stood there before the mark was made. A taint of
+// ours goes whatever value others have given it meanwhile, since nobody would
+// own it afterwards; one that they have removed does not come back in its old
+// form, and one that they put where we had removed it stays.
 func (m *merge) restore(mark Mark) {
 	at := Find(m.taints, mark.ID())
 	switch {
@@ -166,9 +179,9 @@ func (m *merge) restore(mark Mark) {
 
 // release removes entries that were imported and never marked.
 func (m *merge) release() {
-	for id, generation := range m.claim.Imported {
+	for id := range m.claim.Imported {
 		at := Find(m.taints, id)
-		if _, marked := m.marks[id]; generation != "" || marked || at < 0 {
+		if _, marked := m.marks[id]; !m.claim.unmarked(id) || marked || at < 0 {
 			continue
 		}
 		m.taints = slices.Delete(m.taints, at, at+1)
@@ -181,12 +194,12 @@ func (m *merge) put(t corev1.Taint) {
 	id := IDOf(t)
 	at := Find(m.taints, id)
 	mark, marked := m.marks[id]
-	generation, imported := m.claim.Imported[id]
+	imported := m.claim.unmarked(id)
 	switch {
 	case marked && !m.claim.owns(mark):
 		m.conflict(id, mark.Owner, at)
 		return
-	case !marked && at >= 0 && !m.claim.Adopt && (!imported || generation != ""):
+	case !marked && at >= 0 && !m.claim.Adopt && !imported:
 		m.conflict(id, "", at)
 		return
 	}
@@ -230,7 +243,7 @@ func (m *merge) drop(id ID) {
 	}
 	m.deviations[id] = Different
 	previous := mark.Previous
-	if generation, imported := m.claim.Imported[id]; !marked && (!imported || generation != "") {
+	if !marked && !m.claim.unmarked(id) {
 		// Somebody else's: a release puts it back. An imported one is ours.
 		value := m.taints[at].Value
 		previous = &value

@@ -51,7 +51,7 @@ func aRecord(t *rapid.T) Record {
 func aClaim(t *rapid.T) Claim {
 	c := Claim{
 		Owner: "me", Generation: "g2", Adopt: rapid.Bool().Draw(t, "adopt"), TakeOver: rapid.Bool().Draw(t, "take over"),
-		Release: rapid.Float64Range(0, 1).Draw(t, "release") < 0.2, Imported: map[ID]string{},
+		Release: rapid.Float64Range(0, 1).Draw(t, "release") < 0.2, Imported: map[ID][]string{},
 	}
 	for _, x := range rapid.SliceOfNDistinct(aTaint, 0, 5, IDOf).Draw(t, "claimed") {
 		if rapid.Float64Range(0, 1).Draw(t, "absent") < 0.3 {
@@ -61,7 +61,7 @@ func aClaim(t *rapid.T) Claim {
 		}
 	}
 	for _, x := range rapid.SliceOfNDistinct(aTaint, 0, 2, IDOf).Draw(t, "imported") {
-		c.Imported[IDOf(x)] = rapid.SampledFrom([]string{"", "", "g1"}).Draw(t, "imported generation")
+		c.Imported[IDOf(x)] = []string{rapid.SampledFrom([]string{"", "", "g1"}).Draw(t, "imported generation")}
 	}
 	return c
 }

@@ -28,9 +28,9 @@ func (c Claim) releasing() Claim  { c.Release = true; return c }
 // importing says which entries were imported, with the generation after an "@".
 func (c Claim) importing(t *testing.T, generation string, notations ...string) Claim {
 	t.Helper()
-	c.Imported = map[ID]string{}
+	c.Imported = map[ID][]string{}
 	for _, id := range ids(t, notations...) {
-		c.Imported[id] = generation
+		c.Imported[id] = []string{generation}
 	}
 	return c
 }
@@ -283,7 +283,8 @@ func TestClaim_ownsByGenerationImportAndTakeOver(t *testing.T) {
 		{name: "its own generation", claim: want(t), mark: "a:NoExecute me/g2", owns: true},
 		{name: "its own generation under an older id", claim: want(t), mark: "a:NoExecute formerly/g2", owns: true},
 		{name: "another generation of the same id", claim: want(t), mark: "a:NoExecute me/g1"},
-		{name: "another generation of the same id in a create", claim: want(t).takingOver(), mark: "a:NoExecute me/g1", owns: true},
+		{name: "another generation of the same id in a create that wants the entry", claim: want(t, "a:NoExecute").takingOver(), mark: "a:NoExecute me/g1", owns: true},
+		{name: "another generation of the same id in a create that wants other entries", claim: want(t, "b:NoExecute").takingOver(), mark: "a:NoExecute me/g1"},
 		{name: "another id in a create", claim: want(t).takingOver(), mark: "a:NoExecute other/g1"},
 		{name: "an imported mark", claim: want(t).importing(t, "g1", "a:NoExecute"), mark: "a:NoExecute me/g1", owns: true},
 		{name: "another entry with an imported generation", claim: want(t).importing(t, "g1", "b:NoExecute"), mark: "a:NoExecute me/g1"},
