@@ -55,3 +55,34 @@ func TestAccNodes_showTaintsWithTheirOwners(t *testing.T) {
 		})
 	}
 }
+
+// TestAccNodes_readAfterAnApplySeeWhatItDid: a data source that depends on a
+// resource is read in the middle of the apply, by a process that has read the
+// nodes before.
+func TestAccNodes_readAfterAnApplySeeWhatItDid(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli := acctest.NewCLI(t)
+	node := acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}})
+	cli.Write(c.Provider(t), `
+resource "kubetaint_node_taints" "this" {
+  node_name = "`+node+`"
+  taints    = [{ key = "dedicated", value = "gpu", effect = "NoSchedule" }]
+}
+
+data "kubetaint_nodes" "this" {
+  selector   = "pool=`+node+`"
+  depends_on = [kubetaint_node_taints.this]
+}
+
+output "owners" {
+  value = join(",", [for t in data.kubetaint_nodes.this.nodes[0].taints : t.owner])
+}
+`)
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	want := "terraform/node_taints/node/" + node + "/dedicated:NoSchedule"
+	if diff := cmp.Diff(want, cli.MustRun("output", "-raw", "owners")); diff != "" {
+		t.Error(diff)
+	}
+}
