@@ -128,15 +128,19 @@ func matches(toleration corev1.Toleration, t corev1.Taint, gate bool) bool {
 	return false
 }
 
-var (
-	anEffect = rapid.SampledFrom([]corev1.TaintEffect{"NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule"})
-	aKey     = rapid.SampledFrom([]string{"a", "b", "c"})
-	aValue   = rapid.SampledFrom([]string{"", "1", "2", "x"})
-)
+// aValue makes a generator, as all of them are made where they are used: rapid
+// caches a generator's name without a lock, so that tests cannot share one.
+func aValue() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{"", "1", "2", "x"})
+}
 
 func someTaints(t *rapid.T, label string) []corev1.Taint {
 	return rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) corev1.Taint {
-		return corev1.Taint{Key: aKey.Draw(t, "key"), Value: aValue.Draw(t, "value"), Effect: anEffect.Draw(t, "effect")}
+		return corev1.Taint{
+			Key:    rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"),
+			Value:  aValue().Draw(t, "value"),
+			Effect: rapid.SampledFrom([]corev1.TaintEffect{"NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule"}).Draw(t, "effect"),
+		}
 	}), 0, 4, func(t corev1.Taint) string { return t.Key + string(t.Effect) }).Draw(t, label)
 }
 
@@ -148,7 +152,7 @@ func someTolerations(t *rapid.T) []corev1.Toleration {
 			Effect:   rapid.SampledFrom([]corev1.TaintEffect{"NoExecute", "NoExecute", "", "NoSchedule"}).Draw(t, "effect"),
 		}
 		if out.Operator != "Exists" {
-			out.Value = aValue.Draw(t, "value")
+			out.Value = aValue().Draw(t, "value")
 		}
 		if rapid.Bool().Draw(t, "limited") {
 			s := rapid.SampledFrom([]int64{-1, 0, 1, 5, 60, 300}).Draw(t, "seconds")

@@ -105,24 +105,27 @@ func TestSlimPod_keepsOnlyRequiredNodeAffinity(t *testing.T) {
 }
 
 // text also draws the bytes that a key is built from, so that the property
-// looks for keys that run into each other.
-var text = rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "app"}), rapid.StringOfN(rapid.RuneFrom([]rune{0, 1, 2, 3, '\n', '|', 'a', 0x12}), 0, 6, -1))
+// looks for keys that run into each other. Every test makes one of its own:
+// rapid caches a generator's name without a lock.
+func text() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "app"}), rapid.StringOfN(rapid.RuneFrom([]rune{0, 1, 2, 3, '\n', '|', 'a', 0x12}), 0, 6, -1))
+}
 
 func aSpec(t *rapid.T) *corev1.PodSpec {
 	spec := &corev1.PodSpec{}
 	for range rapid.IntRange(0, 2).Draw(t, "tolerations") {
-		toleration := corev1.Toleration{Key: text.Draw(t, "key"), Operator: corev1.TolerationOperator(text.Draw(t, "operator")), Value: text.Draw(t, "value")}
+		toleration := corev1.Toleration{Key: text().Draw(t, "key"), Operator: corev1.TolerationOperator(text().Draw(t, "operator")), Value: text().Draw(t, "value")}
 		if rapid.Bool().Draw(t, "limited") {
 			s := rapid.Int64Range(-1, 1).Draw(t, "seconds")
 			toleration.TolerationSeconds = &s
 		}
 		spec.Tolerations = append(spec.Tolerations, toleration)
 	}
-	spec.NodeSelector = rapid.MapOfN(text, text, 0, 2).Draw(t, "selector")
+	spec.NodeSelector = rapid.MapOfN(text(), text(), 0, 2).Draw(t, "selector")
 	if rapid.Bool().Draw(t, "with affinity") {
 		terms := make([]corev1.NodeSelectorTerm, rapid.IntRange(0, 2).Draw(t, "terms"))
 		for i := range terms {
-			terms[i].MatchExpressions = []corev1.NodeSelectorRequirement{{Key: text.Draw(t, "label"), Operator: "In", Values: []string{text.Draw(t, "value")}}}
+			terms[i].MatchExpressions = []corev1.NodeSelectorRequirement{{Key: text().Draw(t, "label"), Operator: "In", Values: []string{text().Draw(t, "value")}}}
 		}
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
 	}
@@ -145,7 +148,7 @@ func TestSlimmer_sharesWhatIsEqualAndNothingElse(t *testing.T) {
 		if !apiequality.Semantic.DeepEqual(kept.Tolerations, b.Tolerations) || !apiequality.Semantic.DeepEqual(kept.NodeSelector, b.NodeSelector) || !apiequality.Semantic.DeepEqual(kept.Affinity, requiredAffinity(b.Affinity)) {
 			t.Fatalf("kept %+v for %+v", kept, b)
 		}
-		x, y := rapid.MapOfN(text, text, 0, 3).Draw(t, "x"), rapid.MapOfN(text, text, 0, 3).Draw(t, "y")
+		x, y := rapid.MapOfN(text(), text(), 0, 3).Draw(t, "x"), rapid.MapOfN(text(), text(), 0, 3).Draw(t, "y")
 		kx, ky := s.labelsOf(x), s.labelsOf(y)
 		if !labels.Equals(kx, x) || !labels.Equals(ky, y) {
 			t.Fatalf("kept %v for %v and %v for %v", kx, x, ky, y)

@@ -14,21 +14,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-var (
-	aTaint = rapid.Custom(func(t *rapid.T) corev1.Taint {
-		out := corev1.Taint{
+// aTaint makes a generator, as all of them are made where they are used: rapid
+// caches a generator's name without a lock, so that tests cannot share one.
+func aTaint() *rapid.Generator[corev1.Taint] {
+	return rapid.Custom(func(t *rapid.T) corev1.Taint {
+		return corev1.Taint{
 			Key:    rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "key"),
 			Value:  rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "value"),
 			Effect: rapid.SampledFrom([]corev1.TaintEffect{"NoExecute", "NoSchedule"}).Draw(t, "effect"),
 		}
-		return out
 	})
-	aGeneration = rapid.SampledFrom([]string{"g1", "g2", "g3"})
-	anOwner     = rapid.SampledFrom([]string{"me", "other"})
-)
+}
 
 func aList(t *rapid.T, label string, most int) []corev1.Taint {
-	out := rapid.SliceOfNDistinct(aTaint, 0, most, IDOf).Draw(t, label)
+	out := rapid.SliceOfNDistinct(aTaint(), 0, most, IDOf).Draw(t, label)
 	for i := range out {
 		if rapid.Bool().Draw(t, "with a time") {
 			out[i] = added(out[i], int64(1_700_000_000+i))
@@ -39,8 +38,12 @@ func aList(t *rapid.T, label string, most int) []corev1.Taint {
 
 func aRecord(t *rapid.T) Record {
 	return rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Mark {
-		x := aTaint.Draw(t, "marked")
-		m := Mark{Key: x.Key, Effect: x.Effect, Owner: anOwner.Draw(t, "owner"), Generation: aGeneration.Draw(t, "generation"), Absent: rapid.Bool().Draw(t, "absent")}
+		x := aTaint().Draw(t, "marked")
+		m := Mark{
+			Key: x.Key, Effect: x.Effect, Absent: rapid.Bool().Draw(t, "absent"),
+			Owner:      rapid.SampledFrom([]string{"me", "other"}).Draw(t, "owner"),
+			Generation: rapid.SampledFrom([]string{"g1", "g2", "g3"}).Draw(t, "generation"),
+		}
 		if rapid.Bool().Draw(t, "previous") {
 			m.Previous = &x.Value
 		}
@@ -53,14 +56,14 @@ func aClaim(t *rapid.T) Claim {
 		Owner: "me", Generation: "g2", Adopt: rapid.Bool().Draw(t, "adopt"), TakeOver: rapid.Bool().Draw(t, "take over"),
 		Release: rapid.Float64Range(0, 1).Draw(t, "release") < 0.2, Imported: map[ID][]string{},
 	}
-	for _, x := range rapid.SliceOfNDistinct(aTaint, 0, 5, IDOf).Draw(t, "claimed") {
+	for _, x := range rapid.SliceOfNDistinct(aTaint(), 0, 5, IDOf).Draw(t, "claimed") {
 		if rapid.Float64Range(0, 1).Draw(t, "absent") < 0.3 {
 			c.Absent = append(c.Absent, IDOf(x))
 		} else {
 			c.Taints = append(c.Taints, x)
 		}
 	}
-	for _, x := range rapid.SliceOfNDistinct(aTaint, 0, 2, IDOf).Draw(t, "imported") {
+	for _, x := range rapid.SliceOfNDistinct(aTaint(), 0, 2, IDOf).Draw(t, "imported") {
 		c.Imported[IDOf(x)] = []string{rapid.SampledFrom([]string{"", "", "g1"}).Draw(t, "imported generation")}
 	}
 	return c

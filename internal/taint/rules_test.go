@@ -191,7 +191,7 @@ func TestUntolerated_keepsTheOrderAndPreferNoSchedule(t *testing.T) {
 func TestTolerationFor_isValidAndNarrow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		x, y := aTaint.Draw(t, "x"), aTaint.Draw(t, "y")
+		x, y := aTaint().Draw(t, "x"), aTaint().Draw(t, "y")
 		toleration := TolerationFor(x)
 		if problems := ValidateToleration(toleration); len(problems) > 0 {
 			t.Fatalf("%+v is not valid: %v", toleration, problems)
