@@ -4,9 +4,11 @@
 package acctest
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -14,6 +16,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Proxy stands between the provider and the API server. It counts requests and
@@ -28,7 +31,17 @@ type Proxy struct {
 	requests []Request
 	fault    func(Request) Fault
 	after    func(Request)
+
+	// watched is closed when the first watch has come, and nil where requests
+	// go as they come. turn is held by the write whose turn it is.
+	watched chan struct{}
+	once    sync.Once
+	turn    sync.Mutex
 }
+
+// watchPatience is how long writes wait for a watch that does not come. It only
+// keeps a test from hanging.
+const watchPatience = 5 * time.Second
 
 // Request is one request that came to the proxy.
 type Request struct {
@@ -85,18 +98,61 @@ func (p *Proxy) Provider(t testing.TB, c *Cluster) map[string]any {
 	return map[string]any{"host": p.URL, "token": c.Token(t), "cluster_ca_certificate": p.ca}
 }
 
+// InTurn puts requests into an order that is the same in every run, although
+// the provider watches and writes several nodes at once: writes are held until a
+// watch has come, and go one at a time. What After sets is called before the
+// answer to a write is passed on and the next one is let through. InTurn has to
+// be called before the first request.
+func (p *Proxy) InTurn() {
+	p.watched = make(chan struct{})
+}
+
+// await returns when it is a write's turn.
+func (p *Proxy) await(r *http.Request) {
+	select {
+	case <-p.watched:
+	case <-r.Context().Done():
+	case <-time.After(watchPatience):
+	}
+	p.turn.Lock()
+}
+
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handler) {
+	request := Request{Method: r.Method, Path: r.URL.Path, Watch: r.URL.Query().Get("watch") != ""}
+	inTurn := p.watched != nil && request.Write()
+	if inTurn {
+		p.await(r)
+		defer p.turn.Unlock()
+	}
 	p.mu.Lock()
-	request := Request{Number: len(p.requests), Method: r.Method, Path: r.URL.Path, Watch: r.URL.Query().Get("watch") != ""}
+	request.Number = len(p.requests)
 	p.requests = append(p.requests, request)
 	fault, after := p.fault, p.after
 	p.mu.Unlock()
+	if p.watched != nil && request.Watch {
+		p.once.Do(func() { close(p.watched) })
+	}
+	answered := sync.OnceFunc(func() {
+		if after != nil {
+			after(request)
+		}
+	})
+	defer answered()
+	if inTurn {
+		reverse = heldBack(reverse, answered)
+	}
 	spoil := None
 	if fault != nil {
 		spoil = fault(request)
 	}
 	switch {
 	case spoil == CutBefore:
+		hangUp(w)
+	case spoil == CutAfter && request.Watch:
+		// A watch is carried out when it has begun: it would not end by itself.
+		ctx, begun := context.WithCancel(r.Context())
+		defer begun()
+		reverse.ServeHTTP(beginning{httptest.NewRecorder(), begun}, r.WithContext(ctx))
 		hangUp(w)
 	case spoil == CutAfter:
 		reverse.ServeHTTP(httptest.NewRecorder(), r)
@@ -108,9 +164,30 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 	default:
 		reverse.ServeHTTP(w, r)
 	}
-	if after != nil {
-		after(request)
-	}
+}
+
+// heldBack passes an answer on when then has returned.
+func heldBack(h http.Handler, then func()) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, r)
+		then()
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+}
+
+// beginning tells when an answer begins.
+type beginning struct {
+	*httptest.ResponseRecorder
+	begun func()
+}
+
+// WriteHeader is called with the first byte.
+func (b beginning) WriteHeader(code int) {
+	b.ResponseRecorder.WriteHeader(code)
+	b.begun()
 }
 
 // status is the body that the API server would send with a code.
@@ -123,7 +200,7 @@ func status(code int) string {
 func hangUp(w http.ResponseWriter) {
 	hijacker, ok := w.(http.Hijacker)
 	if !ok {
-		return
+		panic(http.ErrAbortHandler)
 	}
 	if conn, _, err := hijacker.Hijack(); err == nil {
 		_ = conn.Close()
@@ -137,7 +214,7 @@ func (p *Proxy) Spoil(fault func(Request) Fault) {
 	p.fault, p.requests = fault, nil
 }
 
-// After sets what is called when a request has been answered.
+// After sets what is called when a request has been answered, or spoiled.
 func (p *Proxy) After(f func(Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -83,10 +83,57 @@ func wantNoOrphans(t *testing.T, c *acctest.Cluster, name string) {
 	}
 }
 
-// TestAccNodeTaints_faultAtEveryRequestInTurn spoils one request of each apply
-// and then runs the same apply again undisturbed: it must end in the right
-// state and leave nothing that nobody owns. One request more is spoiled until
-// an apply needs no more.
+// start is the point from which a step of a story begins: the nodes as they
+// stand and what Terraform has of the resource.
+type start struct {
+	c        *acctest.Cluster
+	nodes    map[string]string
+	instance acctest.Instance
+}
+
+// remember takes the nodes and the instance as they are now.
+func remember(t *testing.T, c *acctest.Cluster, nodes []string, i *acctest.Instance) start {
+	t.Helper()
+	s := start{c: c, nodes: map[string]string{}, instance: *i}
+	for _, name := range nodes {
+		s.nodes[name] = s.now(t, name)
+	}
+	return s
+}
+
+// now is the patch that makes a node as it is.
+func (s start) now(t *testing.T, name string) string {
+	t.Helper()
+	node := s.c.Get(t, name)
+	var record any
+	if text, ok := node.Annotations[taint.OwnedAnnotation]; ok {
+		record = text
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{taint.OwnedAnnotation: record}},
+		"spec":     map[string]any{"taints": node.Spec.Taints},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(patch)
+}
+
+// restore brings the nodes back and returns the instance as it was.
+func (s start) restore(t *testing.T) *acctest.Instance {
+	t.Helper()
+	for name, patch := range s.nodes {
+		s.c.Patch(t, name, patch)
+	}
+	i := s.instance
+	return &i
+}
+
+// TestAccNodeTaints_faultAtEveryRequestInTurn spoils one request of an apply,
+// plan included, and then runs the same apply again undisturbed: nothing that
+// nobody owns may be left between the two, and the second must end in the right
+// state. Every request of create, update and destroy has its turn, each time
+// from where the step begins, until the apply needs no more.
 func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -95,45 +142,70 @@ func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 		"401": http.StatusUnauthorized, "403": http.StatusForbidden,
 		"a connection cut before the request": acctest.CutBefore, "a connection cut after the request": acctest.CutAfter,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			pool, nodes := pool(t, c, 2)
-			proxy := c.Proxy(t)
-			tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
-			i := newInstance()
-			for _, s := range story(t) {
-				disturb(t, tf, i, proxy, fault, s.config(pool))
-				proxy.Spoil(nil)
-				if d := tf.Apply(t, i, s.config(pool)); d.Errors() != "" {
-					t.Fatalf("%s undisturbed after faults: %s", s.name, d.Errors())
+		for n, s := range story(t) {
+			t.Run(name+" in "+s.name, func(t *testing.T) {
+				t.Parallel()
+				pool, nodes := pool(t, c, 2)
+				tf, i := terraform(t, c), newInstance()
+				for _, earlier := range story(t)[:n] {
+					apply(t, tf, i, earlier.config(pool))
 				}
-				wantOwned(t, c, nodes, s.want)
-			}
-		})
+				begin := remember(t, c, nodes, i)
+				patches, watches := 0, 0
+				for at := 0; ; at++ {
+					i := begin.restore(t)
+					hit := disturb(t, c, i, fault, at, s.config(pool))
+					if hit == nil {
+						wantOwned(t, c, nodes, s.want)
+						t.Logf("%d requests, %d patches and %d watches among them", at, patches, watches)
+						break
+					}
+					what := fmt.Sprintf("%s at request %d, %s %s (watch %t)", name, at, hit.Method, hit.Path, hit.Watch)
+					if hit.Method == http.MethodPatch {
+						patches++
+					} else if hit.Watch {
+						watches++
+					}
+					for _, node := range nodes {
+						wantNoOrphans(t, c, node)
+					}
+					if d := tf.Apply(t, i, s.config(pool)); d.Errors() != "" {
+						t.Fatalf("%s undisturbed after %s: %s", s.name, what, d.Errors())
+					}
+					wantOwned(t, c, nodes, s.want)
+					if wanted := s.config(pool) != nil; i.Exists() != wanted {
+						t.Fatalf("%s undisturbed after %s: the state holds the resource is %t, want %t", s.name, what, i.Exists(), wanted)
+					}
+				}
+				if patches == 0 || watches == 0 {
+					t.Fatalf("%d patches and %d watches were spoiled: the test shows nothing about them", patches, watches)
+				}
+			})
+		}
 	}
 }
 
-// disturb applies with a fault at request 0, then 1, and so on, each time from
-// where the last one left off, until an apply went past the fault.
-func disturb(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, proxy *acctest.Proxy, fault acctest.Fault, config map[string]any) {
+// disturb applies with a fault at one request and returns that request, or nil
+// where the apply needs no request of that number. Watches outlive an apply, so
+// that each has a proxy of its own.
+func disturb(t *testing.T, c *acctest.Cluster, i *acctest.Instance, fault acctest.Fault, at int, config map[string]any) *acctest.Request {
 	t.Helper()
-	for at := 0; ; at++ {
-		hit := false
-		proxy.Spoil(func(r acctest.Request) acctest.Fault {
-			if r.Number != at {
-				return acctest.None
-			}
-			hit = true
-			return fault
-		})
-		d := tf.Apply(t, i, config)
-		if text, err := json.Marshal(d); err == nil && strings.Contains(string(text), fmt.Sprint(tf.Provider["token"])) {
-			t.Fatal("a diagnostic holds the token")
+	proxy := c.Proxy(t)
+	proxy.InTurn()
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+	var hit atomic.Pointer[acctest.Request]
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if r.Number != at {
+			return acctest.None
 		}
-		if !hit {
-			return
-		}
+		hit.Store(&r)
+		return fault
+	})
+	d := tf.Apply(t, i, config)
+	if text, err := json.Marshal(d); err == nil && strings.Contains(string(text), fmt.Sprint(tf.Provider["token"])) {
+		t.Fatal("a diagnostic holds the token")
 	}
+	return hit.Load()
 }
 
 // TestAccNodeTaints_processEndsAfterEachWrite cuts the provider off for good
