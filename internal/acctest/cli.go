@@ -75,6 +75,28 @@ func (c *CLI) Write(provider map[string]any, config string) {
 	must(c.t, os.WriteFile(filepath.Join(c.Dir, "main.tf"), []byte(block+"}\n\n"+config), 0o600))
 }
 
+// State returns the state file, nil for none.
+func (c *CLI) State() []byte {
+	c.t.Helper()
+	state, err := os.ReadFile(c.stateFile())
+	if !os.IsNotExist(err) {
+		must(c.t, err)
+	}
+	return state
+}
+
+// SetState brings a state file back; nil removes it.
+func (c *CLI) SetState(state []byte) {
+	c.t.Helper()
+	if state != nil {
+		must(c.t, os.WriteFile(c.stateFile(), state, 0o600))
+	} else if err := os.Remove(c.stateFile()); !os.IsNotExist(err) {
+		must(c.t, err)
+	}
+}
+
+func (c *CLI) stateFile() string { return filepath.Join(c.Dir, "terraform.tfstate") }
+
 // Command prepares a command of the CLI.
 func (c *CLI) Command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.t.Context(), c.binary, args...)

@@ -26,15 +26,14 @@ func hclTaints(t *testing.T, all string) string {
 }
 
 // TestAccNodeTaints_kill9AfterEachWrite kills the real provider process under a
-// real command line as soon as the API server has answered a given write of a
-// create, an update and a destroy, and then runs the same apply again.
+// real command line as soon as the API server has carried out a given write of a
+// create, an update and a destroy, and before any other write. It then runs the
+// same apply again. Each number of writes begins from where the step begins.
 func TestAccNodeTaints_kill9AfterEachWrite(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	cli := acctest.NewCLI(t)
 	pool, nodes := pool(t, c, 3)
-	proxy := c.Proxy(t)
-	provider := proxy.Provider(t, c)
 	for _, s := range []struct{ name, taints, want string }{
 		{"create", "dedicated=gpu:NoSchedule spot:NoSchedule", ", dedicated=gpu:NoSchedule, spot:NoSchedule"},
 		{"update", "dedicated=web:NoSchedule more:NoExecute", ", dedicated=web:NoSchedule, more:NoExecute"},
@@ -44,27 +43,52 @@ func TestAccNodeTaints_kill9AfterEachWrite(t *testing.T) {
 		if s.taints != "" {
 			config = hcl(fmt.Sprintf("node_selector = \"pool=%s\"", pool), hclTaints(t, s.taints))
 		}
-		cli.Write(provider, config)
+		begin, state := remember(t, c, nodes, newInstance()), cli.State()
 		for writes := 1; writes <= len(nodes); writes++ {
-			var done atomic.Int64
-			proxy.After(func(r acctest.Request) {
-				if r.Write() && done.Add(1) == int64(writes) {
-					cli.KillProvider()
-				}
-			})
-			out, ok := cli.Run("apply", "-auto-approve", "-input=false")
-			proxy.After(nil)
-			if done.Load() > 0 && ok && !strings.Contains(out, "Apply complete") {
-				t.Fatalf("%s: the provider was killed after write %d and apply says:\n%s", s.name, writes, out)
-			}
+			begin.restore(t)
+			cli.SetState(state)
+			applyAndKill(t, c, cli, begin, config, writes)
 			for _, n := range nodes {
 				wantNoOrphans(t, c, n)
 			}
+			cli.MustRun("apply", "-auto-approve", "-input=false")
+			wantOwned(t, c, nodes, s.want)
+			cli.WantEmptyPlan()
 		}
-		cli.MustRun("apply", "-auto-approve", "-input=false")
-		wantOwned(t, c, nodes, s.want)
-		cli.WantEmptyPlan()
 	}
+}
+
+// applyAndKill applies and kills the provider after a number of writes.
+func applyAndKill(t *testing.T, c *acctest.Cluster, cli *acctest.CLI, begin start, config string, writes int) {
+	t.Helper()
+	proxy := c.Proxy(t)
+	proxy.InTurn()
+	var done, killed atomic.Int64
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if r.Write() && done.Load() >= int64(writes) {
+			// It was on its way when the process was killed.
+			return acctest.CutBefore
+		}
+		return acctest.None
+	})
+	proxy.After(func(r acctest.Request) {
+		if r.Write() && done.Load() < int64(writes) && done.Add(1) == int64(writes) {
+			killed.Store(int64(cli.KillProvider()))
+		}
+	})
+	cli.Write(proxy.Provider(t, c), config)
+	out, ok := cli.Run("apply", "-auto-approve", "-input=false")
+	if killed.Load() == 0 {
+		t.Fatalf("no process was killed after write %d:\n%s", writes, out)
+	}
+	if ok {
+		t.Fatalf("the provider was killed after write %d and the apply succeeded:\n%s", writes, out)
+	}
+	if changed := begin.changed(t); changed != writes {
+		t.Fatalf("%d nodes were written before the kill, want %d:\n%s", changed, writes, out)
+	}
+	proxy.After(nil)
+	proxy.Spoil(nil)
 }
 
 func TestAccNodeTaints_renamedWithoutMovedLosesNoTaint(t *testing.T) {

@@ -129,6 +129,18 @@ func (s start) restore(t *testing.T) *acctest.Instance {
 	return &i
 }
 
+// changed counts the nodes that are not as they were.
+func (s start) changed(t *testing.T) int {
+	t.Helper()
+	n := 0
+	for name, patch := range s.nodes {
+		if s.now(t, name) != patch {
+			n++
+		}
+	}
+	return n
+}
+
 // TestAccNodeTaints_faultAtEveryRequestInTurn spoils one request of an apply,
 // plan included, and then runs the same apply again undisturbed: nothing that
 // nobody owns may be left between the two, and the second must end in the right
