@@ -119,7 +119,14 @@ func (c Config) load() (*rest.Config, error) {
 	}
 	cfg, err := clientcmd.NewNonInteractiveClientConfig(*raw, c.Context, overrides, nil).ClientConfig()
 	if err != nil {
-		return nil, &ConfigError{Attribute: c.source(), Message: "The connection is not complete: " + err.Error()}
+		message := err.Error()
+		for _, cluster := range raw.Clusters {
+			// clientcmd quotes what it cannot read.
+			for _, address := range []string{cluster.Server, cluster.ProxyURL} {
+				message = strings.ReplaceAll(message, address, withoutUserinfo(address))
+			}
+		}
+		return nil, &ConfigError{Attribute: c.source(), Message: "The connection is not complete: " + message}
 	}
 	return cfg, nil
 }
@@ -183,7 +190,12 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 	if c.Host != "" {
 		host, _, err := rest.DefaultServerURL(c.Host, "", schemeGroupVersion, c.ClusterCACertificate != "" || c.ClientCertificate != "" || c.Insecure)
 		if err != nil {
-			return nil, &ConfigError{Attribute: "host", Message: fmt.Sprintf("%q is not the address of an API server: %s.", c.Host, err)}
+			reason := err.Error()
+			if strings.Contains(c.Host, "@") {
+				// It quotes a part, which can be of a password.
+				reason = "write it as https://HOST:PORT, and credentials in username and password"
+			}
+			return nil, &ConfigError{Attribute: "host", Message: fmt.Sprintf("%q is not the address of an API server: %s.", withoutUserinfo(c.Host), reason)}
 		}
 		o.ClusterInfo.Server = host.String()
 	}
@@ -211,7 +223,7 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 func (c Config) material() error {
 	if c.ProxyURL != "" {
 		if proxy, err := url.Parse(c.ProxyURL); err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
-			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%q is not the address of a proxy: write it with one of the schemes %s.", c.ProxyURL, strings.Join(proxySchemes, ", "))}
+			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%q is not the address of a proxy: write it with one of the schemes %s.", withoutUserinfo(c.ProxyURL), strings.Join(proxySchemes, ", "))}
 		}
 	}
 	if c.ClusterCACertificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(c.ClusterCACertificate)) {
@@ -223,6 +235,21 @@ func (c Config) material() error {
 		}
 	}
 	return nil
+}
+
+// withoutUserinfo is an address as messages may print it: without the user name
+// and the password before the last "@". It does not ask net/url, which takes
+// "user:secret@proxy" for a scheme and a password with a slash for a path.
+func withoutUserinfo(address string) string {
+	at := strings.LastIndex(address, "@")
+	if at < 0 {
+		return address
+	}
+	scheme, _, found := strings.Cut(address[:at], "://")
+	if !found || strings.ContainsAny(scheme, ":@/") {
+		return address[at+1:]
+	}
+	return scheme + "://" + address[at+1:]
 }
 
 func expand(path string) (string, error) {

@@ -174,6 +174,52 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
+func TestConfigErrors_printNoUserNameAndNoPassword(t *testing.T) {
+	t.Parallel()
+	const host = "https://api.example.com:6443"
+	proxied := func(server, proxy string) string {
+		return write(t, "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}], clusters: [{name: c, cluster: {server: '"+server+"', proxy-url: '"+proxy+"'}}]}")
+	}
+	cases := []struct {
+		name      string
+		cfg       Config
+		attribute string
+		message   string
+	}{
+		{"a proxy without a scheme", Config{Host: host, ProxyURL: "user:secret@proxy:3128"}, "proxy_url", `"proxy:3128" is not`},
+		{"a proxy with an unknown scheme", Config{Host: host, ProxyURL: "ftp://user:secret@proxy:3128"}, "proxy_url", `"ftp://proxy:3128" is not`},
+		{"a proxy with a port that is none", Config{Host: host, ProxyURL: "http://user:secret@proxy:port"}, "proxy_url", `"http://proxy:port" is not`},
+		{"a proxy with a slash in the password", Config{Host: host, ProxyURL: "http://user:secret/secret@proxy"}, "proxy_url", `"http://proxy" is not`},
+		{"a proxy with an at sign in the password", Config{Host: host, ProxyURL: "user:secret@secret@proxy"}, "proxy_url", `"proxy" is not`},
+		{"a proxy with a wrong escape in the password", Config{Host: host, ProxyURL: "http://user:%secret@proxy"}, "proxy_url", `"http://proxy" is not`},
+		{"a proxy with a scheme in the password", Config{Host: host, ProxyURL: "user:secret://secret@proxy"}, "proxy_url", `"proxy" is not`},
+		{"a proxy with a token alone", Config{Host: host, ProxyURL: "ftp://secret@proxy"}, "proxy_url", `"ftp://proxy" is not`},
+		{"a host that is no address", Config{Host: "https://user:secret@a b"}, "host", `"https://a b" is not`},
+		{"a host with a slash in the password", Config{Host: "https://user:secret/secret@api"}, "host", `"https://api" is not`},
+		{"a host without a scheme", Config{Host: "user:secret/secret@api"}, "host", `"api" is not`},
+		{"a kubeconfig's proxy without a scheme", Config{Paths: []string{proxied(host, "user:secret@proxy:3128")}}, "config_path", "The connection is not complete"},
+		{"a kubeconfig's proxy with an unknown scheme", Config{Paths: []string{proxied(host, "ftp://user:secret@proxy:3128")}}, "config_path", "The connection is not complete"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := New(c.cfg)
+			mistake := new(ConfigError)
+			if !errors.As(err, &mistake) {
+				t.Fatalf("got %v, want a ConfigError", err)
+			}
+			if mistake.Attribute != c.attribute || !strings.Contains(mistake.Message, c.message) {
+				t.Errorf("got %q at %q, want %q at %q", mistake.Message, mistake.Attribute, c.message, c.attribute)
+			}
+			for _, part := range []string{"user:", "secret"} {
+				if strings.Contains(mistake.Message, part) {
+					t.Errorf("%q holds %q", mistake.Message, part)
+				}
+			}
+		})
+	}
+}
+
 // TestConfigUnreadable needs a user whom permissions bind.
 func TestConfigUnreadable(t *testing.T) {
 	t.Parallel()
