@@ -134,16 +134,19 @@ func TestAccNodeTaints_driftOfOwnedTaintsOnly(t *testing.T) {
 	i := newInstance()
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule spot:NoSchedule")}
 	apply(t, tf, i, config)
-	for drift, want := range map[string]any{
-		`[{"key":"dedicated","value":"gpu","effect":"NoSchedule"},{"key":"spot","effect":"NoSchedule"},{"key":"foreign","effect":"NoSchedule"}]`: nil,
-		`[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]`:                                                                              "missing",
-		`[{"key":"dedicated","value":"web","effect":"NoSchedule"},{"key":"spot","effect":"NoSchedule"}]`:                                         "different",
+	for _, tt := range []struct {
+		drift string
+		want  any
+	}{
+		{`[{"key":"dedicated","value":"gpu","effect":"NoSchedule"},{"key":"spot","effect":"NoSchedule"},{"key":"foreign","effect":"NoSchedule"}]`, nil},
+		{`[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]`, "missing"},
+		{`[{"key":"dedicated","value":"web","effect":"NoSchedule"},{"key":"spot","effect":"NoSchedule"}]`, "different"},
 	} {
-		c.Patch(t, name, `{"spec":{"taints":`+drift+`}}`)
+		c.Patch(t, name, `{"spec":{"taints":`+tt.drift+`}}`)
 		planned := tf.Plan(t, i, config)
 		nodes, _ := tf.Attributes(t, i)["nodes"].(map[string]any)
-		if nodes[name] != want || planned.Empty != (want == nil) {
-			t.Fatalf("with taints %s nodes are %v and the plan is empty: %v, want %v", drift, nodes, planned.Empty, want)
+		if nodes[name] != tt.want || planned.Empty != (tt.want == nil) {
+			t.Fatalf("with taints %s nodes are %v and the plan is empty: %v, want %v", tt.drift, nodes, planned.Empty, tt.want)
 		}
 		apply(t, tf, i, config)
 	}
