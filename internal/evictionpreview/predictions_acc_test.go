@@ -88,9 +88,10 @@ type world struct {
 	label     string
 	nodes     []string
 	quiet     bool
-	// tainted says which nodes had a NoExecute taint before the change: only
-	// their pods may get the verdict unknown.
-	tainted map[string]bool
+	// limited says which pods tolerate a NoExecute taint, that stood on their node
+	// before the change, for a limited time: a countdown may run for them whose
+	// start the API does not show, and only they may get the verdict unknown.
+	limited map[string]bool
 	// unchanged says which nodes are as the change wants them already: nothing
 	// happens to them by it, and countdowns that run there run on.
 	unchanged map[string]bool
@@ -100,16 +101,13 @@ type world struct {
 
 func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 	t.Helper()
-	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), tainted: map[string]bool{}, unchanged: map[string]bool{}}
+	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), limited: map[string]bool{}, unchanged: map[string]bool{}}
 	w.quiet = w.r.IntN(3) > 0
 	for n := range 1 + w.r.IntN(3) {
 		name := fmt.Sprintf("%s-%d", w.label, n)
 		w.nodes = append(w.nodes, name)
 		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"world": w.label}, Quiet: w.quiet})
 		before := w.taints(w.r.IntN(3))
-		for _, one := range before {
-			w.tainted[name] = w.tainted[name] || one.Effect == corev1.TaintEffectNoExecute
-		}
 		node := c.Get(t, name)
 		node.Spec.Taints = append(node.Spec.Taints, before...)
 		acctest.Until(t, "the first taints stand", func(ctx context.Context) (bool, error) {
@@ -231,7 +229,6 @@ func (w *world) toleration() corev1.Toleration {
 type prediction struct {
 	verdict string
 	after   time.Duration
-	node    string
 	reason  string
 }
 
@@ -250,7 +247,11 @@ func (w *world) predictAndWatch() map[string]int {
 			return at < 0 || current[at].Value != object["value"]
 		})
 	}
+	// Pods of a DaemonSet come and go: those that the preview saw were there
+	// right before it or are right after it.
+	w.noteLimited()
 	predicted := w.predict(tf, selector, change)
+	w.noteLimited()
 	deletions := w.watch()
 	config := map[string]any{"node_selector": selector, "taints": change, "on_conflict": "adopt"}
 	i := &acctest.Instance{Type: "kubetaint_node_taints"}
@@ -276,8 +277,8 @@ func (w *world) predictAndWatch() map[string]int {
 		case "evicted_now", "evicted_after":
 			w.expectDeleted(name, p, gone, after)
 		case "unknown":
-			if !w.tainted[p.node] {
-				w.t.Errorf("pod %s got the verdict unknown (%s) on a node that had no NoExecute taint before", name, p.reason)
+			if !w.limited[name] {
+				w.t.Errorf("pod %s got the verdict unknown (%s), and no toleration of it for a NoExecute taint that was on its node before is limited", name, p.reason)
 			}
 		default:
 			w.t.Errorf("pod %s got the verdict %q", name, p.verdict)
@@ -289,6 +290,29 @@ func (w *world) predictAndWatch() map[string]int {
 		}
 	}
 	return counts
+}
+
+// noteLimited notes which pods tolerate a taint of their node for a limited
+// time. The first toleration that matches decides.
+func (w *world) noteLimited() {
+	w.t.Helper()
+	pods, err := w.c.Admin.CoreV1().Pods(w.namespace).List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	taints := map[string][]corev1.Taint{}
+	for _, name := range w.nodes {
+		taints[name] = w.c.Get(w.t, name).Spec.Taints
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		for _, one := range taints[p.Spec.NodeName] {
+			at := taint.FirstMatch(p.Spec.Tolerations, one, false)
+			if one.Effect == corev1.TaintEffectNoExecute && at >= 0 && p.Spec.Tolerations[at].TolerationSeconds != nil {
+				w.limited[p.Name] = true
+			}
+		}
+	}
 }
 
 // nodeOf returns the node of a pod, whose number its name begins with.
@@ -308,14 +332,14 @@ func (w *world) expectDeleted(name string, p prediction, gone bool, after time.D
 		}
 		return
 	}
-	if !w.there[name] && w.tainted[p.node] {
+	if !w.there[name] && w.limited[name] {
 		// An old countdown ended between the preview and the change.
 		return
 	}
 	if !gone {
 		w.t.Errorf("pod %s was predicted %s after %s (%s), and is still there after %s", name, p.verdict, p.after, p.reason, window)
-	} else if after > p.after+slack || after < p.after-time.Second/2 && !w.tainted[p.node] {
-		// On a node that was tainted before, an old countdown may end first.
+	} else if after > p.after+slack || after < p.after-time.Second/2 && !w.limited[name] {
+		// An old countdown may end first.
 		w.t.Errorf("pod %s was predicted to leave after %s, and left after %s", name, p.after, after)
 	}
 }
@@ -371,7 +395,7 @@ func (w *world) predict(tf *acctest.Terraform, selector string, change []any) ma
 	out := map[string]prediction{}
 	for _, one := range preview["pods"].([]any) {
 		pod := one.(map[string]any)
-		p := prediction{verdict: fmt.Sprint(pod["verdict"]), node: fmt.Sprint(pod["node"]), reason: fmt.Sprint(pod["reason"])}
+		p := prediction{verdict: fmt.Sprint(pod["verdict"]), reason: fmt.Sprint(pod["reason"])}
 		if seconds, ok := pod["after_seconds"].(int64); ok {
 			p.after = time.Duration(seconds) * time.Second
 		}
