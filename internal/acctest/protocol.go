@@ -4,7 +4,6 @@
 package acctest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -22,9 +21,6 @@ import (
 type Terraform struct {
 	// Provider is the provider block.
 	Provider map[string]any
-	// Context ends the provider's calls where it is set: what the cluster sees
-	// of a process that is killed.
-	Context context.Context //nolint:containedctx // It stands for the life of a process.
 }
 
 // Instance is one resource instance: what Terraform would keep in its state.
@@ -70,7 +66,6 @@ type Planned struct {
 // Walk is one provider process as Terraform would start it.
 type Walk struct {
 	t      testing.TB
-	ctx    context.Context //nolint:containedctx // It stands for the life of a process.
 	server tfprotov6.ProviderServer
 	schema *tfprotov6.GetProviderSchemaResponse
 
@@ -82,11 +77,7 @@ type Walk struct {
 // Start configures a provider. The diagnostics of Configure are returned.
 func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	t.Helper()
-	ctx := tf.Context
-	if ctx == nil {
-		ctx = t.Context()
-	}
-	w := &Walk{t: t, ctx: ctx, server: providerserver.NewProtocol6(provider.New("test")())()}
+	w := &Walk{t: t, server: providerserver.NewProtocol6(provider.New("test")())()}
 	var err error
 	w.schema, err = w.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	must(t, err)
@@ -117,7 +108,7 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 	if !i.Exists() {
 		return nil
 	}
-	resp, err := w.server.ReadResource(w.ctx, &tfprotov6.ReadResourceRequest{
+	resp, err := w.server.ReadResource(w.t.Context(), &tfprotov6.ReadResourceRequest{
 		TypeName: i.Type, CurrentState: i.State, Private: i.Private, CurrentIdentity: i.Identity,
 	})
 	must(w.t, err)
@@ -133,7 +124,7 @@ func (w *Walk) Plan(i *Instance, config map[string]any) Planned {
 	w.t.Helper()
 	typ := w.resourceType(i.Type)
 	if config != nil {
-		validated, err := w.server.ValidateResourceConfig(w.ctx, &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(typ, config)})
+		validated, err := w.server.ValidateResourceConfig(w.t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(typ, config)})
 		must(w.t, err)
 		if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 			return Planned{Diagnostics: d}
@@ -163,7 +154,7 @@ func (w *Walk) planOnce(typeName string, prior *tfprotov6.DynamicValue, private 
 		request.Config = w.encode(typ, config)
 		request.ProposedNewState = w.proposed(typeName, prior, config)
 	}
-	resp, err := w.server.PlanResourceChange(w.ctx, request)
+	resp, err := w.server.PlanResourceChange(w.t.Context(), request)
 	must(w.t, err)
 	return Planned{
 		State: resp.PlannedState, Private: resp.PlannedPrivate, Identity: resp.PlannedIdentity,
@@ -200,7 +191,7 @@ func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) 
 	if w.Between != nil {
 		w.Between()
 	}
-	resp, err := w.server.ApplyResourceChange(w.ctx, request)
+	resp, err := w.server.ApplyResourceChange(w.t.Context(), request)
 	must(w.t, err)
 	diagnostics := append(before, resp.Diagnostics...)
 	if config != nil && Diagnostics(resp.Diagnostics).Errors() == "" {

@@ -4,7 +4,6 @@
 package nodetaints_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -218,52 +217,6 @@ func disturb(t *testing.T, c *acctest.Cluster, i *acctest.Instance, fault acctes
 		t.Fatal("a diagnostic holds the token")
 	}
 	return hit.Load()
-}
-
-// TestAccNodeTaints_processEndsAfterEachWrite cuts the provider off for good
-// once a number of writes have been made, which is what the cluster sees of a
-// kill -9: nothing more arrives, and what the provider wanted to save is lost.
-func TestAccNodeTaints_processEndsAfterEachWrite(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	pool, nodes := pool(t, c, 3)
-	proxy := c.Proxy(t)
-	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
-	i := newInstance()
-	for _, s := range story(t) {
-		for writes := range nodes {
-			proxy.Spoil(nil)
-			planned := tf.Plan(t, i, s.config(pool))
-			if planned.Diagnostics.Errors() != "" {
-				t.Fatal(planned.Diagnostics.Errors())
-			}
-			process, kill := context.WithCancel(t.Context())
-			var done atomic.Int64
-			proxy.Spoil(func(r acctest.Request) acctest.Fault {
-				if !r.Write() {
-					return acctest.None
-				}
-				if done.Add(1) > int64(writes) {
-					kill()
-					return acctest.CutBefore
-				}
-				return acctest.None
-			})
-			before := *i
-			(&acctest.Terraform{Provider: tf.Provider, Context: process}).Carry(t, i, planned, s.config(pool))
-			kill()
-			// The process is gone: Terraform has what it had before.
-			*i = before
-			for _, n := range nodes {
-				wantNoOrphans(t, c, n)
-			}
-		}
-		proxy.Spoil(nil)
-		if d := tf.Apply(t, i, s.config(pool)); d.Errors() != "" {
-			t.Fatalf("%s after kills: %s", s.name, d.Errors())
-		}
-		wantOwned(t, c, nodes, s.want)
-	}
 }
 
 func TestAccNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *testing.T) {
