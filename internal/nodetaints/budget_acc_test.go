@@ -5,6 +5,7 @@ package nodetaints_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,4 +93,31 @@ func TestAccNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
 		t.Fatal("a preview that could not be made must not read as no evictions")
 	}
 	destroy(t, tf, i)
+}
+
+func TestAccNodeTaints_nodesThatComeDuringAnApplyAreWithinTheBudgetToo(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	pool, namespace := acctest.Name(t, "pool"), c.Namespace(t)
+	labels := map[string]string{"pool": pool}
+	c.Node(t, acctest.Node{Name: pool + "-0", Quiet: true, Labels: labels})
+	proxy := c.Proxy(t)
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+	i := newInstance()
+	config := map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}}
+	planned := tf.Plan(t, i, config)
+	var once sync.Once
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if r.Write() {
+			once.Do(func() {
+				c.Node(t, acctest.Node{Name: pool + "-1", Quiet: true})
+				c.Pod(t, namespace, "came", pool+"-1", nil)
+				// The pod is there before the node is one of the selector's.
+				c.Patch(t, pool+"-1", `{"metadata":{"labels":{"pool":"`+pool+`"}}}`)
+			})
+		}
+		return acctest.None
+	})
+	wantError(t, tf.Carry(t, i, planned, config), "max_pods", namespace+"/came")
+	wantTaints(t, c, pool+"-1", "")
 }
