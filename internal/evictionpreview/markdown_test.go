@@ -4,22 +4,17 @@
 package evictionpreview
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
-
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
@@ -51,19 +46,7 @@ func TestMarkdown(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := c.change.evaluate(c.snapshot, eviction.ComparisonUnknown).markdown()
-			file := filepath.Join("testdata", c.golden+".golden.md")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Error(diff)
-			}
+			golden.Check(t, c.golden+".golden.md", got)
 		})
 	}
 }

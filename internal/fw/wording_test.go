@@ -4,10 +4,7 @@
 package fw
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,10 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func taintsOf(t *testing.T, notations ...string) []corev1.Taint {
 	t.Helper()
@@ -251,19 +247,7 @@ func TestPreview_goldens(t *testing.T) {
 			t.Parallel()
 			summary, detail := Preview(tt.subject, eviction.Evaluate(shop(), tt.change, eviction.ComparisonUnknown))
 			got := summary + "\n\n" + detail + "\n"
-			file := filepath.Join("testdata", "preview-"+tt.name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("run with -update if this is meant: %s", diff)
-			}
+			golden.Check(t, "preview-"+tt.name+".golden", got)
 		})
 	}
 }

@@ -5,14 +5,10 @@ package nodetaints_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -20,9 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestAccNodeTaints_planWarningsAsTheCommandLinePrintsThem keeps whole warnings,
 // taken from "terraform plan -json", as files that a person reads and approves.
@@ -67,24 +62,7 @@ func TestAccNodeTaints_planWarningsAsTheCommandLinePrintsThem(t *testing.T) {
 		for _, w := range cli.PlanWarnings() {
 			fmt.Fprintf(&b, "%s: %s\n\n%s\n", w.Address, w.Summary, w.Detail)
 		}
-		golden(t, name, strings.NewReplacer(node, "worker-3", namespace, "shop").Replace(b.String()))
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (run with -update to accept):\n%s", path, diff)
+		golden.Check(t, name+".golden", strings.NewReplacer(node, "worker-3", namespace, "shop").Replace(b.String()))
 	}
 }
 

@@ -1,0 +1,247 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// world is one random cluster: some nodes that only this test uses.
+type world struct {
+	t         *testing.T
+	c         *acctest.Cluster
+	r         *rand.Rand
+	namespace string
+	label     string
+	nodes     []string
+	quiet     bool
+	// limited says which pods tolerate a NoExecute taint, that stood on their node
+	// before the change, for a limited time: a countdown may run for them whose
+	// start the API does not show, and only they may get the verdict unknown.
+	limited map[string]bool
+	// unchanged says which nodes are as the change wants them already: nothing
+	// happens to them by it, and countdowns that run there run on.
+	unchanged map[string]bool
+	// there holds the pods that were there and not going when the watch began.
+	there map[string]bool
+}
+
+func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
+	t.Helper()
+	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), limited: map[string]bool{}, unchanged: map[string]bool{}}
+	w.quiet = w.r.IntN(3) > 0
+	for n := range 1 + w.r.IntN(3) {
+		name := fmt.Sprintf("%s-%d", w.label, n)
+		w.nodes = append(w.nodes, name)
+		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"world": w.label}, Quiet: w.quiet})
+		before := w.taints(w.r.IntN(3))
+		node := c.Get(t, name)
+		node.Spec.Taints = append(node.Spec.Taints, before...)
+		acctest.Until(t, "the first taints stand", func(ctx context.Context) (bool, error) {
+			current, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			current.Spec.Taints = before
+			_, err = c.Admin.CoreV1().Nodes().Update(ctx, current, metav1.UpdateOptions{})
+			return err == nil, nil
+		})
+		for p := range 6 + w.r.IntN(14) {
+			w.pod(fmt.Sprintf("p%d-%d", n, p), name)
+		}
+	}
+	if !w.quiet && w.r.IntN(2) == 0 {
+		w.daemonSet()
+	}
+	return w
+}
+
+func (w *world) daemonSet() {
+	w.t.Helper()
+	labels := map[string]string{"daemon": w.label}
+	tolerations := []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+	for range w.r.IntN(3) {
+		tolerations = append(tolerations, w.toleration())
+	}
+	_, err := w.c.Admin.AppsV1().DaemonSets(w.namespace).Create(w.t.Context(), &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "daemon"},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				NodeSelector: map[string]string{"world": w.label}, Tolerations: tolerations,
+				Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	acctest.Until(w.t, "the DaemonSet's pods run", func(ctx context.Context) (bool, error) {
+		d, err := w.c.Admin.AppsV1().DaemonSets(w.namespace).Get(ctx, "daemon", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return d.Status.ObservedGeneration == d.Generation && d.Status.NumberReady == d.Status.DesiredNumberScheduled, nil
+	})
+}
+
+func (w *world) taints(n int) []corev1.Taint {
+	var out []corev1.Taint
+	for range n {
+		one := corev1.Taint{Key: w.pick("a", "b", "c"), Value: w.pick("", "x", "y"), Effect: corev1.TaintEffect(w.pick("NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule"))}
+		if taint.Find(out, taint.IDOf(one)) < 0 {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func (w *world) pick(from ...string) string {
+	return from[w.r.IntN(len(from))]
+}
+
+func (w *world) pod(name, node string) {
+	w.t.Helper()
+	kind := w.r.IntN(10)
+	pod := w.c.Pod(w.t, w.namespace, name, node, func(p *corev1.Pod) {
+		for range w.r.IntN(4) {
+			p.Spec.Tolerations = append(p.Spec.Tolerations, w.toleration())
+		}
+		grace := int64(300)
+		p.Spec.TerminationGracePeriodSeconds = &grace
+		if kind == 0 {
+			p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+			p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+		}
+	})
+	switch kind {
+	case 1: // completed
+		pod.Status.Phase = corev1.PodSucceeded
+	case 2: // running, where kwok does not see to that
+		pod.Status.Phase = corev1.PodRunning
+	case 3: // terminating: where nothing plays the kubelet it stays so
+		if err := w.c.Admin.CoreV1().Pods(w.namespace).Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			w.t.Fatal(err)
+		}
+		return
+	default:
+		return
+	}
+	if w.quiet {
+		// The first taints may have taken it away already: an error is no matter.
+		_, _ = w.c.Admin.CoreV1().Pods(w.namespace).UpdateStatus(w.t.Context(), pod, metav1.UpdateOptions{})
+	}
+}
+
+func (w *world) toleration() corev1.Toleration {
+	t := corev1.Toleration{Key: w.pick("a", "b", "c", "a", "b", ""), Effect: corev1.TaintEffect(w.pick("", "NoExecute", "NoExecute", "NoExecute", "NoSchedule"))}
+	if t.Key == "" || w.r.IntN(3) == 0 {
+		t.Operator = corev1.TolerationOpExists
+	} else {
+		t.Operator, t.Value = corev1.TolerationOpEqual, w.pick("", "x", "y")
+	}
+	if t.Effect == corev1.TaintEffectNoExecute && w.r.IntN(2) == 0 {
+		seconds := []int64{-5, 0, 1, 2, 3, 3, 300}[w.r.IntN(7)]
+		t.TolerationSeconds = &seconds
+	}
+	return t
+}
+
+func (w *world) nodeOf(pod string) string {
+	if p, err := w.c.Admin.CoreV1().Pods(w.namespace).Get(w.t.Context(), pod, metav1.GetOptions{}); err == nil {
+		return p.Spec.NodeName
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(pod, "p"), "-")
+	return w.label + "-" + number
+}
+
+func (w *world) settle() {
+	w.t.Helper()
+	acctest.Until(w.t, "the first taints have evicted what does not tolerate them", func(ctx context.Context) (bool, error) {
+		pods, err := w.c.Admin.CoreV1().Pods(w.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if p.DeletionTimestamp != nil || p.Spec.NodeName == "" {
+				continue
+			}
+			node, err := w.c.Admin.CoreV1().Nodes().Get(ctx, p.Spec.NodeName, metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			for _, one := range node.Spec.Taints {
+				at := taint.FirstMatch(p.Spec.Tolerations, one, false)
+				if one.Effect == corev1.TaintEffectNoExecute && (at < 0 || p.Spec.Tolerations[at].TolerationSeconds != nil && *p.Spec.Tolerations[at].TolerationSeconds <= 0) {
+					return false, nil
+				}
+			}
+			if !w.quiet && p.Status.Phase == corev1.PodPending {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+func (w *world) watch() func(until time.Time) map[string]time.Time {
+	w.t.Helper()
+	pods := w.c.Admin.CoreV1().Pods(w.namespace)
+	list, err := pods.List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	// Pods that controllers make later are not what was predicted about.
+	there := map[types.UID]bool{}
+	w.there = map[string]bool{}
+	for i := range list.Items {
+		p := &list.Items[i]
+		there[p.UID] = p.DeletionTimestamp == nil
+		w.there[p.Name] = p.DeletionTimestamp == nil
+	}
+	watcher, err := pods.Watch(w.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	seen := map[string]time.Time{}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range watcher.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok || !there[pod.UID] || event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
+				continue
+			}
+			if _, known := seen[pod.Name]; !known {
+				seen[pod.Name] = time.Now()
+			}
+		}
+	}()
+	return func(until time.Time) map[string]time.Time {
+		select {
+		case <-time.After(time.Until(until)):
+		case <-ended:
+			w.t.Error("the watch ended early")
+		}
+		watcher.Stop()
+		<-ended
+		return seen
+	}
+}
