@@ -50,6 +50,9 @@ type Request struct {
 	Method string
 	Path   string
 	Watch  bool
+	// Status is what the API server answered, for After and while writes go in
+	// turn; 0 where it is not known.
+	Status int
 }
 
 // Write says whether the request changes something.
@@ -132,12 +135,16 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 	if p.watched != nil && request.Watch {
 		p.once.Do(func() { close(p.watched) })
 	}
-	answered := sync.OnceFunc(func() {
-		if after != nil {
-			after(request)
-		}
-	})
-	defer answered()
+	var once sync.Once
+	answered := func(code int) {
+		once.Do(func() {
+			if after != nil {
+				request.Status = code
+				after(request)
+			}
+		})
+	}
+	defer answered(0)
 	if inTurn {
 		reverse = heldBack(reverse, answered)
 	}
@@ -167,11 +174,11 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 }
 
 // heldBack passes an answer on when then has returned.
-func heldBack(h http.Handler, then func()) http.Handler {
+func heldBack(h http.Handler, then func(code int)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, r)
-		then()
+		then(answer.Code)
 		maps.Copy(w.Header(), answer.Header())
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes())

@@ -154,6 +154,12 @@ func (c *Cluster) Refresh(ctx context.Context) error {
 	)
 }
 
+// RelistPods lists the pods anew, for a decision that must not wait for the
+// watch.
+func (c *Cluster) RelistPods(ctx context.Context) error {
+	return c.pods.refresh(ctx)
+}
+
 // Node returns one node as it is known now; false where there is none.
 func (c *Cluster) Node(name string) (*eviction.Node, bool) {
 	return c.nodes.get(name)

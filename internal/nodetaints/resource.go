@@ -181,7 +181,15 @@ func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired pl
 		diags.Append(explain(verb, desired, err))
 		return false
 	}
+	looked := false
 	err = rollout.SwitchTaints(ctx, r.data.Cluster, desired, func(plan planner.NodePlan) error {
+		if looked && budget.Set() {
+			// Nodes have come since: their pods may not have come by the watch yet.
+			if err := r.data.Cluster.RelistPods(ctx); err != nil {
+				return err
+			}
+		}
+		looked = true
 		return r.withinBudget(ctx, budget, !m.Evictions.IsNull(), desired, plan)
 	})
 	if err != nil {

@@ -178,25 +178,21 @@ func careless(ctx context.Context, c *acctest.Cluster, name string, w int) {
 func TestAccNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
-	tf, name := terraform(t, c), acctest.Name(t, "node")
+	name := acctest.Name(t, "node")
 	c.Node(t, acctest.Node{Name: name, Quiet: true})
-	watcher, err := c.Admin.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for event := range watcher.ResultChan() {
-			if node, ok := event.Object.(*corev1.Node); ok && len(node.Spec.Taints) > 0 {
-				_, _ = c.Admin.CoreV1().Nodes().Patch(context.Background(), name, types.MergePatchType, []byte(`{"spec":{"taints":[]}}`), metav1.PatchOptions{})
-			}
+	proxy := c.Proxy(t)
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+	// The taint is gone again before the provider has the answer to its write.
+	proxy.InTurn()
+	proxy.After(func(r acctest.Request) {
+		if r.Write() {
+			_, _ = c.Admin.CoreV1().Nodes().Patch(context.Background(), name, types.MergePatchType, []byte(`{"spec":{"taints":[]}}`), metav1.PatchOptions{})
 		}
 	})
 	i := newInstance()
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
 	wantError(t, tf.Apply(t, i, config), "Somebody else changes the taints back", "--show-managed-fields")
-	watcher.Stop()
-	wg.Wait()
+	proxy.After(nil)
 	apply(t, tf, i, config)
 	destroy(t, tf, i)
 }
