@@ -72,11 +72,6 @@ func TestAccPredictions(t *testing.T) {
 	})
 }
 
-// daemonSet makes a DaemonSet over the world's nodes, whose pods the real
-// controller makes and gives its own tolerations. The scheduler has to let them
-// in, so that they tolerate everything but what evicts.
-// taints returns distinct random taints, most of them NoExecute.
-// pod makes a pod of a random kind with random tolerations.
 // prediction is what the data source said of a pod.
 type prediction struct {
 	verdict string
@@ -101,7 +96,7 @@ func (w *world) predictAndWatch() map[string]int {
 	}
 	// Pods of a DaemonSet come and go: those that the preview saw were there
 	// right before it or are right after it.
-	w.noteLimited()
+	w.before = w.noteLimited()
 	predicted := w.predict(tf, selector, change)
 	w.noteLimited()
 	deletions := w.watch()
@@ -137,7 +132,7 @@ func (w *world) predictAndWatch() map[string]int {
 		}
 	}
 	for name := range seen {
-		if _, ok := predicted[name]; !ok && !w.unchanged[w.nodeOf(name)] {
+		if _, ok := predicted[name]; !ok && w.before[name] && !w.unchanged[w.nodeOf(name)] {
 			w.t.Errorf("pod %s was deleted and is not in the preview", name)
 		}
 	}
@@ -145,8 +140,9 @@ func (w *world) predictAndWatch() map[string]int {
 }
 
 // noteLimited notes which pods tolerate a taint of their node for a limited
-// time. The first toleration that matches decides.
-func (w *world) noteLimited() {
+// time, where the first toleration that matches decides. It returns the names of
+// all pods that are there.
+func (w *world) noteLimited() map[string]bool {
 	w.t.Helper()
 	pods, err := w.c.Admin.CoreV1().Pods(w.namespace).List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -156,8 +152,10 @@ func (w *world) noteLimited() {
 	for _, name := range w.nodes {
 		taints[name] = w.c.Get(w.t, name).Spec.Taints
 	}
+	there := map[string]bool{}
 	for i := range pods.Items {
 		p := &pods.Items[i]
+		there[p.Name] = true
 		for _, one := range taints[p.Spec.NodeName] {
 			at := taint.FirstMatch(p.Spec.Tolerations, one, false)
 			if one.Effect == corev1.TaintEffectNoExecute && at >= 0 && p.Spec.Tolerations[at].TolerationSeconds != nil {
@@ -165,9 +163,10 @@ func (w *world) noteLimited() {
 			}
 		}
 	}
+	return there
 }
 
-// nodeOf returns the node of a pod, whose number its name begins with.
+// expectDeleted holds a pod that was predicted to leave against when it left.
 func (w *world) expectDeleted(name string, p prediction, gone bool, after time.Duration) {
 	w.t.Helper()
 	if p.after > window-slack {
@@ -197,8 +196,6 @@ func (w *world) change() []any {
 	return out
 }
 
-// settle waits until the first taints have had their effect: what they do not
-// tolerate is gone or going.
 // predict asks the data source.
 func (w *world) predict(tf *acctest.Terraform, selector string, change []any) map[string]prediction {
 	w.t.Helper()
@@ -217,7 +214,3 @@ func (w *world) predict(tf *acctest.Terraform, selector string, change []any) ma
 	}
 	return out
 }
-
-// watch begins to note when pods are marked for deletion. The function that it
-// returns waits until a moment and returns what was seen; pods that were
-// being deleted before are not among them.

@@ -38,10 +38,15 @@ type world struct {
 	// unchanged says which nodes are as the change wants them already: nothing
 	// happens to them by it, and countdowns that run there run on.
 	unchanged map[string]bool
+	// before holds the pods that were there right before the preview: it has to
+	// name these. A DaemonSet's controller may make one between the preview and
+	// the change, of which nothing was said.
+	before map[string]bool
 	// there holds the pods that were there and not going when the watch began.
 	there map[string]bool
 }
 
+// newWorld makes the nodes, their first taints and the pods of a seed.
 func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 	t.Helper()
 	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), limited: map[string]bool{}, unchanged: map[string]bool{}}
@@ -72,6 +77,9 @@ func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 	return w
 }
 
+// daemonSet makes a DaemonSet over the world's nodes, whose pods the real
+// controller makes and gives its own tolerations. The scheduler has to let them
+// in, so that they tolerate everything but what evicts.
 func (w *world) daemonSet() {
 	w.t.Helper()
 	labels := map[string]string{"daemon": w.label}
@@ -101,6 +109,7 @@ func (w *world) daemonSet() {
 	})
 }
 
+// taints returns distinct random taints, most of them NoExecute.
 func (w *world) taints(n int) []corev1.Taint {
 	var out []corev1.Taint
 	for range n {
@@ -116,6 +125,7 @@ func (w *world) pick(from ...string) string {
 	return from[w.r.IntN(len(from))]
 }
 
+// pod makes a pod of a random kind with random tolerations.
 func (w *world) pod(name, node string) {
 	w.t.Helper()
 	kind := w.r.IntN(10)
@@ -163,6 +173,7 @@ func (w *world) toleration() corev1.Toleration {
 	return t
 }
 
+// nodeOf returns the node of a pod, whose number its name begins with.
 func (w *world) nodeOf(pod string) string {
 	if p, err := w.c.Admin.CoreV1().Pods(w.namespace).Get(w.t.Context(), pod, metav1.GetOptions{}); err == nil {
 		return p.Spec.NodeName
@@ -171,6 +182,8 @@ func (w *world) nodeOf(pod string) string {
 	return w.label + "-" + number
 }
 
+// settle waits until the first taints have had their effect: what they do not
+// tolerate is gone or going.
 func (w *world) settle() {
 	w.t.Helper()
 	acctest.Until(w.t, "the first taints have evicted what does not tolerate them", func(ctx context.Context) (bool, error) {
@@ -201,6 +214,9 @@ func (w *world) settle() {
 	})
 }
 
+// watch begins to note when pods are marked for deletion. The function that it
+// returns waits until a moment and returns what was seen; pods that were
+// being deleted before are not among them.
 func (w *world) watch() func(until time.Time) map[string]time.Time {
 	w.t.Helper()
 	pods := w.c.Admin.CoreV1().Pods(w.namespace)
