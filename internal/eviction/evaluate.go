@@ -21,6 +21,7 @@ func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
 	e := &evaluation{
 		snapshot: s, change: change, comparison: comparison,
 		judgements: map[judgeKey]judgement{}, homes: map[*Scheduling]bool{}, groups: map[string]int{},
+		replaced: map[plannedKey]*Scheduling{},
 	}
 	names := slices.Collect(maps.Keys(change.Taints))
 	for name := range change.Drains {
@@ -61,6 +62,8 @@ type evaluation struct {
 	groups     map[string]int
 	// homes remembers whether any node would take pods of this scheduling.
 	homes map[*Scheduling]bool
+	// replaced are the schedulings that pods get by planned tolerations.
+	replaced map[plannedKey]*Scheduling
 	// places are the nodes that pods can go to.
 	places []place
 	// scratch is a node in the form that node affinity is matched against.
@@ -80,7 +83,21 @@ func (e *evaluation) node(name string) changedNode {
 }
 
 func (e *evaluation) verdict(node changedNode, pod *Pod) PodVerdict {
-	v := PodVerdict{Pod: pod, Owner: e.snapshot.Owner(pod), Verdict: Stays, Reschedulable: true}
+	owner := e.snapshot.Owner(pod)
+	scheduling, sure, planned := e.planned(pod, owner)
+	switch {
+	case !planned:
+		return e.outcome(node, pod, owner, pod.Scheduling)
+	case sure:
+		return e.outcome(node, pod, owner, scheduling)
+	default:
+		return hedge(e.outcome(node, pod, owner, pod.Scheduling), e.outcome(node, pod, owner, scheduling))
+	}
+}
+
+// outcome is the verdict on a pod by a scheduling that may not be its own.
+func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, s *Scheduling) PodVerdict {
+	v := PodVerdict{Pod: pod, Owner: owner, Verdict: Stays, Reschedulable: true}
 	switch {
 	case pod.Terminating:
 		v.Reason = "is already being deleted; this change neither hastens nor stops that"
@@ -88,13 +105,16 @@ func (e *evaluation) verdict(node changedNode, pod *Pod) PodVerdict {
 	case node.drained:
 		e.drain(&v)
 	default:
-		j := e.judge(node, pod.Scheduling)
+		j := e.judge(node, s)
 		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.seconds, j.taint, j.toleration, j.reason
 	}
 	if v.Leaves() {
-		e.consequences(&v)
+		e.consequences(&v, s)
 	} else {
-		e.placement(&v, node)
+		e.placement(&v, node, s)
+	}
+	if !node.drained {
+		e.strand(&v, node, s)
 	}
 	return v
 }
@@ -114,7 +134,7 @@ func (e *evaluation) drain(v *PodVerdict) {
 }
 
 // consequences fills in what it means that a pod leaves.
-func (e *evaluation) consequences(v *PodVerdict) {
+func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 	switch {
 	case v.Pod.Completed:
 		v.Reason += "; it has run to its end, only its record goes"
@@ -126,7 +146,7 @@ func (e *evaluation) consequences(v *PodVerdict) {
 		v.Lost = true
 		v.Reason += "; no controller makes it again"
 	}
-	if v.Reschedulable = e.home(v.Pod.Scheduling); v.Reschedulable {
+	if v.Reschedulable = e.home(s); v.Reschedulable {
 		return
 	}
 	if v.Owner.Kind == "DaemonSet" {
@@ -138,13 +158,13 @@ func (e *evaluation) consequences(v *PodVerdict) {
 
 // placement reports what a change does to pods that stay: those that could not
 // be put there again, by the taints that the change brings.
-func (e *evaluation) placement(v *PodVerdict, node changedNode) {
+func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 	if v.Pod.Completed || v.Pod.Mirror {
 		return
 	}
 	gate := e.comparison == ComparisonOn
-	away := keepsAway(v.Pod.Scheduling.Tolerations, node.after, gate)
-	if away == nil || keepsAway(v.Pod.Scheduling.Tolerations, node.before, gate) != nil {
+	away := keepsAway(s.Tolerations, node.after, gate)
+	if away == nil || keepsAway(s.Tolerations, node.before, gate) != nil {
 		return
 	}
 	if v.Verdict == Stays {
@@ -154,10 +174,10 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode) {
 	if v.Owner.Kind == "DaemonSet" {
 		v.Misscheduled = true
 		v.Reason += "; its DaemonSet counts it as mis-scheduled"
-	} else if v.Reschedulable = e.home(v.Pod.Scheduling); !v.Reschedulable {
+	} else if v.Reschedulable = e.home(s); !v.Reschedulable {
 		v.Reason += " nor on any other"
 	}
-	if e.comparison == ComparisonUnknown && keepsAway(v.Pod.Scheduling.Tolerations, node.after, true) == nil {
+	if e.comparison == ComparisonUnknown && keepsAway(s.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"
 	}
 }

@@ -21,6 +21,8 @@ type Snapshot struct {
 	Nodes map[string]*Node
 	// Pods by the name of the node that they run on.
 	Pods map[string][]*Pod
+	// Waiting are the pods that run on no node yet.
+	Waiting []*Pod
 	// Parents leads from the UID of a controller that is itself controlled to
 	// its controller: ReplicaSet to Deployment, Job to CronJob.
 	Parents map[types.UID]Owner
@@ -102,6 +104,12 @@ func (o Owner) String() string {
 		return ""
 	}
 	return o.Kind + "/" + o.Name
+}
+
+// WorkloadKey names a workload in the cluster.
+type WorkloadKey struct {
+	Namespace string
+	Owner
 }
 
 // Scheduling is the part of a pod's spec by which it is judged against nodes.

@@ -31,6 +31,8 @@ type Change struct {
 	// Drains holds the nodes whose pods are evicted through the eviction API,
 	// because their machine is replaced.
 	Drains map[string]bool
+	// Tolerations holds, by workload, the changes of tolerations in the same run.
+	Tolerations map[WorkloadKey]Planned
 }
 
 // Comparison is what is known of the cluster's feature gate
@@ -65,6 +67,9 @@ type PodVerdict struct {
 	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
 	// would no longer put it.
 	Misscheduled bool
+	// Stranded is set for a pod that tolerates a taint which goes and not the one
+	// which comes in its place: it was meant to be on the node.
+	Stranded bool
 	// Budget says which PodDisruptionBudget covers a pod that leaves, and what
 	// it is worth against this way of leaving. Empty where none does.
 	Budget string
@@ -77,7 +82,7 @@ func (v PodVerdict) Leaves() bool {
 
 // Plain says that there is nothing to tell about the pod.
 func (v PodVerdict) Plain() bool {
-	return v.Verdict == Stays && v.Reschedulable && !v.Misscheduled && !v.Pod.Terminating
+	return v.Verdict == Stays && v.Reschedulable && !v.Misscheduled && !v.Stranded && !v.Pod.Terminating
 }
 
 // Gone says that the pod leaves and does not come back: nothing makes it again,

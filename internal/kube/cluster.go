@@ -10,16 +10,20 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 var schemeGroupVersion = schema.GroupVersion{}
@@ -31,15 +35,20 @@ type Cluster struct {
 	client  kubernetes.Interface
 	meta    metadata.Interface
 	dynamic dynamic.Interface
+	mapper  meta.RESTMapper
 	nodes   *collection[*eviction.Node]
 	pods    *collection[*eviction.Pod]
 
 	identity once[string]
 	context  once[surroundings]
 	machines once[map[string][]corev1.Taint]
-	built    builtSnapshot
-	follower follower
-	wrote    atomic.Pointer[time.Time] // when this process has last written
+	marked   once[[]workload.Ref]
+	ancestry ancestry
+
+	workloads workloads
+	built     builtSnapshot
+	follower  follower
+	wrote     atomic.Pointer[time.Time] // when this process has last written
 }
 
 // New prepares the connection. It sends nothing: the first request is made
@@ -61,7 +70,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta, err := metadata.NewForConfig(metadata.ConfigFor(rc))
+	metadata, err := metadata.NewForConfig(metadata.ConfigFor(rc))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +80,8 @@ func connect(rc *rest.Config) (*Cluster, error) {
 	}
 	slim := newSlimmer()
 	return &Cluster{
-		client: client, meta: meta, dynamic: dynamic,
+		client: client, meta: metadata, dynamic: dynamic,
+		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
 		nodes: newCollection(kind[*eviction.Node]{
 			plural: "nodes",
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

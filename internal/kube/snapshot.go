@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -25,6 +26,8 @@ import (
 // once: they change the wording of a verdict, not the verdict.
 type surroundings struct {
 	parents map[types.UID]eviction.Owner
+	// listed holds every controller that was looked at for it.
+	listed  map[types.UID]bool
 	budgets map[string][]eviction.Budget
 	gaps    []string
 }
@@ -50,18 +53,41 @@ func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.built.current(c, around), nil
+	s, fresh := c.built.current(c, around)
+	if !fresh {
+		return s, nil
+	}
+	// A rollout makes new ReplicaSets: without them its pods would belong to
+	// nobody that is known.
+	learned, err := c.learn(ctx, s, around.listed)
+	if err != nil || len(learned) == 0 {
+		return s, err
+	}
+	return c.built.withParents(s, around.parents, learned), nil
 }
 
-func (b *builtSnapshot) current(c *Cluster, around surroundings) *eviction.Snapshot {
+// withParents returns the snapshot with more parents, and remembers it.
+func (b *builtSnapshot) withParents(s *eviction.Snapshot, listed, learned map[types.UID]eviction.Owner) *eviction.Snapshot {
+	more := *s
+	more.Parents = maps.Clone(listed)
+	maps.Copy(more.Parents, learned)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.snapshot == s {
+		b.snapshot = &more
+	}
+	return &more
+}
+
+func (b *builtSnapshot) current(c *Cluster, around surroundings) (s *eviction.Snapshot, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	nodes, nodesAt := c.nodes.all()
 	pods, podsAt := c.pods.all()
 	if b.snapshot != nil && b.nodes == nodesAt && b.pods == podsAt {
-		return b.snapshot
+		return b.snapshot, false
 	}
-	s := &eviction.Snapshot{
+	s = &eviction.Snapshot{
 		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
 		Parents: around.parents, Budgets: around.budgets, Gaps: around.gaps,
 	}
@@ -69,27 +95,29 @@ func (b *builtSnapshot) current(c *Cluster, around surroundings) *eviction.Snaps
 		s.Nodes[n.Name] = n
 	}
 	for _, p := range pods {
-		if p.Node != "" {
-			s.Pods[p.Node] = append(s.Pods[p.Node], p)
+		if p.Node == "" {
+			s.Waiting = append(s.Waiting, p)
+			continue
 		}
+		s.Pods[p.Node] = append(s.Pods[p.Node], p)
 	}
 	b.snapshot, b.nodes, b.pods = s, nodesAt, podsAt
-	return s
+	return s, true
 }
 
 func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 	return c.context.get(ctx, func() (surroundings, error) {
-		s := surroundings{parents: map[types.UID]eviction.Owner{}, budgets: map[string][]eviction.Budget{}}
+		s := surroundings{parents: map[types.UID]eviction.Owner{}, listed: map[types.UID]bool{}, budgets: map[string][]eviction.Budget{}}
 		var mu sync.Mutex
-		parents := func(plural string, resource schema.GroupVersionResource) func() error {
+		parents := func(plural, kind string) func() error {
 			return func() error {
-				return s.gap(&mu, c.parents(ctx, resource, &mu, s.parents),
+				return s.gap(&mu, c.parents(ctx, middlemen[kind], &mu, s),
 					fmt.Sprintf("%s could not be read (no permission to list them): their pods are not rolled up any further", plural))
 			}
 		}
 		err := parallel(
-			parents("ReplicaSets", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}),
-			parents("Jobs", schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}),
+			parents("ReplicaSets", "ReplicaSet"),
+			parents("Jobs", "Job"),
 			func() error {
 				return s.gap(&mu, c.budgetsInto(ctx, s.budgets),
 					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one")
@@ -112,7 +140,7 @@ func (s *surroundings) gap(mu *sync.Mutex, err error, sentence string) error {
 
 // parents reads only the metadata of controllers that may be controlled
 // themselves.
-func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResource, mu *sync.Mutex, into map[types.UID]eviction.Owner) error {
+func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResource, mu *sync.Mutex, into surroundings) error {
 	return each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.meta.Resource(resource).List(ctx, o)
 	}, func() {}, func(o runtime.Object) error {
@@ -120,10 +148,11 @@ func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResou
 		if err != nil {
 			return err
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		into.listed[object.GetUID()] = true
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			mu.Lock()
-			into[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
-			mu.Unlock()
+			into.parents[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
 		}
 		return nil
 	})

@@ -1,0 +1,156 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// Planned is a change of a workload's tolerations in the same run.
+type Planned struct {
+	// Before and After are the workload's own tolerations; what admission and
+	// controllers add to pods is seen on the live ones.
+	Before, After []corev1.Toleration
+	// Sure says that the pods carry them before any taint is written. Where it
+	// is not sure, a pod that would be saved by them gets the verdict Unknown.
+	Sure bool
+}
+
+// Merge lays a change over the tolerations of a live pod: what the template
+// loses goes, what it gains comes, and everything else keeps its place.
+func (p Planned) Merge(live []corev1.Toleration) []corev1.Toleration {
+	var out []corev1.Toleration
+	for _, t := range live {
+		if toleration.Contains(p.Before, t) && !toleration.Contains(p.After, t) {
+			at := slices.IndexFunc(p.After, func(a corev1.Toleration) bool { return toleration.IDOf(a) == toleration.IDOf(t) })
+			if at < 0 {
+				continue
+			}
+			t = p.After[at]
+		}
+		out = append(out, t)
+	}
+	for _, t := range p.After {
+		if !toleration.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+type plannedKey struct {
+	scheduling *Scheduling
+	workload   WorkloadKey
+}
+
+// planned returns the scheduling that a pod will have by the run's change of its
+// workload; ok is false where there is none or it makes no difference.
+func (e *evaluation) planned(pod *Pod, owner Owner) (s *Scheduling, sure, ok bool) {
+	if len(e.change.Tolerations) == 0 {
+		return nil, false, false
+	}
+	key := plannedKey{pod.Scheduling, WorkloadKey{pod.Namespace, owner}}
+	change, ok := e.change.Tolerations[key.workload]
+	if !ok {
+		return nil, false, false
+	}
+	s, known := e.replaced[key]
+	if !known {
+		other := *pod.Scheduling
+		other.Tolerations = change.Merge(pod.Scheduling.Tolerations)
+		s = &other
+		e.replaced[key] = s
+	}
+	return s, change.Sure, true
+}
+
+// hedge joins the verdicts for a pod with and without a change of its
+// tolerations of which it is not sure that it comes first.
+func hedge(without, with PodVerdict) PodVerdict {
+	if without.Verdict == with.Verdict && without.AfterSeconds == with.AfterSeconds && without.Reschedulable == with.Reschedulable && without.Stranded == with.Stranded {
+		return without
+	}
+	v := without
+	v.Verdict, v.AfterSeconds, v.Lost, v.Reschedulable = Unknown, 0, false, true
+	v.Reason += "; the tolerations that this plan gives its workload save it only where they are rolled out before: name them in tolerated_by"
+	return v
+}
+
+// strands returns what makes a pod stranded: a taint that it tolerates goes or
+// changes its value, and one that it does not tolerate comes in the same change.
+// Such a pod was meant to be on the node.
+func strands(tolerations []corev1.Toleration, before, after []corev1.Taint, gate bool) (old, brought *corev1.Taint) {
+	for i := range before {
+		if slices.ContainsFunc(after, same(before[i])) || toleration.Lasts(tolerations, before[i], gate) != toleration.Forever {
+			continue
+		}
+		for j := range after {
+			if after[j].Effect == corev1.TaintEffectPreferNoSchedule || slices.ContainsFunc(before, same(after[j])) {
+				continue
+			}
+			if toleration.Lasts(tolerations, after[j], gate) != toleration.Forever {
+				return &before[i], &after[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// same compares taints by identity and value.
+func same(t corev1.Taint) func(corev1.Taint) bool {
+	return func(other corev1.Taint) bool { return taint.IDOf(t) == taint.IDOf(other) && t.Value == other.Value }
+}
+
+// strand notes that a pod is stranded.
+func (e *evaluation) strand(v *PodVerdict, node changedNode, s *Scheduling) {
+	if v.Pod.Completed || v.Pod.Mirror || v.Pod.Terminating {
+		return
+	}
+	old, brought := strands(s.Tolerations, node.before, node.after, e.comparison != ComparisonOff)
+	if old == nil {
+		return
+	}
+	v.Stranded = true
+	if v.Taint != nil && *v.Taint == *brought {
+		v.Reason += "; it tolerates " + taint.Format(*old) + ", which goes"
+	} else {
+		v.Reason += "; it tolerates " + taint.Format(*old) + ", which goes, and not " + taint.Format(*brought) + ", which comes"
+	}
+}
+
+// Stranded returns the pods that tolerate what goes and not what comes.
+func (r *Report) Stranded() []PodVerdict {
+	var out []PodVerdict
+	for _, v := range r.Pods {
+		if v.Stranded {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// WorkloadPods returns the pods of workloads that a change of their template
+// replaces: those that run or are to run, in the order of their names.
+func (s *Snapshot) WorkloadPods(workloads ...WorkloadKey) []*Pod {
+	var out []*Pod
+	for _, pods := range s.Pods {
+		for _, p := range pods {
+			if !p.Terminating && !p.Completed && slices.Contains(workloads, WorkloadKey{p.Namespace, s.Owner(p)}) {
+				out = append(out, p)
+			}
+		}
+	}
+	for _, p := range s.Waiting {
+		if !p.Terminating && !p.Completed && slices.Contains(workloads, WorkloadKey{p.Namespace, s.Owner(p)}) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, (*Pod).Compare)
+	return out
+}

@@ -1,0 +1,128 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// middlemen are the kinds of controllers that may be controlled themselves.
+var middlemen = map[string]schema.GroupVersionResource{
+	"ReplicaSet":            {Group: "apps", Version: "v1", Resource: "replicasets"},
+	"Job":                   {Group: "batch", Version: "v1", Resource: "jobs"},
+	"ReplicationController": {Version: "v1", Resource: "replicationcontrollers"},
+}
+
+// ancestry is what was learned about controllers that came after the snapshot's
+// first reading, as a rollout makes them.
+type ancestry struct {
+	mu      sync.Mutex
+	parents map[types.UID]eviction.Owner
+	asked   map[types.UID]bool
+}
+
+// learn asks about the controllers of pods that are not known yet, with one list
+// per kind. What there is no permission to read stays unknown.
+func (c *Cluster) learn(ctx context.Context, s *eviction.Snapshot, listed map[types.UID]bool) (map[types.UID]eviction.Owner, error) {
+	a := &c.ancestry
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	unknown := map[string]map[string]bool{}
+	for _, pods := range s.Pods {
+		for _, p := range pods {
+			if p.Controller == nil || listed[p.Controller.UID] || a.asked[p.Controller.UID] {
+				continue
+			}
+			if _, may := middlemen[p.Controller.Kind]; may {
+				if unknown[p.Controller.Kind] == nil {
+					unknown[p.Controller.Kind] = map[string]bool{}
+				}
+				unknown[p.Controller.Kind][p.Namespace] = true
+				a.ask(p.Controller.UID)
+			}
+		}
+	}
+	for kind, namespaces := range unknown {
+		err := a.read(ctx, c, kind, namespaces)
+		if err != nil && !errors.Is(err, ErrForbidden) {
+			return nil, err
+		}
+	}
+	return maps.Clone(a.parents), nil
+}
+
+func (a *ancestry) ask(uid types.UID) {
+	if a.asked == nil {
+		a.asked, a.parents = map[types.UID]bool{}, map[types.UID]eviction.Owner{}
+	}
+	a.asked[uid] = true
+}
+
+// read lists the controllers of a kind, in one namespace where that is all.
+func (a *ancestry) read(ctx context.Context, c *Cluster, kind string, namespaces map[string]bool) error {
+	namespace := ""
+	if len(namespaces) == 1 {
+		for only := range namespaces {
+			namespace = only
+		}
+	}
+	gvr := middlemen[kind]
+	return each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.meta.Resource(gvr).Namespace(namespace).List(ctx, o)
+	}, func() {}, func(o runtime.Object) error {
+		object, err := meta.Accessor(o)
+		if err != nil {
+			return err
+		}
+		a.asked[object.GetUID()] = true
+		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
+			a.parents[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
+		}
+		return nil
+	})
+}
+
+// descendants finds the workloads that an operator made of an object, by their
+// owner references; of a Subscription, those that its installed version owns.
+func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]eviction.WorkloadKey, error) {
+	version, _, _ := unstructured.NestedString(object.Object, "status", "installedCSV")
+	owned := func(refs []metav1.OwnerReference) bool {
+		for _, ref := range refs {
+			if ref.UID == object.GetUID() || version != "" && ref.Kind == "ClusterServiceVersion" && ref.Name == version {
+				return true
+			}
+		}
+		return false
+	}
+	var out []eviction.WorkloadKey
+	for _, name := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+		kind, _ := workload.Lookup("apps/v1", name)
+		err := each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.meta.Resource(kind.Resource()).Namespace(object.GetNamespace()).List(ctx, o)
+		}, func() {}, func(o runtime.Object) error {
+			child, err := meta.Accessor(o)
+			if err == nil && owned(child.GetOwnerReferences()) {
+				out = append(out, eviction.WorkloadKey{Namespace: child.GetNamespace(), Owner: eviction.Owner{Kind: name, Name: child.GetName()}})
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

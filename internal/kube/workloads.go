@@ -1,0 +1,296 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// ErrNoKind says that the cluster does not serve a kind of object.
+var ErrNoKind = errors.New("the cluster does not serve this kind")
+
+// workloads remembers the objects that carry tolerations, by reference and path.
+type workloads struct {
+	mu    sync.Mutex
+	known map[workload.Ref]*unstructured.Unstructured
+}
+
+// WorkloadEdit is what a workload's tolerations and record shall be.
+type WorkloadEdit struct {
+	Tolerations []corev1.Toleration
+	Record      toleration.Record
+	// Template is set where the list itself is to be written.
+	Template bool
+}
+
+// Workload returns an object that carries tolerations at a path. It is read once
+// per process, and again by EditWorkload and FreshWorkload. Errors: ErrNotFound,
+// ErrNoKind, *workload.PathError, and those of the API server.
+func (c *Cluster) Workload(ctx context.Context, ref workload.Ref, path []string) (*workload.Workload, error) {
+	c.workloads.mu.Lock()
+	object, known := c.workloads.known[ref]
+	c.workloads.mu.Unlock()
+	if known {
+		return c.observe(ctx, object, path)
+	}
+	return c.FreshWorkload(ctx, ref, path)
+}
+
+// FreshWorkload reads an object as it is now. Errors: those of Workload.
+func (c *Cluster) FreshWorkload(ctx context.Context, ref workload.Ref, path []string) (*workload.Workload, error) {
+	objects, err := c.objects(ref)
+	if err != nil {
+		return nil, err
+	}
+	var object *unstructured.Unstructured
+	err = reading.do(ctx, bounded(func(ctx context.Context) error {
+		var err error
+		object, err = objects.Get(ctx, ref.Name, metav1.GetOptions{})
+		return err
+	}))
+	if err = wrap("get "+ref.String(), err); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			c.workloads.keep(ref, nil)
+		}
+		return nil, err
+	}
+	c.workloads.keep(ref, object)
+	return c.observe(ctx, object, path)
+}
+
+// Workloads returns the objects of a kind in a namespace that a selector
+// matches, as they are now.
+func (c *Cluster) Workloads(ctx context.Context, kind workload.Ref, selector labels.Selector, path []string) ([]*workload.Workload, error) {
+	objects, err := c.objects(kind)
+	if err != nil {
+		return nil, err
+	}
+	var found []*workload.Workload
+	err = each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		o.LabelSelector = selector.String()
+		return objects.List(ctx, o)
+	}, func() { found = nil }, func(o runtime.Object) error {
+		object := o.(*unstructured.Unstructured) //nolint:forcetypeassert // A dynamic list holds nothing else.
+		object.SetAPIVersion(kind.APIVersion)
+		object.SetKind(kind.Kind)
+		w, err := c.observe(ctx, object, path)
+		if err == nil {
+			c.workloads.keep(w.Ref, object)
+			found = append(found, w)
+		}
+		return err
+	})
+	return found, err
+}
+
+// objects returns the client for an object's kind and namespace.
+func (c *Cluster) objects(ref workload.Ref) (dynamic.ResourceInterface, error) {
+	if kind, known := workload.Lookup(ref.APIVersion, ref.Kind); known {
+		return scoped(c.dynamic.Resource(kind.Resource()), ref.Namespace, kind.Cluster), nil
+	}
+	gvk := ref.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("%w: %s of %s", ErrNoKind, ref.Kind, ref.APIVersion)
+	}
+	if err != nil {
+		return nil, wrap("find out about "+gvk.String(), err)
+	}
+	return scoped(c.dynamic.Resource(mapping.Resource), ref.Namespace, mapping.Scope.Name() == meta.RESTScopeNameRoot), nil
+}
+
+func scoped(resource dynamic.NamespaceableResourceInterface, namespace string, cluster bool) dynamic.ResourceInterface {
+	if cluster || namespace == "" {
+		return resource
+	}
+	return resource.Namespace(namespace)
+}
+
+func (w *workloads) keep(ref workload.Ref, object *unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == nil {
+		w.known = map[workload.Ref]*unstructured.Unstructured{}
+	}
+	if object == nil {
+		delete(w.known, ref)
+		return
+	}
+	w.known[ref] = object
+}
+
+// observe takes from an object what is needed, and finds out which pods follow
+// from it where its kind does not tell.
+func (c *Cluster) observe(ctx context.Context, object *unstructured.Unstructured, path []string) (*workload.Workload, error) {
+	w, err := workload.Observe(object, path)
+	if err != nil || w.Pods != nil {
+		return w, err
+	}
+	w.Pods, err = c.descendants(ctx, object)
+	if errors.Is(err, ErrForbidden) {
+		err = nil
+	}
+	return w, err
+}
+
+// EditWorkload reads an object, lets decide say what it shall be, and writes that
+// in one patch which carries the resource version: somebody else's change between
+// the read and the write makes the patch fail and everything begin anew. A nil
+// edit writes nothing. It returns the object as it stands afterwards. Errors:
+// those of Workload, of decide, and of the API server.
+func (c *Cluster) EditWorkload(ctx context.Context, ref workload.Ref, path []string, decide func(*workload.Workload) (*WorkloadEdit, error)) (*workload.Workload, error) {
+	for conflicts := 0; ; conflicts++ {
+		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
+		w, err := c.FreshWorkload(ctx, ref, path)
+		if err != nil {
+			return nil, err
+		}
+		edit, err := decide(w)
+		if err != nil || edit == nil {
+			return w, err
+		}
+		written, err := c.patchWorkload(ctx, w, edit, writing, metav1.PatchOptions{})
+		if err == nil {
+			c.workloads.keep(ref, written)
+			now := time.Now()
+			c.wrote.Store(&now)
+			return c.observe(ctx, written, path)
+		}
+		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// TryWorkload asks the API server whether it would take an edit, without making
+// it: its own rules, admission policies and feature gates answer. Errors: those
+// of the API server, ErrInvalid among them.
+func (c *Cluster) TryWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit) error {
+	_, err := c.patchWorkload(ctx, w, edit, reading, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+func (c *Cluster) patchWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit, patience patience, opts metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	objects, err := c.objects(w.Ref)
+	if err != nil {
+		return nil, err
+	}
+	body, err := workloadPatch(w, edit)
+	if err != nil {
+		return nil, err
+	}
+	var written *unstructured.Unstructured
+	err = patience.do(ctx, bounded(func(ctx context.Context) error {
+		var err error
+		written, err = objects.Patch(ctx, w.Name, types.MergePatchType, body, opts)
+		return err
+	}))
+	return written, wrap("patch "+w.String(), err)
+}
+
+// workloadPatch is a merge patch with the UID and the resource version of what
+// was read. An empty list is taken away, as it stood before the first entry.
+func workloadPatch(w *workload.Workload, edit *WorkloadEdit) ([]byte, error) {
+	var record any
+	if s := edit.Record.String(); s != "" {
+		record = s
+	}
+	patch := map[string]any{}
+	if edit.Template {
+		var list any
+		if len(edit.Tolerations) > 0 {
+			list = edit.Tolerations
+		}
+		if err := unstructured.SetNestedField(patch, nil, w.Path...); err != nil {
+			return nil, err
+		}
+		parent := patch
+		for _, name := range w.Path[:len(w.Path)-1] {
+			parent = parent[name].(map[string]any) //nolint:forcetypeassert // Made by the line before.
+		}
+		parent[w.Path[len(w.Path)-1]] = list
+	}
+	patch["metadata"] = map[string]any{
+		"uid":             w.UID,
+		"resourceVersion": w.ResourceVersion,
+		"annotations":     map[string]any{toleration.OwnedAnnotation: record},
+	}
+	return json.Marshal(patch)
+}
+
+// Marked returns the built-in workloads that carry a record of owned
+// tolerations. Their metadata is listed once per process; what this process
+// writes is known without.
+func (c *Cluster) Marked(ctx context.Context) ([]workload.Ref, error) {
+	listed, err := c.marked.get(ctx, func() ([]workload.Ref, error) {
+		kinds := workload.BuiltinKinds()
+		found := make([][]workload.Ref, len(kinds))
+		lists := make([]func() error, len(kinds))
+		for i, kind := range kinds {
+			lists[i] = func() (err error) {
+				found[i], err = c.markedOf(ctx, kind)
+				return err
+			}
+		}
+		if err := parallel(lists...); err != nil {
+			return nil, err
+		}
+		var all []workload.Ref
+		for _, some := range found {
+			all = append(all, some...)
+		}
+		return all, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.workloads.mu.Lock()
+	defer c.workloads.mu.Unlock()
+	seen := map[workload.Ref]bool{}
+	var out []workload.Ref
+	for _, ref := range listed {
+		seen[ref] = true
+		out = append(out, ref)
+	}
+	for ref, object := range c.workloads.known {
+		if _, there := object.GetAnnotations()[toleration.OwnedAnnotation]; there && !seen[ref] {
+			out = append(out, ref)
+		}
+	}
+	return out, nil
+}
+
+func (c *Cluster) markedOf(ctx context.Context, kind workload.Kind) ([]workload.Ref, error) {
+	var found []workload.Ref
+	err := each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.meta.Resource(kind.Resource()).List(ctx, o)
+	}, func() { found = nil }, func(o runtime.Object) error {
+		object, err := meta.Accessor(o)
+		if err != nil {
+			return err
+		}
+		if _, there := object.GetAnnotations()[toleration.OwnedAnnotation]; there {
+			found = append(found, workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()})
+		}
+		return nil
+	})
+	return found, err
+}

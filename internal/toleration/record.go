@@ -1,0 +1,85 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package toleration
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// OwnedAnnotation is where the record of owned tolerations stands: on the
+// workload itself, not on its template, so that a change of owners restarts no
+// pod. It is written in the same patch as the tolerations.
+const OwnedAnnotation = "kubetaint.io/owned-tolerations"
+
+// Mark says who owns one entry.
+type Mark struct {
+	Key      string                    `json:"key,omitempty"`
+	Operator corev1.TolerationOperator `json:"operator"`
+	Value    string                    `json:"value,omitempty"`
+	Effect   corev1.TaintEffect        `json:"effect,omitempty"`
+	Seconds  *int64                    `json:"seconds,omitempty"`
+	// Path is where the list stands, on objects that have several; empty for
+	// the one that is known for the kind.
+	Path string `json:"path,omitempty"`
+	// Owner is the id of the resource, the same at every create of it.
+	Owner string `json:"owner"`
+	// Generation is random and fresh at every create.
+	Generation string `json:"generation"`
+	// Retiring marks an entry that nobody wants any more and that pods still
+	// live by: it goes with the step that makes it unneeded, whoever takes it.
+	Retiring bool `json:"retiring,omitempty"`
+}
+
+// Toleration returns the entry that the mark is about.
+func (m Mark) Toleration() corev1.Toleration {
+	return corev1.Toleration{Key: m.Key, Operator: m.Operator, Value: m.Value, Effect: m.Effect, TolerationSeconds: m.Seconds}
+}
+
+// ID returns the identity of the marked entry.
+func (m Mark) ID() ID {
+	return IDOf(m.Toleration())
+}
+
+// Record is the marks of one object.
+type Record []Mark
+
+// ParseRecord reads the annotation's value; an empty one is an empty record.
+// An unreadable record is an error: to write over it would lose its owners.
+func ParseRecord(s string) (Record, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(s), &r); err != nil {
+		return nil, fmt.Errorf("the annotation %s cannot be read: %w", OwnedAnnotation, err)
+	}
+	return r, nil
+}
+
+// String writes the annotation's value, sorted so that equal records are equal
+// strings. An empty record is an empty string, which means: no annotation.
+func (r Record) String() string {
+	if len(r) == 0 {
+		return ""
+	}
+	sorted := slices.Clone(r)
+	slices.SortFunc(sorted, func(a, b Mark) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), a.ID().Compare(b.ID()), cmp.Compare(a.Owner, b.Owner))
+	})
+	out, err := json.Marshal(sorted)
+	if err != nil {
+		panic(fmt.Sprintf("a record of strings and numbers always marshals: %v", err))
+	}
+	return string(out)
+}
+
+// Retiring says whether an entry of the record waits to be taken away.
+func (r Record) Retiring() bool {
+	return slices.ContainsFunc(r, func(m Mark) bool { return m.Retiring })
+}

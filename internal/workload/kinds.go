@@ -1,0 +1,118 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workload
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// Kind is a kind of object of which it is known where its tolerations stand.
+type Kind struct {
+	APIVersion string
+	Kind       string
+	// Plural is the resource's name in the API.
+	Plural string
+	// Path leads to the tolerations.
+	Path []string
+	// Cluster is set for objects without a namespace.
+	Cluster bool
+	// Builtin is set for kinds that every cluster serves and that the
+	// provider lists; the others may not exist.
+	Builtin bool
+	// Operand returns the workload that the kind's operator makes of an
+	// object, nil where the pods follow from owner references.
+	Operand func(name string) eviction.WorkloadKey
+}
+
+var (
+	podTemplate   = []string{"spec", "template", "spec", "tolerations"}
+	nodePlacement = []string{"spec", "nodePlacement", "tolerations"}
+)
+
+// kinds are the built-in workloads and the objects by which OpenShift's
+// operators take tolerations for the workloads that they own. The paths are
+// those of k8s.io/api v0.37.2 and of the CRDs in github.com/openshift/api;
+// Subscription's is that of operator-framework/api
+// operators/v1alpha1/subscription_types.go, SubscriptionConfig.
+var kinds = []Kind{
+	{APIVersion: "apps/v1", Kind: "Deployment", Plural: "deployments", Path: podTemplate, Builtin: true},
+	{APIVersion: "apps/v1", Kind: "StatefulSet", Plural: "statefulsets", Path: podTemplate, Builtin: true},
+	{APIVersion: "apps/v1", Kind: "DaemonSet", Plural: "daemonsets", Path: podTemplate, Builtin: true},
+	{APIVersion: "apps/v1", Kind: "ReplicaSet", Plural: "replicasets", Path: podTemplate, Builtin: true},
+	{APIVersion: "batch/v1", Kind: "CronJob", Plural: "cronjobs", Path: []string{"spec", "jobTemplate", "spec", "template", "spec", "tolerations"}, Builtin: true},
+	{APIVersion: "batch/v1", Kind: "Job", Plural: "jobs", Path: podTemplate, Builtin: true},
+	{APIVersion: "apps.openshift.io/v1", Kind: "DeploymentConfig", Plural: "deploymentconfigs", Path: podTemplate},
+	{
+		APIVersion: "operator.openshift.io/v1", Kind: "IngressController", Plural: "ingresscontrollers", Path: nodePlacement,
+		Operand: func(name string) eviction.WorkloadKey {
+			return operand("openshift-ingress", "Deployment", "router-"+name)
+		},
+	},
+	{
+		APIVersion: "operator.openshift.io/v1", Kind: "DNS", Plural: "dnses", Path: nodePlacement, Cluster: true,
+		Operand: func(name string) eviction.WorkloadKey { return operand("openshift-dns", "DaemonSet", "dns-"+name) },
+	},
+	{
+		APIVersion: "imageregistry.operator.openshift.io/v1", Kind: "Config", Plural: "configs", Path: []string{"spec", "tolerations"}, Cluster: true,
+		Operand: func(string) eviction.WorkloadKey {
+			return operand("openshift-image-registry", "Deployment", "image-registry")
+		},
+	},
+	{APIVersion: "operators.coreos.com/v1alpha1", Kind: "Subscription", Plural: "subscriptions", Path: []string{"spec", "config", "tolerations"}},
+}
+
+func operand(namespace, kind, name string) eviction.WorkloadKey {
+	return eviction.WorkloadKey{Namespace: namespace, Owner: eviction.Owner{Kind: kind, Name: name}}
+}
+
+// Lookup finds a known kind; an empty version means the one that is known. A
+// version is compared by its group: an object's path does not change from one
+// version to the next in any kind that is known.
+func Lookup(apiVersion, kind string) (Kind, bool) {
+	at := slices.IndexFunc(kinds, func(k Kind) bool {
+		return k.Kind == kind && (apiVersion == "" || group(apiVersion) == group(k.APIVersion))
+	})
+	if at < 0 {
+		return Kind{}, false
+	}
+	found := kinds[at]
+	if apiVersion != "" {
+		found.APIVersion = apiVersion
+	}
+	return found, true
+}
+
+// Names lists the known kinds.
+func Names() []string {
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
+		out[i] = k.Kind
+	}
+	return out
+}
+
+// BuiltinKinds returns the kinds that every cluster serves.
+func BuiltinKinds() []Kind {
+	return slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !k.Builtin })
+}
+
+// Resource returns the kind's resource in the API.
+func (k Kind) Resource() schema.GroupVersionResource {
+	gv, _ := schema.ParseGroupVersion(k.APIVersion)
+	return gv.WithResource(k.Plural)
+}
+
+// Tolerations returns the path as it is written in a configuration.
+func (k Kind) Tolerations() string {
+	return JoinPath(k.Path)
+}
+
+func group(apiVersion string) string {
+	gv, _ := schema.ParseGroupVersion(apiVersion)
+	return gv.Group
+}

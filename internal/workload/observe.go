@@ -1,0 +1,213 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workload
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// PathError says that a path does not lead to a list of tolerations.
+type PathError struct {
+	Path    string
+	Message string
+}
+
+// Error returns the message.
+func (e *PathError) Error() string { return e.Message }
+
+// Observe takes from an object what is needed of it. The path leads to the
+// tolerations; an absent list is an empty one. Errors: *PathError.
+func Observe(object *unstructured.Unstructured, path []string) (*Workload, error) {
+	w := &Workload{
+		Ref: Ref{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()},
+		UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(), Labels: object.GetLabels(),
+		Path: path, Wants: -1, Observed: true,
+	}
+	w.Record, w.RecordErr = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
+	var err error
+	if w.Tolerations, err = tolerations(object, path); err != nil {
+		return nil, err
+	}
+	w.Writers = writers(object, path)
+	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
+		w.Reverter = owner.Kind + " \"" + owner.Name + "\""
+	}
+	return w, w.follow(object)
+}
+
+// tolerations reads the list at a path.
+func tolerations(object *unstructured.Unstructured, path []string) ([]corev1.Toleration, error) {
+	written := JoinPath(path)
+	value, found, err := unstructured.NestedFieldNoCopy(object.Object, path...)
+	if err != nil {
+		return nil, &PathError{written, fmt.Sprintf("%s of %s leads through something that is not an object: %v", written, object.GetKind(), err)}
+	}
+	if !found || value == nil {
+		return nil, nil
+	}
+	entries, ok := value.([]any)
+	if !ok {
+		return nil, &PathError{written, fmt.Sprintf("%s of %s is not a list but a %T", written, object.GetKind(), value)}
+	}
+	out := make([]corev1.Toleration, len(entries))
+	for i, entry := range entries {
+		fields, isObject := entry.(map[string]any)
+		if !isObject {
+			return nil, &PathError{written, fmt.Sprintf("%s of %s is a list of %T, not of tolerations", written, object.GetKind(), entry)}
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &out[i], true); err != nil {
+			return nil, &PathError{written, fmt.Sprintf("%s of %s is not a list of tolerations: %v", written, object.GetKind(), err)}
+		}
+	}
+	return out, nil
+}
+
+// follow fills in how the object's pods follow a change of it.
+func (w *Workload) follow(object *unstructured.Unstructured) error {
+	kind, known := Lookup(w.APIVersion, w.Kind)
+	if known && kind.Operand != nil {
+		w.Pods = []eviction.WorkloadKey{kind.Operand(w.Name)}
+	}
+	if !known || JoinPath(w.Path) != kind.Tolerations() {
+		return nil
+	}
+	switch w.Kind {
+	case "Deployment":
+		return as(object, w.deployment)
+	case "StatefulSet":
+		return as(object, w.statefulSet)
+	case "DaemonSet":
+		return as(object, w.daemonSet)
+	case "ReplicaSet":
+		return as(object, w.replicaSet)
+	case "CronJob":
+		w.itself()
+		w.Rolling.Manner = "its next jobs have the change; those that run keep what they have"
+	case "Job":
+		return as(object, w.job)
+	case "DeploymentConfig":
+		w.deploymentConfig(object)
+	}
+	return nil
+}
+
+// as converts an object to its type.
+func as[T any](object *unstructured.Unstructured, use func(*T)) error {
+	var typed T
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
+		return err
+	}
+	use(&typed)
+	return nil
+}
+
+// itself says that the object's pods are its own.
+func (w *Workload) itself() {
+	w.Pods = []eviction.WorkloadKey{w.Owner()}
+}
+
+func (w *Workload) deployment(d *appsv1.Deployment) {
+	w.itself()
+	w.Observed = d.Status.ObservedGeneration >= d.Generation
+	w.Wants = int64(replicas(d.Spec.Replicas))
+	w.Rolling.Manner = "all at once, after the old ones are gone (strategy Recreate)"
+	if rolling := d.Spec.Strategy.RollingUpdate; d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType && rolling != nil {
+		w.Rolling.Manner = fmt.Sprintf("at most %s more and %s fewer than %d at a time", rolling.MaxSurge, rolling.MaxUnavailable, w.Wants)
+	}
+	if d.Spec.Paused {
+		w.Rolling.Hold = "it is paused"
+		w.Rolling.WayOut = fmt.Sprintf("resume it (kubectl rollout resume deployment/%s -n %s)", d.Name, d.Namespace)
+	}
+}
+
+func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
+	w.itself()
+	w.Observed = s.Status.ObservedGeneration >= s.Generation
+	w.Wants = int64(replicas(s.Spec.Replicas))
+	w.Rolling.Manner = "one at a time, from the last to the first"
+	update := s.Spec.UpdateStrategy
+	switch {
+	case update.Type == appsv1.OnDeleteStatefulSetStrategyType:
+		w.Rolling.Hold = "its update strategy is OnDelete"
+		w.Rolling.WayOut = "set the update strategy to RollingUpdate, or delete its pods one by one after the change"
+	case update.RollingUpdate != nil && update.RollingUpdate.Partition != nil && *update.RollingUpdate.Partition > 0 && w.Wants > 0:
+		w.Rolling.Hold = fmt.Sprintf("its rolling update leaves out the pods below partition %d", *update.RollingUpdate.Partition)
+		w.Rolling.WayOut = "set the partition to 0"
+	}
+}
+
+func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
+	w.itself()
+	w.Observed = d.Status.ObservedGeneration >= d.Generation
+	w.Wants = int64(d.Status.DesiredNumberScheduled)
+	switch rolling := d.Spec.UpdateStrategy.RollingUpdate; {
+	case d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
+		w.Rolling.Hold = "its update strategy is OnDelete"
+		w.Rolling.WayOut = "set the update strategy to RollingUpdate, or delete its pods one by one after the change"
+	case rolling != nil && rolling.MaxUnavailable != nil:
+		w.Rolling.Manner = fmt.Sprintf("at most %s at a time", rolling.MaxUnavailable)
+	}
+}
+
+func (w *Workload) replicaSet(r *appsv1.ReplicaSet) {
+	w.itself()
+	w.Observed = r.Status.ObservedGeneration >= r.Generation
+	w.Wants = int64(replicas(r.Spec.Replicas))
+	w.Rolling.Hold = "a ReplicaSet does not replace the pods that run"
+	w.Rolling.WayOut = "delete its pods one by one after the change, or use a Deployment"
+}
+
+// job follows the API server's rule: the template of a Job can be changed while
+// it is suspended and has never started (k8s.io/kubernetes v1.37.1
+// pkg/registry/batch/job/strategy.go, mutable scheduling directives).
+func (w *Workload) job(j *batchv1.Job) {
+	w.itself()
+	w.Wants = 0
+	if j.Spec.Suspend != nil && *j.Spec.Suspend && j.Status.StartTime == nil {
+		return
+	}
+	w.Rolling.Immutable = true
+	w.Rolling.Hold = "the template of a Job cannot be changed once it has started"
+	w.Rolling.WayOut = "create the Job anew with the tolerations, or manage the CronJob that makes it"
+}
+
+// deploymentConfig reads OpenShift's DeploymentConfig, whose types are not
+// compiled in: it rolls by itself where a change of its configuration triggers.
+func (w *Workload) deploymentConfig(object *unstructured.Unstructured) {
+	w.itself()
+	wants, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
+	w.Wants = wants
+	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	w.Observed = observed >= object.GetGeneration()
+	w.Rolling.Manner = "by its deployment strategy"
+	rollout := fmt.Sprintf("roll it out by hand (oc rollout latest dc/%s -n %s)", w.Name, w.Namespace)
+	if paused, _, _ := unstructured.NestedBool(object.Object, "spec", "paused"); paused {
+		w.Rolling.Hold, w.Rolling.WayOut = "it is paused", "resume it, or "+rollout
+		return
+	}
+	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
+	for _, trigger := range triggers {
+		if fields, ok := trigger.(map[string]any); ok && fields["type"] == "ConfigChange" {
+			return
+		}
+	}
+	w.Rolling.Hold, w.Rolling.WayOut = "it has no trigger of type ConfigChange", "add that trigger, or "+rollout
+}
+
+func replicas(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}

@@ -1,0 +1,62 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// Ref names one object.
+type Ref struct {
+	APIVersion string
+	Kind       string
+	// Namespace is empty for objects of the whole cluster.
+	Namespace string
+	Name      string
+}
+
+// String returns KIND/NAMESPACE/NAME, as ids and import write it.
+func (r Ref) String() string {
+	if r.Namespace == "" {
+		return r.Kind + "/" + r.Name
+	}
+	return r.Kind + "/" + r.Namespace + "/" + r.Name
+}
+
+// Title names the object for a reader, such as Deployment "shop/web".
+func (r Ref) Title() string {
+	if r.Namespace == "" {
+		return fmt.Sprintf("%s %q", r.Kind, r.Name)
+	}
+	return fmt.Sprintf("%s %q", r.Kind, r.Namespace+"/"+r.Name)
+}
+
+// GroupVersionKind returns the type of the object.
+func (r Ref) GroupVersionKind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
+}
+
+// Owner is the object as the owner of pods.
+func (r Ref) Owner() eviction.WorkloadKey {
+	return eviction.WorkloadKey{Namespace: r.Namespace, Owner: eviction.Owner{Kind: r.Kind, Name: r.Name}}
+}
+
+// SplitPath splits a path such as "spec.template.spec.tolerations".
+func SplitPath(path string) ([]string, error) {
+	fields := strings.Split(path, ".")
+	for _, field := range fields {
+		if field == "" || strings.ContainsAny(field, "[]/*\"' ") {
+			return nil, fmt.Errorf("%q is not a path: write the names of the fields joined by dots, such as spec.nodePlacement.tolerations", path)
+		}
+	}
+	if len(fields) < 2 || fields[0] == "metadata" || fields[0] == "status" {
+		return nil, fmt.Errorf("%q is not a path to tolerations: it has to lead through the spec, such as spec.nodePlacement.tolerations", path)
+	}
+	return fields, nil
+}

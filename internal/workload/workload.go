@@ -1,0 +1,52 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// Workload is what is observed of one object.
+type Workload struct {
+	Ref
+	UID             types.UID
+	ResourceVersion string
+	Labels          map[string]string
+	// Observed says that the object's controller has seen its newest form.
+	Observed bool
+	// Path is where the tolerations stand.
+	Path        []string
+	Tolerations []corev1.Toleration
+	// Record says who owns which toleration; RecordErr that it cannot be read.
+	Record    toleration.Record
+	RecordErr error
+	// Pods are the workloads whose pods follow from this object: itself, or
+	// what an operator makes of it. Empty where that cannot be told.
+	Pods []eviction.WorkloadKey
+	// Wants is how many pods there shall be, negative where that is not known.
+	Wants int64
+	// Rolling says how pods follow a change.
+	Rolling Rolling
+	// Writers are others that write the template, each as a reader knows them.
+	Writers []string
+	// Reverter is the controlling owner that will put its own template back,
+	// empty for none.
+	Reverter string
+}
+
+// Rolling says how live pods follow a change of the template.
+type Rolling struct {
+	// Hold says why live pods do not follow by themselves, empty where they do.
+	Hold string
+	// WayOut says what to do about it.
+	WayOut string
+	// Immutable is set where the template cannot be changed at all.
+	Immutable bool
+	// Manner describes how pods are replaced, such as "at most 1 at a time".
+	Manner string
+}

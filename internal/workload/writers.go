@@ -1,0 +1,98 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workload
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// FieldManager is the name under which the API server records the writes of
+// this provider: the part of its user agent before the slash.
+const FieldManager = "terraform-provider-kubetaint"
+
+// tools maps a label or annotation to the tool that sets it on what it manages.
+var tools = []struct{ key, value, tool string }{
+	{"app.kubernetes.io/managed-by", "Helm", "Helm"},
+	{"meta.helm.sh/release-name", "", "Helm"},
+	{"argocd.argoproj.io/tracking-id", "", "Argo CD"},
+	{"argocd.argoproj.io/instance", "", "Argo CD"},
+	{"kustomize.toolkit.fluxcd.io/name", "", "Flux"},
+	{"helm.toolkit.fluxcd.io/name", "", "Flux"},
+	{"olm.owner", "", "the Operator Lifecycle Manager"},
+}
+
+// managers names field managers as a reader knows them.
+var managers = map[string]string{
+	"helm":                          "Helm",
+	"argocd-controller":             "Argo CD",
+	"argocd-application-controller": "Argo CD",
+	"kustomize-controller":          "Flux",
+	"helm-controller":               "Flux",
+	"HashiCorp":                     "hashicorp/kubernetes",
+	"Terraform":                     "hashicorp/kubernetes",
+	"kubectl-client-side-apply":     "kubectl apply",
+	"kubectl":                       "kubectl apply --server-side",
+}
+
+// writers names who else writes the list at the path, and what keeps the whole
+// object as it wants it: by labels and annotations, and by managedFields.
+func writers(object *unstructured.Unstructured, path []string) []string {
+	var out []string
+	add := func(name string) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	labels, annotations := object.GetLabels(), object.GetAnnotations()
+	for _, t := range tools {
+		for _, set := range []map[string]string{labels, annotations} {
+			if value, there := set[t.key]; there && (t.value == "" || value == t.value) {
+				add(t.tool)
+			}
+		}
+	}
+	for _, entry := range object.GetManagedFields() {
+		if entry.Manager == FieldManager || !owns(entry.FieldsV1, path) {
+			continue
+		}
+		if name, known := managers[entry.Manager]; known {
+			add(name)
+		} else {
+			add(entry.Manager)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// owns says whether managed fields hold the field at a path, an object on the
+// way to it alone excepted.
+func owns(fields *metav1.FieldsV1, path []string) bool {
+	if fields == nil {
+		return false
+	}
+	var tree map[string]json.RawMessage
+	raw := fields.GetRawBytes()
+	for _, name := range path {
+		if json.Unmarshal(raw, &tree) != nil {
+			return false
+		}
+		next, there := tree["f:"+name]
+		if !there {
+			return false
+		}
+		raw, tree = next, nil
+	}
+	return true
+}
+
+// JoinPath writes a path with dots.
+func JoinPath(path []string) string {
+	return strings.Join(path, ".")
+}
