@@ -138,19 +138,33 @@ func (r *Report) Stranded() []PodVerdict {
 // WorkloadPods returns the pods of workloads that a change of their template
 // replaces: those that run or are to run, in the order of their names.
 func (s *Snapshot) WorkloadPods(workloads ...WorkloadKey) []*Pod {
+	index := s.byWorkload()
 	var out []*Pod
-	for _, pods := range s.Pods {
-		for _, p := range pods {
-			if !p.Terminating && !p.Completed && slices.Contains(workloads, WorkloadKey{p.Namespace, s.Owner(p)}) {
-				out = append(out, p)
-			}
-		}
-	}
-	for _, p := range s.Waiting {
-		if !p.Terminating && !p.Completed && slices.Contains(workloads, WorkloadKey{p.Namespace, s.Owner(p)}) {
-			out = append(out, p)
-		}
+	for _, w := range workloads {
+		out = append(out, index[w]...)
 	}
 	slices.SortFunc(out, (*Pod).Compare)
 	return out
+}
+
+// byWorkload sorts the pods by workload, once.
+func (s *Snapshot) byWorkload() map[WorkloadKey][]*Pod {
+	if built := s.index.Load(); built != nil {
+		return *built
+	}
+	index := map[WorkloadKey][]*Pod{}
+	add := func(pods []*Pod) {
+		for _, p := range pods {
+			if !p.Terminating && !p.Completed {
+				key := WorkloadKey{p.Namespace, s.Owner(p)}
+				index[key] = append(index[key], p)
+			}
+		}
+	}
+	for _, pods := range s.Pods {
+		add(pods)
+	}
+	add(s.Waiting)
+	s.index.Store(&index)
+	return index
 }

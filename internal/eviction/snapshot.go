@@ -6,6 +6,7 @@ package eviction
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,6 +32,8 @@ type Snapshot struct {
 	// Gaps says what could not be read, in sentences for the reader. Verdicts
 	// that depend on it are less exact, never wrong.
 	Gaps []string
+
+	index atomic.Pointer[map[WorkloadKey][]*Pod]
 }
 
 // Node is what verdicts and ownership need of a node.

@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 var schemeGroupVersion = schema.GroupVersion{}
@@ -42,7 +41,7 @@ type Cluster struct {
 	identity once[string]
 	context  once[surroundings]
 	machines once[map[string][]corev1.Taint]
-	marked   once[[]workload.Ref]
+	marked   once[[]Marked]
 	ancestry ancestry
 
 	workloads workloads
@@ -133,6 +132,9 @@ func (c *Cluster) Nodes(ctx context.Context) ([]*eviction.Node, error) {
 	return nodes, nil
 }
 
+// podsBatch is how long changes of pods are gathered before they are looked at.
+const podsBatch = 100 * time.Millisecond
+
 // shelfLife is how long a data source takes what was read for something else.
 const shelfLife = 10 * time.Second
 
@@ -168,6 +170,19 @@ func (c *Cluster) Refresh(ctx context.Context) error {
 // watch.
 func (c *Cluster) RelistPods(ctx context.Context) error {
 	return c.pods.refresh(ctx)
+}
+
+// NextPods returns when something about pods has changed, or after a while. Many
+// changes at once are one.
+func (c *Cluster) NextPods(ctx context.Context, atMost time.Duration) {
+	bounded, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	_, before := c.pods.all()
+	_ = c.pods.await(bounded, func() bool { // The end of the while is no error.
+		_, now := c.pods.all()
+		return now != before
+	})
+	pause(ctx, podsBatch)
 }
 
 // Node returns one node as it is known now; false where there is none.

@@ -68,15 +68,16 @@ func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 
 // withParents returns the snapshot with more parents, and remembers it.
 func (b *builtSnapshot) withParents(s *eviction.Snapshot, listed, learned map[types.UID]eviction.Owner) *eviction.Snapshot {
-	more := *s
-	more.Parents = maps.Clone(listed)
+	more := &eviction.Snapshot{
+		Nodes: s.Nodes, Pods: s.Pods, Waiting: s.Waiting, Budgets: s.Budgets, Gaps: s.Gaps, Parents: maps.Clone(listed),
+	}
 	maps.Copy(more.Parents, learned)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.snapshot == s {
-		b.snapshot = &more
+		b.snapshot = more
 	}
-	return &more
+	return more
 }
 
 func (b *builtSnapshot) current(c *Cluster, around surroundings) (s *eviction.Snapshot, fresh bool) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -68,7 +67,7 @@ func explain(verb string, desired planner.NodeTaints, err error) diag.Diagnostic
 	default:
 		detail += "Apply again to go on where it stopped."
 	}
-	if advice := advise(err); advice != "" {
+	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail
 	}
 	return diag.NewErrorDiagnostic("Unable to "+verb+" taints of "+thing, detail+"\n\nOriginal error: "+err.Error())
@@ -87,36 +86,6 @@ func explainWait(name string, err error) diag.Diagnostic {
 func explainGone(name string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to update taints of node \""+name+"\": the node is gone",
 		"The node was there when this was planned and is not now. Nothing has been written. Plan again: the resource then leaves the state and is planned anew.")
-}
-
-// explainRequest words an error of a request outside of a change.
-func explainRequest(doing string, err error) diag.Diagnostic {
-	detail := advise(err)
-	if detail != "" {
-		detail += "\n\n"
-	}
-	return diag.NewErrorDiagnostic("Unable to "+doing, detail+"Original error: "+err.Error())
-}
-
-// advise says what an error of a request means and what to do.
-func advise(err error) string {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return "The time that timeouts allows has run out, or the cluster took too long to answer."
-	case errors.Is(err, kube.ErrForbidden):
-		return "The credentials have no permission for this. The guide \"Permissions\" of the provider's documentation has the ClusterRole that is needed."
-	case errors.Is(err, kube.ErrUnauthorized):
-		return "The cluster does not accept the credentials: they may have expired. Renew them and apply again."
-	case errors.Is(err, kube.ErrUnreachable):
-		return "The cluster did not answer. Check the network and whether its API server runs."
-	case errors.Is(err, kube.ErrInvalid):
-		return "The API server refused the change. An admission policy of the cluster may forbid it."
-	case errors.Is(err, rollout.ErrFight):
-		return "Somebody else changes the taints back as soon as they are written. Find out who (kubectl get node NAME -o yaml --show-managed-fields) before applying again."
-	case errors.Is(err, context.Canceled):
-		return "The run was interrupted."
-	}
-	return ""
 }
 
 // explainRefusals words why nodes must not be changed. Many nodes that are

@@ -36,14 +36,14 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 	}
 	cluster, nodes, err := r.observe(ctx, "", &resp.Diagnostics)
 	if err != nil {
-		resp.Diagnostics.Append(explainRequest("import taints of "+place(target), err))
+		resp.Diagnostics.Append(fw.UnableTo("import taints of "+place(target), err))
 		return
 	}
 	found, ok := inspect(nodes, target, ids, &resp.Diagnostics)
 	if !ok {
 		return
 	}
-	own := newOwnership(cluster)
+	own := fw.NewOwnership[taint.ID](cluster)
 	own.Imported = found.generations
 	state := importedModel(ctx, target, found.taints, &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
@@ -149,7 +149,7 @@ func parseIDs(s string) ([]taint.ID, error) {
 // finding is what an import found on the nodes.
 type finding struct {
 	taints      []corev1.Taint
-	generations map[string][]string
+	generations map[taint.ID][]string
 	// owner is the owner that all entries are marked with, "" where some are
 	// not marked or the owners differ.
 	owner string
@@ -158,7 +158,7 @@ type finding struct {
 // inspect looks for the taints on the nodes. Where nodes differ in the value,
 // the first one by name counts; the next plan shows the others.
 func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (finding, bool) {
-	f := finding{generations: map[string][]string{}}
+	f := finding{generations: map[taint.ID][]string{}}
 	slices.SortFunc(nodes, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
 	owners := map[string]bool{}
 	for _, id := range ids {
@@ -177,8 +177,8 @@ func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diag
 			if !found {
 				f.taints, found = append(f.taints, n.Taints[at]), true
 			}
-			if known := f.generations[id.String()]; !slices.Contains(known, mark.Generation) {
-				f.generations[id.String()] = append(known, mark.Generation)
+			if known := f.generations[id]; !slices.Contains(known, mark.Generation) {
+				f.generations[id] = append(known, mark.Generation)
 			}
 			f.owner = mark.Owner
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -49,8 +50,8 @@ func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateReques
 		resp.Diagnostics.AddError("Unable to move the state of "+movedFrom, "The state does not name a node in metadata.name. Import the taints instead: "+importForms)
 		return
 	}
-	own := newOwnership("")
-	own.Imported, own.Moved = map[string][]string{}, true
+	own := fw.NewOwnership[taint.ID]("")
+	own.Imported, own.Moved = map[taint.ID][]string{}, true
 	taints := make([]corev1.Taint, 0, len(from.Taint))
 	for _, t := range from.Taint {
 		moved := corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)}
@@ -58,7 +59,7 @@ func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateReques
 			continue
 		}
 		taints = append(taints, moved)
-		own.Imported[taint.IDOf(moved).String()] = []string{""}
+		own.Imported[taint.IDOf(moved)] = []string{""}
 	}
 	owner := "terraform"
 	if r.data != nil {
@@ -70,7 +71,7 @@ func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateReques
 	state.OnConflict = types.StringNull()
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	state.ID = types.StringValue(newID(owner, desired))
-	own.save(ctx, resp.TargetPrivate, &resp.Diagnostics)
+	own.Save(ctx, resp.TargetPrivate, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.TargetState.Set(ctx, state)...)
 	if resp.TargetIdentity != nil {
 		resp.Diagnostics.Append(resp.TargetIdentity.Set(ctx, identityOf(ctx, desired, &resp.Diagnostics))...)

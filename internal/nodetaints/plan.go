@@ -33,13 +33,13 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if r.data == nil {
 		return
 	}
-	own := loadOwnership(ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.unreadable(state, err, &resp.Diagnostics)
+			r.data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
 	}
@@ -105,7 +105,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	if desired, err = r.machines(ctx, nodes, desired); err != nil {
-		diags.Append(explainRequest("read the Machines of "+place(desired.Target), err))
+		diags.Append(fw.UnableTo("read the Machines of "+place(desired.Target), err))
 		return
 	}
 	plan := planner.PlanNodes(nodes, desired)
@@ -228,11 +228,11 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 // warnLeft says that entries which were imported or moved leave the state and
 // stay on the nodes.
 func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
-	kept := own.keep(desired.Claim).Imported
+	kept := keep(own, desired.Claim).Imported
 	var left []string
 	for id, generation := range own.Imported {
 		if _, ok := kept[id]; !ok && slices.Contains(generation, "") {
-			left = append(left, id)
+			left = append(left, id.String())
 		}
 	}
 	if len(left) > 0 {

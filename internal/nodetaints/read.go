@@ -5,14 +5,13 @@ package nodetaints
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -24,14 +23,14 @@ import (
 func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	own := loadOwnership(ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	cluster, nodes, err := r.observe(ctx, own.Cluster, &resp.Diagnostics)
 	if err != nil || resp.Diagnostics.HasError() {
 		// The stored state stays as it is.
-		r.unreadable(state, err, &resp.Diagnostics)
+		r.data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	}
 	if own.Generation == "" {
@@ -55,7 +54,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	plan := planner.PlanNodes(nodes, desired)
 	state.Nodes = deviations(ctx, plan.Deviations, &resp.Diagnostics)
-	own.save(ctx, resp.Private, &resp.Diagnostics)
+	own.Save(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	if resp.Identity != nil {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(ctx, desired, &resp.Diagnostics))...)
@@ -64,8 +63,8 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 
 // ownership loads the private state of an existing instance, or recovers what
 // it held. The error is that of reading the cluster for it.
-func (r *nodeTaints) ownership(ctx context.Context, private privateReader, state model, diags *diag.Diagnostics) (ownership, error) {
-	own := loadOwnership(ctx, private, diags)
+func (r *nodeTaints) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
+	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
 	if own.Generation != "" || diags.HasError() {
 		return own, nil
 	}
@@ -79,15 +78,9 @@ func (r *nodeTaints) ownership(ctx context.Context, private privateReader, state
 // observe returns the cluster's id and its nodes. A cluster other than the
 // expected one is an error in the diagnostics, before anything else is read.
 func (r *nodeTaints) observe(ctx context.Context, expected string, diags *diag.Diagnostics) (string, []*eviction.Node, error) {
-	if r.data == nil || r.data.Cluster == nil {
-		return "", nil, kube.ErrUnreachable
-	}
-	cluster, err := r.data.Cluster.ID(ctx)
-	if err != nil {
+	cluster, err := r.data.Identify(ctx, expected, diags)
+	if err != nil || diags.HasError() {
 		return "", nil, err
-	}
-	if !sameCluster(expected, cluster, diags) {
-		return "", nil, nil
 	}
 	nodes, err := r.data.Cluster.Nodes(ctx)
 	return cluster, nodes, err
@@ -102,43 +95,6 @@ func (r *nodeTaints) machines(ctx context.Context, nodes []*eviction.Node, desir
 	var err error
 	desired.Machines, err = r.data.Cluster.MachineTaints(ctx)
 	return desired, err
-}
-
-// connected returns the cluster's id where changes can be made.
-func (r *nodeTaints) connected(ctx context.Context, expected string, diags *diag.Diagnostics) (string, bool) {
-	if r.data == nil || r.data.Cluster == nil {
-		diags.AddError("Unable to reach the cluster", "The provider block holds values that are still unknown, so that there is no connection. "+
-			"Create what they come from first, or apply again.")
-		return "", false
-	}
-	cluster, err := r.data.Cluster.ID(ctx)
-	if err != nil {
-		diags.Append(explainRequest("identify the cluster", err))
-		return "", false
-	}
-	return cluster, sameCluster(expected, cluster, diags)
-}
-
-func sameCluster(expected, found string, diags *diag.Diagnostics) bool {
-	if expected == "" || expected == found {
-		return true
-	}
-	diags.AddError("Unable to use this state with another cluster",
-		fmt.Sprintf("The state was written for the cluster whose namespace kube-system has the UID %s; the provider block leads to one with %s. "+
-			"Nothing has been read or changed beyond that. Point the provider block at the right cluster. "+
-			"If the old one is gone for good, remove the resource from the state with \"terraform state rm\" and apply again.", expected, found))
-	return false
-}
-
-// unreadable words why the stored state could not be compared with the cluster.
-func (r *nodeTaints) unreadable(state model, err error, diags *diag.Diagnostics) {
-	switch {
-	case err == nil || r.data == nil:
-	case kube.OutOfReach(err):
-		r.data.Unreachable(err, diags)
-	default:
-		diags.Append(explainRequest("read the nodes of \""+state.ID.ValueString()+"\"", err))
-	}
 }
 
 func exists(nodes []*eviction.Node, name string) bool {

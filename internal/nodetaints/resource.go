@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 var (
@@ -74,11 +75,11 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
-	own := newOwnership(cluster)
+	own := fw.NewOwnership[taint.ID](cluster)
 	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
 	if plan.ID.IsUnknown() {
 		// What the id is made of was not known at plan.
@@ -103,14 +104,14 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	resp.Diagnostics.Append(found...)
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	if err != nil {
-		resp.Diagnostics.Append(explainRequest("find out what \""+state.ID.ValueString()+"\" owns", err))
+		resp.Diagnostics.Append(fw.UnableTo("find out what \""+state.ID.ValueString()+"\" owns", err))
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.connected(ctx, own.Cluster, &resp.Diagnostics)
+	cluster, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -119,7 +120,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
 	}
-	r.save(ctx, plan, own.keep(desired.Claim), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, keep(own, desired.Claim), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation and puts back what stood
@@ -131,14 +132,14 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	resp.Diagnostics.Append(found...)
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	if err != nil {
-		resp.Diagnostics.Append(explainRequest("find out what \""+state.ID.ValueString()+"\" owns", err))
+		resp.Diagnostics.Append(fw.UnableTo("find out what \""+state.ID.ValueString()+"\" owns", err))
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, ok := r.connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
+	if _, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
 		return
 	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
@@ -216,9 +217,9 @@ func (r *nodeTaints) withinBudget(ctx context.Context, budget fw.Budget, ours bo
 }
 
 // save writes state, identity and private state.
-func (r *nodeTaints) save(ctx context.Context, m model, own ownership, desired planner.NodeTaints, state *tfsdk.State, identity *tfsdk.ResourceIdentity, private privateWriter, diags *diag.Diagnostics) {
+func (r *nodeTaints) save(ctx context.Context, m model, own ownership, desired planner.NodeTaints, state *tfsdk.State, identity *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
 	m.Nodes = noNodes()
-	own.save(ctx, private, diags)
+	own.Save(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if identity != nil {
 		diags.Append(identity.Set(ctx, identityOf(ctx, desired, diags))...)

@@ -5,7 +5,9 @@ package taint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -48,4 +50,19 @@ func Sort(taints []corev1.Taint) []corev1.Taint {
 // Find returns the index of the taint with this identity, or -1.
 func Find(taints []corev1.Taint, id ID) int {
 	return slices.IndexFunc(taints, func(t corev1.Taint) bool { return IDOf(t) == id })
+}
+
+// MarshalText writes the identity as String does.
+func (id ID) MarshalText() ([]byte, error) {
+	return []byte(id.String()), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (id *ID) UnmarshalText(text []byte) error {
+	key, effect, found := strings.Cut(string(text), ":")
+	if !found {
+		return fmt.Errorf("%q is not key:Effect", text)
+	}
+	*id = ID{Key: key, Effect: corev1.TaintEffect(effect)}
+	return nil
 }

@@ -5,6 +5,8 @@ package toleration
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 
@@ -32,6 +34,21 @@ func IDOf(t corev1.Toleration) ID {
 func (id ID) Compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Key, other.Key), cmp.Compare(id.Effect, other.Effect),
 		cmp.Compare(id.Operator, other.Operator), cmp.Compare(id.Value, other.Value))
+}
+
+// MarshalText writes the identity as a JSON list, so that it can be a key.
+func (id ID) MarshalText() ([]byte, error) {
+	return json.Marshal([]string{id.Key, string(id.Operator), id.Value, string(id.Effect)})
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (id *ID) UnmarshalText(text []byte) error {
+	var parts []string
+	if err := json.Unmarshal(text, &parts); err != nil || len(parts) != 4 {
+		return fmt.Errorf("%q is not the identity of a toleration", text)
+	}
+	*id = ID{Key: parts[0], Operator: corev1.TolerationOperator(parts[1]), Value: parts[2], Effect: corev1.TaintEffect(parts[3])}
+	return nil
 }
 
 // Equal says whether two tolerations are the same in every respect.

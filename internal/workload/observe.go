@@ -93,6 +93,7 @@ func (w *Workload) follow(object *unstructured.Unstructured) error {
 		return as(object, w.replicaSet)
 	case "CronJob":
 		w.itself()
+		w.Rolling.Later = true
 		w.Rolling.Manner = "its next jobs have the change; those that run keep what they have"
 	case "Job":
 		return as(object, w.job)

@@ -47,6 +47,19 @@ type Rolling struct {
 	WayOut string
 	// Immutable is set where the template cannot be changed at all.
 	Immutable bool
+	// Later is set where pods that run keep what they have, and those that are
+	// made next follow: the pods of a CronJob.
+	Later bool
 	// Manner describes how pods are replaced, such as "at most 1 at a time".
 	Manner string
+}
+
+// ClaimPath is the path as claims and marks have it: empty for the one that is
+// known for the kind.
+func (w *Workload) ClaimPath() string {
+	path := JoinPath(w.Path)
+	if kind, known := Lookup(w.APIVersion, w.Kind); known && kind.Tolerations() == path {
+		return ""
+	}
+	return path
 }

@@ -1,0 +1,83 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+// ownershipKey is where ownership stands in the private state.
+const ownershipKey = "ownership"
+
+// Ownership is what a resource remembers beside its state. ID identifies one of
+// its entries.
+type Ownership[ID comparable] struct {
+	// Cluster is the UID of the namespace kube-system.
+	Cluster string `json:"cluster,omitempty"`
+	// Generation is random and fresh at every create.
+	Generation string `json:"generation,omitempty"`
+	// Imported holds the entries that were imported or moved into the state
+	// without a write, with the generations of their marks ("" for none).
+	Imported map[ID][]string `json:"imported,omitempty"`
+	// Moved is set while what a moved block brought has not been applied yet:
+	// the state then names every entry, those of others included.
+	Moved bool `json:"moved,omitempty"`
+}
+
+// NewOwnership begins a generation.
+func NewOwnership[ID comparable](cluster string) Ownership[ID] {
+	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID())}
+}
+
+// Keep forgets imported entries that are no longer wanted.
+func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
+	kept := map[ID][]string{}
+	for _, id := range wanted {
+		if generations, ok := o.Imported[id]; ok {
+			kept[id] = generations
+		}
+	}
+	o.Imported, o.Moved = kept, false
+	return o
+}
+
+// PrivateReader reads the private state.
+type PrivateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+// PrivateWriter writes the private state.
+type PrivateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// LoadOwnership reads the private state. One without ownership belongs to a
+// resource that is not created yet, or to one whose update was killed: Terraform
+// keeps an empty private state then.
+func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags *diag.Diagnostics) Ownership[ID] {
+	var o Ownership[ID]
+	raw, found := from.GetKey(ctx, ownershipKey)
+	diags.Append(found...)
+	if len(raw) == 0 {
+		return o
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		diags.AddError("Unable to read the private state", "The resource's private state is damaged. Remove the resource from the state and import it again.\n\nOriginal error: "+err.Error())
+	}
+	return o
+}
+
+// Save writes the private state.
+func (o Ownership[ID]) Save(ctx context.Context, to PrivateWriter, diags *diag.Diagnostics) {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		diags.AddError("Unable to write the private state", err.Error())
+		return
+	}
+	diags.Append(to.SetKey(ctx, ownershipKey, raw)...)
+}
