@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
 
 // Data is what the provider block gives to every resource, data source, action
@@ -35,6 +36,8 @@ type Data struct {
 	Created sync.Map
 	// Claims are the taints that resources of this run want.
 	Claims *Claims
+	// Planned are the tolerations that resources of this run plan.
+	Planned planner.Shared
 
 	unreachable sync.Once
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Selector checks that a string is a label selector in kubectl's syntax and not
@@ -68,4 +70,17 @@ func lastStep(p path.Path) path.PathStep {
 		return nil
 	}
 	return steps[len(steps)-1]
+}
+
+// TolerationPath checks that a string is a path to a list of tolerations.
+func TolerationPath() validator.String {
+	return check{
+		description: "must be the names of fields joined by dots, such as spec.nodePlacement.tolerations",
+		find: func(s string) string {
+			if _, err := workload.SplitPath(s); err != nil {
+				return "Invalid path: " + err.Error() + "."
+			}
+			return ""
+		},
+	}
 }

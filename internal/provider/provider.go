@@ -19,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadtolerations"
 )
 
 var (
@@ -89,6 +90,7 @@ func (p *kubetaint) share(data *fw.Data, resp *provider.ConfigureResponse) {
 func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		nodetaints.NewResource,
+		workloadtolerations.NewResource,
 	}
 }
 

@@ -1,0 +1,162 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// TolerationModel is a toleration object.
+type TolerationModel struct {
+	Key               types.String `tfsdk:"key"`
+	Operator          types.String `tfsdk:"operator"`
+	Value             types.String `tfsdk:"value"`
+	Effect            types.String `tfsdk:"effect"`
+	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
+}
+
+// TolerationType is the type of the object.
+var TolerationType = types.ObjectType{AttrTypes: map[string]attr.Type{
+	"key": types.StringType, "operator": types.StringType, "value": types.StringType,
+	"effect": types.StringType, "toleration_seconds": types.Int64Type,
+}}
+
+// Descriptions of the toleration object, shared by all schemas.
+const (
+	TolerationKeyDescription      = "Key of the taints that are tolerated. Leaving it out means every key, and needs `operator = \"Exists\"`."
+	TolerationOperatorDescription = "How the taint's value is compared: `Equal` (the default), `Exists` (any value), or `Lt` and `Gt` (as whole numbers; only on clusters whose feature gate TaintTolerationComparisonOperators is on)."
+	TolerationValueDescription    = "Value that is compared with. Not with `Exists`."
+	TolerationEffectDescription   = "Effect of the taints that are tolerated: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Leaving it out means every effect."
+	TolerationSecondsDescription  = "For how many seconds a `NoExecute` taint is tolerated. Leaving it out means for ever; zero and less mean not at all."
+)
+
+// objectAsIs reads objects whose attributes are all of framework types.
+var objectAsIs = basetypes.ObjectAsOptions{}
+
+// known says whether every part of the toleration is known.
+func (m TolerationModel) known() bool {
+	return !m.Key.IsUnknown() && !m.Operator.IsUnknown() && !m.Value.IsUnknown() && !m.Effect.IsUnknown() && !m.TolerationSeconds.IsUnknown()
+}
+
+func (m TolerationModel) toleration() corev1.Toleration {
+	t := corev1.Toleration{
+		Key: m.Key.ValueString(), Operator: corev1.TolerationOperator(m.Operator.ValueString()), Value: m.Value.ValueString(),
+		Effect: corev1.TaintEffect(m.Effect.ValueString()), TolerationSeconds: m.TolerationSeconds.ValueInt64Pointer(),
+	}
+	if t.Operator == "" {
+		t.Operator = corev1.TolerationOpEqual
+	}
+	return t
+}
+
+// Tolerations reads a set of toleration objects. known is false where any part
+// of it is not known yet; the result is then empty.
+func Tolerations(ctx context.Context, set types.Set, diags *diag.Diagnostics) (tolerations []corev1.Toleration, known bool) {
+	var models []TolerationModel
+	if !elements(ctx, set, &models, diags) {
+		return nil, false
+	}
+	for _, m := range models {
+		if !m.known() {
+			return nil, false
+		}
+		tolerations = append(tolerations, m.toleration())
+	}
+	return toleration.Sort(tolerations), true
+}
+
+// TolerationSet makes a set of toleration objects; what is empty is null, and so
+// is the operator Equal.
+func TolerationSet(ctx context.Context, tolerations []corev1.Toleration, diags *diag.Diagnostics) types.Set {
+	models := make([]TolerationModel, len(tolerations))
+	for i, t := range tolerations {
+		models[i] = TolerationModel{
+			Key: orNull(t.Key), Value: orNull(t.Value), Effect: orNull(string(t.Effect)), TolerationSeconds: types.Int64PointerValue(t.TolerationSeconds),
+		}
+		if t.Operator != corev1.TolerationOpEqual {
+			models[i].Operator = orNull(string(t.Operator))
+		}
+	}
+	set, found := types.SetValueFrom(ctx, TolerationType, models)
+	diags.Append(found...)
+	return set
+}
+
+func orNull(s string) types.String {
+	if s == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(s)
+}
+
+// ValidToleration checks one toleration object by Kubernetes' rules, at the
+// attribute that breaks one. A toleration of which a part is not known yet is
+// left to the plan.
+func ValidToleration() validator.Object { return validToleration{} }
+
+type validToleration struct{}
+
+// Description says what is allowed.
+func (validToleration) Description(context.Context) string {
+	return "must be a toleration as Kubernetes takes it"
+}
+
+// MarkdownDescription says what is allowed.
+func (v validToleration) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+// ValidateObject adds an error for each rule that is broken.
+func (validToleration) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	var m TolerationModel
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || req.ConfigValue.As(ctx, &m, objectAsIs).HasError() || !m.known() {
+		return
+	}
+	for _, p := range taint.ValidateToleration(m.toleration()) {
+		resp.Diagnostics.AddAttributeError(req.Path.AtName(p.Field), fmt.Sprintf("Invalid toleration %q", taint.FormatToleration(m.toleration())),
+			"The "+p.Field+" "+p.Message+".")
+	}
+}
+
+// UniqueTolerations checks that no two tolerations of a set are the same but for
+// their seconds: only the first of them in the list would ever decide.
+func UniqueTolerations() validator.Set { return uniqueTolerations{} }
+
+type uniqueTolerations struct{}
+
+// Description says what is allowed.
+func (uniqueTolerations) Description(context.Context) string {
+	return "each key, operator, value and effect must be unique"
+}
+
+// MarkdownDescription says what is allowed.
+func (u uniqueTolerations) MarkdownDescription(ctx context.Context) string { return u.Description(ctx) }
+
+// ValidateSet adds an error at the set for each toleration that it holds twice.
+func (uniqueTolerations) ValidateSet(ctx context.Context, req validator.SetRequest, resp *validator.SetResponse) {
+	var diags diag.Diagnostics
+	tolerations, known := Tolerations(ctx, req.ConfigValue, &diags)
+	if !known {
+		return
+	}
+	seen := map[toleration.ID]int{}
+	for _, t := range tolerations {
+		id := toleration.IDOf(t)
+		seen[id]++
+		if seen[id] == 2 {
+			t.TolerationSeconds = nil
+			resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Duplicate toleration %q in %s", taint.FormatToleration(t), req.Path),
+				fmt.Sprintf("%s holds it more than once, with different toleration_seconds. The first match in a pod's list decides: keep one of them.", req.Path))
+		}
+	}
+}

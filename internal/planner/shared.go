@@ -1,0 +1,84 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// PlannedTolerations is what a resource plans for one workload, or wants of it
+// where nothing is to change.
+type PlannedTolerations struct {
+	Ref  workload.Ref
+	Path []string
+	Pods []eviction.WorkloadKey
+	// Wanted are the tolerations that live pods carry once it is done.
+	Wanted []corev1.Toleration
+	// Before and After are the workload's whole lists.
+	Before, After []corev1.Toleration
+	// Waits says that the resource waits for the live pods.
+	Waits bool
+}
+
+// Shared is what the resources of one provider configuration tell each other
+// within one process. Between plan and apply nothing is shared.
+type Shared struct {
+	mu      sync.Mutex
+	planned map[string][]PlannedTolerations
+}
+
+// Note tells what the resource of this id plans.
+func (s *Shared) Note(id string, planned []PlannedTolerations) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.planned == nil {
+		s.planned = map[string][]PlannedTolerations{}
+	}
+	s.planned[id] = planned
+}
+
+// Of returns what the resource of this id plans; false where it has told nothing.
+func (s *Shared) Of(id string) ([]PlannedTolerations, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	planned, ok := s.planned[id]
+	return planned, ok
+}
+
+// Tolerations returns what is planned, by workload. Resources are walked in any
+// order unless they are linked, so that only what the linked ids plan is sure to
+// come before the taints; the rest may.
+func (s *Shared) Tolerations(linked []string) map[eviction.WorkloadKey]eviction.Planned {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[eviction.WorkloadKey]eviction.Planned{}
+	for _, sure := range []bool{true, false} {
+		for id, planned := range s.planned {
+			if slices.Contains(linked, id) != sure {
+				continue
+			}
+			for _, p := range planned {
+				for _, key := range p.Pods {
+					known, there := out[key]
+					if there && known.Sure != sure || slices.EqualFunc(p.Before, p.After, toleration.Equal) {
+						continue
+					}
+					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure}
+					if there {
+						next.Before, next.After = known.Before, next.Merge(known.After)
+					}
+					out[key] = next
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+const importForms = "Write KIND/NAMESPACE/NAME, such as Deployment/shop/web, or KIND/NAME for kinds without a namespace. " +
+	"For kinds that are not known to the provider, and for selectors, use an import block with an identity (Terraform 1.12, OpenTofu 1.12)."
+
+var (
+	timeoutsType = map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType}
+	workloadType = map[string]attr.Type{
+		"api_version": types.StringType, "kind": types.StringType, "namespace": types.StringType, "name": types.StringType, "selector": types.StringType,
+	}
+)
+
+// ImportState takes tolerations of workloads into the state: those that carry
+// marks of this provider's owner, or where there are none, all that carry no
+// mark. It writes nothing to the cluster.
+func (r *workloadTolerations) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	state, ok := wantedImport(ctx, req, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	desired, known := state.desired(ctx, ownership{}, &resp.Diagnostics)
+	if !known {
+		return
+	}
+	observed, err := r.observe(ctx, desired, "", &resp.Diagnostics)
+	if err != nil {
+		resp.Diagnostics.Append(explain("import", desired, err))
+		return
+	}
+	found := r.inspect(desired.target, observed.workloads)
+	if len(found.tolerations) == 0 && !resp.Diagnostics.HasError() {
+		resp.Diagnostics.AddError("Unable to import tolerations of "+desired.target.title(), "There are none that belong to nobody else. Look at what is there: kubectl get -o yaml.")
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	own := fw.NewOwnership[toleration.ID](observed.cluster)
+	own.Imported = found.generations
+	state.Tolerations = fw.TolerationSet(ctx, found.tolerations, &resp.Diagnostics)
+	state.ID = types.StringValue(found.owner)
+	if found.owner == "" {
+		state.ID = types.StringValue(newID(r.data.Owner, desired.target, found.tolerations))
+	}
+	r.save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// wantedImport is the state of what is to be imported, without tolerations.
+func wantedImport(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, bool) {
+	m := model{
+		Tolerations: types.SetNull(fw.TolerationType), WaitForRollout: types.BoolValue(true), Retire: types.StringValue(retireWhenUnneeded),
+		Timeouts: timeouts.Value{Object: types.ObjectNull(timeoutsType)},
+	}
+	var id identity
+	if req.ID == "" && req.Identity != nil {
+		diags.Append(req.Identity.Get(ctx, &id)...)
+		if !diags.HasError() && id.Name.IsNull() == id.Selector.IsNull() {
+			diags.AddError("Unable to import tolerations by this identity", "Exactly one of name and selector must be set.")
+		}
+	} else {
+		id = parseImportID(req.ID, diags)
+	}
+	if diags.HasError() {
+		return m, false
+	}
+	w, found := types.ObjectValueFrom(ctx, workloadType, workloadModel{APIVersion: id.APIVersion, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Selector: id.Selector})
+	diags.Append(found...)
+	m.Workload, m.Path = w, id.Path
+	return m, !diags.HasError()
+}
+
+func parseImportID(s string, diags *diag.Diagnostics) identity {
+	parts := strings.Split(s, "/")
+	kind, known := workload.Lookup("", parts[0])
+	switch {
+	case !known:
+		diags.AddError("Unable to import tolerations by the id \""+s+"\"", "The kind \""+parts[0]+"\" is not known to the provider.\n\n"+importForms)
+	case kind.Cluster && len(parts) == 2 && parts[1] != "":
+		return identity{Kind: types.StringValue(parts[0]), Name: types.StringValue(parts[1])}
+	case !kind.Cluster && len(parts) == 3 && parts[1] != "" && parts[2] != "":
+		return identity{Kind: types.StringValue(parts[0]), Namespace: types.StringValue(parts[1]), Name: types.StringValue(parts[2])}
+	default:
+		diags.AddError("Unable to import tolerations by the id \""+s+"\"", "It does not name one workload of kind "+parts[0]+".\n\n"+importForms)
+	}
+	return identity{}
+}
+
+// finding is what an import found on the workloads.
+type finding struct {
+	tolerations []corev1.Toleration
+	generations map[toleration.ID][]string
+	owner       string
+}
+
+// inspect looks for what can be taken: marked entries of this owner, or else
+// entries without a mark.
+func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) finding {
+	f := finding{generations: map[toleration.ID][]string{}}
+	prefix := r.data.Owner + "/workload_tolerations/" + t.String() + "/"
+	for _, w := range workloads {
+		for _, mark := range w.Record {
+			if mark.Path == t.claimPath && !mark.Retiring && strings.HasPrefix(mark.Owner, prefix) && (f.owner == "" || f.owner == mark.Owner) {
+				f.owner = mark.Owner
+				f.take(mark.Toleration(), mark.Generation)
+			}
+		}
+	}
+	if f.owner != "" {
+		return f
+	}
+	for _, w := range workloads {
+		marked := map[toleration.ID]bool{}
+		for _, mark := range w.Record {
+			marked[mark.ID()] = true
+		}
+		for _, one := range w.Tolerations {
+			if !marked[toleration.IDOf(one)] {
+				f.take(one, "")
+			}
+		}
+	}
+	return f
+}
+
+func (f *finding) take(t corev1.Toleration, generation string) {
+	id := toleration.IDOf(t)
+	if _, known := f.generations[id]; !known {
+		if t.Operator == "" {
+			t.Operator = corev1.TolerationOpEqual
+		}
+		f.tolerations = append(f.tolerations, t)
+	}
+	f.generations[id] = append(f.generations[id], generation)
+}

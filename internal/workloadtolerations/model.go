@@ -1,0 +1,212 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// model is the resource as it stands in configuration, plan and state.
+type model struct {
+	ID             types.String   `tfsdk:"id"`
+	Workload       types.Object   `tfsdk:"workload"`
+	Path           types.String   `tfsdk:"path"`
+	Tolerations    types.Set      `tfsdk:"tolerations"`
+	WaitForRollout types.Bool     `tfsdk:"wait_for_rollout"`
+	Retire         types.String   `tfsdk:"retire"`
+	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+}
+
+// workloadModel is the workload object.
+type workloadModel struct {
+	APIVersion types.String `tfsdk:"api_version"`
+	Kind       types.String `tfsdk:"kind"`
+	Namespace  types.String `tfsdk:"namespace"`
+	Name       types.String `tfsdk:"name"`
+	Selector   types.String `tfsdk:"selector"`
+}
+
+// identity is what an import block by identity names.
+type identity struct {
+	APIVersion types.String `tfsdk:"api_version"`
+	Kind       types.String `tfsdk:"kind"`
+	Namespace  types.String `tfsdk:"namespace"`
+	Name       types.String `tfsdk:"name"`
+	Selector   types.String `tfsdk:"selector"`
+	Path       types.String `tfsdk:"path"`
+}
+
+// target says which objects are meant, and where their tolerations stand.
+type target struct {
+	workload.Ref
+	// Selector is set in place of a name.
+	Selector labels.Selector
+	// Path is resolved, claimPath is as marks have it.
+	Path      []string
+	claimPath string
+}
+
+// String returns KIND/NAMESPACE/NAME, with a selector in place of a name; a
+// path that is not the known one follows after #.
+func (t target) String() string {
+	out := t.Ref.String()
+	if t.Selector != nil {
+		out = t.Kind + "/" + t.Namespace + "/" + t.selector()
+	}
+	if t.claimPath != "" {
+		out += "#" + t.claimPath
+	}
+	return out
+}
+
+// title names the target for a reader.
+func (t target) title() string {
+	if t.Selector == nil {
+		return t.Title()
+	}
+	return t.Kind + "s of \"" + t.Namespace + "\" matching \"" + t.Selector.String() + "\""
+}
+
+func (t target) selector() string {
+	return strings.ReplaceAll(t.Selector.String(), "==", "=")
+}
+
+// wanted is what the model wants.
+type wanted struct {
+	target target
+	claim  toleration.Claim
+	now    bool
+	noWait bool
+}
+
+// desired returns what the model wants and what it may call its own; false while
+// any of it is not known or something is wrong.
+func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	where, targetKnown := m.target(ctx, diags)
+	tolerations, known := fw.Tolerations(ctx, m.Tolerations, diags)
+	if !targetKnown || !known || m.WaitForRollout.IsUnknown() || m.Retire.IsUnknown() || diags.HasError() {
+		return wanted{}, false
+	}
+	return wanted{
+		target: where, now: m.Retire.ValueString() == retireNow, noWait: !m.WaitForRollout.ValueBool(),
+		claim: toleration.Claim{
+			Owner: m.ID.ValueString(), Generation: own.Generation, Path: where.claimPath,
+			Tolerations: tolerations, Imported: own.Imported,
+		},
+	}, true
+}
+
+// target resolves the workload and the path; false while they are not known or
+// something is wrong with them.
+func (m model) target(ctx context.Context, diags *diag.Diagnostics) (target, bool) {
+	if m.Workload.IsUnknown() || m.Workload.IsNull() || m.Path.IsUnknown() {
+		return target{}, false
+	}
+	var w workloadModel
+	if found := m.Workload.As(ctx, &w, objectAsIs); found.HasError() {
+		diags.Append(found...)
+		return target{}, false
+	}
+	if w.APIVersion.IsUnknown() || w.Kind.IsUnknown() || w.Namespace.IsUnknown() || w.Name.IsUnknown() || w.Selector.IsUnknown() {
+		return target{}, false
+	}
+	t := target{Ref: workload.Ref{APIVersion: w.APIVersion.ValueString(), Kind: w.Kind.ValueString(), Namespace: w.Namespace.ValueString(), Name: w.Name.ValueString()}}
+	if !w.Selector.IsNull() {
+		selector, err := labels.Parse(w.Selector.ValueString())
+		if err != nil {
+			diags.AddAttributeError(path.Root("workload").AtName("selector"), "Unable to read the selector", err.Error())
+			return target{}, false
+		}
+		t.Selector = selector
+	}
+	return t.resolve(m.Path.ValueString(), diags)
+}
+
+// resolve finds out about the kind, and checks what follows from it.
+func (t target) resolve(written string, diags *diag.Diagnostics) (target, bool) {
+	kind, known := workload.Lookup(t.APIVersion, t.Kind)
+	switch {
+	case known:
+		t.APIVersion, t.Path = kind.APIVersion, kind.Path
+		if kind.Cluster && t.Namespace != "" {
+			diags.AddAttributeError(path.Root("workload").AtName("namespace"), "Unable to find "+t.Title(), "Objects of kind "+t.Kind+" have no namespace: leave it out.")
+			return t, false
+		}
+		if !kind.Cluster && t.Namespace == "" {
+			diags.AddAttributeError(path.Root("workload").AtName("namespace"), "Unable to find "+t.Title(), "Objects of kind "+t.Kind+" have a namespace: name it.")
+			return t, false
+		}
+	case t.APIVersion == "":
+		diags.AddAttributeError(path.Root("workload").AtName("kind"), "Unable to find the kind \""+t.Kind+"\"",
+			"The provider knows "+strings.Join(workload.Names(), ", ")+". For any other kind, set workload.api_version and path.")
+		return t, false
+	case written == "":
+		diags.AddAttributeError(path.Root("path"), "Unable to find the tolerations of "+t.Title(),
+			"Where the list stands in an object of this kind is not known to the provider: set path, such as \"spec.nodePlacement.tolerations\".")
+		return t, false
+	}
+	if written == "" || known && written == kind.Tolerations() {
+		return t, true
+	}
+	fields, err := workload.SplitPath(written)
+	if err != nil {
+		diags.AddAttributeError(path.Root("path"), "Unable to read the path", err.Error())
+		return t, false
+	}
+	t.Path, t.claimPath = fields, written
+	return t, true
+}
+
+// keepWording plans what the state holds where the configuration says the same
+// in other words: the operator Equal and none, an empty value and none.
+func (m *model) keepWording(ctx context.Context, state model) {
+	var ignored diag.Diagnostics
+	planned, plannedKnown := fw.Tolerations(ctx, m.Tolerations, &ignored)
+	stored, storedKnown := fw.Tolerations(ctx, state.Tolerations, &ignored)
+	if plannedKnown && storedKnown && !m.Tolerations.IsNull() && !state.Tolerations.IsNull() && slices.EqualFunc(planned, stored, toleration.Equal) {
+		m.Tolerations = state.Tolerations
+	}
+}
+
+// anotherWorkload says that a change of the workload is not one of words.
+func anotherWorkload(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
+	var ignored diag.Diagnostics
+	before, beforeKnown := model{Workload: req.StateValue}.target(ctx, &ignored)
+	after, afterKnown := model{Workload: req.PlanValue}.target(ctx, &ignored)
+	resp.RequiresReplace = !beforeKnown || !afterKnown || before.String() != after.String() || before.APIVersion != after.APIVersion
+}
+
+// newID is the id of a resource that is created with these entries. It can be
+// told at plan, and a create that was killed finds its own marks by it.
+func newID(owner string, t target, tolerations []corev1.Toleration) string {
+	ids := make([]string, len(tolerations))
+	for i, one := range tolerations {
+		one.TolerationSeconds = nil
+		ids[i] = taint.FormatToleration(one)
+	}
+	return strings.Join([]string{owner, "workload_tolerations", t.String(), strings.Join(ids, ",")}, "/")
+}
+
+// identityOf makes the identity of a target.
+func identityOf(ctx context.Context, m model) (identity, diag.Diagnostics) {
+	var w workloadModel
+	diags := m.Workload.As(ctx, &w, objectAsIs)
+	return identity{APIVersion: w.APIVersion, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Selector: w.Selector, Path: m.Path}, diags
+}

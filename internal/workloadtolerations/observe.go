@@ -1,0 +1,109 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// observation is what the cluster shows of a target.
+type observation struct {
+	cluster string
+	// workloads are those that are meant, by name.
+	workloads []*workload.Workload
+	// leavers carry entries of ours and are no longer meant.
+	leavers []*workload.Workload
+}
+
+// observe reads the workloads that are meant, and those that are no longer meant
+// and carry marks of ours. A cluster other than the expected one is an error in
+// the diagnostics.
+func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expected string, diags *diag.Diagnostics) (observation, error) {
+	id, err := r.data.Identify(ctx, expected, diags)
+	o := observation{cluster: id}
+	if err != nil || diags.HasError() {
+		return o, err
+	}
+	t := desired.target
+	if t.Selector == nil {
+		w, err := r.data.Cluster.Workload(ctx, t.Ref, t.Path)
+		if err == nil {
+			o.workloads = []*workload.Workload{w}
+		}
+		return o, err
+	}
+	if o.workloads, err = r.data.Cluster.Workloads(ctx, t.Ref, t.Selector, t.Path); err != nil {
+		return o, err
+	}
+	slices.SortFunc(o.workloads, func(a, b *workload.Workload) int { return strings.Compare(a.Name, b.Name) })
+	o.leavers, err = r.leavers(ctx, desired, o.workloads)
+	return o, err
+}
+
+// leavers finds the workloads that a selector no longer matches and that carry
+// entries of ours.
+func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, meant []*workload.Workload) ([]*workload.Workload, error) {
+	if desired.claim.Generation == "" {
+		return nil, nil
+	}
+	marked, err := r.data.Cluster.Marked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*workload.Workload
+	for _, m := range marked {
+		isMeant := slices.ContainsFunc(meant, func(w *workload.Workload) bool { return w.Ref == m.Ref })
+		if m.Kind != desired.target.Kind || m.Namespace != desired.target.Namespace || isMeant || !desired.claim.Owns(m.Record) {
+			continue
+		}
+		w, err := r.data.Cluster.Workload(ctx, m.Ref, desired.target.Path)
+		if errors.Is(err, kube.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// change is the change of everything observed, for the planner.
+func (o observation) change(desired wanted) planner.Change {
+	var out planner.Change
+	for _, w := range o.workloads {
+		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: desired.claim, Now: desired.now, NoWait: desired.noWait})
+	}
+	for _, w := range o.leavers {
+		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: released(desired.claim), Now: desired.now, NoWait: true})
+	}
+	return out
+}
+
+// rollouts is the same change by reference, for the actor.
+func (o observation) rollouts(desired wanted) []rollout.Tolerations {
+	change := o.change(desired)
+	out := make([]rollout.Tolerations, len(change.Workloads))
+	for i, t := range change.Workloads {
+		out[i] = rollout.Tolerations{Ref: t.Workload.Ref, Path: desired.target.Path, Claim: t.Claim, Now: t.Now, NoWait: t.NoWait}
+	}
+	return out
+}
+
+// released is a claim that gives everything up.
+func released(claim toleration.Claim) toleration.Claim {
+	claim.Release = true
+	return claim
+}

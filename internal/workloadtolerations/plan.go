@@ -1,0 +1,212 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// ModifyPlan completes the plan, tells the other resources of the run what is
+// planned, and says what it costs.
+//
+// It runs again at apply: nothing that it learns from the cluster may go into
+// the plan itself.
+func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.data == nil {
+		return
+	}
+	own := fw.LoadOwnership[toleration.ID](ctx, req.Private, &resp.Diagnostics)
+	var state, plan model
+	if !req.State.Raw.IsNull() {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		var err error
+		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
+			r.data.Unreadable("the tolerations of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			return
+		}
+	}
+	if req.Plan.Raw.IsNull() {
+		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
+			desired.claim, desired.noWait = released(desired.claim), true
+			r.preview(ctx, desired, own, &resp.Diagnostics)
+		}
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	creating := req.State.Raw.IsNull()
+	if !creating {
+		plan.keepWording(ctx, state)
+	}
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if creating && known {
+		plan.ID = types.StringValue(newID(r.data.Owner, desired.target, desired.claim.Tolerations))
+		desired.claim.Owner, desired.claim.TakeOver = plan.ID.ValueString(), true
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if !known || resp.Diagnostics.HasError() {
+		return
+	}
+	if !creating && req.Plan.Raw.Equal(req.State.Raw) {
+		r.unchanged(ctx, desired, own, &resp.Diagnostics)
+		return
+	}
+	r.checkGate(desired, &resp.Diagnostics)
+	if !resp.Diagnostics.HasError() {
+		r.preview(ctx, desired, own, &resp.Diagnostics)
+	}
+}
+
+// unchanged tells the others what live pods carry. The workloads are known from
+// the refresh; where they are not, nothing is said.
+func (r *workloadTolerations) unchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+	var ignored diag.Diagnostics
+	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
+	if err == nil && !ignored.HasError() {
+		r.claim(desired, observed, own, diags)
+		r.note(desired, observed, nil)
+	}
+}
+
+// checkGate refuses operators that the cluster does not take.
+func (r *workloadTolerations) checkGate(desired wanted, diags *diag.Diagnostics) {
+	for _, t := range desired.claim.Tolerations {
+		if taint.Compares(t) && r.data.Comparison == eviction.ComparisonOff {
+			diags.AddAttributeError(path.Root("tolerations"), fmt.Sprintf("Unable to use the operator %s in toleration %q", t.Operator, taint.FormatToleration(t)),
+				"The cluster takes Lt and Gt only where its feature gate TaintTolerationComparisonOperators is on, and the provider block says that it is off (comparison_operators = false). Use Equal or Exists.")
+		}
+	}
+}
+
+// preview says what the change would do, as diagnostics.
+func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+	observed, err := r.observe(ctx, desired, own.Cluster, diags)
+	if diags.HasError() {
+		return
+	}
+	if err != nil {
+		r.noPreview(desired, err, diags)
+		return
+	}
+	for _, w := range observed.workloads {
+		if w.RecordErr != nil {
+			diags.Append(explain("read", desired, w.RecordErr))
+			return
+		}
+	}
+	if !desired.claim.Release {
+		r.claim(desired, observed, own, diags)
+		r.warnTarget(desired, observed, diags)
+	}
+	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	if err != nil {
+		r.note(desired, observed, nil)
+		r.noPreview(desired, err, diags)
+		return
+	}
+	plan := planner.Order(snapshot, observed.change(desired), r.data.Comparison)
+	r.note(desired, observed, &plan)
+	if len(plan.Conflicts) > 0 {
+		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))
+		return
+	}
+	r.refuseHeld(desired, observed, snapshot, plan, diags)
+	if diags.HasError() {
+		return
+	}
+	r.try(ctx, desired, plan, diags)
+	if diags.HasError() {
+		return
+	}
+	warnCost(desired, plan, diags)
+	r.warnWriters(ctx, desired, observed, plan, diags)
+}
+
+// noPreview says that what the change does is not known. A workload that does
+// not exist is an error: there is nothing to change.
+func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.Diagnostics) {
+	switch {
+	case errors.Is(err, kube.ErrNotFound) && desired.claim.Release:
+	case kube.OutOfReach(err):
+		r.data.Unreachable(err, diags)
+	case errors.Is(err, kube.ErrForbidden):
+		diags.AddWarning("Unable to preview the change of "+desired.target.title(),
+			"The change itself is planned. Which pods restart is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it.\n\nOriginal error: "+err.Error())
+	default:
+		diags.Append(explain("find", desired, err))
+	}
+}
+
+// claim notes what this resource wants, so that a second one in the same run
+// that wants the same is told at plan rather than at apply.
+func (r *workloadTolerations) claim(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
+	holder := own.Generation
+	if holder == "" {
+		holder = string(uuid.NewUUID())
+	}
+	for _, w := range observed.workloads {
+		for _, t := range desired.claim.Tolerations {
+			t.TolerationSeconds = nil
+			entry := "tolerations/" + w.Ref.String() + "#" + desired.target.claimPath + "/" + taint.FormatToleration(t)
+			if r.data.Claims.Take(entry, holder) {
+				continue
+			}
+			diags.AddAttributeError(path.Root("tolerations"), fmt.Sprintf("Unable to claim toleration %q of %s twice", taint.FormatToleration(t), w.Title()),
+				"Another kubetaint_workload_tolerations in this configuration claims the same toleration of the same workload. A toleration has one owner: remove it from one of them.")
+			return
+		}
+	}
+}
+
+// refuseHeld refuses a change that live pods would not follow, before the first
+// write.
+func (r *workloadTolerations) refuseHeld(desired wanted, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
+	for _, w := range observed.workloads {
+		written := false
+		for _, step := range plan.Steps {
+			written = written || step.Workload.Ref == w.Ref && step.Merged.Template && step.Kind != planner.Wait
+		}
+		lacking := planner.Lacking(snapshot, w, desired.claim.Tolerations)
+		switch {
+		case written && w.Rolling.Immutable:
+		case w.Rolling.Hold == "" || desired.noWait || len(lacking) == 0:
+			continue
+		}
+		diags.Append(held(w, lacking))
+		return
+	}
+}
+
+// try asks the API server whether it would take the first writes.
+func (r *workloadTolerations) try(ctx context.Context, desired wanted, plan planner.Plan, diags *diag.Diagnostics) {
+	for _, step := range plan.Steps {
+		if step.Kind != planner.Expand || !step.Merged.Template {
+			continue
+		}
+		edit := &kube.WorkloadEdit{Tolerations: step.Merged.Tolerations, Record: step.Merged.Record, Template: true}
+		err := r.data.Cluster.TryWorkload(ctx, step.Workload, edit)
+		if errors.Is(err, kube.ErrInvalid) {
+			diags.Append(refused(step.Workload, err))
+			return
+		}
+	}
+}

@@ -1,0 +1,229 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+var (
+	_ resource.ResourceWithConfigure      = (*workloadTolerations)(nil)
+	_ resource.ResourceWithValidateConfig = (*workloadTolerations)(nil)
+	_ resource.ResourceWithModifyPlan     = (*workloadTolerations)(nil)
+	_ resource.ResourceWithImportState    = (*workloadTolerations)(nil)
+	_ resource.ResourceWithIdentity       = (*workloadTolerations)(nil)
+)
+
+const (
+	// defaultTimeout leaves a slow rollout its time.
+	defaultTimeout = 20 * time.Minute
+	// defaultDeleteTimeout is for writes alone.
+	defaultDeleteTimeout = 10 * time.Minute
+)
+
+type workloadTolerations struct {
+	data *fw.Data
+}
+
+// NewResource returns the resource.
+func NewResource() resource.Resource {
+	return &workloadTolerations{}
+}
+
+// Metadata names the resource.
+func (r *workloadTolerations) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_workload_tolerations"
+}
+
+// Configure takes the connection from the provider.
+func (r *workloadTolerations) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// ValidateConfig checks what can be told without a cluster.
+func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	var w workloadModel
+	if !config.Workload.IsNull() && !config.Workload.IsUnknown() && !config.Workload.As(ctx, &w, objectAsIs).HasError() {
+		name, selector := w.Name, w.Selector
+		if known := !name.IsUnknown() && !selector.IsUnknown(); known && name.IsNull() == selector.IsNull() {
+			resp.Diagnostics.AddAttributeError(path.Root("workload"), "Unable to tell which workload is meant",
+				"Exactly one of workload.name and workload.selector must be set.")
+		}
+	}
+	config.target(ctx, &resp.Diagnostics)
+	tolerations, _ := fw.Tolerations(ctx, config.Tolerations, &resp.Diagnostics)
+	for _, t := range tolerations {
+		if t.Key == "" && t.TolerationSeconds == nil {
+			resp.Diagnostics.AddAttributeWarning(path.Root("tolerations"), "A toleration without a key tolerates every taint",
+				"With operator Exists and no key, pods are put on and stay on nodes that are unreachable, out of memory or being shut down, and no taint of yours keeps them away. Name the key that is meant.")
+		}
+	}
+}
+
+// Create adds the tolerations and waits for the live pods. An error saves no
+// state: the marks stay, and the next create takes them over.
+func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, found := plan.Timeouts.Create(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	own := fw.NewOwnership[toleration.ID](cluster)
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if !known {
+		return
+	}
+	if plan.ID.IsUnknown() {
+		// What the id is made of was not known at plan.
+		plan.ID = types.StringValue(newID(r.data.Owner, desired.target, desired.claim.Tolerations))
+		desired.claim.Owner = plan.ID.ValueString()
+	}
+	desired.claim.TakeOver = true
+	if r.apply(ctx, "create", desired, &resp.Diagnostics) {
+		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// Update makes the tolerations as planned: what is new is added beside what
+// pods live by, and what is no longer wanted goes when it is not needed.
+func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var state, plan model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	own, desired, ok := r.owned(ctx, req.Private, state, plan, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cluster, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics)
+	if !ok || !r.apply(ctx, "update", desired, &resp.Diagnostics) {
+		return
+	}
+	own.Cluster = cluster
+	r.save(ctx, plan, keep(own, desired.claim.Tolerations), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// Delete gives up every entry of this generation. It waits for no taint: what
+// pods still live by stays behind, marked as retiring.
+func (r *workloadTolerations) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	timeout, found := state.Timeouts.Delete(ctx, defaultDeleteTimeout)
+	resp.Diagnostics.Append(found...)
+	own, desired, ok := r.owned(ctx, req.Private, state, state, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
+		return
+	}
+	desired.claim, desired.noWait = released(desired.claim), true
+	r.apply(ctx, "delete", desired, &resp.Diagnostics)
+}
+
+// owned returns what an existing instance owns and what a model of it wants.
+func (r *workloadTolerations) owned(ctx context.Context, private fw.PrivateReader, state, plan model, diags *diag.Diagnostics) (ownership, wanted, bool) {
+	if diags.HasError() {
+		return ownership{}, wanted{}, false
+	}
+	own, err := r.ownership(ctx, private, state, diags)
+	if err != nil {
+		diags.Append(fw.UnableTo("find out what \""+state.ID.ValueString()+"\" owns", err))
+		return own, wanted{}, false
+	}
+	desired, known := plan.desired(ctx, own, diags)
+	return own, desired, known && !diags.HasError()
+}
+
+// apply carries out what is desired.
+func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
+	release, err := r.data.Cluster.Follow(ctx, true)
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return false
+	}
+	defer release()
+	observed, err := r.observe(ctx, desired, "", diags)
+	if verb == "delete" && errors.Is(err, kube.ErrNotFound) {
+		return true
+	}
+	if err == nil {
+		err = rollout.ChangeTolerations(ctx, r.data.Cluster, observed.rollouts(desired), r.data.Comparison)
+	}
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return false
+	}
+	r.note(desired, observed, nil)
+	if desired.claim.Release {
+		r.warnRetiring(ctx, desired, diags)
+	}
+	return true
+}
+
+// note tells the other resources of this run what live pods carry, or will carry
+// by a plan.
+func (r *workloadTolerations) note(desired wanted, observed observation, plan *planner.Plan) {
+	var out []planner.PlannedTolerations
+	for _, w := range observed.workloads {
+		p := planner.PlannedTolerations{
+			Ref: w.Ref, Path: w.Path, Pods: w.Pods, Wanted: desired.claim.Tolerations, Waits: !desired.noWait,
+			Before: w.Tolerations, After: w.Tolerations,
+		}
+		if plan != nil {
+			for _, step := range plan.Steps {
+				if step.Kind == planner.Expand && step.Workload.Ref == w.Ref {
+					p.After = step.Merged.Tolerations
+				}
+			}
+		}
+		if desired.claim.Release {
+			p.Wanted = nil
+		}
+		out = append(out, p)
+	}
+	r.data.Planned.Note(desired.claim.Owner, out)
+}
+
+func (r *workloadTolerations) save(ctx context.Context, m model, own ownership, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
+	own.Save(ctx, private, diags)
+	diags.Append(state.Set(ctx, m)...)
+	if to != nil {
+		id, found := identityOf(ctx, m)
+		diags.Append(found...)
+		diags.Append(to.Set(ctx, id)...)
+	}
+}

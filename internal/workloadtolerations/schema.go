@@ -1,0 +1,140 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+const (
+	retireWhenUnneeded = "when_unneeded"
+	retireNow          = "now"
+)
+
+// Schema describes the resource.
+func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Tolerations of a workload, beside those that others have put there. The plan says how many pods restart. " +
+			"A toleration that is changed or removed while pods live by it stays until the taints that need it are gone: nobody is evicted by the order in which things change.",
+		Attributes: map[string]schema.Attribute{
+			"id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "Name under which this resource marks its entries on the workload, made of the provider's `owner`, the workload and the tolerations that it was created with. It goes into `tolerated_by` of `kubetaint_node_taints`.",
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
+			},
+			"workload": workloadAttribute(),
+			"path": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "Where the list of tolerations stands in the object, such as `spec.nodePlacement.tolerations`. Needed for custom resources alone; known for " +
+					strings.Join(workload.Names(), ", ") + ". Changing it replaces the resource.",
+				PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+				Validators:    []validator.String{fw.TolerationPath()},
+			},
+			"tolerations": schema.SetNestedAttribute{
+				Required:            true,
+				MarkdownDescription: "Tolerations that must be there. One that the workload has from elsewhere, or that a broader one of it covers, is left as it is and restarts nothing.",
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTolerations()},
+				NestedObject: schema.NestedAttributeObject{
+					Attributes: tolerationAttributes(),
+					Validators: []validator.Object{fw.ValidToleration()},
+				},
+			},
+			"wait_for_rollout": schema.BoolAttribute{
+				Optional:            true,
+				Computed:            true,
+				Default:             booldefault.StaticBool(true),
+				MarkdownDescription: "Whether to wait until every live pod of the workload carries the tolerations. Default: `true`. A workload whose pods do not follow by themselves (paused, `OnDelete`, partitioned, a ReplicaSet) is refused at plan unless this is `false`.",
+			},
+			"retire": schema.StringAttribute{
+				Optional:            true,
+				Computed:            true,
+				Default:             stringdefault.StaticString(retireWhenUnneeded),
+				MarkdownDescription: "What becomes of a toleration that is changed or removed while pods live by it: `when_unneeded` (the default) keeps it until the taints that need it are switched or gone, `now` takes it away at once, and the pods that are made anew are not put on these nodes again.",
+				Validators:          []validator.String{stringvalidator.OneOf(retireWhenUnneeded, retireNow)},
+			},
+			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
+				Create: true, Update: true, Delete: true,
+				CreateDescription: "How long to wait for the live pods, such as `90s` or `30m`. Default: `20m`.",
+				UpdateDescription: "How long to wait for the live pods. Default: `20m`.",
+				DeleteDescription: "How long the writes may take; a destroy waits for no pods. Default: `10m`.",
+			}),
+		},
+	}
+}
+
+func workloadAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Required:            true,
+		MarkdownDescription: "Which workload. Either `name` or `selector` is required. Changing it replaces the resource.",
+		PlanModifiers:       []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(anotherWorkload, "another workload replaces the resource", "another workload replaces the resource")},
+		Attributes: map[string]schema.Attribute{
+			"api_version": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "API version, such as `apps/v1`. Needed for kinds alone that are not known to the provider.",
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			},
+			"kind": schema.StringAttribute{
+				Required:            true,
+				MarkdownDescription: "Kind, such as `Deployment`.",
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			},
+			"namespace": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Namespace. Required unless objects of this kind have none.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
+			},
+			"name": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Name of one workload, which must exist.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
+			},
+			"selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the workloads. Workloads that come to match later get the tolerations at the next apply, and those that no longer match lose them.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+		},
+	}
+}
+
+func tolerationAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"key":                schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationKeyDescription},
+		"operator":           schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationOperatorDescription},
+		"value":              schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationValueDescription},
+		"effect":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationEffectDescription},
+		"toleration_seconds": schema.Int64Attribute{Optional: true, MarkdownDescription: fw.TolerationSecondsDescription},
+	}
+}
+
+// IdentitySchema describes what an import block by identity names.
+func (r *workloadTolerations) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{
+		Attributes: map[string]identityschema.Attribute{
+			"api_version": identityschema.StringAttribute{OptionalForImport: true, Description: "API version, for kinds that are not known to the provider."},
+			"kind":        identityschema.StringAttribute{RequiredForImport: true, Description: "Kind of the workload."},
+			"namespace":   identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the workload, if it has one."},
+			"name":        identityschema.StringAttribute{OptionalForImport: true, Description: "Name of the workload."},
+			"selector":    identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the workloads, in place of a name."},
+			"path":        identityschema.StringAttribute{OptionalForImport: true, Description: "Where the list of tolerations stands, for custom resources."},
+		},
+	}
+}
