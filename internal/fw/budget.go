@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -29,6 +30,8 @@ type Budget struct {
 	Namespaces []string
 	// Selector is nil where no pods are protected by label.
 	Selector labels.Selector
+	// EvictStranded lets a change through that strands pods.
+	EvictStranded bool
 }
 
 // Set says whether there is anything to check.
@@ -79,11 +82,17 @@ func Some(all []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
 }
 
+const (
+	strandedRefuse = "refuse"
+	strandedEvict  = "evict"
+)
+
 // EvictionsModel is the evictions block, of the provider or of a resource.
 type EvictionsModel struct {
 	MaxPods             types.Int64  `tfsdk:"max_pods"`
 	ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
 	ProtectedSelector   types.String `tfsdk:"protected_selector"`
+	Stranded            types.String `tfsdk:"stranded"`
 }
 
 // Known says whether every value of the block is known; nil is.
@@ -91,7 +100,7 @@ func (m *EvictionsModel) Known() bool {
 	if m == nil {
 		return true
 	}
-	unknown := m.MaxPods.IsUnknown() || m.ProtectedNamespaces.IsUnknown() || m.ProtectedSelector.IsUnknown()
+	unknown := m.MaxPods.IsUnknown() || m.ProtectedNamespaces.IsUnknown() || m.ProtectedSelector.IsUnknown() || m.Stranded.IsUnknown()
 	return !unknown && !slices.ContainsFunc(m.ProtectedNamespaces.Elements(), attr.Value.IsUnknown)
 }
 
@@ -102,7 +111,10 @@ func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, d
 	if m == nil {
 		return defaults, diags
 	}
-	b := Budget{MaxPods: cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods), Namespaces: defaults.Namespaces, Selector: defaults.Selector}
+	b := Budget{MaxPods: cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods), Namespaces: defaults.Namespaces, Selector: defaults.Selector, EvictStranded: defaults.EvictStranded}
+	if !m.Stranded.IsNull() {
+		b.EvictStranded = m.Stranded.ValueString() == strandedEvict
+	}
 	if !m.ProtectedNamespaces.IsNull() {
 		b.Namespaces = nil
 		diags.Append(m.ProtectedNamespaces.ElementsAs(ctx, &b.Namespaces, false)...)
@@ -123,6 +135,7 @@ var (
 	MaxPodsValidators             = []validator.Int64{int64validator.AtLeast(0)}
 	ProtectedNamespacesValidators = []validator.Set{setvalidator.SizeAtLeast(1)}
 	ProtectedSelectorValidators   = []validator.String{Selector()}
+	StrandedValidators            = []validator.String{stringvalidator.OneOf(strandedRefuse, strandedEvict)}
 )
 
 // Descriptions of the evictions block, shared in the same way.
@@ -131,4 +144,5 @@ const (
 	MaxPodsDescription             = "How many pods may leave at most."
 	ProtectedNamespacesDescription = "Namespaces of which no pod may leave."
 	ProtectedSelectorDescription   = "Label selector, in kubectl's syntax, of pods that may not leave."
+	StrandedDescription            = "What to do about pods that tolerate a taint which goes and not the one which comes in its place: `refuse` (the default) writes nothing while there are any, `evict` goes on."
 )

@@ -25,7 +25,14 @@ type Subject struct {
 	Where string
 	// Many is set where more than one node is meant.
 	Many bool
+	// RefusesStranded says that apply refuses to strand pods.
+	RefusesStranded bool
 }
+
+// StrandedAdvice says what stranded pods are and what to do about them.
+const StrandedAdvice = "Pods that tolerate a taint which goes, and not the one which comes in its place, were meant to be on these nodes. " +
+	"Let them tolerate the new taint first: add a kubetaint_workload_tolerations for it, and name its id in tolerated_by here, so that it comes first. " +
+	"To evict these pods all the same, set evictions = { stranded = \"evict\" }."
 
 // String returns the beginning of a sentence.
 func (s Subject) String() string {
@@ -42,17 +49,26 @@ func (s Subject) String() string {
 func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	total := report.Summary()
 	stuck, misscheduled := notable(report)
+	stranded := len(report.Stranded())
 	switch {
 	case total.Affected() > 0:
 		summary = s.String() + " " + effect(total, report, s.Many)
 	case stuck+misscheduled > 0:
 		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
+	case stranded > 0:
+		summary = s.String() + " evicts no pods, but they could not be put there again"
 	default:
 		return "", ""
+	}
+	if s.RefusesStranded && stranded > 0 {
+		summary += "; apply refuses it, because " + CountVerb(stranded, "pod is stranded", "pods are stranded")
 	}
 	var b strings.Builder
 	b.WriteString(introduction(total))
 	list(&b, report)
+	if s.RefusesStranded && stranded > 0 {
+		b.WriteString("\n\nApply writes nothing as long as pods are stranded. " + StrandedAdvice)
+	}
 	if budgets := budgetLines(report); len(budgets) > 0 {
 		b.WriteString("\n\nPodDisruptionBudgets of these pods (a taint does not ask them, a drain obeys them):\n" + strings.Join(budgets, "\n"))
 	}

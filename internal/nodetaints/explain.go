@@ -50,10 +50,40 @@ func (e *exceeded) diagnostic() diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(e.violations[0].Attribute), summary, detail)
 }
 
+// stranded is the error of a change that takes away what pods tolerate and
+// brings what they do not.
+type stranded struct {
+	pods    []eviction.PodVerdict
+	subject fw.Subject
+	report  *eviction.Report
+}
+
+// Error counts the pods.
+func (e *stranded) Error() string {
+	return fw.Count(len(e.pods), "pod") + " would be stranded"
+}
+
+func (e *stranded) diagnostic() diag.Diagnostic {
+	_, list := fw.Preview(e.subject, e.report)
+	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to "+e.subject.String()+": "+fw.CountVerb(len(e.pods), "pod tolerates", "pods tolerate")+" what goes and not what comes",
+		"Nothing has been written. "+fw.StrandedAdvice+"\n\n"+list)
+}
+
+// explainPods words that linked workloads are not ready for the taints.
+func explainPods(desired planner.NodeTaints, err error) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to write taints of "+place(desired.Target)+": not all pods tolerate them yet",
+		"The workloads that tolerated_by names have live pods without the tolerations. Nothing has been written. Find out why they do not follow (kubectl rollout status), or allow them more time in timeouts, and apply again.\n\nOriginal error: "+err.Error())
+}
+
 // explain words an error of a change.
 func explain(verb string, desired planner.NodeTaints, err error) diag.Diagnostic {
-	refused, over := new(rollout.RefusedError), new(exceeded)
+	refused, over, left := new(rollout.RefusedError), new(exceeded), new(stranded)
+	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
 	switch {
+	case errors.As(err, &left):
+		return left.diagnostic()
+	case errors.As(err, &held), errors.As(err, &stuck):
+		return explainPods(desired, err)
 	case errors.As(err, &refused):
 		return explainRefusals(desired, refused.Refusals)
 	case errors.As(err, &over):

@@ -196,7 +196,7 @@ func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diag
 func importedModel(ctx context.Context, target planner.Target, taints []corev1.Taint, diags *diag.Diagnostics) model {
 	m := model{
 		Taints: fw.TaintSet(ctx, taints, diags), AbsentTaints: types.SetNull(fw.AbsentType),
-		OnConflict: types.StringValue(onConflictFail), Evictions: types.ObjectNull(evictionsType), Nodes: noNodes(),
+		OnConflict: types.StringValue(onConflictFail), Evictions: types.ObjectNull(evictionsType), Nodes: noNodes(), ToleratedBy: types.SetNull(types.StringType),
 		Timeouts: timeouts.Value{Object: types.ObjectNull(timeoutsType)},
 	}
 	if len(taints) == 0 {
@@ -212,5 +212,5 @@ func importedModel(ctx context.Context, target planner.Target, taints []corev1.T
 
 var (
 	timeoutsType  = map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType}
-	evictionsType = map[string]attr.Type{"max_pods": types.Int64Type, "protected_namespaces": types.SetType{ElemType: types.StringType}, "protected_selector": types.StringType}
+	evictionsType = map[string]attr.Type{"max_pods": types.Int64Type, "protected_namespaces": types.SetType{ElemType: types.StringType}, "protected_selector": types.StringType, "stranded": types.StringType}
 )

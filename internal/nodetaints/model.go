@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -29,6 +30,7 @@ type model struct {
 	AbsentTaints types.Set      `tfsdk:"absent_taints"`
 	OnConflict   types.String   `tfsdk:"on_conflict"`
 	Evictions    types.Object   `tfsdk:"evictions"`
+	ToleratedBy  types.Set      `tfsdk:"tolerated_by"`
 	Nodes        types.Map      `tfsdk:"nodes"`
 	Timeouts     timeouts.Value `tfsdk:"timeouts"`
 }
@@ -93,6 +95,16 @@ func (m *model) keepWording(ctx context.Context, state model) {
 	if wanted.Selector != nil && had.Selector != nil && wanted.String() == had.String() {
 		m.NodeSelector = state.NodeSelector
 	}
+}
+
+// linked returns the ids in tolerated_by; false while any is not known.
+func (m model) linked(ctx context.Context, diags *diag.Diagnostics) ([]string, bool) {
+	if m.ToleratedBy.IsUnknown() || slices.ContainsFunc(m.ToleratedBy.Elements(), attr.Value.IsUnknown) {
+		return nil, false
+	}
+	var ids []string
+	diags.Append(m.ToleratedBy.ElementsAs(ctx, &ids, false)...)
+	return ids, !diags.HasError()
 }
 
 // budget returns the evictions block over the provider's; false while any of

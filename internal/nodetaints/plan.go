@@ -121,13 +121,21 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	if plan.Harmless() || diags.HasError() {
 		return
 	}
+	linked, linksKnown := m.linked(ctx, diags)
+	if !linksKnown || !r.checkLinks(linked, diags) {
+		// What is not known yet is not guessed at.
+		return
+	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
 		r.noPreview(desired, err, strict, diags)
 		return
 	}
-	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
+	change := plan.Change()
+	change.Tolerations = r.data.Planned.Tolerations(linked)
+	report := eviction.Evaluate(snapshot, change, r.data.Comparison)
 	about := subject("Applying", "to", desired, plan)
+	about.RefusesStranded = !budget.EvictStranded
 	if desired.Claim.Release {
 		about = subject("Putting back", "on", desired, plan)
 	}
@@ -139,6 +147,22 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	if summary, detail := fw.Preview(about, report); summary != "" {
 		diags.AddWarning(summary, detail)
 	}
+}
+
+// checkLinks refuses to rely on tolerations that live pods will not carry.
+func (r *nodeTaints) checkLinks(linked []string, diags *diag.Diagnostics) bool {
+	for _, id := range linked {
+		planned, _ := r.data.Planned.Of(id)
+		for _, p := range planned {
+			if p.Hold == "" || p.Waits {
+				continue
+			}
+			diags.AddAttributeError(path.Root("tolerated_by"), "Unable to rely on the tolerations of "+p.Ref.Title(),
+				"Its pods do not follow a change of its template ("+p.Hold+"), and \""+id+"\" does not wait for them (wait_for_rollout = false): the taints would evict them. Have the workload roll by itself, or take it out of tolerated_by.")
+			return false
+		}
+	}
+	return true
 }
 
 // noPreview says that a preview could not be made. It never passes in silence,

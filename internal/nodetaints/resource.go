@@ -14,10 +14,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -150,70 +148,6 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if !resp.Diagnostics.HasError() && r.apply(ctx, "delete", state, desired, &resp.Diagnostics) {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
 	}
-}
-
-// apply carries out what is desired, within the budget.
-func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired planner.NodeTaints, diags *diag.Diagnostics) bool {
-	budget, _ := m.budget(ctx, r.data.Evictions, diags)
-	if diags.HasError() {
-		return false
-	}
-	release, err := r.data.Cluster.Follow(ctx, budget.Set())
-	if err != nil {
-		diags.Append(explain(verb, desired, err))
-		return false
-	}
-	defer release()
-	if verb == "create" && desired.Target.Selector == nil {
-		if err := r.data.Cluster.WaitForNode(ctx, desired.Target.Name); err != nil {
-			diags.Append(explainWait(desired.Target.Name, err))
-			return false
-		}
-	}
-	if _, there := r.data.Cluster.Node(desired.Target.Name); verb == "update" && desired.Target.Selector == nil && !there {
-		diags.Append(explainGone(desired.Target.Name))
-		return false
-	}
-	nodes, err := r.data.Cluster.Nodes(ctx)
-	if err == nil {
-		desired, err = r.machines(ctx, nodes, desired)
-	}
-	if err != nil {
-		diags.Append(explain(verb, desired, err))
-		return false
-	}
-	looked := false
-	err = rollout.SwitchTaints(ctx, r.data.Cluster, desired, func(plan planner.NodePlan) error {
-		if looked && budget.Set() {
-			// Nodes have come since: their pods may not have come by the watch yet.
-			if err := r.data.Cluster.RelistPods(ctx); err != nil {
-				return err
-			}
-		}
-		looked = true
-		return r.withinBudget(ctx, budget, !m.Evictions.IsNull(), desired, plan)
-	})
-	if err != nil {
-		diags.Append(explain(verb, desired, err))
-		return false
-	}
-	return true
-}
-
-// withinBudget checks the budget against the pods that run right now.
-func (r *nodeTaints) withinBudget(ctx context.Context, budget fw.Budget, ours bool, desired planner.NodeTaints, plan planner.NodePlan) error {
-	if !budget.Set() || plan.Harmless() {
-		return nil
-	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
-	if violations := budget.Check(report); len(violations) > 0 {
-		return &exceeded{violations: violations, subject: refusedSubject(desired, plan), report: report, ours: ours}
-	}
-	return nil
 }
 
 // save writes state, identity and private state.

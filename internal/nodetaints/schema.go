@@ -77,7 +77,14 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
 					"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},
 					"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: fw.ProtectedSelectorDescription, Validators: fw.ProtectedSelectorValidators},
+					"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.StrandedDescription, Validators: fw.StrandedValidators},
 				},
+			},
+			"tolerated_by": schema.SetAttribute{
+				Optional:            true,
+				ElementType:         types.StringType,
+				MarkdownDescription: "The `id`s of `kubetaint_workload_tolerations` that let pods stay. They are changed before the taints, their tolerations count in the plan, and no taint is written before the live pods carry them.",
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1)},
 			},
 			"nodes": schema.MapAttribute{
 				Computed:            true,

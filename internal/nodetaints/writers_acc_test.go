@@ -191,7 +191,7 @@ func TestAccNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
 	})
 	i := newInstance()
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	wantError(t, tf.Apply(t, i, config), "Somebody else changes the taints back", "--show-managed-fields")
+	wantError(t, tf.Apply(t, i, config), "Somebody else changes it back", "--show-managed-fields")
 	proxy.After(nil)
 	apply(t, tf, i, config)
 	destroy(t, tf, i)

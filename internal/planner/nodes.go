@@ -218,6 +218,28 @@ func (p NodePlan) Brought() []corev1.Taint {
 	return taint.Sort(out)
 }
 
+// MayStrand says that on some node a taint goes or changes its value, and another
+// one comes that keeps pods away: pods that tolerate the first alone would be
+// stranded.
+func (p NodePlan) MayStrand() bool {
+	return slices.ContainsFunc(p.Switches, func(s Switch) bool {
+		return len(beyond(s.Node.Taints, s.Merged.Taints)) > 0 &&
+			slices.ContainsFunc(beyond(s.Merged.Taints, s.Node.Taints), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })
+	})
+}
+
+// beyond returns the taints of a list that another one does not hold with the
+// same value.
+func beyond(list, other []corev1.Taint) []corev1.Taint {
+	var out []corev1.Taint
+	for _, t := range list {
+		if at := taint.Find(other, taint.IDOf(t)); at < 0 || other[at].Value != t.Value {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // Harmless says that the plan makes nothing leave: it brings no taint that a
 // pod might not tolerate. A preview of it need not look at pods.
 func (p NodePlan) Harmless() bool {

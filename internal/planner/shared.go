@@ -24,6 +24,8 @@ type PlannedTolerations struct {
 	Wanted []corev1.Toleration
 	// Before and After are the workload's whole lists.
 	Before, After []corev1.Toleration
+	// Hold says why live pods do not follow by themselves, empty where they do.
+	Hold string
 	// Waits says that the resource waits for the live pods.
 	Waits bool
 }

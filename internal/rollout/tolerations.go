@@ -281,6 +281,46 @@ func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison 
 	return nil
 }
 
+// MarkedBy finds the workloads that carry tolerations of the resource of this id,
+// and which these are. It serves for a resource that has nothing to do in this
+// run, and so has told nothing.
+func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerations, error) {
+	marked, err := cluster.Marked(ctx)
+	if errors.Is(err, kube.ErrForbidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Tolerations
+	for _, m := range marked {
+		paths := map[string]*Tolerations{}
+		for _, mark := range m.Record {
+			fields, known := pathOf(m, mark.Path)
+			if mark.Owner != id || mark.Retiring || !known {
+				continue
+			}
+			if paths[mark.Path] == nil {
+				paths[mark.Path] = &Tolerations{Ref: m.Ref, Path: fields}
+			}
+			paths[mark.Path].Claim.Tolerations = append(paths[mark.Path].Claim.Tolerations, mark.Toleration())
+		}
+		for _, d := range paths {
+			out = append(out, *d)
+		}
+	}
+	return out, nil
+}
+
+// pathOf resolves the path of a mark.
+func pathOf(m kube.Marked, path string) ([]string, bool) {
+	if kind, known := workload.Lookup(m.APIVersion, m.Kind); path == "" {
+		return kind.Path, known
+	}
+	fields, err := workload.SplitPath(path)
+	return fields, err == nil
+}
+
 type retiringPath struct {
 	claim  string
 	fields []string
@@ -295,11 +335,7 @@ func retiringPaths(m kube.Marked) []retiringPath {
 			continue
 		}
 		seen[mark.Path] = true
-		fields, err := workload.SplitPath(mark.Path)
-		if kind, known := workload.Lookup(m.APIVersion, m.Kind); mark.Path == "" && known {
-			fields, err = kind.Path, nil
-		}
-		if err == nil {
+		if fields, known := pathOf(m, mark.Path); known {
 			out = append(out, retiringPath{mark.Path, fields})
 		}
 	}

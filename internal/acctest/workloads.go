@@ -1,0 +1,167 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// template is a pod template that carries the workload's own label.
+func template(name string, change func(*corev1.PodSpec)) (corev1.PodTemplateSpec, *metav1.LabelSelector) {
+	labels := map[string]string{"app": name}
+	grace := int64(1)
+	t := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: &grace,
+			Containers:                    []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
+		},
+	}
+	if change != nil {
+		change(&t.Spec)
+	}
+	return t, &metav1.LabelSelector{MatchLabels: labels}
+}
+
+// Deployment makes a Deployment and waits until its pods are ready.
+func (c *Cluster) Deployment(t testing.TB, namespace, name string, replicas int32, change func(*corev1.PodSpec)) {
+	t.Helper()
+	pods, selector := template(name, change)
+	_, err := c.Admin.AppsV1().Deployments(namespace).Create(t.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: selector.MatchLabels},
+		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: selector, Template: pods},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	c.Running(t, namespace, name, int(replicas))
+}
+
+// StatefulSet makes a StatefulSet and waits until its pods are ready.
+func (c *Cluster) StatefulSet(t testing.TB, namespace, name string, replicas int32, change func(*corev1.PodSpec)) {
+	t.Helper()
+	pods, selector := template(name, change)
+	_, err := c.Admin.AppsV1().StatefulSets(namespace).Create(t.Context(), &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: selector.MatchLabels},
+		Spec:       appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: pods},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	c.Running(t, namespace, name, int(replicas))
+}
+
+// DaemonSet makes a DaemonSet and waits until as many pods are ready.
+func (c *Cluster) DaemonSet(t testing.TB, namespace, name string, nodes int, change func(*corev1.PodSpec)) {
+	t.Helper()
+	pods, selector := template(name, change)
+	_, err := c.Admin.AppsV1().DaemonSets(namespace).Create(t.Context(), &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: selector.MatchLabels},
+		Spec:       appsv1.DaemonSetSpec{Selector: selector, Template: pods},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	c.Running(t, namespace, name, nodes)
+}
+
+// Running waits until a workload has this many live pods and all of them are
+// ready.
+func (c *Cluster) Running(t testing.TB, namespace, app string, count int) {
+	t.Helper()
+	Until(t, "the pods of "+app+" are ready", func(ctx context.Context) (bool, error) {
+		pods, err := c.Admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+		if err != nil {
+			return false, err
+		}
+		live := 0
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if p.DeletionTimestamp != nil {
+				continue
+			}
+			if !ready(p) {
+				return false, nil
+			}
+			live++
+		}
+		return live == count, nil
+	})
+}
+
+func ready(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// Template returns the pod spec of a Deployment, StatefulSet or DaemonSet, and
+// the annotations of the object.
+func (c *Cluster) Template(t testing.TB, namespace, kind, name string) (corev1.PodSpec, map[string]string) {
+	t.Helper()
+	switch kind {
+	case "Deployment":
+		d, err := c.Admin.AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		must(t, err)
+		return d.Spec.Template.Spec, d.Annotations
+	case "StatefulSet":
+		s, err := c.Admin.AppsV1().StatefulSets(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		must(t, err)
+		return s.Spec.Template.Spec, s.Annotations
+	case "DaemonSet":
+		d, err := c.Admin.AppsV1().DaemonSets(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		must(t, err)
+		return d.Spec.Template.Spec, d.Annotations
+	}
+	t.Fatalf("no template is read of kind %s", kind)
+	return corev1.PodSpec{}, nil
+}
+
+// Tolerations returns the tolerations of a template, in their order.
+func (c *Cluster) Tolerations(t testing.TB, namespace, kind, name string) string {
+	t.Helper()
+	spec, _ := c.Template(t, namespace, kind, name)
+	out := make([]string, len(spec.Tolerations))
+	for i, one := range spec.Tolerations {
+		out[i] = taint.FormatToleration(one)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Evictions notes the pods of a namespace that the taint-eviction controller
+// deletes: it says so in a condition before it does. The function that it
+// returns stops the watch and names them.
+func (c *Cluster) Evictions(t testing.TB, namespace string) func() []string {
+	t.Helper()
+	pods := c.Admin.CoreV1().Pods(namespace)
+	list, err := pods.List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	watcher, err := pods.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	must(t, err)
+	var evicted []string
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for event := range watcher.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type != watch.Error && byTaint(pod) && !slices.Contains(evicted, pod.Name) {
+				evicted = append(evicted, pod.Name)
+			}
+		}
+	})
+	return func() []string {
+		watcher.Stop()
+		wg.Wait()
+		return evicted
+	}
+}
+
+func byTaint(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Reason == "DeletionByTaintManager"
+	})
+}
