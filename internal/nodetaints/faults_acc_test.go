@@ -165,7 +165,7 @@ func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 				patches, watches := 0, 0
 				for at := 0; ; at++ {
 					i := begin.restore(t)
-					hit := disturb(t, c, i, fault, at, s.config(pool))
+					hit, _ := disturb(t, c, i, only(at, fault), s.config(pool))
 					if hit == nil {
 						wantOwned(t, c, nodes, s.want)
 						t.Logf("%d requests, %d patches and %d watches among them", at, patches, watches)
@@ -196,27 +196,48 @@ func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 	}
 }
 
-// disturb applies with a fault at one request and returns that request, or nil
-// where the apply needs no request of that number. Watches outlive an apply, so
-// that each has a proxy of its own.
-func disturb(t *testing.T, c *acctest.Cluster, i *acctest.Instance, fault acctest.Fault, at int, config map[string]any) *acctest.Request {
+// spoiler says what happens to a request.
+type spoiler func(acctest.Request) acctest.Fault
+
+func only(at int, fault acctest.Fault) spoiler {
+	return func(r acctest.Request) acctest.Fault {
+		if r.Number == at {
+			return fault
+		}
+		return acctest.None
+	}
+}
+
+func from(at int, fault acctest.Fault) spoiler {
+	return func(r acctest.Request) acctest.Fault {
+		if r.Number >= at {
+			return fault
+		}
+		return acctest.None
+	}
+}
+
+// disturb applies with faults and returns a request that met one, or nil where
+// the apply needs none of those, and what the apply said. Watches outlive an
+// apply, so that each has a proxy of its own.
+func disturb(t *testing.T, c *acctest.Cluster, i *acctest.Instance, spoil spoiler, config map[string]any) (*acctest.Request, acctest.Diagnostics) {
 	t.Helper()
 	proxy := c.Proxy(t)
 	proxy.InTurn()
 	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
 	var hit atomic.Pointer[acctest.Request]
 	proxy.Spoil(func(r acctest.Request) acctest.Fault {
-		if r.Number != at {
-			return acctest.None
+		fault := spoil(r)
+		if fault != acctest.None {
+			hit.CompareAndSwap(nil, &r)
 		}
-		hit.Store(&r)
 		return fault
 	})
 	d := tf.Apply(t, i, config)
 	if text, err := json.Marshal(d); err == nil && strings.Contains(string(text), fmt.Sprint(tf.Provider["token"])) {
 		t.Fatal("a diagnostic holds the token")
 	}
-	return hit.Load()
+	return hit.Load(), d
 }
 
 func TestAccNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *testing.T) {
