@@ -273,9 +273,15 @@ func TestAccNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 	i := newInstance()
 	config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
 	apply(t, tf, i, config)
-	for name, fault := range map[string]acctest.Fault{"down": acctest.CutBefore, "expired token": http.StatusUnauthorized} {
+	for name, is := range map[string]struct {
+		fault  acctest.Fault
+		advice string
+	}{
+		"down":          {acctest.CutBefore, "Check the network and whether its API server runs."},
+		"expired token": {http.StatusUnauthorized, "The cluster does not accept the credentials"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			proxy.Spoil(func(acctest.Request) acctest.Fault { return fault })
+			proxy.Spoil(from(0, is.fault))
 			walk := tf.Walk(t)
 			d := walk.Refresh(i)
 			planned := walk.Plan(i, config)
@@ -289,7 +295,7 @@ func TestAccNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 			}
 			strict := &acctest.Terraform{Provider: acctest.With(provider, map[string]any{"unreachable": "fail"})}
 			wantError(t, strict.Walk(t).Refresh(i), "Unable to reach the cluster", `unreachable = "fail"`)
-			wantError(t, tf.Walk(t).Plan(i, acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, "cannot be checked")
+			wantError(t, tf.Walk(t).Plan(i, acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, "cannot be checked", is.advice)
 		})
 	}
 	proxy.Spoil(nil)

@@ -171,8 +171,11 @@ func (r *nodeTaints) checkLinks(linked []string, diags *diag.Diagnostics) bool {
 func (r *nodeTaints) noPreview(desired planner.NodeTaints, err error, strict bool, diags *diag.Diagnostics) {
 	summary := "Unable to preview evictions on " + place(desired.Target)
 	detail := "The change itself is planned. Which pods it evicts is not known, because the cluster could not be read for it."
-	if errors.Is(err, kube.ErrForbidden) {
+	switch {
+	case errors.Is(err, kube.ErrForbidden):
 		detail = "The change itself is planned. Which pods it evicts is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
+	case kube.OutOfReach(err) && r.data.Cluster != nil:
+		detail += " " + fw.Advise(err)
 	}
 	detail += "\n\nOriginal error: " + err.Error()
 	switch {
