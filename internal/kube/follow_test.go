@@ -273,14 +273,19 @@ func TestSettle(t *testing.T) {
 
 func TestSettle_endsWithItsContext(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(apiNode("n1"))
-	followed(t, api, func(t *testing.T, c *Cluster) {
-		why := errors.New("interrupted")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(why) })
-		ahead := &eviction.Node{Name: "n1", ResourceVersion: "999"}
-		if _, err := c.Settle(ctx, []*eviction.Node{ahead}, time.Second); !errors.Is(err, why) {
-			t.Errorf("got %v, want the reason why the context ended", err)
-		}
-	})
+	for name, version := range map[string]string{"while the watch is behind": "999", "within the moment": "1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(apiNode("n1"))
+			followed(t, api, func(t *testing.T, c *Cluster) {
+				why := errors.New("interrupted")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Second, func() { cancel(why) })
+				written := &eviction.Node{Name: "n1", ResourceVersion: version}
+				if _, err := c.Settle(ctx, []*eviction.Node{written}, 2*time.Second); !errors.Is(err, why) {
+					t.Errorf("got %v, want the reason why the context ended", err)
+				}
+			})
+		})
+	}
 }

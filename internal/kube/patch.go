@@ -169,5 +169,5 @@ func (c *Cluster) Settle(ctx context.Context, written []*eviction.Node, moment t
 			out = append(out, current)
 		}
 	}
-	return out, ctx.Err()
+	return out, context.Cause(ctx)
 }
