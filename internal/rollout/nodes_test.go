@@ -1,0 +1,389 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const generation = "g2"
+
+var gpu = corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}
+
+// gpuPool puts dedicated=gpu:NoSchedule on all nodes with the label pool=gpu, and
+// takes it off where it is ours on others.
+func gpuPool() planner.NodeTaints {
+	return planner.NodeTaints{
+		Target: planner.Target{Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})},
+		Claim:  taint.Claim{Owner: "me", Generation: generation, Taints: []corev1.Taint{gpu}},
+	}
+}
+
+// approver writes down what it is asked.
+type approver struct {
+	api *fakeAPI
+	// says answers the nth question.
+	says  func(nth int) error
+	asked []string
+}
+
+func (a *approver) approve(plan planner.NodePlan) error {
+	names := make([]string, 0, len(plan.Switches))
+	for _, s := range plan.Switches {
+		names = append(names, s.Node.Name)
+	}
+	_, done := a.api.writes()
+	a.asked = append(a.asked, fmt.Sprintf("%s after %d writes", strings.Join(names, " "), done))
+	if a.says == nil {
+		return nil
+	}
+	return a.says(len(a.asked))
+}
+
+func TestSwitchTaints(t *testing.T) {
+	t.Parallel()
+	const ours = "*dedicated=gpu:NoSchedule"
+	no := errors.New("no")
+	tests := []struct {
+		name  string
+		nodes []*corev1.Node
+		// before and after are what happens around a write to a node; the lock is
+		// held, and write counts the writes that have come so far from 1.
+		before func(a *fakeAPI, node string, write int) (status int)
+		after  func(a *fakeAPI, node string, write int)
+		says   func(nth int) error
+
+		asked []string
+		// writes counts those that were carried out.
+		writes int
+		taints map[string]string
+		err    error
+		// refused are the nodes that a RefusedError names.
+		refused []string
+	}{
+		{
+			name:   "nodes that are as wanted are not asked about and not written",
+			nodes:  []*corev1.Node{aNode("n1", "gpu", ours), aNode("n2", "web", "!dedicated=gpu:NoSchedule")},
+			taints: map[string]string{"n1": ours, "n2": "dedicated=gpu:NoSchedule"},
+		},
+		{
+			name:  "approve is called once before the first write, about nodes that are meant before those that leave",
+			nodes: []*corev1.Node{aNode("n1", "web", ours), aNode("n2", "gpu", "foreign:NoExecute"), aNode("n3", "gpu")},
+			asked: []string{"n2 n3 n1 after 0 writes"}, writes: 3,
+			taints: map[string]string{"n1": "", "n2": "foreign:NoExecute " + ours, "n3": ours},
+		},
+		{
+			name:  "a taint that is there already and nobody's stops before the first write",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu", "dedicated=web:NoSchedule"), aNode("n3", "web", ours)}, refused: []string{"n2"},
+			taints: map[string]string{"n1": "", "n2": "dedicated=web:NoSchedule", "n3": ours},
+		},
+		{
+			name:  "a taint of another resource stops before the first write",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu", "!dedicated=gpu:NoSchedule")}, refused: []string{"n2"},
+			taints: map[string]string{"n1": "", "n2": "dedicated=gpu:NoSchedule"},
+		},
+		{
+			name:  "a record that cannot be read stops before the first write",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), unreadable(aNode("n2", "gpu"))}, refused: []string{"n2"},
+			taints: map[string]string{"n1": "", "n2": ""},
+		},
+		{
+			name:  "a refusal that shows only when the node is written leaves that node alone, and nothing leaves",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "web", ours)},
+			before: func(a *fakeAPI, node string, _ int) int {
+				if node == "n2" {
+					a.edit("n2", func(n *corev1.Node) { n.Spec.Taints = aNode("", "", "dedicated=web:NoSchedule").Spec.Taints })
+				}
+				return 0
+			},
+			asked: []string{"n1 n2 n3 after 0 writes"}, writes: 1, refused: []string{"n2"},
+			taints: map[string]string{"n1": ours, "n2": "dedicated=web:NoSchedule", "n3": ours},
+		},
+		{
+			name:  "approve is asked again about nodes that have come since, and about no others",
+			nodes: []*corev1.Node{aNode("n1", "gpu")},
+			after: func(a *fakeAPI, _ string, write int) {
+				if write == 1 {
+					a.store(aNode("n2", "gpu"))
+					a.store(aNode("n3", "web"))
+				}
+			},
+			asked: []string{"n1 after 0 writes", "n2 after 1 writes"}, writes: 2,
+			taints: map[string]string{"n1": ours, "n2": ours, "n3": ""},
+		},
+		{
+			name:  "an error of approve stops everything",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "web", ours)},
+			says:  func(int) error { return no },
+			asked: []string{"n1 n2 after 0 writes"}, err: no,
+			taints: map[string]string{"n1": "", "n2": ours},
+		},
+		{
+			name:  "an error of approve about nodes that have come since leaves these alone",
+			nodes: []*corev1.Node{aNode("n1", "gpu")},
+			after: func(a *fakeAPI, _ string, write int) {
+				if write == 1 {
+					a.store(aNode("n2", "gpu"))
+				}
+			},
+			says: func(nth int) error {
+				if nth == 2 {
+					return no
+				}
+				return nil
+			},
+			asked: []string{"n1 after 0 writes", "n2 after 1 writes"}, writes: 1, err: no,
+			taints: map[string]string{"n1": ours, "n2": ""},
+		},
+		{
+			name:  "a taint that somebody takes away once is put back without asking again",
+			nodes: []*corev1.Node{aNode("n1", "gpu")},
+			after: func(a *fakeAPI, node string, write int) {
+				if write == 1 {
+					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = nil })
+				}
+			},
+			asked: []string{"n1 after 0 writes"}, writes: 2,
+			taints: map[string]string{"n1": ours},
+		},
+		{
+			name:  "somebody who always changes back is a fight",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu")},
+			after: func(a *fakeAPI, node string, _ int) {
+				if node == "n2" {
+					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = nil })
+				}
+			},
+			asked: []string{"n1 n2 after 0 writes"}, writes: 1 + maxRounds, err: ErrFight,
+			taints: map[string]string{"n1": ours, "n2": ""},
+		},
+		{
+			name:  "a node that goes away between plan and write is no error",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "web", ours)},
+			before: func(a *fakeAPI, node string, _ int) int {
+				if node != "n1" {
+					a.remove(node)
+				}
+				return 0
+			},
+			asked: []string{"n1 n2 n3 after 0 writes"}, writes: 1,
+			taints: map[string]string{"n1": ours},
+		},
+		{
+			name:  "what somebody else writes between plan and write is kept",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "web", ours)},
+			before: func(a *fakeAPI, node string, _ int) int {
+				foreign := aNode("", "", "foreign:NoExecute").Spec.Taints[0]
+				if taint.Find(a.nodes[node].Spec.Taints, taint.IDOf(foreign)) < 0 {
+					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, foreign) })
+				}
+				return 0
+			},
+			asked: []string{"n1 n2 after 0 writes"}, writes: 2,
+			taints: map[string]string{"n1": "foreign:NoExecute " + ours, "n2": "foreign:NoExecute"},
+		},
+		{
+			name:  "a node that is meant no more when it is written is left as it is",
+			nodes: []*corev1.Node{aNode("n1", "gpu")},
+			before: func(a *fakeAPI, node string, _ int) int {
+				a.edit(node, func(n *corev1.Node) { n.Labels["pool"] = "web" })
+				return 0
+			},
+			asked:  []string{"n1 after 0 writes"},
+			taints: map[string]string{"n1": ""},
+		},
+		{
+			name:  "a write that fails lets the others end, and nothing leaves",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "gpu"), aNode("n4", "web", ours)},
+			before: func(_ *fakeAPI, node string, _ int) int {
+				if node == "n1" {
+					return http.StatusForbidden
+				}
+				return 0
+			},
+			asked: []string{"n1 n2 n3 n4 after 0 writes"}, writes: 2, err: kube.ErrForbidden,
+			taints: map[string]string{"n1": "", "n2": ours, "n3": ours, "n4": ours},
+		},
+		{
+			name:  "of several errors the first in the order of the nodes is returned",
+			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "gpu")},
+			before: func(_ *fakeAPI, node string, _ int) int {
+				return map[string]int{"n2": http.StatusUnprocessableEntity, "n3": http.StatusForbidden}[node]
+			},
+			asked: []string{"n1 n2 n3 after 0 writes"}, writes: 1, err: kube.ErrInvalid,
+			taints: map[string]string{"n1": ours, "n2": "", "n3": ""},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(tt.nodes...)
+			if tt.before != nil {
+				api.before = func(node string) (status int) {
+					api.meanwhile(func() { status = tt.before(api, node, len(api.begun)) })
+					return status
+				}
+			}
+			if tt.after != nil {
+				api.after = func(node string) { tt.after(api, node, len(api.begun)) }
+			}
+			a := approver{api: api, says: tt.says}
+			err := SwitchTaints(t.Context(), api.follow(t), gpuPool(), a.approve)
+			var refused []string
+			if r := new(RefusedError); errors.As(err, &r) {
+				for _, one := range r.Refusals {
+					refused = append(refused, one.Node)
+				}
+			}
+			if refused == nil && !errors.Is(err, tt.err) {
+				t.Errorf("got error %v, want %v", err, tt.err)
+			}
+			if diff := cmp.Diff(tt.refused, refused); diff != "" {
+				t.Errorf("refused: %s", diff)
+			}
+			if diff := cmp.Diff(tt.asked, a.asked); diff != "" {
+				t.Errorf("approve was asked about: %s", diff)
+			}
+			if begun, done := api.writes(); done != tt.writes {
+				t.Errorf("%d writes were carried out, want %d: %v", done, tt.writes, begun)
+			}
+			if diff := cmp.Diff(tt.taints, api.taints()); diff != "" {
+				t.Errorf("taints: %s", diff)
+			}
+		})
+	}
+}
+
+func unreadable(n *corev1.Node) *corev1.Node {
+	n.Annotations = map[string]string{taint.OwnedAnnotation: "{"}
+	return n
+}
+
+func TestSwitchTaints_writesNoNodeThatLeavesBeforeAllThatAreMeantAreWritten(t *testing.T) {
+	t.Parallel()
+	var nodes []*corev1.Node
+	for n := range 5 {
+		nodes = append(nodes, aNode(fmt.Sprintf("a-leaves-%d", n), "web", "*dedicated=gpu:NoSchedule"), aNode(fmt.Sprintf("b-comes-%d", n), "gpu"))
+	}
+	api := newFakeAPI(nodes...)
+	api.before = func(node string) int {
+		for other, taints := range api.taints() {
+			if strings.HasPrefix(node, "a-") && strings.HasPrefix(other, "b-") && taints == "" {
+				t.Errorf("%s is opened while %s is open already", node, other)
+			}
+		}
+		return 0
+	}
+	a := approver{api: api}
+	if err := SwitchTaints(t.Context(), api.follow(t), gpuPool(), a.approve); err != nil {
+		t.Fatal(err)
+	}
+	if _, done := api.writes(); done != len(nodes) {
+		t.Errorf("%d writes, want one for each of %d nodes", done, len(nodes))
+	}
+}
+
+func TestSwitchTaints_endsWithTheCauseOfItsContext(t *testing.T) {
+	t.Parallel()
+	why := errors.New("the user is tired of it")
+	many := []*corev1.Node{aNode("z", "web", "*dedicated=gpu:NoSchedule")}
+	for n := range 2 * parallelWrites {
+		many = append(many, aNode(fmt.Sprintf("n%02d", n), "gpu"))
+	}
+	tests := []struct {
+		name string
+		// prepare has something end the context. The cluster is followed already.
+		prepare func(api *fakeAPI, cluster *kube.Cluster, a *approver, cancel func())
+		// begun counts the writes that come.
+		begun int
+	}{
+		{
+			name: "while approve looks, and nothing is written",
+			prepare: func(_ *fakeAPI, _ *kube.Cluster, a *approver, cancel func()) {
+				a.says = func(int) error { cancel(); return nil }
+			},
+		},
+		{
+			name: "while nodes are written, and no other is begun",
+			prepare: func(api *fakeAPI, _ *kube.Cluster, _ *approver, cancel func()) {
+				all := make(chan struct{})
+				api.before = func(string) int {
+					if begun, _ := api.writes(); len(begun) == parallelWrites {
+						cancel()
+						close(all)
+					}
+					<-all
+					return 0
+				}
+			},
+			begun: parallelWrites,
+		},
+		{
+			name: "while it waits whether the writes last",
+			prepare: func(api *fakeAPI, cluster *kube.Cluster, _ *approver, cancel func()) {
+				api.after = func(string) {
+					if len(api.begun) == len(many) {
+						api.store(aNode("other", "web"))
+					}
+				}
+				go func() {
+					// The watch has then shown the last write as well.
+					_ = cluster.WaitForNode(context.Background(), "other")
+					cancel()
+				}()
+			},
+			begun: len(many),
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(many...)
+			cluster := api.follow(t)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			a := &approver{api: api}
+			tt.prepare(api, cluster, a, func() { cancel(why) })
+			if err := SwitchTaints(ctx, cluster, gpuPool(), a.approve); !errors.Is(err, why) {
+				t.Errorf("got %v, want the reason why the context ended", err)
+			}
+			begun, _ := api.writes()
+			if len(begun) != tt.begun {
+				t.Errorf("%d writes were begun, want %d", len(begun), tt.begun)
+			}
+			if tt.begun < len(many) && slices.Contains(begun, "z") {
+				t.Error("a node left before all that are meant were written")
+			}
+			// Each node is as it was, or as it should be: taint and mark together.
+			for name, taints := range api.taints() {
+				if taints != "" && taints != "*dedicated=gpu:NoSchedule" {
+					t.Errorf("node %s carries %s", name, taints)
+				}
+			}
+			api.meanwhile(func() { api.before, api.after = nil, nil })
+			a.says = nil
+			if err := SwitchTaints(t.Context(), cluster, gpuPool(), a.approve); err != nil {
+				t.Errorf("beginning again: %v", err)
+			}
+			for name, taints := range api.taints() {
+				if (taints != "") != strings.HasPrefix(name, "n") {
+					t.Errorf("beginning again leaves node %s with %q", name, taints)
+				}
+			}
+		})
+	}
+}
