@@ -100,7 +100,7 @@ func (w *world) predictAndWatch() map[string]int {
 	predicted := w.predict(tf, selector, change)
 	w.noteLimited()
 	deletions := w.watch()
-	config := map[string]any{"node_selector": selector, "taints": change, "on_conflict": "adopt"}
+	config := map[string]any{"node_selector": selector, "taints": change, "on_conflict": "adopt", "evictions": map[string]any{"stranded": "evict"}}
 	i := &acctest.Instance{Type: "kubetaint_node_taints"}
 	planned := tf.Plan(w.t, i, config)
 	if e := planned.Diagnostics.Errors(); e != "" {
