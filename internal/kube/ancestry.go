@@ -42,7 +42,7 @@ func (c *Cluster) learn(ctx context.Context, s *eviction.Snapshot, listed map[ty
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	unknown := map[string]map[string]bool{}
-	for _, pods := range s.Pods {
+	look := func(pods []*eviction.Pod) {
 		for _, p := range pods {
 			if p.Controller == nil || listed[p.Controller.UID] || a.asked[p.Controller.UID] {
 				continue
@@ -56,6 +56,11 @@ func (c *Cluster) learn(ctx context.Context, s *eviction.Snapshot, listed map[ty
 			}
 		}
 	}
+	for _, pods := range s.Pods {
+		look(pods)
+	}
+	// Those that no node would take are counted by workload as well.
+	look(s.Waiting)
 	for kind, namespaces := range unknown {
 		err := a.read(ctx, c, kind, namespaces)
 		if err != nil && !errors.Is(err, ErrForbidden) {

@@ -140,16 +140,48 @@ func TestSnapshot_changesWithTheCluster(t *testing.T) {
 	}
 }
 
+// TestSnapshot_learnsOfControllersThatCameLater: a rollout has made a ReplicaSet
+// after the first reading.
+func TestSnapshot_learnsOfControllersThatCameLater(t *testing.T) {
+	t.Parallel()
+	for name, node := range map[string]string{"of a pod that runs": "n1", "of a pod that waits for a node": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := town()
+			c := api.connect(t)
+			if _, err := c.Snapshot(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			api.mu.Lock()
+			api.lists["/apis/apps/v1/namespaces/app/replicasets"] = partials(partial("rs-3", "Deployment/web"))
+			api.mu.Unlock()
+			p := &eviction.Pod{
+				Namespace: "app", Name: "web-3", Node: node, Scheduling: &eviction.Scheduling{},
+				Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "rs-3"}, UID: "rs-3"},
+			}
+			c.pods.offer(p)
+			s, err := c.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if owner := s.Owner(p).String(); owner != "Deployment/web" {
+				t.Errorf("the pod belongs to %s, want Deployment/web", owner)
+			}
+		})
+	}
+}
+
 func TestSnapshot_withoutPermission(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, path string
 		status     int
 		gap        string
+		ofOwners   bool
 		class      error
 	}{
-		{name: "to list ReplicaSets is a gap", path: replicaSetsPath, status: 403, gap: "ReplicaSets could not be read"},
-		{name: "to list Jobs is a gap", path: jobsPath, status: 403, gap: "Jobs could not be read"},
+		{name: "to list ReplicaSets is a gap", path: replicaSetsPath, status: 403, gap: "ReplicaSets could not be read", ofOwners: true},
+		{name: "to list Jobs is a gap", path: jobsPath, status: 403, gap: "Jobs could not be read", ofOwners: true},
 		{name: "to list PodDisruptionBudgets is a gap", path: budgetsPath, status: 403, gap: "PodDisruptionBudgets could not be read"},
 		{name: "to list pods is an error", path: "/api/v1/pods", status: 403, class: ErrForbidden},
 		{name: "to list nodes is an error", path: "/api/v1/nodes", status: 403, class: ErrForbidden},
