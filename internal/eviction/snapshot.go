@@ -32,6 +32,8 @@ type Snapshot struct {
 	// Gaps says what could not be read, in sentences for the reader. Verdicts
 	// that depend on it are less exact, never wrong.
 	Gaps []string
+	// OwnerGaps are those of the gaps that keep pods from being rolled up.
+	OwnerGaps []string
 
 	index atomic.Pointer[map[WorkloadKey][]*Pod]
 }

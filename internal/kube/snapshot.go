@@ -29,7 +29,8 @@ type surroundings struct {
 	// listed holds every controller that was looked at for it.
 	listed  map[types.UID]bool
 	budgets map[string][]eviction.Budget
-	gaps    []string
+	// gaps say what could not be read, ownerGaps what of that concerns parents.
+	gaps, ownerGaps []string
 }
 
 // builtSnapshot remembers the newest snapshot, for as long as nothing changes.
@@ -69,7 +70,7 @@ func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 // withParents returns the snapshot with more parents, and remembers it.
 func (b *builtSnapshot) withParents(s *eviction.Snapshot, listed, learned map[types.UID]eviction.Owner) *eviction.Snapshot {
 	more := &eviction.Snapshot{
-		Nodes: s.Nodes, Pods: s.Pods, Waiting: s.Waiting, Budgets: s.Budgets, Gaps: s.Gaps, Parents: maps.Clone(listed),
+		Nodes: s.Nodes, Pods: s.Pods, Waiting: s.Waiting, Budgets: s.Budgets, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps, Parents: maps.Clone(listed),
 	}
 	maps.Copy(more.Parents, learned)
 	b.mu.Lock()
@@ -90,7 +91,7 @@ func (b *builtSnapshot) current(c *Cluster, around surroundings) (s *eviction.Sn
 	}
 	s = &eviction.Snapshot{
 		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
-		Parents: around.parents, Budgets: around.budgets, Gaps: around.gaps,
+		Parents: around.parents, Budgets: around.budgets, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
@@ -112,30 +113,33 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 		var mu sync.Mutex
 		parents := func(plural, kind string) func() error {
 			return func() error {
-				return s.gap(&mu, c.parents(ctx, middlemen[kind], &mu, s),
-					fmt.Sprintf("%s could not be read (no permission to list them): their pods are not rolled up any further", plural))
+				return gap(&mu, c.parents(ctx, middlemen[kind], &mu, s),
+					fmt.Sprintf("%s could not be read (no permission to list them): their pods are not rolled up any further", plural), &s.gaps, &s.ownerGaps)
 			}
 		}
 		err := parallel(
 			parents("ReplicaSets", "ReplicaSet"),
 			parents("Jobs", "Job"),
 			func() error {
-				return s.gap(&mu, c.budgetsInto(ctx, s.budgets),
-					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one")
+				return gap(&mu, c.budgetsInto(ctx, s.budgets),
+					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one", &s.gaps)
 			},
 		)
 		return s, err
 	})
 }
 
-// gap notes what there is no permission to read; any other error stays one.
-func (s *surroundings) gap(mu *sync.Mutex, err error, sentence string) error {
+// gap notes in lists what there is no permission to read; any other error stays
+// one.
+func gap(mu *sync.Mutex, err error, sentence string, lists ...*[]string) error {
 	if !errors.Is(err, ErrForbidden) {
 		return err
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	s.gaps = append(s.gaps, sentence)
+	for _, list := range lists {
+		*list = append(*list, sentence)
+	}
 	return nil
 }
 

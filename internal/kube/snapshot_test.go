@@ -206,7 +206,10 @@ func TestSnapshot_withoutPermission(t *testing.T) {
 					return
 				}
 				if err != nil || len(s.Gaps) != 1 || !strings.Contains(s.Gaps[0], tt.gap) {
-					t.Errorf("got %v, gaps %v", err, s)
+					t.Fatalf("got %v, gaps %v", err, s)
+				}
+				if ofOwners := slices.Equal(s.Gaps, s.OwnerGaps); ofOwners != tt.ofOwners || !ofOwners && len(s.OwnerGaps) > 0 {
+					t.Errorf("gaps of owners %v", s.OwnerGaps)
 				}
 			})
 		})
