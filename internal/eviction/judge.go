@@ -124,14 +124,11 @@ func tolerance(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool
 // shadowed points out a toleration that would have kept the pod for longer,
 // were it not that an earlier one in the list decides.
 func shadowed(tolerations []corev1.Toleration, t corev1.Taint, gate bool) string {
-	first := taint.FirstMatch(tolerations, t, gate)
-	for i := first + 1; i < len(tolerations); i++ {
-		later := tolerations[i]
-		if taint.Tolerates(later, t, gate) && (later.TolerationSeconds == nil || *later.TolerationSeconds > *tolerations[first].TolerationSeconds) {
-			return fmt.Sprintf("; its later toleration %s would last longer, but the first match in the list decides", taint.FormatToleration(later))
-		}
+	later := outlasting(tolerations, taint.FirstMatch(tolerations, t, gate), t, gate)
+	if len(later) == 0 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; its later toleration %s would last longer, but the first match in the list decides", taint.FormatToleration(later[0]))
 }
 
 func noExecute(taints []corev1.Taint) []corev1.Taint {
