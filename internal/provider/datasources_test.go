@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	nodesData   = "kubetaint_nodes"
-	previewData = "kubetaint_eviction_preview"
+	nodesData     = "kubetaint_nodes"
+	previewData   = "kubetaint_eviction_preview"
+	workloadsData = "kubetaint_workloads"
 )
 
 // object is a nested object of a configuration.
@@ -140,6 +141,40 @@ func TestPreviewDataSource(t *testing.T) {
 	}
 }
 
+func TestWorkloadsDataSource(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	host := values{"host": api.start(t)}
+	unreachable := []any{object{"key": corev1.TaintNodeUnreachable, "effect": "NoExecute"}}
+	got, diagnostics := read(t, host, workloadsData, values{"taints": unreachable})
+	if len(diagnostics) > 0 {
+		t.Fatal(summaries(diagnostics))
+	}
+	workload := func(namespace, kind, name string, pods int, differ, tolerates bool, seconds, toleration any) object {
+		return object{
+			"namespace": namespace, "kind": kind, "name": name, "pods": int64(pods), "pods_differ": differ,
+			"tolerates": tolerates, "for_seconds": seconds, "uncertain": false, "taints": []any{object{
+				"taint": "node.kubernetes.io/unreachable:NoExecute", "tolerates": tolerates, "for_seconds": seconds, "uncertain": false,
+				"toleration": toleration, "shadowed": []any{},
+			}},
+		}
+	}
+	want := []any{
+		workload("ops", "Pod", "tool", 1, false, true, nil, "Exists"),
+		workload("shop", "Deployment", "web", 2, true, false, int64(0), nil),
+	}
+	if diff := cmp.Diff(want, got["workloads"]); diff != "" {
+		t.Error(diff)
+	}
+	if writes := slices.ContainsFunc(api.requests, func(r string) bool { return !strings.HasPrefix(r, "GET ") }); writes {
+		t.Errorf("a question must not write: %q", api.requests)
+	}
+	got, _ = read(t, host, workloadsData, values{"taints": unreachable, "namespaces": []any{"shop"}, "selector": "app=other"})
+	if diff := cmp.Diff([]any{}, got["workloads"]); diff != "" {
+		t.Errorf("a selector that no pod matches must give an empty list: %s", diff)
+	}
+}
+
 func TestDataSourceDiagnostics(t *testing.T) {
 	t.Parallel()
 	gpu := object{"key": "dedicated", "value": "gpu", "effect": "NoExecute"}
@@ -167,6 +202,14 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		{"an empty selector is refused", previewData, nil, nil, values{"node_selector": "", "taints": one}, []string{`ERROR Invalid node_selector ""`}},
 		{"a taint that is wanted both ways is refused", previewData, nil, nil, values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
 		{"a key and effect with two values are refused", previewData, nil, nil, values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Duplicate taint "dedicated:NoExecute" in taints`}},
+		{"pods that cannot be rolled up are told", workloadsData, nil, map[string]int{"jobs": http.StatusForbidden}, values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are not rolled up as far as they could be"}},
+		{"budgets that cannot be read are no matter for workloads", workloadsData, nil, map[string]int{"poddisruptionbudgets": http.StatusForbidden}, values{"taints": one}, nil},
+		{"no permission to list pods is an error of the workloads", workloadsData, nil, map[string]int{"pods": http.StatusForbidden}, values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads"}},
+		{"a connection that is not known yet is an error of the workloads", workloadsData, values{"host": unknownString}, nil, values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads: the connection is not known yet"}},
+		{"workloads without a taint to tolerate are refused", workloadsData, nil, nil, values{"taints": []any{}}, []string{"ERROR Invalid Attribute Value"}},
+		{"no namespaces at all are refused", workloadsData, nil, nil, values{"taints": one, "namespaces": []any{}}, []string{"ERROR Invalid Attribute Value"}},
+		{"an empty selector of pods is refused", workloadsData, nil, nil, values{"taints": one, "selector": ""}, []string{`ERROR Invalid selector ""`}},
+		{"a key and effect with two values are refused for workloads", workloadsData, nil, nil, values{"taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Duplicate taint "dedicated:NoExecute" in taints`}},
 		{"an empty selector of nodes is refused", nodesData, nil, nil, values{"selector": ""}, []string{`ERROR Invalid selector ""`}},
 		{"a misspelt effect of the filter is refused", nodesData, nil, nil, values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Invalid effect "NoExec"`}},
 	}

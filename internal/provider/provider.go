@@ -19,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadsdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadtolerations"
 )
 
@@ -99,6 +100,7 @@ func (p *kubetaint) DataSources(context.Context) []func() datasource.DataSource 
 	return []func() datasource.DataSource{
 		evictionpreview.NewDataSource,
 		nodesdata.NewDataSource,
+		workloadsdata.NewDataSource,
 	}
 }
 

@@ -1,0 +1,71 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadsdata
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+var (
+	_ datasource.DataSource              = (*workloads)(nil)
+	_ datasource.DataSourceWithConfigure = (*workloads)(nil)
+)
+
+const typeName = "kubetaint_workloads"
+
+type workloads struct {
+	data *fw.Data
+}
+
+// NewDataSource returns the data source.
+func NewDataSource() datasource.DataSource {
+	return &workloads{}
+}
+
+// Metadata names the data source.
+func (*workloads) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = typeName
+}
+
+// Configure takes the connection from the provider.
+func (d *workloads) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// Read asks the live pods of all workloads.
+func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	taints, _ := fw.Taints(ctx, m.Taints, &resp.Diagnostics)
+	concerns := m.concerns(ctx, &resp.Diagnostics)
+	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	err := cluster.Refresh(ctx)
+	var snapshot *eviction.Snapshot
+	if err == nil {
+		snapshot, err = cluster.Snapshot(ctx)
+	}
+	if err != nil {
+		fw.UnableToRead(typeName, err, &resp.Diagnostics)
+		return
+	}
+	if len(snapshot.OwnerGaps) > 0 {
+		resp.Diagnostics.AddWarning("The workloads that tolerate "+taint.FormatAll(taints)+" are not rolled up as far as they could be",
+			" "+strings.Join(snapshot.OwnerGaps, ".\n ")+".")
+	}
+	m.take(eviction.Answers(snapshot, taints, concerns, d.data.Comparison))
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
