@@ -113,7 +113,7 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 		var mu sync.Mutex
 		parents := func(plural, kind string) func() error {
 			return func() error {
-				return gap(&mu, c.parents(ctx, middlemen[kind], &mu, s),
+				return gap(&mu, c.parents(ctx, middlemen[kind], &mu, &s),
 					fmt.Sprintf("%s could not be read (no permission to list them): their pods are not rolled up any further", plural), &s.gaps, &s.ownerGaps)
 			}
 		}
@@ -145,7 +145,7 @@ func gap(mu *sync.Mutex, err error, sentence string, lists ...*[]string) error {
 
 // parents reads only the metadata of controllers that may be controlled
 // themselves.
-func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResource, mu *sync.Mutex, into surroundings) error {
+func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResource, mu *sync.Mutex, into *surroundings) error {
 	return each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.meta.Resource(resource).List(ctx, o)
 	}, func() {}, func(o runtime.Object) error {
