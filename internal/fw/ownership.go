@@ -48,11 +48,13 @@ func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
 
 // PrivateReader reads the private state.
 type PrivateReader interface {
+	// GetKey returns the value of a key, nothing where there is none.
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 }
 
 // PrivateWriter writes the private state.
 type PrivateWriter interface {
+	// SetKey sets the value of a key, which must be JSON.
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 

@@ -37,44 +37,40 @@ type ancestry struct {
 
 // learn asks about the controllers of pods that are not known yet, with one list
 // per kind. What there is no permission to read stays unknown.
-func (c *Cluster) learn(ctx context.Context, s *eviction.Snapshot, listed map[types.UID]bool) (map[types.UID]eviction.Owner, error) {
+func (c *Cluster) learn(ctx context.Context, pods []*eviction.Pod, listed map[types.UID]bool) (map[types.UID]eviction.Owner, error) {
 	a := &c.ancestry
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	unknown := map[string]map[string]bool{}
-	look := func(pods []*eviction.Pod) {
-		for _, p := range pods {
-			if p.Controller == nil || listed[p.Controller.UID] || a.asked[p.Controller.UID] {
-				continue
-			}
-			if _, may := middlemen[p.Controller.Kind]; may {
-				if unknown[p.Controller.Kind] == nil {
-					unknown[p.Controller.Kind] = map[string]bool{}
-				}
-				unknown[p.Controller.Kind][p.Namespace] = true
-				a.ask(p.Controller.UID)
-			}
+	if a.asked == nil {
+		a.asked, a.parents = map[types.UID]bool{}, map[types.UID]eviction.Owner{}
+	}
+	unknown := map[string]*unread{}
+	for _, p := range pods {
+		if p.Controller == nil || listed[p.Controller.UID] || a.asked[p.Controller.UID] {
+			continue
 		}
+		if _, may := middlemen[p.Controller.Kind]; !may {
+			continue
+		}
+		if unknown[p.Controller.Kind] == nil {
+			unknown[p.Controller.Kind] = &unread{namespaces: map[string]bool{}, controllers: map[types.UID]bool{}}
+		}
+		unknown[p.Controller.Kind].namespaces[p.Namespace] = true
+		unknown[p.Controller.Kind].controllers[p.Controller.UID] = true
 	}
-	for _, pods := range s.Pods {
-		look(pods)
-	}
-	// Those that no node would take are counted by workload as well.
-	look(s.Waiting)
-	for kind, namespaces := range unknown {
-		err := a.read(ctx, c, kind, namespaces)
-		if err != nil && !errors.Is(err, ErrForbidden) {
+	for kind, some := range unknown {
+		if err := a.read(ctx, c, kind, some.namespaces); err != nil && !errors.Is(err, ErrForbidden) {
 			return nil, err
 		}
+		maps.Copy(a.asked, some.controllers)
 	}
 	return maps.Clone(a.parents), nil
 }
 
-func (a *ancestry) ask(uid types.UID) {
-	if a.asked == nil {
-		a.asked, a.parents = map[types.UID]bool{}, map[types.UID]eviction.Owner{}
-	}
-	a.asked[uid] = true
+// unread is controllers of one kind that are not known yet, and where they are.
+type unread struct {
+	namespaces  map[string]bool
+	controllers map[types.UID]bool
 }
 
 // read lists the controllers of a kind, in one namespace where that is all.

@@ -32,8 +32,6 @@ func (c *Cluster) AllowedTolerations(ctx context.Context, namespace string) (all
 		return nil, false, wrap("get namespace "+namespace, err)
 	}
 	// The plug-in itself takes an empty list for no limit.
-	if json.Unmarshal([]byte(annotation), &allowed) != nil || len(allowed) == 0 {
-		return nil, false, nil
-	}
-	return allowed, true, nil
+	parsed := json.Unmarshal([]byte(annotation), &allowed) == nil
+	return allowed, parsed && len(allowed) > 0, nil
 }

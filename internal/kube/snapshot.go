@@ -54,44 +54,38 @@ func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, fresh := c.built.current(c, around)
-	if !fresh {
-		return s, nil
-	}
-	// A rollout makes new ReplicaSets: without them its pods would belong to
-	// nobody that is known.
-	learned, err := c.learn(ctx, s, around.listed)
-	if err != nil || len(learned) == 0 {
-		return s, err
-	}
-	return c.built.withParents(s, around.parents, learned), nil
+	return c.built.current(ctx, c, around)
 }
 
-// withParents returns the snapshot with more parents, and remembers it.
-func (b *builtSnapshot) withParents(s *eviction.Snapshot, listed, learned map[types.UID]eviction.Owner) *eviction.Snapshot {
-	more := &eviction.Snapshot{
-		Nodes: s.Nodes, Pods: s.Pods, Waiting: s.Waiting, Budgets: s.Budgets, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps, Parents: maps.Clone(listed),
-	}
-	maps.Copy(more.Parents, learned)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.snapshot == s {
-		b.snapshot = more
-	}
-	return more
-}
-
-func (b *builtSnapshot) current(c *Cluster, around surroundings) (s *eviction.Snapshot, fresh bool) {
+// current returns the newest snapshot. What it has to learn for it, it learns
+// before anybody else is given the snapshot.
+func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surroundings) (*eviction.Snapshot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	nodes, nodesAt := c.nodes.all()
 	pods, podsAt := c.pods.all()
 	if b.snapshot != nil && b.nodes == nodesAt && b.pods == podsAt {
-		return b.snapshot, false
+		return b.snapshot, nil
 	}
-	s = &eviction.Snapshot{
+	// A rollout makes new ReplicaSets: without them its pods would belong to
+	// nobody that is known.
+	learned, err := c.learn(ctx, pods, around.listed)
+	if err != nil {
+		return nil, err
+	}
+	parents := around.parents
+	if len(learned) > 0 {
+		parents = maps.Clone(around.parents)
+		maps.Copy(parents, learned)
+	}
+	b.snapshot, b.nodes, b.pods = assemble(nodes, pods, parents, around), nodesAt, podsAt
+	return b.snapshot, nil
+}
+
+func assemble(nodes []*eviction.Node, pods []*eviction.Pod, parents map[types.UID]eviction.Owner, around surroundings) *eviction.Snapshot {
+	s := &eviction.Snapshot{
 		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
-		Parents: around.parents, Budgets: around.budgets, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
+		Parents: parents, Budgets: around.budgets, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
@@ -103,8 +97,7 @@ func (b *builtSnapshot) current(c *Cluster, around surroundings) (s *eviction.Sn
 		}
 		s.Pods[p.Node] = append(s.Pods[p.Node], p)
 	}
-	b.snapshot, b.nodes, b.pods = s, nodesAt, podsAt
-	return s, true
+	return s
 }
 
 func (c *Cluster) around(ctx context.Context) (surroundings, error) {

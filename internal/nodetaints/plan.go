@@ -121,6 +121,12 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	if plan.Harmless() || diags.HasError() {
 		return
 	}
+	r.impact(ctx, m, desired, plan, budget, strict, diags)
+}
+
+// impact says which pods the change makes leave, with the tolerations counted
+// that the same run adds to their workloads.
+func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTaints, plan planner.NodePlan, budget fw.Budget, strict bool, diags *diag.Diagnostics) {
 	linked, linksKnown := m.linked(ctx, diags)
 	if !linksKnown || !r.checkLinks(linked, diags) {
 		// What is not known yet is not guessed at.

@@ -133,7 +133,7 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 	if diags.HasError() {
 		return
 	}
-	r.try(ctx, desired, plan, diags)
+	r.try(ctx, plan, diags)
 	if diags.HasError() {
 		return
 	}
@@ -166,7 +166,7 @@ func (r *workloadTolerations) claim(desired wanted, observed observation, own ow
 	for _, w := range observed.workloads {
 		for _, t := range desired.claim.Tolerations {
 			t.TolerationSeconds = nil
-			entry := "tolerations/" + w.Ref.String() + "#" + desired.target.claimPath + "/" + taint.FormatToleration(t)
+			entry := "tolerations/" + w.String() + "#" + desired.target.claimPath + "/" + taint.FormatToleration(t)
 			if r.data.Claims.Take(entry, holder) {
 				continue
 			}
@@ -197,7 +197,7 @@ func (r *workloadTolerations) refuseHeld(desired wanted, observed observation, s
 }
 
 // try asks the API server whether it would take the first writes.
-func (r *workloadTolerations) try(ctx context.Context, desired wanted, plan planner.Plan, diags *diag.Diagnostics) {
+func (r *workloadTolerations) try(ctx context.Context, plan planner.Plan, diags *diag.Diagnostics) {
 	for _, step := range plan.Steps {
 		if step.Kind != planner.Expand || !step.Merged.Template {
 			continue
