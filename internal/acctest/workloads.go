@@ -165,3 +165,44 @@ func byTaint(p *corev1.Pod) bool {
 		return c.Type == corev1.DisruptionTarget && c.Reason == "DeletionByTaintManager"
 	})
 }
+
+// LeastReady notes how many pods of a workload are ready at the same time. The
+// function that it returns stops the watch and says how few there ever were.
+func (c *Cluster) LeastReady(t testing.TB, namespace, app string) func() int {
+	t.Helper()
+	pods, opts := c.Admin.CoreV1().Pods(namespace), metav1.ListOptions{LabelSelector: "app=" + app}
+	list, err := pods.List(t.Context(), opts)
+	must(t, err)
+	now := map[string]bool{}
+	for i := range list.Items {
+		now[list.Items[i].Name] = ready(&list.Items[i])
+	}
+	count := func() (n int) {
+		for _, is := range now {
+			if is {
+				n++
+			}
+		}
+		return n
+	}
+	least := count()
+	opts.ResourceVersion = list.ResourceVersion
+	watcher, err := pods.Watch(t.Context(), opts)
+	must(t, err)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for event := range watcher.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok {
+				continue
+			}
+			now[pod.Name] = event.Type != watch.Deleted && pod.DeletionTimestamp == nil && ready(pod)
+			least = min(least, count())
+		}
+	})
+	return func() int {
+		watcher.Stop()
+		wg.Wait()
+		return least
+	}
+}

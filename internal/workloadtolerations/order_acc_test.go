@@ -4,141 +4,11 @@
 package workloadtolerations_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
-
-// pool is nodes and workloads that stand on them alone.
-type pool struct {
-	t         *testing.T
-	c         *acctest.Cluster
-	name      string
-	namespace string
-	nodes     []string
-	workloads []string // kinds; each is named after its kind
-}
-
-func newPool(t *testing.T, c *acctest.Cluster, kinds ...string) *pool {
-	t.Helper()
-	p := &pool{t: t, c: c, name: acctest.Name(t, "pool"), namespace: c.Namespace(t), workloads: kinds}
-	for n := range 2 {
-		name := fmt.Sprintf("%s-%d", p.name, n)
-		p.nodes = append(p.nodes, name)
-		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": p.name}})
-	}
-	pinned := func(spec *corev1.PodSpec) {
-		spec.NodeSelector = map[string]string{"pool": p.name}
-		// Foreign entries, before and after which ours come and go.
-		spec.Tolerations = []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
-	}
-	for _, kind := range kinds {
-		switch kind {
-		case "Deployment":
-			c.Deployment(t, p.namespace, strings.ToLower(kind), 4, pinned)
-		case "StatefulSet":
-			c.StatefulSet(t, p.namespace, strings.ToLower(kind), 3, pinned)
-		case "DaemonSet":
-			c.DaemonSet(t, p.namespace, strings.ToLower(kind), len(p.nodes), pinned)
-		}
-	}
-	return p
-}
-
-// link is how the taints come to know of the tolerations.
-type link string
-
-const (
-	toleratedBy link = "tolerated_by"
-	dependsOn   link = "depends_on"
-	wrongWay    link = "depends_on the wrong way round"
-	noLink      link = "no link"
-)
-
-// config is the configuration of taints and of tolerations for them, either of
-// which may be left out.
-func (p *pool) config(taints, tolerations string, how link, extra string) string {
-	p.t.Helper()
-	var b strings.Builder
-	var names []string
-	for _, kind := range p.workloads {
-		name := "kubetaint_workload_tolerations." + strings.ToLower(kind)
-		if tolerations == "" {
-			continue
-		}
-		names = append(names, name)
-		fmt.Fprintf(&b, "resource \"kubetaint_workload_tolerations\" %q {\n  workload = { kind = %q, namespace = %q, name = %q }\n  tolerations = [\n",
-			strings.ToLower(kind), kind, p.namespace, strings.ToLower(kind))
-		for _, one := range acctest.Parse(p.t, tolerations) {
-			fmt.Fprintf(&b, "    { key = %q, value = %q, effect = %q },\n", one.Key, one.Value, one.Effect)
-		}
-		b.WriteString("  ]\n")
-		if how == wrongWay && taints != "" {
-			b.WriteString("  depends_on = [kubetaint_node_taints.pool]\n")
-		}
-		b.WriteString("}\n\n")
-	}
-	if taints == "" {
-		return b.String()
-	}
-	fmt.Fprintf(&b, "resource \"kubetaint_node_taints\" \"pool\" {\n  node_selector = \"pool=%s\"\n  taints = [\n", p.name)
-	for _, one := range acctest.Parse(p.t, taints) {
-		fmt.Fprintf(&b, "    { key = %q, value = %q, effect = %q },\n", one.Key, one.Value, one.Effect)
-	}
-	b.WriteString("  ]\n" + extra)
-	switch {
-	case len(names) == 0:
-	case how == toleratedBy:
-		b.WriteString("  tolerated_by = [" + strings.Join(names, ".id, ") + ".id]\n")
-	case how == dependsOn:
-		b.WriteString("  depends_on = [" + strings.Join(names, ", ") + "]\n")
-	}
-	b.WriteString("}\n")
-	return b.String()
-}
-
-// want fails the test unless nodes and templates carry exactly this beside what
-// is foreign, with a mark for each entry and no entry that retires.
-func (p *pool) want(taints, tolerations string) {
-	p.t.Helper()
-	for _, node := range p.nodes {
-		if got := strings.ReplaceAll(p.c.Taints(p.t, node), ", ", " "); got != taints {
-			p.t.Errorf("node %s has the taints %q, want %q", node, got, taints)
-		}
-	}
-	want := "foreign Exists"
-	for _, one := range acctest.Parse(p.t, tolerations) {
-		want += ", " + taint.FormatToleration(taint.TolerationFor(one))
-	}
-	for _, kind := range p.workloads {
-		if got := p.c.Tolerations(p.t, p.namespace, kind, strings.ToLower(kind)); got != want {
-			p.t.Errorf("%s has the tolerations %q, want %q", kind, got, want)
-		}
-		_, annotations := p.c.Template(p.t, p.namespace, kind, strings.ToLower(kind))
-		record, err := toleration.ParseRecord(annotations[toleration.OwnedAnnotation])
-		if err != nil || len(record) != len(acctest.Parse(p.t, tolerations)) || record.Retiring() {
-			p.t.Errorf("%s has the record %v (%v)", kind, record, err)
-		}
-	}
-	if p.t.Failed() {
-		p.t.FailNow()
-	}
-}
-
-// settled waits until the pods of all workloads are as many as they shall be and
-// ready, as they are when no rollout stalls.
-func (p *pool) settled() {
-	p.t.Helper()
-	for _, kind := range p.workloads {
-		p.c.Running(p.t, p.namespace, strings.ToLower(kind), map[string]int{"Deployment": 4, "StatefulSet": 3, "DaemonSet": len(p.nodes)}[kind])
-	}
-}
 
 // TestAccOrder_nobodyIsEvicted changes taints and tolerations together, in
 // every way in which they can change, and watches whom the real taint-eviction
@@ -177,5 +47,172 @@ func TestAccOrder_nobodyIsEvicted(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite shows that a change that
+// would strand pods writes no taint, whichever way the resources happen to be
+// walked, and that the message says how to link them.
+func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	for _, how := range []link{noLink, wrongWay} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, c, "Deployment")
+			cli := acctest.NewCLI(t)
+			cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
+			cli.MustRun("apply", "-auto-approve", "-input=false")
+			evicted := c.Evictions(t, p.namespace)
+			// The taint comes first: by the graph, or because the tolerations are
+			// left out of this run.
+			args := []string{"apply", "-auto-approve", "-input=false", "-no-color"}
+			if how == noLink {
+				args = append(args, "-target=kubetaint_node_taints.pool")
+			}
+			cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", how, ""))
+			out, ok := cli.Run(args...)
+			if ok {
+				t.Fatalf("stranding pods is let through:\n%s", out)
+			}
+			for _, want := range []string{"4 pods tolerate what goes", "Nothing has been written", "tolerated_by", "kubetaint_workload_tolerations", `stranded = "evict"`} {
+				if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " "), want) {
+					t.Errorf("the message does not say %q:\n%s", want, out)
+				}
+			}
+			for _, node := range p.nodes {
+				if got := c.Taints(t, node); got != "team=a:NoExecute" {
+					t.Errorf("node %s was changed to %s", node, got)
+				}
+			}
+			if names := evicted(); len(names) > 0 {
+				t.Fatalf("the taint-eviction controller deleted %v", names)
+			}
+			// Linked, the same change goes through.
+			cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", toleratedBy, ""))
+			cli.MustRun("apply", "-auto-approve", "-input=false")
+			p.want("team=b:NoExecute", "team=b:NoExecute")
+			cli.WantEmptyPlan()
+		})
+	}
+}
+
+func TestAccOrder_strandedPodsAreEvictedWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	cli := acctest.NewCLI(t)
+	cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	evicted := c.Evictions(t, p.namespace)
+	cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", wrongWay, "  evictions = { stranded = \"evict\" }\n"))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	p.want("team=b:NoExecute", "team=b:NoExecute")
+	p.settled()
+	if names := evicted(); len(names) < 4 {
+		t.Fatalf("only %v were evicted", names)
+	}
+}
+
+// TestAccOrder_tolerationStaysAsLongAsItsTaint removes only the tolerations:
+// they retire, which is no drift, and go with the taint.
+func TestAccOrder_tolerationStaysAsLongAsItsTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment", "DaemonSet")
+	cli := acctest.NewCLI(t)
+	evicted := c.Evictions(t, p.namespace)
+	cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	cli.Write(c.Provider(t), p.config("team=a:NoExecute", "", toleratedBy, ""))
+	out := cli.MustRun("apply", "-auto-approve", "-input=false", "-no-color")
+	if !strings.Contains(out, "stays for now: team=a:NoExecute") {
+		t.Fatalf("nothing says that the toleration stays:\n%s", out)
+	}
+	cli.WantEmptyPlan()
+	for _, kind := range p.workloads {
+		if got := c.Tolerations(t, p.namespace, kind, strings.ToLower(kind)); got != "foreign Exists, team=a:NoExecute" {
+			t.Fatalf("%s has the tolerations %q", kind, got)
+		}
+	}
+	cli.Write(c.Provider(t), "")
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	p.want("", "")
+	p.settled()
+	if names := evicted(); len(names) > 0 {
+		t.Fatalf("the taint-eviction controller deleted %v", names)
+	}
+}
+
+// TestAccOrder_unneededTolerationIsTakenAwayByThePlanAfter lets somebody else
+// remove the taint: the retiring toleration is drift then, and goes.
+func TestAccOrder_unneededTolerationIsTakenAwayByThePlanAfter(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	cli := acctest.NewCLI(t)
+	both := "team=a:NoExecute other=x:NoExecute"
+	cli.Write(c.Provider(t), p.config("team=a:NoExecute", both, toleratedBy, ""))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	// The taint leaves the state and stays on the nodes, as if another tool had
+	// put it there.
+	cli.MustRun("state", "rm", "kubetaint_node_taints.pool")
+	cli.Write(c.Provider(t), p.config("", "other=x:NoExecute", toleratedBy, ""))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	cli.WantEmptyPlan()
+	for _, node := range p.nodes {
+		c.Patch(t, node, `{"spec":{"taints":[]},"metadata":{"annotations":{"kubetaint.io/owned-taints":null}}}`)
+	}
+	if out, _ := cli.Run("plan", "-input=false", "-no-color"); !strings.Contains(out, "1 to change") {
+		t.Fatalf("the unneeded toleration is no drift:\n%s", out)
+	}
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	p.want("", "other=x:NoExecute")
+	cli.WantEmptyPlan()
+}
+
+// TestAccOrder_daemonSetNeverLosesMoreThanItAllows watches a DaemonSet through
+// the change of a value.
+func TestAccOrder_daemonSetNeverLosesMoreThanItAllows(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "DaemonSet")
+	cli := acctest.NewCLI(t)
+	cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	least := c.LeastReady(t, p.namespace, "daemonset")
+	cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", toleratedBy, ""))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	p.settled()
+	if ready := least(); ready < len(p.nodes)-1 {
+		t.Fatalf("only %d of %d pods were ready at some moment, and maxUnavailable is 1", ready, len(p.nodes))
+	}
+}
+
+// TestAccOrder_withoutALinkNobodyIsEvictedWhoeverComesFirst runs unlinked changes
+// at the same time: the taint is refused until the pods happen to be ready.
+func TestAccOrder_withoutALinkNobodyIsEvictedWhoeverComesFirst(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	cli := acctest.NewCLI(t)
+	cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	evicted := c.Evictions(t, p.namespace)
+	for _, value := range []string{"b", "c"} {
+		cli.Write(c.Provider(t), p.config("team="+value+":NoExecute", "team="+value+":NoExecute", noLink, ""))
+		for runs := 0; ; runs++ {
+			out, ok := cli.Run("apply", "-auto-approve", "-input=false")
+			if ok {
+				break
+			}
+			if runs == 2 {
+				t.Fatalf("the change does not get through:\n%s", out)
+			}
+		}
+		p.want("team="+value+":NoExecute", "team="+value+":NoExecute")
+	}
+	if names := evicted(); len(names) > 0 {
+		t.Fatalf("the taint-eviction controller deleted %v", names)
 	}
 }
