@@ -141,8 +141,9 @@ func lasting(t corev1.Toleration) int64 {
 }
 
 // Shadowing returns the earlier entry of the list that decides in place of t
-// for some taint that t matches, and for a shorter time; nil where t is heard.
-// Only an entry that matches everything that t matches shadows it for good.
+// about every taint that t matches, and for another time; nil where t is heard,
+// or where it makes no difference. An entry that matches some of these taints
+// alone does not count: t is heard for the others.
 func Shadowing(list []corev1.Toleration, t corev1.Toleration) *corev1.Toleration {
 	end := find(list, t)
 	if end < 0 {
@@ -152,7 +153,11 @@ func Shadowing(list []corev1.Toleration, t corev1.Toleration) *corev1.Toleration
 	none := int64(0)
 	forAnyTime.TolerationSeconds = &none
 	for i := range list[:end] {
-		if Covers(list[i], forAnyTime) && lasting(list[i]) != lasting(t) {
+		switch {
+		case !Covers(list[i], forAnyTime):
+		case lasting(list[i]) == lasting(t):
+			return nil
+		default:
 			return &list[i]
 		}
 	}
