@@ -4,6 +4,7 @@
 package toleration
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -52,6 +53,7 @@ type Merged struct {
 	// Conflicts make the whole merge void: nothing may be written.
 	Conflicts []Conflict
 	// TakenOver are entries of an earlier generation that the claim takes over.
+	// Retiring ones are not among them: nobody holds on to these.
 	TakenOver []corev1.Toleration
 	// Missing are the wanted entries that were not there, Retired the ones that
 	// stay only because pods live by them, Removed the ones that went.
@@ -60,10 +62,10 @@ type Merged struct {
 
 // Merge changes only what the claim owns in a list of tolerations: foreign
 // entries and their order stay as they are, and new ones are appended. An entry
-// that is not wanted any more goes, unless one of the live taints is tolerated
-// by it alone: then it stays, marked as retiring. Retiring entries of anybody go
-// once they are not needed. What a foreign entry covers is not written: it would
-// restart pods for nothing.
+// that is not wanted any more goes, unless one of the live taints would be
+// tolerated for a shorter time without it: then it stays, marked as retiring.
+// Retiring entries of anybody go once they are not needed. What a foreign entry
+// covers is not written: it would restart pods for nothing.
 //
 // live are the taints that the workload's pods live with; none takes everything
 // unwanted away at once. Merging again changes nothing.
@@ -81,8 +83,10 @@ func Merge(list []corev1.Toleration, record Record, claim Claim, live []corev1.T
 			m.put(t)
 		}
 	}
-	m.takeImported()
 	m.retire(live)
+	if m.takeImported() {
+		m.retire(live)
+	}
 	out := Merged{
 		Tolerations: m.list, Record: slices.Concat(m.others, m.marks),
 		Conflicts: m.conflicts, TakenOver: m.takenOver, Missing: m.missing, Retired: m.retired, Removed: m.removed,
@@ -108,9 +112,17 @@ type merge struct {
 	removed    []corev1.Toleration
 }
 
-// Owns says whether the record holds an entry of the claim.
+// Owns says whether the record holds an entry of the claim. Of unmarked entries
+// that a release gives up no record tells: on an object that is not meant they
+// are not known to be ours.
 func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
+}
+
+// unmarked says whether an entry without a mark is ours, because it was taken
+// into the state like that.
+func (c Claim) unmarked(id ID) bool {
+	return slices.Contains(c.Imported[id], "")
 }
 
 // owns says whether a mark is ours.
@@ -132,20 +144,38 @@ func (m *merge) markOf(id ID) int {
 	return slices.IndexFunc(m.marks, func(mark Mark) bool { return mark.ID() == id })
 }
 
-// foreign says whether the entry at this place carries no mark.
+// foreign says whether the entry at this place is nobody's: it carries no mark,
+// and will get none because it was imported.
 func (m *merge) foreign(at int) bool {
+	if id := IDOf(m.list[at]); m.claim.unmarked(id) && m.claim.wants(id) {
+		return false
+	}
 	return !slices.ContainsFunc(m.marks, func(mark Mark) bool { return find(m.list, mark.Toleration()) == at })
+}
+
+// covered says whether a foreign entry covers a toleration.
+func (m *merge) covered(t corev1.Toleration) bool {
+	for i := range m.list {
+		if Covers(m.list[i], t) && m.foreign(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// mark returns the claim's own mark of a toleration.
+func (c Claim) mark(t corev1.Toleration) Mark {
+	return Mark{
+		Key: t.Key, Operator: IDOf(t).Operator, Value: t.Value, Effect: t.Effect, Seconds: t.TolerationSeconds,
+		Path: c.Path, Owner: c.Owner, Generation: c.Generation,
+	}
 }
 
 // put makes a toleration stand in the list.
 func (m *merge) put(t corev1.Toleration) {
-	mark := Mark{
-		Key: t.Key, Operator: IDOf(t).Operator, Value: t.Value, Effect: t.Effect, Seconds: t.TolerationSeconds,
-		Path: m.claim.Path, Owner: m.claim.Owner, Generation: m.claim.Generation,
-	}
 	at := m.markOf(IDOf(t))
 	if at < 0 {
-		m.putUnmarked(t, mark)
+		m.putUnmarked(t)
 		return
 	}
 	old := m.marks[at]
@@ -154,10 +184,15 @@ func (m *merge) put(t corev1.Toleration) {
 		m.missing = append(m.missing, t)
 		return
 	}
-	if _, imported := m.claim.Imported[old.ID()]; !imported && old.Generation != m.claim.Generation {
+	place := find(m.list, old.Toleration())
+	if place < 0 && m.covered(t) {
+		// Somebody replaced it by more: whoever did owns that now.
+		m.marks = slices.Delete(m.marks, at, at+1)
+		return
+	}
+	if _, imported := m.claim.Imported[old.ID()]; !imported && !old.Retiring && old.Generation != m.claim.Generation {
 		m.takenOver = append(m.takenOver, t)
 	}
-	place := find(m.list, old.Toleration())
 	switch {
 	case place < 0:
 		m.list = append(m.list, t)
@@ -166,54 +201,96 @@ func (m *merge) put(t corev1.Toleration) {
 		m.list[place] = t
 		m.missing = append(m.missing, t)
 	}
-	m.marks[at] = mark
+	m.marks[at] = m.claim.mark(t)
 }
 
 // putUnmarked makes a toleration stand in the list that no mark is about.
-func (m *merge) putUnmarked(t corev1.Toleration, mark Mark) {
-	if _, imported := m.claim.Imported[IDOf(t)]; imported && Contains(m.list, t) {
-		m.marks = append(m.marks, mark)
-		return
+func (m *merge) putUnmarked(t corev1.Toleration) {
+	place := -1
+	if m.claim.unmarked(IDOf(t)) {
+		place = m.imported(t)
 	}
-	for i := range m.list {
-		if Covers(m.list[i], t) && m.foreign(i) {
-			return
+	switch {
+	case place >= 0 && Equal(m.list[place], t):
+	case place >= 0:
+		m.list[place] = t
+		m.missing = append(m.missing, t)
+	case m.covered(t):
+		return
+	default:
+		m.list = append(m.list, t)
+		m.missing = append(m.missing, t)
+	}
+	m.marks = append(m.marks, m.claim.mark(t))
+}
+
+// imported returns the place of the entry that was taken into the state and is
+// to be this one: the same, or the last that differs from it in seconds alone.
+func (m *merge) imported(t corev1.Toleration) int {
+	if at := find(m.list, t); at >= 0 {
+		return at
+	}
+	for i, one := range slices.Backward(m.list) {
+		if IDOf(one) == IDOf(t) {
+			return i
 		}
 	}
-	m.list = append(m.list, t)
-	m.marks = append(m.marks, mark)
-	m.missing = append(m.missing, t)
+	return -1
 }
 
 // takeImported marks imported entries that carry no mark and are given up by a
-// destroy, so that they are taken away like the others.
-func (m *merge) takeImported() {
+// destroy, so that they are taken away like the others. Of several that are the
+// same only the first one ever decides: the others go. One that differs in
+// seconds from what the state holds is somebody else's.
+func (m *merge) takeImported() bool {
 	if !m.claim.Release {
-		return
+		return false
 	}
-	for _, t := range slices.Clone(m.list) {
-		generations, imported := m.claim.Imported[IDOf(t)]
-		if imported && slices.Contains(generations, "") && m.markOf(IDOf(t)) < 0 {
-			m.marks = append(m.marks, Mark{
-				Key: t.Key, Operator: IDOf(t).Operator, Value: t.Value, Effect: t.Effect, Seconds: t.TolerationSeconds,
-				Path: m.claim.Path, Owner: m.claim.Owner, Generation: m.claim.Generation,
-			})
+	taken := map[ID]bool{}
+	m.list = slices.DeleteFunc(m.list, func(t corev1.Toleration) bool {
+		id := IDOf(t)
+		switch {
+		case !m.claim.unmarked(id) || !m.claim.holds(t):
+			return false
+		case taken[id]:
+			m.removed = append(m.removed, t)
+			return true
+		case m.markOf(id) < 0:
+			m.marks = append(m.marks, m.claim.mark(t))
+			taken[id] = true
 		}
+		return false
+	})
+	return len(taken) > 0
+}
+
+// holds says whether an entry is as the state has it, as far as that is told.
+func (c Claim) holds(t corev1.Toleration) bool {
+	told := false
+	for _, one := range c.Tolerations {
+		if Equal(one, t) {
+			return true
+		}
+		told = told || IDOf(one) == IDOf(t)
 	}
+	return !told
 }
 
 // beyondImport returns the marks that are worth a write: those of imported
 // entries that stay wanted are written with the next change, so that an import
-// touches nothing.
+// touches nothing. One that retires is worth a write, or the next to come by
+// would take the entry away.
 func (m *merge) beyondImport(record Record) Record {
 	return slices.DeleteFunc(slices.Clone(record), func(mark Mark) bool {
 		_, imported := m.claim.Imported[mark.ID()]
-		return imported && mark.Path == m.claim.Path && m.claim.wants(mark.ID())
+		return imported && mark.Path == m.claim.Path && m.claim.wants(mark.ID()) && !mark.Retiring
 	})
 }
 
-// retire takes away what is unwanted, or marks it as retiring where a live
-// taint is tolerated by it alone.
+// retire takes away what is unwanted, or marks it as retiring where a live taint
+// would be tolerated for a shorter time without it. It goes from the end to the
+// beginning: an entry whose place in front of a shorter one matters is asked for
+// only when it is known whether the shorter one stays. So as many go as can.
 func (m *merge) retire(live []corev1.Taint) {
 	var unwanted []Mark
 	for _, mark := range m.marks {
@@ -221,61 +298,36 @@ func (m *merge) retire(live []corev1.Taint) {
 			unwanted = append(unwanted, mark)
 		}
 	}
-	if len(unwanted) == 0 {
-		return
-	}
-	needed := m.needed(unwanted, live)
+	slices.SortStableFunc(unwanted, func(a, b Mark) int {
+		return cmp.Compare(find(m.list, b.Toleration()), find(m.list, a.Toleration()))
+	})
+	before := m.list
+	var retired, removed []corev1.Toleration
 	for _, mark := range unwanted {
-		at := slices.Index(m.marks, mark)
-		switch place := find(m.list, mark.Toleration()); {
-		case place >= 0 && needed[place]:
-			m.marks[at].Retiring = true
-			m.retired = append(m.retired, mark.Toleration())
-		case place >= 0:
-			m.list = slices.Delete(m.list, place, place+1)
-			m.marks = slices.Delete(m.marks, at, at+1)
-			m.removed = append(m.removed, mark.Toleration())
-			needed = shift(needed, place)
-		default:
-			m.marks = slices.Delete(m.marks, at, at+1)
+		at, place := slices.Index(m.marks, mark), find(m.list, mark.Toleration())
+		if place >= 0 {
+			without := slices.Delete(slices.Clone(m.list), place, place+1)
+			if m.shorter(without, before, live) {
+				m.marks[at].Retiring = true
+				retired = append(retired, mark.Toleration())
+				continue
+			}
+			m.list = without
+			removed = append(removed, mark.Toleration())
 		}
+		m.marks = slices.Delete(m.marks, at, at+1)
 	}
+	slices.Reverse(retired)
+	slices.Reverse(removed)
+	m.retired, m.removed = retired, append(m.removed, removed...)
 }
 
-// needed says which places of the list hold an unwanted entry that decides
-// about a live taint which the wanted ones tolerate for a shorter time or not
-// at all. PreferNoSchedule keeps nobody away.
-func (m *merge) needed(unwanted []Mark, live []corev1.Taint) map[int]bool {
-	places := map[int]bool{}
-	for _, mark := range unwanted {
-		places[find(m.list, mark.Toleration())] = true
-	}
-	var wanted []corev1.Toleration
-	for i, t := range m.list {
-		if !places[i] {
-			wanted = append(wanted, t)
-		}
-	}
-	needed := map[int]bool{}
-	for _, t := range live {
-		at := taint.FirstMatch(m.list, t, m.comparison)
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && places[at] && Lasts(m.list, t, m.comparison) > Lasts(wanted, t, m.comparison) {
-			needed[at] = true
-		}
-	}
-	return needed
-}
-
-// shift moves the places that come after one that was taken away.
-func shift(places map[int]bool, removed int) map[int]bool {
-	out := make(map[int]bool, len(places))
-	for place := range places {
-		if place > removed {
-			place--
-		}
-		out[place] = true
-	}
-	return out
+// shorter says whether a list tolerates one of the live taints for a shorter
+// time than another list does. PreferNoSchedule keeps nobody away.
+func (m *merge) shorter(list, than []corev1.Toleration, live []corev1.Taint) bool {
+	return slices.ContainsFunc(live, func(t corev1.Taint) bool {
+		return t.Effect != corev1.TaintEffectPreferNoSchedule && Lasts(list, t, m.comparison) < Lasts(than, t, m.comparison)
+	})
 }
 
 // Without returns a list without the entries of another one: what admission and
