@@ -5,6 +5,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -43,7 +44,10 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
 		w.Reverter = owner.Kind + " \"" + owner.Name + "\""
 	}
-	return w, w.follow(object)
+	if err := w.follow(object); err != nil {
+		return nil, &PathError{JoinPath(path), fmt.Sprintf("what there is of %s is not of its kind: %v", w.Title(), err)}
+	}
+	return w, nil
 }
 
 // tolerations reads the list at a path.
@@ -122,8 +126,10 @@ func (w *Workload) deployment(d *appsv1.Deployment) {
 	w.itself()
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
 	w.Wants = int64(replicas(d.Spec.Replicas))
-	w.Rolling.Manner = "all at once, after the old ones are gone (strategy Recreate)"
-	if rolling := d.Spec.Strategy.RollingUpdate; d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType && rolling != nil {
+	switch rolling := d.Spec.Strategy.RollingUpdate; {
+	case d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
+		w.Rolling.Manner = "all at once, after the old ones are gone (strategy Recreate)"
+	case rolling != nil:
 		w.Rolling.Manner = fmt.Sprintf("at most %s more and %s fewer than %d at a time", rolling.MaxSurge, rolling.MaxUnavailable, w.Wants)
 	}
 	if d.Spec.Paused {
@@ -138,6 +144,11 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	w.Wants = int64(replicas(s.Spec.Replicas))
 	w.Rolling.Manner = "one at a time, from the last to the first"
 	update := s.Spec.UpdateStrategy
+	// By default set to 1 from Kubernetes 1.37 on, absent before
+	// (k8s.io/kubernetes v1.37.1 pkg/apis/apps/v1/defaults.go, SetDefaults_StatefulSet).
+	if rolling := update.RollingUpdate; rolling != nil && rolling.MaxUnavailable != nil && rolling.MaxUnavailable.String() != "1" {
+		w.Rolling.Manner = fmt.Sprintf("at most %s at a time, from the last to the first", rolling.MaxUnavailable)
+	}
 	switch {
 	case update.Type == appsv1.OnDeleteStatefulSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"
@@ -156,6 +167,9 @@ func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 	case d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"
 		w.Rolling.WayOut = "set the update strategy to RollingUpdate, or delete its pods one by one after the change"
+	case rolling != nil && rolling.MaxSurge != nil && rolling.MaxSurge.String() != "0" && rolling.MaxSurge.String() != "0%":
+		// With a surge none may be unavailable.
+		w.Rolling.Manner = fmt.Sprintf("at most %s at a time, the new one before the old one goes", rolling.MaxSurge)
 	case rolling != nil && rolling.MaxUnavailable != nil:
 		w.Rolling.Manner = fmt.Sprintf("at most %s at a time", rolling.MaxUnavailable)
 	}
@@ -169,41 +183,54 @@ func (w *Workload) replicaSet(r *appsv1.ReplicaSet) {
 	w.Rolling.WayOut = "delete its pods one by one after the change, or use a Deployment"
 }
 
-// job follows the API server's rule: the template of a Job can be changed while
-// it is suspended and has never started (k8s.io/kubernetes v1.37.1
-// pkg/registry/batch/job/strategy.go, mutable scheduling directives).
+// job follows the API server's rule: the tolerations of a Job can be changed
+// while it is suspended, has no active pods and has no start time. It has none
+// before it starts for the first time, and from Kubernetes 1.36 on, where the
+// gate MutableSchedulingDirectivesForSuspendedJobs is on by default, suspending
+// takes it away again (k8s.io/kubernetes v1.37.1
+// pkg/registry/batch/job/strategy.go, validationOptionsForJob, and
+// pkg/controller/job/job_controller.go). There a Job that was suspended earlier
+// and still has one may be changed too, which is not relied on.
 func (w *Workload) job(j *batchv1.Job) {
 	w.itself()
 	w.Wants = 0
-	if j.Spec.Suspend != nil && *j.Spec.Suspend && j.Status.StartTime == nil {
+	if j.Spec.Suspend != nil && *j.Spec.Suspend && j.Status.StartTime == nil && j.Status.Active == 0 {
 		return
 	}
 	w.Rolling.Immutable = true
 	w.Rolling.Hold = "the template of a Job cannot be changed once it has started"
-	w.Rolling.WayOut = "create the Job anew with the tolerations, or manage the CronJob that makes it"
+	w.Rolling.WayOut = "create the Job anew with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that makes it"
 }
 
 // deploymentConfig reads OpenShift's DeploymentConfig, whose types are not
 // compiled in: it rolls by itself where a change of its configuration triggers.
+// While it is paused it cannot be rolled out by hand either: oc refuses.
 func (w *Workload) deploymentConfig(object *unstructured.Unstructured) {
 	w.itself()
-	wants, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
-	w.Wants = wants
+	if test, _, _ := unstructured.NestedBool(object.Object, "spec", "test"); !test {
+		// One for tests has pods only while it rolls.
+		w.Wants, _, _ = unstructured.NestedInt64(object.Object, "spec", "replicas")
+	}
 	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	w.Observed = observed >= object.GetGeneration()
 	w.Rolling.Manner = "by its deployment strategy"
-	rollout := fmt.Sprintf("roll it out by hand (oc rollout latest dc/%s -n %s)", w.Name, w.Namespace)
+	rollout := fmt.Sprintf("(oc rollout latest dc/%s -n %s)", w.Name, w.Namespace)
+	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
+	rolls := slices.ContainsFunc(triggers, func(trigger any) bool {
+		fields, ok := trigger.(map[string]any)
+		return ok && fields["type"] == "ConfigChange"
+	})
 	if paused, _, _ := unstructured.NestedBool(object.Object, "spec", "paused"); paused {
-		w.Rolling.Hold, w.Rolling.WayOut = "it is paused", "resume it, or "+rollout
+		w.Rolling.Hold = "it is paused"
+		w.Rolling.WayOut = fmt.Sprintf("resume it (oc rollout resume dc/%s -n %s)", w.Name, w.Namespace)
+		if !rolls {
+			w.Rolling.WayOut += ", and roll it out by hand after the change " + rollout
+		}
 		return
 	}
-	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
-	for _, trigger := range triggers {
-		if fields, ok := trigger.(map[string]any); ok && fields["type"] == "ConfigChange" {
-			return
-		}
+	if !rolls {
+		w.Rolling.Hold, w.Rolling.WayOut = "it has no trigger of type ConfigChange", "add that trigger, or roll it out by hand "+rollout
 	}
-	w.Rolling.Hold, w.Rolling.WayOut = "it has no trigger of type ConfigChange", "add that trigger, or "+rollout
 }
 
 func replicas(n *int32) int32 {

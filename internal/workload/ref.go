@@ -51,7 +51,7 @@ func (r Ref) Owner() eviction.WorkloadKey {
 func SplitPath(path string) ([]string, error) {
 	fields := strings.Split(path, ".")
 	for _, field := range fields {
-		if field == "" || strings.ContainsAny(field, "[]/*\"' ") {
+		if field == "" || strings.ContainsAny(field, "[]/*\"' \t\r\n") {
 			return nil, fmt.Errorf("%q is not a path: write the names of the fields joined by dots, such as spec.nodePlacement.tolerations", path)
 		}
 	}
