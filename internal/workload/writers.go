@@ -13,7 +13,8 @@ import (
 )
 
 // FieldManager is the name under which the API server records the writes of
-// this provider: the part of its user agent before the slash.
+// this provider: the part of its user agent before the slash (k8s.io/apiserver
+// v0.37.1 pkg/endpoints/handlers/create.go, managerOrUserAgent).
 const FieldManager = "terraform-provider-kubetaint"
 
 // tools maps a label or annotation to the tool that sets it on what it manages.
@@ -27,7 +28,12 @@ var tools = []struct{ key, value, tool string }{
 	{"olm.owner", "", "the Operator Lifecycle Manager"},
 }
 
-// managers names field managers as a reader knows them.
+// managers names field managers as a reader knows them. Helm calls itself by the
+// name of its binary (pkg/kube/client.go, getManagedFieldsManager), and so does
+// what it is built into; Argo CD by a name of its own, or by its user agent in
+// old releases and where it replaces; hashicorp/kubernetes by its user agent, and
+// Terraform where it applies; kubectl by k8s.io/kubectl v0.37.1
+// pkg/cmd/apply/apply.go.
 var managers = map[string]string{
 	"helm":                          "Helm",
 	"argocd-controller":             "Argo CD",
@@ -61,9 +67,13 @@ func writers(object *unstructured.Unstructured, path []string) []string {
 		if entry.Manager == FieldManager || !owns(entry.FieldsV1, path) {
 			continue
 		}
-		if name, known := managers[entry.Manager]; known {
+		name, known := managers[entry.Manager]
+		switch {
+		case known:
 			add(name)
-		} else {
+		case strings.HasPrefix(entry.Manager, "terraform-provider-helm_"):
+			add("Helm")
+		default:
 			add(entry.Manager)
 		}
 	}
