@@ -36,9 +36,11 @@ var (
 
 // kinds are the built-in workloads and the objects by which OpenShift's
 // operators take tolerations for the workloads that they own. The paths are
-// those of k8s.io/api v0.37.2 and of the CRDs in github.com/openshift/api;
-// Subscription's is that of operator-framework/api
-// operators/v1alpha1/subscription_types.go, SubscriptionConfig.
+// those of k8s.io/api v0.37.2 and of the CRDs in github.com/openshift/api, which
+// tests hold them against; Subscription's is that of
+// github.com/operator-framework/api v0.30.0
+// pkg/operators/v1alpha1/subscription_types.go, SubscriptionConfig.Tolerations,
+// and of crds/operators.coreos.com_subscriptions.yaml there, which is namespaced.
 var kinds = []Kind{
 	{APIVersion: "apps/v1", Kind: "Deployment", Plural: "deployments", Path: podTemplate, Builtin: true},
 	{APIVersion: "apps/v1", Kind: "StatefulSet", Plural: "statefulsets", Path: podTemplate, Builtin: true},
