@@ -145,17 +145,13 @@ func lasting(t corev1.Toleration) int64 {
 // or where it makes no difference. An entry that matches some of these taints
 // alone does not count: t is heard for the others.
 func Shadowing(list []corev1.Toleration, t corev1.Toleration) *corev1.Toleration {
-	end := find(list, t)
-	if end < 0 {
-		end = len(list)
-	}
 	forAnyTime := t
 	none := int64(0)
 	forAnyTime.TolerationSeconds = &none
-	for i := range list[:end] {
+	for i := range list {
 		switch {
 		case !Covers(list[i], forAnyTime):
-		case lasting(list[i]) == lasting(t):
+		case lasting(list[i]) == lasting(t): // t itself, at the latest.
 			return nil
 		default:
 			return &list[i]

@@ -83,6 +83,7 @@ func TestLasts(t *testing.T) {
 		{name: "the first match decides, for less", list: []string{"a Exists:NoExecute for 60s", "a=1:NoExecute"}, taint: "a=1:NoExecute", want: 60},
 		{name: "the first match decides, for more", list: []string{"Exists", "a=1:NoExecute for 60s"}, taint: "a=1:NoExecute", want: Forever},
 		{name: "NoSchedule is tolerated for ever or not at all", list: []string{"a Exists"}, taint: "a=1:NoSchedule", want: Forever},
+		{name: "seconds against NoSchedule do not count", list: []string{"a Exists:NoSchedule for 60s"}, taint: "a=1:NoSchedule", want: Forever},
 		{name: "PreferNoSchedule too", list: []string{"a Exists"}, taint: "a=1:PreferNoSchedule", want: Forever},
 		{name: "a comparison matches where the gate is on", list: []string{"a<5:NoExecute for 60s"}, taint: "a=3:NoExecute", gate: true, want: 60},
 		{name: "a comparison matches nothing where the gate is off", list: []string{"a<5:NoExecute for 60s", "a Exists"}, taint: "a=3:NoExecute", want: Forever},

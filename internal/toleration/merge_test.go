@@ -269,6 +269,7 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			name: "unmarked with more seconds: changed in its place and marked", list: []string{"a=1:NoExecute", "z Exists"}, claim: with(imported, "a=1:NoExecute for 60s"),
 			want: []string{"a=1:NoExecute for 60s", "z Exists"}, wantRecord: []string{"a=1:NoExecute for 60s of me/g2"}, missing: []string{"a=1:NoExecute for 60s"},
 		},
+		{name: "unmarked and not wanted: foreign, and covers what is wanted instead", list: []string{"a Exists"}, claim: want(t, "a=1:NoExecute").importing(t, "a Exists", "")},
 		{name: "unmarked and not wanted: left alone", list: []string{"a=1:NoExecute"}, claim: with(imported)},
 		{
 			name: "unmarked and released: removed", list: []string{"a=1:NoExecute", "z Exists"}, claim: imported.releasing(),
@@ -316,6 +317,10 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 		{
 			name: "with the mark of a given-up create and not wanted: removed", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g1"}, claim: with(givenUp),
 			want: []string{}, wantRecord: []string{}, removed: []string{"a=1:NoExecute"},
+		},
+		{
+			name: "with the mark of a given-up create, not wanted, and removed by somebody: the mark goes", record: []string{"a=1:NoExecute of me/g1"}, claim: with(givenUp),
+			wantRecord: []string{},
 		},
 		{
 			name: "with the mark of a given-up create and released: removed", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g1"}, claim: givenUp.releasing(),
