@@ -4,8 +4,10 @@
 package toleration
 
 import (
+	"encoding/json"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -174,4 +176,29 @@ func TestWithout_leavesWhatWasAddedBeyondTheTemplate(t *testing.T) {
 	equal(t, "nothing added", nil, write(Without(live[:1], live)))
 	var none []corev1.Toleration
 	equal(t, "no template", write(live), write(Without(live, none)))
+}
+
+func TestID_isAKeyOfJSONAndReadBack(t *testing.T) {
+	t.Parallel()
+	kept := map[ID][]string{IDOf(tol(t, "a=1:NoExecute for 60s")): {"", "g1"}, IDOf(tol(t, "Exists")): {"g2"}}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"[\"\",\"Exists\",\"\",\"\"]":["g2"],"[\"a\",\"Equal\",\"1\",\"NoExecute\"]":["","g1"]}`
+	if string(text) != want {
+		t.Errorf("%s is kept in states, want %s", text, want)
+	}
+	var back map[ID][]string
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(kept, back); diff != "" {
+		t.Error(diff)
+	}
+	for _, wrong := range []string{"", "a", "{}", `["a"]`, `["a","Equal","1","NoExecute","60"]`, `["a",1,"",""]`} {
+		if err := new(ID).UnmarshalText([]byte(wrong)); err == nil {
+			t.Errorf("%q was read", wrong)
+		}
+	}
 }

@@ -204,7 +204,7 @@ func TestObserve_howPodsFollow(t *testing.T) {
 func TestObserve_aCronJobHoldsNothingBackAndDoesNotTellHowManyPods(t *testing.T) {
 	t.Parallel()
 	w := observe(t, object(t, "batch/v1", "CronJob", `{"spec":{"schedule":"* * * * *"}}`))
-	if w.Wants != -1 || !w.Observed || w.Rolling.Hold != "" || w.Rolling.Immutable || !strings.Contains(w.Rolling.Manner, "its next jobs") {
+	if w.Wants != -1 || !w.Observed || !w.Rolling.Later || w.Rolling.Hold != "" || w.Rolling.Immutable || !strings.Contains(w.Rolling.Manner, "its next jobs") {
 		t.Errorf("%+v", w)
 	}
 	if diff := cmp.Diff(owner("shop", "CronJob", "web"), w.Pods); diff != "" {
@@ -344,6 +344,22 @@ func TestObserve_anotherPathOfAKnownKindSaysNothingOfItsPods(t *testing.T) {
 	}
 	if w.Pods != nil || w.Wants != -1 || w.Rolling != (Rolling{}) {
 		t.Errorf("%+v", w)
+	}
+}
+
+func TestWorkload_claimPathIsEmptyForTheOneThatIsKnown(t *testing.T) {
+	t.Parallel()
+	const rest = `{"spec":{}}`
+	for path, want := range map[string]string{"spec.template.spec.tolerations": "", "spec.other.tolerations": "spec.other.tolerations"} {
+		for kind, want := range map[string]string{"Deployment": want, "Gadget": path} {
+			w, err := Observe(object(t, "apps/v1", kind, rest), strings.Split(path, "."))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := w.ClaimPath(); got != want {
+				t.Errorf("%s of %s is %q in claims, want %q", path, kind, got, want)
+			}
+		}
 	}
 }
 
