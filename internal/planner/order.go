@@ -123,7 +123,7 @@ func (t Tolerations) Merge(s *eviction.Snapshot, comparison eviction.Comparison)
 
 func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s *eviction.Snapshot, after map[string][]corev1.Taint, comparison eviction.Comparison) toleration.Merged {
 	var live []corev1.Taint
-	if !t.Now && (record.Retiring() || t.Claim.Owns(record)) {
+	if releases := t.Claim.Release && len(t.Claim.Imported) > 0; !t.Now && (record.Retiring() || releases || t.Claim.Owns(record)) {
 		live = LiveTaints(s, t.Workload, after)
 	}
 	// Where the gate is not known, an entry with Lt or Gt may be the one that

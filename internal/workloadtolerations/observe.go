@@ -87,7 +87,7 @@ func (o observation) change(desired wanted) planner.Change {
 		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: desired.claim, Now: desired.now, NoWait: desired.noWait})
 	}
 	for _, w := range o.leavers {
-		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: released(desired.claim), Now: desired.now, NoWait: true})
+		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: left(desired.claim), Now: desired.now, NoWait: true})
 	}
 	return out
 }
@@ -105,5 +105,17 @@ func (o observation) rollouts(desired wanted) []rollout.Tolerations {
 // released is a claim that gives everything up.
 func released(claim toleration.Claim) toleration.Claim {
 	claim.Release = true
+	return claim
+}
+
+// left is the claim on a workload that is no longer meant: of what was imported,
+// only what carries a mark is known to be ours there.
+func left(claim toleration.Claim) toleration.Claim {
+	claim = released(claim)
+	imported := make(map[toleration.ID][]string, len(claim.Imported))
+	for id, generations := range claim.Imported {
+		imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
+	}
+	claim.Imported = imported
 	return claim
 }
