@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -205,4 +206,11 @@ func (c *Cluster) LeastReady(t testing.TB, namespace, app string) func() int {
 		wg.Wait()
 		return least
 	}
+}
+
+// PauseDeployment pauses a Deployment.
+func (c *Cluster) PauseDeployment(t testing.TB, namespace, name string) {
+	t.Helper()
+	_, err := c.Admin.AppsV1().Deployments(namespace).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"paused":true}}`), metav1.PatchOptions{})
+	must(t, err)
 }

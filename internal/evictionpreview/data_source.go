@@ -69,7 +69,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	}
 	taints, _ := fw.Taints(ctx, m.Taints, &resp.Diagnostics)
 	absent, _ := fw.Absent(ctx, m.AbsentTaints, &resp.Diagnostics)
-	change := whatIf{target: m.target(&resp.Diagnostics), taints: taints, absent: absent}
+	change := whatIf{target: m.target(&resp.Diagnostics), taints: taints, absent: absent, added: m.added(ctx, &resp.Diagnostics)}
 	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -103,6 +103,10 @@ func (w whatIf) remark(diags *diag.Diagnostics) {
 	default:
 		diags.AddAttributeWarning(path.Root("node_selector"), fmt.Sprintf("No node matches %q", w.target.Selector),
 			"The preview is empty, because there is nothing to change. Check the selector (kubectl get nodes --show-labels).")
+	}
+	for _, name := range w.strangers {
+		diags.AddAttributeWarning(path.Root("added_tolerations"), "No pod belongs to "+name,
+			"The tolerations that are added to it change nothing in this preview. Check kind, namespace and name: pods are counted by Deployment rather than by ReplicaSet, and by CronJob rather than by Job.")
 	}
 	if len(w.report.Gaps) > 0 {
 		diags.AddWarning("The preview is not complete: "+w.subject().String(), " "+strings.Join(w.report.Gaps, ".\n ")+".")

@@ -4,6 +4,7 @@
 package evictionpreview
 
 import (
+	"context"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -12,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // model is the data source as it stands in configuration and state.
@@ -22,12 +25,21 @@ type model struct {
 	NodeSelector      types.String `tfsdk:"node_selector"`
 	Taints            types.Set    `tfsdk:"taints"`
 	AbsentTaints      types.Set    `tfsdk:"absent_taints"`
+	AddedTolerations  []addedModel `tfsdk:"added_tolerations"`
 	IncludeUnaffected types.Bool   `tfsdk:"include_unaffected"`
 
 	Pods      []podModel      `tfsdk:"pods"`
 	Workloads []workloadModel `tfsdk:"workloads"`
 	Summary   *summaryModel   `tfsdk:"summary"`
 	Markdown  types.String    `tfsdk:"markdown"`
+}
+
+// addedModel is tolerations that a workload would have.
+type addedModel struct {
+	Kind        types.String `tfsdk:"kind"`
+	Namespace   types.String `tfsdk:"namespace"`
+	Name        types.String `tfsdk:"name"`
+	Tolerations types.Set    `tfsdk:"tolerations"`
 }
 
 type podModel struct {
@@ -77,6 +89,22 @@ func (m *model) target(diags *diag.Diagnostics) planner.Target {
 		diags.AddAttributeError(path.Root("node_selector"), "Unable to read the selector", err.Error())
 	}
 	return planner.Target{Selector: selector}
+}
+
+// added returns the tolerations that are imagined, by workload. An object by
+// which an operator takes tolerations stands for what the operator makes of it.
+func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[eviction.WorkloadKey]eviction.Planned {
+	out := map[eviction.WorkloadKey]eviction.Planned{}
+	for _, a := range m.AddedTolerations {
+		tolerations, _ := fw.Tolerations(ctx, a.Tolerations, diags)
+		ref := workload.Ref{Kind: a.Kind.ValueString(), Namespace: a.Namespace.ValueString(), Name: a.Name.ValueString()}
+		key := ref.Owner()
+		if kind, known := workload.Lookup("", ref.Kind); known && kind.Operand != nil {
+			key = kind.Operand(ref.Name)
+		}
+		out[key] = eviction.Planned{After: append(out[key].After, tolerations...), Sure: true}
+	}
+	return out
 }
 
 // take fills in the results.

@@ -76,10 +76,35 @@ func inputs() map[string]schema.Attribute {
 				"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
 			}},
 		},
+		"added_tolerations": schema.ListNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "Tolerations that workloads would have by then, beside those of their pods now: \"what if they were added first?\"",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"kind":      schema.StringAttribute{Required: true, MarkdownDescription: "Kind of the workload, such as `Deployment`."},
+				"namespace": schema.StringAttribute{Optional: true, MarkdownDescription: "Namespace of the workload, if it has one."},
+				"name":      schema.StringAttribute{Required: true, MarkdownDescription: "Name of the workload."},
+				"tolerations": schema.SetNestedAttribute{
+					Required:            true,
+					MarkdownDescription: "Tolerations that are added.",
+					Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTolerations()},
+					NestedObject:        schema.NestedAttributeObject{Attributes: tolerationAttributes(), Validators: []validator.Object{fw.ValidToleration()}},
+				},
+			}},
+		},
 		"include_unaffected": schema.BoolAttribute{
 			Optional:            true,
 			MarkdownDescription: "Whether `pods` and `workloads` also hold the pods that plainly stay. Default: `false`.",
 		},
+	}
+}
+
+func tolerationAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"key":                schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationKeyDescription},
+		"operator":           schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationOperatorDescription},
+		"value":              schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationValueDescription},
+		"effect":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationEffectDescription},
+		"toleration_seconds": schema.Int64Attribute{Optional: true, MarkdownDescription: fw.TolerationSecondsDescription},
 	}
 }
 

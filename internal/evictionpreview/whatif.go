@@ -5,6 +5,7 @@ package evictionpreview
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,6 +20,10 @@ type whatIf struct {
 	target planner.Target
 	taints []corev1.Taint
 	absent []taint.ID
+	// added are tolerations that workloads would have by then; strangers are the
+	// ones among these workloads that no pod belongs to.
+	added     map[eviction.WorkloadKey]eviction.Planned
+	strangers []string
 	// matched counts the nodes that are meant, whether they change or not.
 	matched int
 	report  *eviction.Report
@@ -32,7 +37,15 @@ func (w whatIf) evaluate(s *eviction.Snapshot, comparison eviction.Comparison) w
 			w.matched++
 		}
 	}
-	w.report = eviction.Evaluate(s, planner.WhatIf(nodes, w.target, w.taints, w.absent), comparison)
+	for key := range w.added {
+		if len(s.WorkloadPods(key)) == 0 {
+			w.strangers = append(w.strangers, key.Kind+" "+key.Namespace+"/"+key.Name)
+		}
+	}
+	slices.Sort(w.strangers)
+	change := planner.WhatIf(nodes, w.target, w.taints, w.absent)
+	change.Tolerations = w.added
+	w.report = eviction.Evaluate(s, change, comparison)
 	return w
 }
 
