@@ -31,7 +31,7 @@ type Subject struct {
 
 // StrandedAdvice says what stranded pods are and what to do about them.
 const StrandedAdvice = "Pods that tolerate a taint which goes, and not the one which comes in its place, were meant to be on these nodes. " +
-	"Let them tolerate the new taint first: add a kubetaint_workload_tolerations for it, and name its id in tolerated_by here, so that it comes first. " +
+	"Let them tolerate the new taint first: add a kubetaint_workload_tolerations for it, and name its id in tolerated_by here, so that it comes first (and take out a depends_on that puts these taints before the tolerations). " +
 	"To evict these pods all the same, set evictions = { stranded = \"evict\" }."
 
 // String returns the beginning of a sentence.

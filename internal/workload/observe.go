@@ -130,7 +130,7 @@ func (w *Workload) deployment(d *appsv1.Deployment) {
 	case d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
 		w.Rolling.Manner = "all at once, after the old ones are gone (strategy Recreate)"
 	case rolling != nil:
-		w.Rolling.Manner = fmt.Sprintf("at most %s more and %s fewer than %d at a time", rolling.MaxSurge, rolling.MaxUnavailable, w.Wants)
+		w.Rolling.Manner = fmt.Sprintf("with at most %s more and %s fewer than %d at a time", rolling.MaxSurge, rolling.MaxUnavailable, w.Wants)
 	}
 	if d.Spec.Paused {
 		w.Rolling.Hold = "it is paused"

@@ -77,7 +77,7 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a Deployment rolls", apiVersion: "apps/v1", kind: "Deployment", wants: 3,
 			rest:    `{"spec":{"replicas":3,"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":"25%","maxUnavailable":1}}}}`,
-			rolling: Rolling{Manner: "at most 25% more and 1 fewer than 3 at a time"},
+			rolling: Rolling{Manner: "with at most 25% more and 1 fewer than 3 at a time"},
 		},
 		{
 			name: "a Deployment that is recreated", apiVersion: "apps/v1", kind: "Deployment", wants: 2,
