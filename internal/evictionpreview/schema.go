@@ -78,7 +78,7 @@ func inputs() map[string]schema.Attribute {
 		},
 		"added_tolerations": schema.ListNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Tolerations that workloads would have by then, beside those of their pods now: \"what if they were added first?\"",
+			MarkdownDescription: "Tolerations that workloads would have by then, beside those of their pods now, as if they were added first.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"kind":      schema.StringAttribute{Required: true, MarkdownDescription: "Kind of the workload, such as `Deployment`."},
 				"namespace": schema.StringAttribute{Optional: true, MarkdownDescription: "Namespace of the workload, if it has one."},

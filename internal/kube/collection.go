@@ -100,13 +100,6 @@ func (c *collection[T]) listedBefore(moment time.Time) bool {
 	return c.loaded && c.loadedAt.Before(moment)
 }
 
-// listed says whether the collection has been listed.
-func (c *collection[T]) listed() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.loaded
-}
-
 // reload reads everything again. The caller holds loading or is the follower.
 func (c *collection[T]) reload(ctx context.Context) error {
 	var items map[string]T

@@ -13,11 +13,6 @@ import (
 // follows at once.
 const linger = 5 * time.Second
 
-// young is the age at which a list of pods is as good as a new one, which would
-// be as old when it has come from a busy server. The plan that Terraform makes
-// again right before it applies has just listed them.
-const young = 2 * time.Second
-
 // follower counts who needs the collections to be current.
 type follower struct {
 	mu    sync.Mutex
@@ -49,11 +44,9 @@ func (c *Cluster) Follow(ctx context.Context, withPods bool) (release func(), er
 		c.nodes.follow(f.ctx)
 	}
 	if withPods && !f.pods {
-		if c.pods.listedBefore(time.Now().Add(-young)) || !c.pods.listed() {
-			if err := c.pods.refresh(ctx); err != nil {
-				c.retire()
-				return nil, err
-			}
+		if err := c.pods.refresh(ctx); err != nil {
+			c.retire()
+			return nil, err
 		}
 		c.pods.follow(f.ctx)
 		f.pods = true
