@@ -14,13 +14,19 @@ import (
 
 // big is a cluster of 5,000 nodes with 30 pods on each of the first 500 and as
 // many elsewhere as are asked for. Six of the thirty belong to DaemonSets and
-// are pinned to their nodes; the others to 2,000 Deployments of 100 namespaces.
+// are pinned to their nodes; the others to 2,000 Deployments of 100 namespaces. A
+// tenth of these select nodes that are not there, a twentieth asks for more memory
+// than any node has, and one in forty has a volume on its node.
 func big(elsewhere int) (*Snapshot, Change) {
 	const nodes, changed, perNode, daemons = 5000, 500, 30, 6
 	w := newWorld()
 	name := func(i int) string { return fmt.Sprintf("node-%04d", i) }
+	w.Volumes = map[string]map[string]*Volume{}
 	for i := range nodes {
-		w.Nodes[name(i)] = &Node{Name: name(i), Labels: map[string]string{"kubernetes.io/hostname": name(i), "zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)}}
+		w.Nodes[name(i)] = &Node{
+			Allocatable: &Resources{MilliCPU: 15_890, Memory: 60 << 30, EphemeralStorage: 90 << 30, Pods: 110},
+			Name:        name(i), Labels: map[string]string{"kubernetes.io/hostname": name(i), "zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)},
+		}
 	}
 	usual := []corev1.Toleration{
 		lasting(exists("node.kubernetes.io/not-ready", noEx), 300),
@@ -38,8 +44,13 @@ func big(elsewhere int) (*Snapshot, Change) {
 		case 3:
 			s.Tolerations = append([]corev1.Toleration{lasting(exists("dedicated", noEx), int64(i))}, usual...)
 		}
+		d := &Demand{Asks: Resources{MilliCPU: int64(100 + i%7*50), Memory: int64(128+i%11*64) << 20}, Priority: int32(i % 3 * 1000)}
+		if i%20 == 4 {
+			d.Asks.Memory = 61 << 30
+		}
+		d.Holds = Resources{MilliCPU: d.Asks.MilliCPU, Memory: 1 << 30}
 		shared[i] = &Pod{
-			Namespace: fmt.Sprintf("team-%d", i%100), Scheduling: s, Labels: labels.Set{"app": fmt.Sprintf("app-%d", i)},
+			Namespace: fmt.Sprintf("team-%d", i%100), Scheduling: s, Demand: d, Labels: labels.Set{"app": fmt.Sprintf("app-%d", i)},
 			Controller: &Controller{Owner: Owner{Kind: "ReplicaSet", Name: string(rs)}, UID: rs},
 		}
 		w.Parents[rs] = Owner{Kind: "Deployment", Name: fmt.Sprintf("app-%d", i)}
@@ -54,6 +65,12 @@ func big(elsewhere int) (*Snapshot, Change) {
 		if i%perNode < daemons {
 			p.Controller, p.Scheduling = daemon, &Scheduling{Tolerations: usual}
 			pinned(p.Node)(&p)
+		} else if i%40 == 6 && node < changed {
+			p.Claims = []string{"data-" + p.Name}
+			if w.Volumes[p.Namespace] == nil {
+				w.Volumes[p.Namespace] = map[string]*Volume{}
+			}
+			w.Volumes[p.Namespace][p.Claims[0]] = &Volume{Name: "pv-" + p.Name, Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{expression("kubernetes.io/hostname", "In", p.Node)}}}
 		}
 		w.run(&p)
 	}

@@ -9,5 +9,6 @@
 // changed nodes, by the rules of the cluster's own controllers: the
 // taint-eviction controller (k8s.io/kubernetes v1.37.1
 // pkg/controller/tainteviction/taint_eviction.go), the scheduler's filters for
-// taints, node selector and node affinity, and kubectl's drain.
+// taints, node selector, node affinity, bound volumes and requests, and kubectl's
+// drain.
 package eviction

@@ -20,8 +20,7 @@ import (
 func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
 	e := &evaluation{
 		snapshot: s, change: change, comparison: comparison,
-		judgements: map[judgeKey]judgement{}, homes: map[*Scheduling]bool{}, groups: map[string]int{},
-		replaced: map[plannedKey]*Scheduling{},
+		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*Scheduling{}, searches: newSearches(),
 	}
 	names := slices.Collect(maps.Keys(change.Taints))
 	for name := range change.Drains {
@@ -60,14 +59,9 @@ type evaluation struct {
 	// same taints before and after; groups numbers these nodes.
 	judgements map[judgeKey]judgement
 	groups     map[string]int
-	// homes remembers whether any node would take pods of this scheduling.
-	homes map[*Scheduling]bool
 	// replaced are the schedulings that pods get by planned tolerations.
 	replaced map[plannedKey]*Scheduling
-	// places are the nodes that pods can go to.
-	places []place
-	// scratch is a node in the form that node affinity is matched against.
-	scratch corev1.Node
+	searches
 }
 
 // changedNode is a node of the change, looked up once for all of its pods.
@@ -146,13 +140,13 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		v.Lost = true
 		v.Reason += "; no controller makes it again"
 	}
-	if v.Reschedulable = e.home(s); v.Reschedulable {
+	if v.Reschedulable = e.home(v.Pod, s); v.Reschedulable {
 		return
 	}
 	if v.Owner.Kind == "DaemonSet" {
 		v.Reason += "; its DaemonSet makes it again when the node lets it"
 	} else if !v.Lost {
-		v.Reason += "; no other node would take it"
+		v.Reason += "; no other node would take it" + e.obstacles(v.Pod, s)
 	}
 }
 
@@ -174,8 +168,8 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 	if v.Owner.Kind == "DaemonSet" {
 		v.Misscheduled = true
 		v.Reason += "; its DaemonSet counts it as mis-scheduled"
-	} else if v.Reschedulable = e.home(s); !v.Reschedulable {
-		v.Reason += " nor on any other"
+	} else if v.Reschedulable = e.home(v.Pod, s); !v.Reschedulable {
+		v.Reason += " nor on any other" + e.obstacles(v.Pod, s)
 	}
 	if e.comparison == ComparisonUnknown && keepsAway(s.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"

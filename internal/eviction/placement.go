@@ -13,83 +13,314 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// home says whether any node would take pods of this scheduling after the
-// change: by its taints, cordon, node selector and required node affinity.
-func (e *evaluation) home(s *Scheduling) bool {
-	found, known := e.homes[s]
-	if !known {
-		found = e.findHome(s)
-		e.homes[s] = found
-	}
-	return found
+// searches remembers what was found out about nodes and about pods that are
+// equal in what decides on a node.
+type searches struct {
+	// places are all nodes, and byName and byLabel lead to them. They are made when
+	// they are needed.
+	places  []*place
+	byName  map[string]*place
+	byLabel map[string]map[string][]*place
+
+	lodgings  map[lodgingKey]*lodging
+	vacancies map[vacancyKey]*vacancy
+	reasons   map[reasonKey]string
+	// rooms are by the priority that is respected, in the order of places.
+	rooms map[int32][]room
+
+	volumeSets map[volumeSet]*volumeSet
+	bindings   map[*corev1.NodeSelector]string
+
+	// scratch is a node in the form that node affinity is matched against.
+	scratch corev1.Node
 }
 
-func (e *evaluation) findHome(s *Scheduling) bool {
-	gate := e.comparison == ComparisonOn
-	var affinity *corev1.Affinity
-	if s.Affinity != nil {
-		affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: s.Affinity}}
+func newSearches() searches {
+	return searches{
+		byLabel: map[string]map[string][]*place{}, lodgings: map[lodgingKey]*lodging{}, vacancies: map[vacancyKey]*vacancy{},
+		reasons: map[reasonKey]string{}, rooms: map[int32][]room{},
+		volumeSets: map[volumeSet]*volumeSet{}, bindings: map[*corev1.NodeSelector]string{},
 	}
-	required := nodeaffinity.NewRequiredNodeAffinity(s.NodeSelector, affinity)
-	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
-	cordonTolerated := taint.FirstMatch(s.Tolerations, cordon, gate) >= 0
-	takes := func(p place) bool {
-		if p.node.Unschedulable && !cordonTolerated || keepsAway(s.Tolerations, p.after, gate) != nil {
-			return false
-		}
-		e.scratch.Name, e.scratch.Labels = p.node.Name, p.node.Labels
-		// An affinity that does not parse matches nothing, as in the scheduler.
-		ok, err := required.Match(&e.scratch)
-		return ok && err == nil
-	}
-	if names, ok := namedNodes(s.Affinity); ok {
-		return slices.ContainsFunc(names, func(name string) bool {
-			node, there := e.snapshot.Nodes[name]
-			return there && !e.change.Drains[name] && takes(e.place(node))
-		})
-	}
-	return slices.ContainsFunc(e.allPlaces(), takes)
 }
 
 // place is a node with its taints after the change.
 type place struct {
-	node  *Node
-	after []corev1.Taint
+	node    *Node
+	after   []corev1.Taint
+	drained bool
+	index   int
 }
 
-func (e *evaluation) place(n *Node) place {
-	_, after := e.taints(n.Name)
-	return place{node: n, after: after}
+// home says whether any node would take the pod after the change, if it had this
+// scheduling and came alone: by its taints, cordon, node selector, required node
+// affinity, bound volumes and requests.
+func (e *evaluation) home(pod *Pod, s *Scheduling) bool {
+	return e.vacancy(pod, s).found
 }
 
-// allPlaces collects the nodes that are not drained, on first need.
-func (e *evaluation) allPlaces() []place {
-	if e.places == nil {
-		e.places = make([]place, 0, len(e.snapshot.Nodes))
-		for _, n := range e.snapshot.Nodes {
-			if !e.change.Drains[n.Name] {
-				e.places = append(e.places, e.place(n))
+type vacancyKey struct {
+	lodging *lodging
+	demand  *Demand
+}
+
+// vacancy is whether any node that would take pods of a scheduling has room for
+// pods of a demand, and what the nodes lack where none has.
+type vacancy struct {
+	vacancyKey
+	found   bool
+	lacking map[corev1.ResourceName]*lacking
+}
+
+func (e *evaluation) vacancy(pod *Pod, s *Scheduling) *vacancy {
+	key := vacancyKey{e.lodging(pod, s), pod.demand()}
+	v, known := e.vacancies[key]
+	if !known {
+		v = &vacancy{vacancyKey: key}
+		e.vacancies[key] = v
+		for i := 0; !v.found; i++ {
+			p := e.taker(v.lodging, i)
+			if p == nil {
+				break
 			}
+			short, lacks := e.lacks(p, v.demand)
+			if v.found = !lacks; lacks {
+				v.note(short)
+			}
+		}
+	}
+	return v
+}
+
+type lodgingKey struct {
+	scheduling *Scheduling
+	volumes    *volumeSet
+}
+
+// soon is how many nodes that would take a pod it takes, as a rule, to find one
+// with room. A search that goes on will go through all of them.
+const soon = 16
+
+// lodging is a search for nodes that would take pods of a scheduling, whatever
+// they ask for. It goes only as far as it has to: most pods find a node soon.
+type lodging struct {
+	constraints []constraint
+	tolerations []corev1.Toleration
+	// cordon says that a cordon is tolerated.
+	cordon bool
+	// candidates are the nodes to look at, of which the first next have been.
+	// Those that are not among them do not match the first constraint.
+	candidates []*place
+	next       int
+	// takers are those that would take the pods, refusals counts the others.
+	takers   []*place
+	refusals map[obstacle]int
+}
+
+// constraint is something of a pod that only some nodes match.
+type constraint struct {
+	obstacle obstacle
+	matches  func(*Node) bool
+	// terms is what it demands, in the form in which it can be looked up.
+	terms []corev1.NodeSelectorTerm
+}
+
+func (e *evaluation) lodging(pod *Pod, s *Scheduling) *lodging {
+	volumes := e.volumes(pod)
+	key := lodgingKey{s, e.volumeSet(volumes)}
+	found, known := e.lodgings[key]
+	if !known {
+		found = e.newLodging(s, volumes)
+		e.lodgings[key] = found
+	}
+	return found
+}
+
+func (e *evaluation) newLodging(s *Scheduling, volumes []*Volume) *lodging {
+	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+	l := &lodging{
+		constraints: e.constraints(s, volumes), tolerations: s.Tolerations,
+		cordon: taint.FirstMatch(s.Tolerations, cordon, e.comparison == ComparisonOn) >= 0,
+	}
+	l.candidates = e.allPlaces()
+	best := 0
+	for i, c := range l.constraints {
+		if list, ok := e.lookUp(c.terms); ok && len(list) < len(l.candidates) {
+			best, l.candidates = i, list
+		}
+	}
+	if best > 0 {
+		// A node that is not among the candidates is to be refused for the same
+		// reason as in a search through all of them.
+		l.constraints[0], l.constraints[best] = l.constraints[best], l.constraints[0]
+	}
+	return l
+}
+
+// constraints lists what a node has to match for pods of a scheduling with these
+// volumes. An affinity that does not parse matches nothing, as in the scheduler.
+func (e *evaluation) constraints(s *Scheduling, volumes []*Volume) []constraint {
+	var out []constraint
+	for i, v := range volumes {
+		out = append(out, constraint{obstacle{kind: byVolume, volume: i}, e.volumeMatcher(v.Affinity), volumeTerms(v.Affinity)})
+	}
+	matcher := func(required nodeaffinity.RequiredNodeAffinity) func(*Node) bool {
+		return func(n *Node) bool {
+			e.scratch.Name, e.scratch.Labels = n.Name, n.Labels
+			ok, err := required.Match(&e.scratch)
+			return ok && err == nil
+		}
+	}
+	if len(s.NodeSelector) > 0 {
+		var term corev1.NodeSelectorTerm
+		for key, value := range s.NodeSelector {
+			term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}})
+		}
+		out = append(out, constraint{obstacle{kind: bySelector}, matcher(nodeaffinity.NewRequiredNodeAffinity(s.NodeSelector, nil)), []corev1.NodeSelectorTerm{term}})
+	}
+	if s.Affinity != nil {
+		affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: s.Affinity}}
+		out = append(out, constraint{obstacle{kind: byAffinity}, matcher(nodeaffinity.NewRequiredNodeAffinity(nil, affinity)), s.Affinity.NodeSelectorTerms})
+	}
+	return out
+}
+
+// taker returns the node that would take the pods after n others, nil for none.
+func (e *evaluation) taker(l *lodging, n int) *place {
+	for len(l.takers) <= n && l.next < len(l.candidates) {
+		p := l.candidates[l.next]
+		l.next++
+		o, refuses := e.refuses(l, p)
+		switch {
+		case !refuses:
+			if len(l.takers) == soon {
+				l.takers = slices.Grow(l.takers, len(l.candidates)-l.next+1)
+			}
+			l.takers = append(l.takers, p)
+		case l.refusals == nil:
+			l.refusals = map[obstacle]int{o: 1}
+		default:
+			l.refusals[o]++
+		}
+	}
+	if n < len(l.takers) {
+		return l.takers[n]
+	}
+	return nil
+}
+
+// refuses returns what keeps pods of a scheduling away from a node, whatever
+// they ask for: first what it would take another node to change, then what was
+// done to this one.
+func (e *evaluation) refuses(l *lodging, p *place) (obstacle, bool) {
+	for i := range l.constraints {
+		if !l.constraints[i].matches(p.node) {
+			return l.constraints[i].obstacle, true
+		}
+	}
+	switch {
+	case p.drained:
+		return obstacle{kind: byDrain}, true
+	case p.node.Unschedulable && !l.cordon:
+		return obstacle{kind: byCordon}, true
+	}
+	if away := keepsAway(l.tolerations, p.after, e.comparison == ComparisonOn); away != nil {
+		return obstacle{kind: byTaint, key: away.Key, value: away.Value, effect: away.Effect}, true
+	}
+	return obstacle{}, false
+}
+
+// allPlaces collects the nodes on first need, in no order.
+func (e *evaluation) allPlaces() []*place {
+	if e.places == nil {
+		places := make([]place, 0, len(e.snapshot.Nodes))
+		e.places, e.byName = make([]*place, 0, len(e.snapshot.Nodes)), make(map[string]*place, len(e.snapshot.Nodes))
+		for _, n := range e.snapshot.Nodes {
+			_, after := e.taints(n.Name)
+			places = append(places, place{node: n, after: after, drained: e.change.Drains[n.Name], index: len(places)})
+			p := &places[len(places)-1]
+			e.places, e.byName[n.Name] = append(e.places, p), p
 		}
 	}
 	return e.places
 }
 
-// namedNodes returns the only nodes that an affinity can allow, where it names
-// them. The DaemonSet controller binds each pod to its node in this way, and to
-// look at every node for every such pod would cost their product.
-func namedNodes(affinity *corev1.NodeSelector) (names []string, ok bool) {
-	if affinity == nil {
+// lookUp returns the only nodes that terms can allow, where each of them names
+// nodes or values of a label. The DaemonSet controller binds each pod to its node
+// in this way, as local volumes do: to look at every node for every one of them
+// would cost their product.
+func (e *evaluation) lookUp(terms []corev1.NodeSelectorTerm) ([]*place, bool) {
+	if len(terms) == 0 {
 		return nil, false
 	}
-	for _, term := range affinity.NodeSelectorTerms {
-		at := slices.IndexFunc(term.MatchFields, func(r corev1.NodeSelectorRequirement) bool {
-			return r.Key == metav1.ObjectNameField && r.Operator == corev1.NodeSelectorOpIn
-		})
-		if at < 0 {
+	var out []*place
+	for i := range terms {
+		fewest, ok := e.lookUpTerm(&terms[i])
+		if !ok {
 			return nil, false
 		}
-		names = append(names, term.MatchFields[at].Values...)
+		if len(terms) == 1 {
+			return fewest, true
+		}
+		out = append(out, fewest...)
 	}
-	return names, true
+	slices.SortFunc(out, func(a, b *place) int { return a.index - b.index })
+	return slices.Compact(out), true
+}
+
+// lookUpTerm takes the requirement of a term that allows the fewest nodes: all
+// of them have to be met.
+func (e *evaluation) lookUpTerm(term *corev1.NodeSelectorTerm) (fewest []*place, ok bool) {
+	offer := func(list []*place) {
+		if !ok || len(list) < len(fewest) {
+			fewest, ok = list, true
+		}
+	}
+	for i := range term.MatchFields {
+		if r := &term.MatchFields[i]; r.Key == metav1.ObjectNameField && r.Operator == corev1.NodeSelectorOpIn {
+			offer(union(e.byName, r.Values))
+		}
+	}
+	if ok {
+		return fewest, true
+	}
+	for i := range term.MatchExpressions {
+		if r := &term.MatchExpressions[i]; r.Operator == corev1.NodeSelectorOpIn {
+			values := e.labelled(r.Key)
+			if len(r.Values) == 1 {
+				offer(values[r.Values[0]])
+				continue
+			}
+			var list []*place
+			for _, value := range r.Values {
+				list = append(list, values[value]...)
+			}
+			offer(list)
+		}
+	}
+	return fewest, ok
+}
+
+func union(places map[string]*place, names []string) []*place {
+	var out []*place
+	for _, name := range names {
+		if p, there := places[name]; there {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// labelled returns the nodes that have a label, by its values.
+func (e *evaluation) labelled(key string) map[string][]*place {
+	values, known := e.byLabel[key]
+	if !known {
+		values = map[string][]*place{}
+		for _, p := range e.allPlaces() {
+			if value, has := p.node.Labels[key]; has {
+				values[value] = append(values[value], p)
+			}
+		}
+		e.byLabel[key] = values
+	}
+	return values
 }

@@ -84,14 +84,15 @@ func TestNamedNodes_changeNoAnswer(t *testing.T) {
 			terms = append(terms, term)
 		}
 		w := newWorld(node("n1", "a:NoExecute"), labelled(node("n2"), "disk", "ssd"), cordoned(node("n3")))
-		e := &evaluation{snapshot: w.Snapshot, homes: map[*Scheduling]bool{}}
+		e := &evaluation{snapshot: w.Snapshot, searches: newSearches()}
 		plain := &Scheduling{Affinity: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 		never := expression("no-such-label", corev1.NodeSelectorOpExists)
 		defeated := &Scheduling{Affinity: &corev1.NodeSelector{NodeSelectorTerms: append(append([]corev1.NodeSelectorTerm{}, terms...), never)}}
-		if _, ok := namedNodes(defeated.Affinity); ok {
+		e.allPlaces()
+		if _, ok := e.lookUp(defeated.Affinity.NodeSelectorTerms); ok {
 			t.Fatal("the additional term does not defeat the shortcut")
 		}
-		if short, long := e.home(plain), e.home(defeated); short != long {
+		if short, long := e.home(&Pod{}, plain), e.home(&Pod{}, defeated); short != long {
 			t.Fatalf("with the shortcut %t, without %t", short, long)
 		}
 	})

@@ -29,6 +29,9 @@ type Snapshot struct {
 	Parents map[types.UID]Owner
 	// Budgets by namespace.
 	Budgets map[string][]Budget
+	// Volumes by namespace and name of the claim that is bound to them: only those
+	// that can be used on some nodes only.
+	Volumes map[string]map[string]*Volume
 	// Gaps says what could not be read, in sentences for the reader. Verdicts
 	// that depend on it are less exact, never wrong.
 	Gaps []string
@@ -46,6 +49,8 @@ type Node struct {
 	Labels          map[string]string
 	Taints          []corev1.Taint
 	Unschedulable   bool
+	// Allocatable is what pods can have of the node, nil where it does not tell.
+	Allocatable *Resources
 	// Record says who owns which taint; RecordErr that it cannot be read.
 	Record    taint.Record
 	RecordErr error
@@ -66,6 +71,11 @@ type Pod struct {
 	Controller *Controller
 	// Scheduling is shared by all pods that are equal in it.
 	Scheduling *Scheduling
+	// Demand is shared by all pods that are equal in it; nil asks for nothing.
+	Demand *Demand
+	// Claims are the names of the PersistentVolumeClaims that a pod like this one
+	// would use again.
+	Claims []string
 	// Labels are shared by all pods that are equal in them.
 	Labels labels.Set
 	// Terminating is set once a deletion timestamp is.

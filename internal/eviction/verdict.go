@@ -62,7 +62,8 @@ type PodVerdict struct {
 	Reason string
 	// Lost is set for a pod that leaves and that no controller makes again.
 	Lost bool
-	// Reschedulable is false where no node would take the pod again.
+	// Reschedulable is false where no node would take the pod again, even if it
+	// came alone.
 	Reschedulable bool
 	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
 	// would no longer put it.

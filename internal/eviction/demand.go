@@ -1,0 +1,148 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/component-helpers/resource"
+)
+
+// Resources are amounts of what nodes have and pods ask for, in the units that
+// the scheduler counts in (k8s.io/kubernetes v1.37.1
+// pkg/scheduler/framework/types.go, Resource).
+type Resources struct {
+	// MilliCPU is in thousandths of a core, Memory and EphemeralStorage in bytes.
+	MilliCPU, Memory, EphemeralStorage int64
+	// Pods is how many pods a node takes; pods leave it empty and are one each.
+	Pods int64
+	// Others are extended resources and huge pages, sorted by name.
+	Others []Amount
+}
+
+// Amount is an amount of one resource, rounded up to a whole number.
+type Amount struct {
+	Name  corev1.ResourceName
+	Value int64
+}
+
+// Demand is what a pod asks of a node, shared by all pods that are equal in it.
+type Demand struct {
+	// Asks is what has to be free for a new pod like this one.
+	Asks Resources
+	// Holds is what the scheduler counts for this pod on the node that it is on.
+	// It differs from Asks while a resize in place is under way.
+	Holds Resources
+	// Priority decides who may push out whom.
+	Priority int32
+	// Patient is set for a pod that pushes out nobody (preemptionPolicy Never).
+	Patient bool
+}
+
+// DemandOf works out what a pod asks for, with its init containers, sidecars,
+// overhead and requests for the whole pod, as the scheduler does
+// (pkg/scheduler/framework/plugins/noderesources/fit.go, computePodResourceRequest,
+// and framework/types.go, CalculateResource).
+func DemandOf(p *corev1.Pod) *Demand {
+	d := &Demand{
+		Asks:    requests(p, resource.PodResourcesOptions{}),
+		Holds:   requests(p, resource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}),
+		Patient: p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever,
+	}
+	if p.Spec.Priority != nil {
+		d.Priority = *p.Spec.Priority
+	}
+	// What devices are claimed for is not counted on nodes that do not list it, so
+	// that its absence there keeps no pod away (fit.go, shouldDelegateResourceToDRA).
+	claimed := func(a Amount) bool {
+		if strings.HasPrefix(string(a.Name), resourcev1.ResourceDeviceClassPrefix) {
+			return true
+		}
+		claims := p.Status.ExtendedResourceClaimStatus
+		return claims != nil && slices.ContainsFunc(claims.RequestMappings, func(m corev1.ContainerExtendedResourceRequest) bool {
+			return m.ResourceName == string(a.Name)
+		})
+	}
+	d.Asks.Others, d.Holds.Others = slices.DeleteFunc(d.Asks.Others, claimed), slices.DeleteFunc(d.Holds.Others, claimed)
+	return d
+}
+
+// requests keeps PodRequests from adding the overhead to the pod itself: that is
+// what it does where requests for the whole pod are no whole numbers.
+func requests(p *corev1.Pod, options resource.PodResourcesOptions) Resources {
+	if p.Spec.Resources != nil {
+		spared := *p
+		spared.Spec.Resources = p.Spec.Resources.DeepCopy()
+		p = &spared
+	}
+	return ResourcesOf(resource.PodRequests(p, options))
+}
+
+// ResourcesOf reads a list as the scheduler does: what it does not schedule by
+// is left out (framework/types.go, Resource.Add).
+func ResourcesOf(list corev1.ResourceList) Resources {
+	var r Resources
+	for name, q := range list {
+		switch name {
+		case corev1.ResourceCPU:
+			r.MilliCPU = q.MilliValue()
+		case corev1.ResourceMemory:
+			r.Memory = q.Value()
+		case corev1.ResourceEphemeralStorage:
+			r.EphemeralStorage = q.Value()
+		case corev1.ResourcePods:
+			r.Pods = q.Value()
+		default:
+			if scalar(name) && q.Value() != 0 {
+				r.Others = append(r.Others, Amount{Name: name, Value: q.Value()})
+			}
+		}
+	}
+	slices.SortFunc(r.Others, func(a, b Amount) int { return cmp.Compare(a.Name, b.Name) })
+	return r
+}
+
+// scalar says whether the scheduler counts a resource beside those that it knows
+// by name (pkg/scheduler/util/utils.go, IsScalarResourceName).
+func scalar(name corev1.ResourceName) bool {
+	n := string(name)
+	return strings.Contains(n, "/") && !strings.HasPrefix(n, corev1.DefaultResourceRequestsPrefix) ||
+		strings.HasPrefix(n, corev1.ResourceHugePagesPrefix) || strings.HasPrefix(n, corev1.ResourceAttachableVolumesPrefix)
+}
+
+// other returns the amount of a resource that has no field of its own, 0 where
+// it is not listed.
+func (r *Resources) other(name corev1.ResourceName) int64 {
+	for i := range r.Others {
+		if r.Others[i].Name == name {
+			return r.Others[i].Value
+		}
+	}
+	return 0
+}
+
+// nothing is the demand of pods of which none is known.
+var nothing Demand
+
+func (p *Pod) demand() *Demand {
+	if p.Demand == nil {
+		return &nothing
+	}
+	return p.Demand
+}
+
+// respects is the lowest priority of pods that hold room against this demand:
+// those of a lower one can be pushed out
+// (pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go).
+func (d *Demand) respects() int32 {
+	if d.Patient {
+		return math.MinInt32
+	}
+	return d.Priority
+}

@@ -1,0 +1,258 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// maxObstacles bounds how many kinds of obstacles a sentence names, volumes
+// apart.
+const maxObstacles = 4
+
+// kind is a kind of obstacle. Of equally frequent ones the first is named first.
+type kind int
+
+const (
+	byTaint kind = iota + 1
+	byCordon
+	byDrain
+	bySelector
+	byAffinity
+	byShortage
+	byVolume
+)
+
+// obstacle is what keeps a pod away from a node.
+type obstacle struct {
+	kind kind
+	// key, value and effect are of the taint; key is the resource that is short.
+	key, value string
+	effect     corev1.TaintEffect
+	// volume says which one of the pod's volumes it is.
+	volume int
+}
+
+// lacking counts nodes that have too little of one resource.
+type lacking struct {
+	nodes int
+	// most is the most that one of them has, next the most beside that one.
+	most, next int64
+}
+
+// note remembers that one more node is short of something.
+func (v *vacancy) note(s shortage) {
+	if v.lacking == nil {
+		v.lacking = map[corev1.ResourceName]*lacking{}
+	}
+	l := v.lacking[s.resource]
+	if l == nil {
+		l = &lacking{}
+		v.lacking[s.resource] = l
+	}
+	l.nodes++
+	free := max(s.free, 0)
+	l.most, l.next = max(l.most, free), max(l.next, min(l.most, free))
+}
+
+// reasonKey is by what pods have the same reason for not coming back: they asked
+// the same nodes, apart from the one that each is on.
+type reasonKey struct {
+	vacancy *vacancy
+	own     obstacle
+	free    int64
+}
+
+// obstacles words what keeps a pod away from every node but its own, if it had
+// this scheduling, as the end of a sentence: the most frequent first.
+func (e *evaluation) obstacles(pod *Pod, s *Scheduling) string {
+	v := e.vacancy(pod, s)
+	key := reasonKey{vacancy: v}
+	if own, there := e.byName[pod.Node]; there {
+		key.own, key.free = e.obstacle(v, own)
+	}
+	text, known := e.reasons[key]
+	if !known {
+		text = e.reason(key)
+		e.reasons[key] = text
+	}
+	var parts []string
+	if text != "" {
+		parts = append(parts, text)
+	}
+	for i, volume := range e.volumes(pod) {
+		o := obstacle{kind: byVolume, volume: i}
+		nodes := v.lodging.count(o, len(e.places))
+		if o == key.own {
+			nodes--
+		}
+		if nodes > 0 {
+			parts = append(parts, e.bound(volume))
+		}
+	}
+	if len(parts) == 0 {
+		return ": there is none"
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+// obstacle returns what keeps a pod away from its own node, and what is free
+// there of a resource that is short.
+func (e *evaluation) obstacle(v *vacancy, own *place) (obstacle, int64) {
+	if o, refuses := e.refuses(v.lodging, own); refuses {
+		return o, 0
+	}
+	s, _ := e.lacks(own, v.demand)
+	return obstacle{kind: byShortage, key: string(s.resource)}, s.free
+}
+
+// count says how many nodes refuse the pods for one reason.
+func (l *lodging) count(o obstacle, all int) int {
+	n := l.refusals[o]
+	if beyond := all - len(l.candidates); beyond > 0 && l.constraints[0].obstacle == o {
+		n += beyond
+	}
+	return n
+}
+
+// reason words the obstacles that are not volumes, without that of the pod's own
+// node.
+func (e *evaluation) reason(key reasonKey) string {
+	type counted struct {
+		obstacle
+		nodes int
+		most  int64
+	}
+	var all []counted
+	add := func(o obstacle, nodes int, most int64) {
+		if o == key.own {
+			nodes--
+		}
+		if nodes > 0 && o.kind != byVolume {
+			all = append(all, counted{o, nodes, most})
+		}
+	}
+	l := key.vacancy.lodging
+	for o := range l.refusals {
+		add(o, l.count(o, len(e.places)), 0)
+	}
+	if len(l.constraints) > 0 {
+		if first := l.constraints[0].obstacle; l.refusals[first] == 0 {
+			add(first, l.count(first, len(e.places)), 0)
+		}
+	}
+	for name, n := range key.vacancy.lacking {
+		o, most := obstacle{kind: byShortage, key: string(name)}, n.most
+		if o == key.own && key.free == most {
+			most = n.next
+		}
+		add(o, n.nodes, most)
+	}
+	slices.SortFunc(all, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.nodes, a.nodes), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key),
+			cmp.Compare(a.value, b.value), cmp.Compare(a.effect, b.effect))
+	})
+	var parts []string
+	rest := 0
+	for i, c := range all {
+		if i < maxObstacles {
+			parts = append(parts, c.word(c.nodes, key.vacancy.demand, c.most))
+		} else {
+			rest += c.nodes
+		}
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d for other reasons", rest))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// word says of a number of nodes what keeps the pod away from them.
+func (o obstacle) word(nodes int, d *Demand, most int64) string {
+	verb := func(one, many string) string {
+		if nodes == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", nodes, many)
+	}
+	switch o.kind {
+	case byTaint:
+		return verb("is", "are") + " tainted " + taint.Format(corev1.Taint{Key: o.key, Value: o.value, Effect: o.effect})
+	case byCordon:
+		return verb("is", "are") + " cordoned"
+	case byDrain:
+		return verb("is", "are") + " drained"
+	case bySelector:
+		return verb("does", "do") + " not match its node selector"
+	case byAffinity:
+		return verb("does", "do") + " not match its node affinity"
+	}
+	name := corev1.ResourceName(o.key)
+	if name == corev1.ResourcePods {
+		return verb("takes", "take") + " no more pods"
+	}
+	free := "none"
+	if most > 0 {
+		free = amount(name, most, false)
+		if nodes > 1 {
+			free = "at most " + free
+		}
+	}
+	return fmt.Sprintf("%s %s (needs %s, %s free)", verb("lacks", "lack"), name, amount(name, d.Asks.of(name), true), free)
+}
+
+// of returns the amount of any resource, in the scheduler's unit.
+func (r *Resources) of(name corev1.ResourceName) int64 {
+	switch name {
+	case corev1.ResourceCPU:
+		return r.MilliCPU
+	case corev1.ResourceMemory:
+		return r.Memory
+	case corev1.ResourceEphemeralStorage:
+		return r.EphemeralStorage
+	case corev1.ResourcePods:
+		return r.Pods
+	default:
+		return r.other(name)
+	}
+}
+
+// amount writes an amount as people do. Bytes are rounded to a tenth: up where
+// they are needed, down where they are free, so that what does not fit never
+// looks as if it did.
+func amount(name corev1.ResourceName, value int64, up bool) string {
+	switch {
+	case name == corev1.ResourceCPU:
+		return resource.NewMilliQuantity(value, resource.DecimalSI).String()
+	case name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
+		return fmt.Sprint(value)
+	}
+	unit, suffix := int64(1), ""
+	for _, next := range []string{"Ki", "Mi", "Gi", "Ti", "Pi"} {
+		if value < unit<<10 {
+			break
+		}
+		unit, suffix = unit<<10, next
+	}
+	whole, rest := value/unit, value%unit
+	tenths := rest * 10 / unit
+	if up && rest*10%unit > 0 {
+		tenths++
+	}
+	if tenths == 10 {
+		whole, tenths = whole+1, 0
+	}
+	if tenths == 0 {
+		return fmt.Sprint(whole, suffix)
+	}
+	return fmt.Sprintf("%d.%d%s", whole, tenths, suffix)
+}
