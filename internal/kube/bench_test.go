@@ -28,7 +28,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-const benchNodes, benchPods = 5000, 150_000
+const benchNodes, benchPods, benchVolumes = 5000, 150_000, 10_000
 
 // encodedPages serves lists that were encoded beforehand into files, so that
 // the server costs next to nothing and keeps nothing on the heap: what is
@@ -69,7 +69,7 @@ func (s *encodedPages) add(tb testing.TB, path string, page kruntime.Object) {
 	s.pages[path] = append(s.pages[path], file)
 }
 
-// benchServer holds a cluster of 5,000 nodes and 150,000 pods.
+// benchServer holds a cluster of 5,000 nodes, 150,000 pods and 10,000 volumes.
 func benchServer(tb testing.TB) *httptest.Server {
 	tb.Helper()
 	s := &encodedPages{dir: tb.TempDir(), pages: map[string][]string{}}
@@ -107,6 +107,27 @@ func benchServer(tb testing.TB) *httptest.Server {
 	add(budgetsPath, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
 		return &policyv1.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudgetList"}, ListMeta: meta}
 	})
+	add("/api/v1/persistentvolumeclaims", benchVolumes, func(from, to int, meta metav1.ListMeta) kruntime.Object {
+		l := &corev1.PersistentVolumeClaimList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaimList"}, ListMeta: meta}
+		for i := from; i < to; i++ {
+			l.Items = append(l.Items, corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("team-%d", i%100), Name: fmt.Sprintf("data-db-%d", i)},
+				Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: fmt.Sprintf("pv-%d", i)},
+			})
+		}
+		return l
+	})
+	add("/api/v1/persistentvolumes", benchVolumes, func(from, to int, meta metav1.ListMeta) kruntime.Object {
+		l := &corev1.PersistentVolumeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeList"}, ListMeta: meta}
+		for i := from; i < to; i++ {
+			v := corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pv-%d", i)}}
+			v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{fmt.Sprintf("z%d", i%3)}}},
+			}}}}
+			l.Items = append(l.Items, v)
+		}
+		return l
+	})
 	server := httptest.NewServer(s)
 	tb.Cleanup(server.Close)
 	return server
@@ -118,6 +139,10 @@ func benchNode(i int) corev1.Node {
 		Labels:      map[string]string{"kubernetes.io/hostname": fmt.Sprintf("node-%04d", i), "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)},
 		Annotations: map[string]string{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true"},
 	}}
+	n.Status.Allocatable = corev1.ResourceList{
+		"cpu": resource.MustParse("15890m"), "memory": resource.MustParse(fmt.Sprintf("%dKi", 62_000_000+i)), "ephemeral-storage": resource.MustParse("95491281146"),
+		"hugepages-2Mi": resource.MustParse("0"), "pods": resource.MustParse("250"),
+	}
 	for j := range 20 {
 		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{fmt.Sprintf("registry.example.com/image-%d@sha256:%064d", j, j)}, SizeBytes: 1 << 27})
 	}
@@ -126,17 +151,21 @@ func benchNode(i int) corev1.Node {
 
 func benchPod(i int) corev1.Pod {
 	app, yes, seconds := i%3000, true, int64(300)
+	requests := corev1.ResourceList{"cpu": resource.MustParse(fmt.Sprintf("%dm", 50+app%20*10)), "memory": resource.MustParse(fmt.Sprintf("%dMi", 64+app%50*16))}
 	container := func(name string) corev1.Container {
 		c := corev1.Container{Name: name, Image: fmt.Sprintf("registry.example.com/team/%s:%d", name, app), ImagePullPolicy: corev1.PullIfNotPresent, TerminationMessagePath: "/dev/termination-log"}
 		for j := range 8 {
 			c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", j), Value: fmt.Sprintf("value-%d-of-%d", j, app)})
 		}
-		c.Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("128Mi")}
+		c.Resources.Requests = requests
 		c.VolumeMounts = []corev1.VolumeMount{{Name: "kube-api-access", ReadOnly: true, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount"}}
 		return c
 	}
 	status := func(name string) corev1.ContainerStatus {
-		return corev1.ContainerStatus{Name: name, Ready: true, Image: fmt.Sprintf("registry.example.com/team/%s:%d", name, app), ImageID: fmt.Sprintf("registry.example.com/team/%s@sha256:%064d", name, app), ContainerID: fmt.Sprintf("containerd://%064d", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+		return corev1.ContainerStatus{
+			Name: name, Ready: true, AllocatedResources: requests, Resources: &corev1.ResourceRequirements{Requests: requests},
+			Image: fmt.Sprintf("registry.example.com/team/%s:%d", name, app), ImageID: fmt.Sprintf("registry.example.com/team/%s@sha256:%064d", name, app), ContainerID: fmt.Sprintf("containerd://%064d", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}
 	}
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -207,6 +236,12 @@ func list(tb testing.TB, c *Cluster) {
 		},
 		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
 			return c.client.CoreV1().Pods("").List(ctx, o)
+		},
+		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
+			return c.client.CoreV1().PersistentVolumeClaims("").List(ctx, o)
+		},
+		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
+			return c.client.CoreV1().PersistentVolumes().List(ctx, o)
 		},
 	} {
 		p := pager.New(pages)

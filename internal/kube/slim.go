@@ -30,7 +30,8 @@ func slimNode(n *corev1.Node) *eviction.Node {
 	return &eviction.Node{
 		Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
 		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable,
-		Record: record, RecordErr: err,
+		Allocatable: allocatable(n.Status.Allocatable),
+		Record:      record, RecordErr: err,
 		Machine: n.Annotations[machineAnnotation], MachineConfig: managed,
 	}
 }
@@ -47,12 +48,15 @@ type slimmer struct {
 	scheduling  map[string]*eviction.Scheduling
 	labels      map[string]labels.Set
 	controllers map[types.UID]*eviction.Controller
+	demands     map[string]*eviction.Demand
+	resources   []corev1.ResourceName
+	number      [64]byte
 }
 
 func newSlimmer() *slimmer {
 	return &slimmer{
 		strings: map[string]string{}, scheduling: map[string]*eviction.Scheduling{},
-		labels: map[string]labels.Set{}, controllers: map[types.UID]*eviction.Controller{},
+		labels: map[string]labels.Set{}, controllers: map[types.UID]*eviction.Controller{}, demands: map[string]*eviction.Demand{},
 	}
 }
 
@@ -63,6 +67,7 @@ func (s *slimmer) pod(p *corev1.Pod) *eviction.Pod {
 	return &eviction.Pod{
 		Namespace: s.intern(p.Namespace), Name: p.Name, Node: s.intern(p.Spec.NodeName), UID: p.UID,
 		Controller: s.controller(metav1.GetControllerOfNoCopy(p)), Scheduling: s.schedulingOf(&p.Spec), Labels: s.labelsOf(p.Labels),
+		Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes),
 		Terminating: p.DeletionTimestamp != nil,
 		Completed:   p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
 		Mirror:      mirror,

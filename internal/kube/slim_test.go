@@ -71,11 +71,20 @@ func TestSlimPod(t *testing.T) {
 			in:   corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "a"}, {Name: "b", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}}},
 			want: eviction.Pod{LocalData: true},
 		},
+		{
+			name: "a pod with two claims, and an ephemeral volume whose claim goes with it",
+			in: corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{
+				{Name: "a", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
+				{Name: "b", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
+				{Name: "c", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "logs"}}},
+			}}},
+			want: eviction.Pod{Claims: []string{"data", "logs"}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.want.Scheduling = &eviction.Scheduling{}
+			tt.want.Scheduling, tt.want.Demand = &eviction.Scheduling{}, &eviction.Demand{}
 			if diff := cmp.Diff(&tt.want, newSlimmer().pod(&tt.in)); diff != "" {
 				t.Error(diff)
 			}

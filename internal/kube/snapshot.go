@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -29,6 +30,7 @@ type surroundings struct {
 	// listed holds every controller that was looked at for it.
 	listed  map[types.UID]bool
 	budgets map[string][]eviction.Budget
+	volumes map[string]map[string]*eviction.Volume
 	// gaps say what could not be read, ownerGaps what of that concerns parents.
 	gaps, ownerGaps []string
 }
@@ -41,7 +43,8 @@ type builtSnapshot struct {
 }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
-// pods, PodDisruptionBudgets and the owners of pods; later ones send nothing.
+// pods, PodDisruptionBudgets, volumes with their claims and the owners of pods;
+// later ones send nothing.
 func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 	if err := parallel(
 		func() error { return c.nodes.load(ctx) },
@@ -85,7 +88,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 func assemble(nodes []*eviction.Node, pods []*eviction.Pod, parents map[types.UID]eviction.Owner, around surroundings) *eviction.Snapshot {
 	s := &eviction.Snapshot{
 		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
-		Parents: parents, Budgets: around.budgets, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
+		Parents: parents, Budgets: around.budgets, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
@@ -103,6 +106,7 @@ func assemble(nodes []*eviction.Node, pods []*eviction.Pod, parents map[types.UI
 func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 	return c.context.get(ctx, func() (surroundings, error) {
 		s := surroundings{parents: map[types.UID]eviction.Owner{}, listed: map[types.UID]bool{}, budgets: map[string][]eviction.Budget{}}
+		var stored storage
 		var mu sync.Mutex
 		parents := func(plural, kind string) func() error {
 			return func() error {
@@ -117,7 +121,18 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 				return gap(&mu, c.budgetsInto(ctx, s.budgets),
 					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one", &s.gaps)
 			},
+			func() error {
+				return gap(&mu, c.claimsInto(ctx, &stored),
+					"PersistentVolumeClaims could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
+			},
+			func() error {
+				return gap(&mu, c.volumesInto(ctx, &stored),
+					"PersistentVolumes could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
+			},
 		)
+		s.volumes = stored.bound()
+		slices.Sort(s.gaps)
+		slices.Sort(s.ownerGaps)
 		return s, err
 	})
 }

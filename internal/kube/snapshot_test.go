@@ -26,6 +26,8 @@ const (
 	replicaSetsPath = "/apis/apps/v1/replicasets"
 	jobsPath        = "/apis/batch/v1/jobs"
 	budgetsPath     = "/apis/policy/v1/poddisruptionbudgets"
+	claimsPath      = "/api/v1/persistentvolumeclaims"
+	volumesPath     = "/api/v1/persistentvolumes"
 )
 
 func partial(uid types.UID, owner string) metav1.PartialObjectMetadata {
@@ -62,6 +64,8 @@ func town() *fakeAPI {
 	api.lists[replicaSetsPath] = partials(partial("rs-1", "Deployment/web"), partial("rs-2", ""))
 	api.lists[jobsPath] = partials(partial("job-1", "CronJob/nightly"))
 	api.lists[budgetsPath] = budgets
+	api.lists[claimsPath] = &corev1.PersistentVolumeClaimList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeClaimList", APIVersion: "v1"}}
+	api.lists[volumesPath] = &corev1.PersistentVolumeList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeList", APIVersion: "v1"}}
 	api.lists["/api/v1/namespaces/kube-system"] = &corev1.Namespace{TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: "cluster-1"}}
 	return api
 }
@@ -83,7 +87,7 @@ func TestSnapshot_asksOnceForEachKind(t *testing.T) {
 	all.Wait()
 	requests := api.requests()
 	slices.Sort(requests)
-	want := []string{"GET jobs 200", "GET nodes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200"}
+	want := []string{"GET jobs 200", "GET nodes 200", "GET persistentvolumeclaims 200", "GET persistentvolumes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200"}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Error(diff)
 	}
@@ -183,6 +187,8 @@ func TestSnapshot_withoutPermission(t *testing.T) {
 		{name: "to list ReplicaSets is a gap", path: replicaSetsPath, status: 403, gap: "ReplicaSets could not be read", ofOwners: true},
 		{name: "to list Jobs is a gap", path: jobsPath, status: 403, gap: "Jobs could not be read", ofOwners: true},
 		{name: "to list PodDisruptionBudgets is a gap", path: budgetsPath, status: 403, gap: "PodDisruptionBudgets could not be read"},
+		{name: "to list PersistentVolumeClaims is a gap", path: claimsPath, status: 403, gap: "PersistentVolumeClaims could not be read"},
+		{name: "to list PersistentVolumes is a gap", path: volumesPath, status: 403, gap: "PersistentVolumes could not be read"},
 		{name: "to list pods is an error", path: "/api/v1/pods", status: 403, class: ErrForbidden},
 		{name: "to list nodes is an error", path: "/api/v1/nodes", status: 403, class: ErrForbidden},
 		{name: "but with a broken server is an error", path: jobsPath, status: 503, class: ErrUnreachable},

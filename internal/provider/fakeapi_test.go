@@ -71,6 +71,10 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = metav1.PartialObjectMetadataList{TypeMeta: kind("meta.k8s.io/v1", "PartialObjectMetadataList"), ListMeta: meta}
 	case "poddisruptionbudgets":
 		answer = policyv1.PodDisruptionBudgetList{TypeMeta: kind("policy/v1", "PodDisruptionBudgetList"), ListMeta: meta, Items: f.budgets}
+	case "persistentvolumeclaims":
+		answer = corev1.PersistentVolumeClaimList{TypeMeta: kind("v1", "PersistentVolumeClaimList"), ListMeta: meta}
+	case "persistentvolumes":
+		answer = corev1.PersistentVolumeList{TypeMeta: kind("v1", "PersistentVolumeList"), ListMeta: meta}
 	default:
 		answer = batchv1.JobList{}
 	}

@@ -1,0 +1,157 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+func TestSlimNode_tellsWhatPodsCanHave(t *testing.T) {
+	t.Parallel()
+	n := apiNode("n1")
+	if got := slimNode(n).Allocatable; got != nil {
+		t.Errorf("a node that tells nothing has %+v", got)
+	}
+	n.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("3500m"), "pods": resource.MustParse("110")}
+	if diff := cmp.Diff(&eviction.Resources{MilliCPU: 3500, Pods: 110}, slimNode(n).Allocatable); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// amounts also draws fractions, whose sums are rounded and not they themselves,
+// and the same amount in two notations.
+func amounts() *rapid.Generator[corev1.ResourceList] {
+	names := rapid.SampledFrom([]corev1.ResourceName{"cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi"})
+	quantities := rapid.SampledFrom([]string{"0", "1", "2", "500m", "1500m", "1Ki", "1024", "0.5", "1.5Gi"})
+	return rapid.Custom(func(t *rapid.T) corev1.ResourceList {
+		list := corev1.ResourceList{}
+		for range rapid.IntRange(0, 3).Draw(t, "n") {
+			list[names.Draw(t, "name")] = resource.MustParse(quantities.Draw(t, "quantity"))
+		}
+		return list
+	})
+}
+
+// aDemandingPod draws specs and statuses that agree most of the time.
+func aDemandingPod(t *rapid.T) *corev1.Pod {
+	p := &corev1.Pod{}
+	always, never, priority := corev1.ContainerRestartPolicyAlways, corev1.PreemptNever, rapid.Int32Range(-1, 2).Draw(t, "priority")
+	list := amounts()
+	container := func(name string) (corev1.Container, corev1.ContainerStatus) {
+		c := corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: list.Draw(t, "requests")}}
+		s := corev1.ContainerStatus{Name: name}
+		switch rapid.IntRange(0, 4).Draw(t, "status") {
+		case 0:
+			s.AllocatedResources = c.Resources.Requests
+			s.Resources = &corev1.ResourceRequirements{Requests: c.Resources.Requests}
+		case 1:
+			s.AllocatedResources = list.Draw(t, "allocated")
+		}
+		return c, s
+	}
+	for _, name := range []string{"a", "b"}[:rapid.IntRange(0, 2).Draw(t, "containers")] {
+		c, s := container(name)
+		p.Spec.Containers, p.Status.ContainerStatuses = append(p.Spec.Containers, c), append(p.Status.ContainerStatuses, s)
+	}
+	for _, name := range []string{"x", "y"}[:rapid.IntRange(0, 2).Draw(t, "init containers")] {
+		c, s := container(name)
+		if rapid.Bool().Draw(t, "sidecar") {
+			c.RestartPolicy = &always
+		}
+		p.Spec.InitContainers, p.Status.InitContainerStatuses = append(p.Spec.InitContainers, c), append(p.Status.InitContainerStatuses, s)
+	}
+	if rapid.Bool().Draw(t, "whole pod") {
+		p.Spec.Resources = &corev1.ResourceRequirements{Requests: list.Draw(t, "requests of the pod")}
+		p.Status.Resources, p.Status.AllocatedResources = p.Spec.Resources, list.Draw(t, "allocated to the pod")
+	}
+	if priority >= 0 {
+		p.Spec.Priority = &priority
+	}
+	if rapid.Bool().Draw(t, "patient") {
+		p.Spec.PreemptionPolicy = &never
+	}
+	if rapid.Bool().Draw(t, "overhead") {
+		p.Spec.Overhead = list.Draw(t, "overhead")
+	}
+	if rapid.IntRange(0, 5).Draw(t, "resizing") == 0 {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
+	}
+	return p
+}
+
+// What is shared has to be what would have been worked out for each pod.
+func TestSlimmer_sharesDemandsThatAreEqual(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSlimmer()
+		for range 4 {
+			p := aDemandingPod(t)
+			got := s.demandOf(p)
+			if diff := cmp.Diff(eviction.DemandOf(p), got); diff != "" {
+				t.Fatalf("kept another demand (-own +kept):\n%s", diff)
+			}
+			if s.demandOf(p.DeepCopy()) != got {
+				t.Fatal("a copy is not shared")
+			}
+		}
+	})
+}
+
+func TestSlimmer_keepsOneDemandForPodsWhoseStatusIsAsTheirSpec(t *testing.T) {
+	t.Parallel()
+	requests := corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("128Mi")}
+	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: requests}}}}
+	running := corev1.Pod{Spec: spec, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "main", AllocatedResources: requests, Resources: &corev1.ResourceRequirements{Requests: requests}}}}}
+	s := newSlimmer()
+	if s.demandOf(&corev1.Pod{Spec: spec}) != s.demandOf(&running) || len(s.demands) != 1 {
+		t.Errorf("%d demands are kept", len(s.demands))
+	}
+}
+
+func TestSnapshot_putsClaimsAndVolumesTogether(t *testing.T) {
+	t.Parallel()
+	api := town()
+	on := func(values ...string) *corev1.VolumeNodeAffinity {
+		return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: values}},
+		}}}}
+	}
+	now := metav1.Now()
+	claims := api.lists[claimsPath].(*corev1.PersistentVolumeClaimList)
+	for claim, volume := range map[string]string{"a": "pv-a", "b": "pv-b", "anywhere": "pv-nfs", "pending": "", "lost": "pv-gone", "old": "pv-aws"} {
+		claims.Items = append(claims.Items, corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: claim}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume},
+		})
+	}
+	claims.Items = append(claims.Items, corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "going", DeletionTimestamp: &now, Finalizers: []string{"kubernetes.io/pvc-protection"}},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv-a"},
+	})
+	volumes := api.lists[volumesPath].(*corev1.PersistentVolumeList)
+	for name, spec := range map[string]corev1.PersistentVolumeSpec{
+		"pv-a": {NodeAffinity: on("z1")}, "pv-b": {NodeAffinity: on("z1")}, "pv-nfs": {}, "pv-unused": {NodeAffinity: on("z2")},
+		"pv-aws": {NodeAffinity: on("z1"), PersistentVolumeSource: corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}},
+	} {
+		volumes.Items = append(volumes.Items, corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	}
+	s, err := api.connect(t).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]*eviction.Volume{"app": {"a": {Name: "pv-a", Affinity: on("z1").Required}, "b": {Name: "pv-b", Affinity: on("z1").Required}}}
+	if diff := cmp.Diff(want, s.Volumes); diff != "" {
+		t.Error(diff)
+	}
+	if s.Volumes["app"]["a"].Affinity != s.Volumes["app"]["b"].Affinity {
+		t.Error("equal affinities are not shared")
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// storage is claims and the volumes that can be used on some nodes only, before
+// they are put together.
+type storage struct {
+	// claims leads from namespace and name of a claim to the name of its volume.
+	claims  map[string]map[string]string
+	volumes map[string]*eviction.Volume
+}
+
+// claimsInto reads the claims that have a volume. One that is being deleted goes
+// with the last pod that uses it, and binds no new one.
+func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
+	return each(ctx, "persistentvolumeclaims", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.client.CoreV1().PersistentVolumeClaims("").List(ctx, o)
+	}, func() { s.claims = map[string]map[string]string{} }, func(o runtime.Object) error {
+		claim := o.(*corev1.PersistentVolumeClaim) //nolint:forcetypeassert // The list holds nothing else.
+		if claim.Spec.VolumeName == "" || claim.DeletionTimestamp != nil {
+			return nil
+		}
+		if s.claims[claim.Namespace] == nil {
+			s.claims[claim.Namespace] = map[string]string{}
+		}
+		s.claims[claim.Namespace][claim.Name] = claim.Spec.VolumeName
+		return nil
+	})
+}
+
+// volumesInto reads the volumes that have a required node affinity, and keeps
+// equal affinities once.
+func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
+	slim := newSlimmer()
+	affinities := map[string]*corev1.NodeSelector{}
+	return each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.client.CoreV1().PersistentVolumes().List(ctx, o)
+	}, func() { s.volumes = map[string]*eviction.Volume{} }, func(o runtime.Object) error {
+		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
+		if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil || migrated(&volume.Spec) {
+			return nil
+		}
+		slim.key = slim.key[:0]
+		slim.append(volume.Spec.NodeAffinity.Required)
+		affinity, known := affinities[string(slim.key)]
+		if !known {
+			affinity = volume.Spec.NodeAffinity.Required
+			affinities[string(slim.key)] = affinity
+		}
+		s.volumes[volume.Name] = &eviction.Volume{Name: volume.Name, Affinity: affinity}
+		return nil
+	})
+}
+
+// migrated says that the scheduler may read another affinity than the one that
+// is written: volumes of these kinds are translated into those of a CSI driver
+// first (k8s.io/csi-translation-lib translate.go).
+func migrated(s *corev1.PersistentVolumeSpec) bool {
+	return s.AWSElasticBlockStore != nil || s.GCEPersistentDisk != nil || s.AzureDisk != nil || s.AzureFile != nil ||
+		s.Cinder != nil || s.VsphereVolume != nil || s.PortworxVolume != nil
+}
+
+// bound puts claims and volumes together.
+func (s *storage) bound() map[string]map[string]*eviction.Volume {
+	out := map[string]map[string]*eviction.Volume{}
+	for namespace, claims := range s.claims {
+		for claim, name := range claims {
+			volume, known := s.volumes[name]
+			if !known {
+				continue
+			}
+			if out[namespace] == nil {
+				out[namespace] = map[string]*eviction.Volume{}
+			}
+			out[namespace][claim] = volume
+		}
+	}
+	return out
+}
