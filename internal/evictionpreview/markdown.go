@@ -21,9 +21,6 @@ const (
 	maxBudgets   = 10
 )
 
-// notConsidered says what "would not be scheduled again" leaves out.
-const notConsidered = "Free resources, volumes, pod anti-affinity and topology spread are not considered."
-
 // markdown writes the preview for a pull request.
 func (w whatIf) markdown() string {
 	var b strings.Builder
@@ -135,7 +132,7 @@ func (w whatIf) notes(b *strings.Builder) {
 		notes = append(notes, "Lost, because no controller makes them again: "+fw.Count(total.Lost, "pod")+".")
 	}
 	if total.NotReschedulable > 0 {
-		notes = append(notes, "Without a node that would take them again: "+fw.Count(total.NotReschedulable, "pod")+". "+notConsidered)
+		notes = append(notes, "Without a node that would take them again: "+fw.Count(total.NotReschedulable, "pod")+". "+fw.NotConsidered)
 	}
 	if budgets := w.budgets(); len(budgets) > 0 {
 		note := "PodDisruptionBudgets: " + strings.Join(budgets[:min(len(budgets), maxBudgets)], "; ")

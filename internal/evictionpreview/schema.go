@@ -120,7 +120,7 @@ func podAttributes() map[string]schema.Attribute {
 		"toleration":    text("Toleration of the pod that decided, null where none did."),
 		"reason":        text("Why, as the continuation of a sentence that begins with the pod."),
 		"lost":          truth("Whether the pod leaves and no controller makes it again."),
-		"reschedulable": truth("Whether some node would take the pod again, by taints, node selector and required node affinity."),
+		"reschedulable": truth("Whether some node would take the pod again, by taints, cordons, node selector, required node affinity, bound volumes and requests."),
 		"budget":        text("PodDisruptionBudget that covers the pod and what it is worth here, null where none does. Taint eviction asks no budget."),
 		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
 	}

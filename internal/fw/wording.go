@@ -43,6 +43,13 @@ func (s Subject) String() string {
 	return strings.Join([]string{s.Verb, what, s.Preposition, s.Where}, " ")
 }
 
+// What the answer to "would another node take it?" rests on, and what may make it
+// wrong.
+const (
+	Judged        = "Whether another node would take a pod is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod as if it came alone."
+	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
+)
+
 // Preview words a report as a warning. The summary alone carries the danger:
 // command lines fold warnings with equal summaries, and -compact-warnings shows
 // nothing else. It returns an empty summary where there is nothing to warn of.
@@ -73,7 +80,7 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		b.WriteString("\n\nPodDisruptionBudgets of these pods (a taint does not ask them, a drain obeys them):\n" + strings.Join(budgets, "\n"))
 	}
 	if total.NotReschedulable+stuck > 0 {
-		b.WriteString("\n\nWhether another node would take a pod is judged by taints, cordons, node selector and required node affinity. Free capacity, volumes, pod anti-affinity and topology spread are not considered.")
+		b.WriteString("\n\n" + Judged + " " + NotConsidered)
 	}
 	for _, gap := range report.Gaps {
 		b.WriteString("\n\nNot complete: " + gap + ".")

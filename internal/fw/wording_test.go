@@ -213,11 +213,14 @@ func TestPreview_goldens(t *testing.T) {
 			t.Fatal(err)
 		}
 		cache := pod("shop", "cache-0", "worker-3", "StatefulSet/cache", &eviction.Scheduling{NodeSelector: map[string]string{"disk": "nvme"}})
-		cache.LocalData = true
+		cache.LocalData, cache.Demand = true, &eviction.Demand{Asks: eviction.Resources{Memory: 8 << 30}}
 		done := pod("shop", "report-1", "worker-3", "Job/report", plain)
 		done.Completed = true
 		return &eviction.Snapshot{
-			Nodes: map[string]*eviction.Node{"worker-3": {Name: "worker-3", Labels: map[string]string{"disk": "nvme"}}, "worker-4": {Name: "worker-4"}},
+			Nodes: map[string]*eviction.Node{
+				"worker-3": {Name: "worker-3", Labels: map[string]string{"disk": "nvme"}}, "worker-4": {Name: "worker-4"},
+				"worker-5": {Name: "worker-5", Labels: map[string]string{"disk": "nvme"}, Allocatable: &eviction.Resources{MilliCPU: 4000, Memory: 7 << 29, Pods: 110}},
+			},
 			Pods: map[string][]*eviction.Pod{"worker-3": {
 				pod("shop", "web-1", "worker-3", "Deployment/web", plain), pod("shop", "web-2", "worker-3", "Deployment/web", plain),
 				cache, done, pod("shop", "debug", "worker-3", "", plain),
