@@ -33,6 +33,9 @@ type Node struct {
 	Name   string
 	Labels map[string]string
 	Taints []corev1.Taint
+	// Allocatable is what pods can have of the node; kwok gives it plenty where
+	// nothing is said.
+	Allocatable corev1.ResourceList
 	// Quiet keeps kwok away: nobody changes such a node's status, and its pods
 	// stay in the phase that the test gives them.
 	Quiet bool
@@ -45,6 +48,7 @@ func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 	object := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels, Annotations: map[string]string{}},
 		Spec:       corev1.NodeSpec{Taints: n.Taints},
+		Status:     corev1.NodeStatus{Allocatable: n.Allocatable, Capacity: n.Allocatable},
 	}
 	if !n.Quiet {
 		object.Annotations["kwok.x-k8s.io/node"] = "fake"
