@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -54,6 +55,9 @@ type Node struct {
 	// Record says who owns which taint; RecordErr that it cannot be read.
 	Record    taint.Record
 	RecordErr error
+	// LabelRecord says the same of labels.
+	LabelRecord    label.Record
+	LabelRecordErr error
 	// Machine is the Machine API's namespace/name for this node, if any.
 	Machine string
 	// MachineConfig says that OpenShift's machine-config operator manages the

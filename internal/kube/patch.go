@@ -14,13 +14,31 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// NodeEdit is what a node's taints and record shall be.
+// NodeEdit is what a node's taints and record shall be, or its labels and theirs.
 type NodeEdit struct {
 	Taints []corev1.Taint
 	Record taint.Record
+	// Labels are written in place of the taints, where they are set.
+	Labels *LabelEdit
+}
+
+// LabelEdit is the entries of a map that change, nil for those that go, and what
+// the record of them shall be. The rest of the map is not sent.
+type LabelEdit struct {
+	Changes map[string]*string
+	Record  label.Record
+}
+
+// record returns the annotation's value, nil for none.
+func (e *LabelEdit) record() any {
+	if s := e.Record.String(); s != "" {
+		return s
+	}
+	return nil
 }
 
 // conflictDelay is what every further conflict adds to the pause before the next
@@ -109,6 +127,14 @@ func (c *Cluster) patchNode(ctx context.Context, node *eviction.Node, edit *Node
 // nodePatch is a merge patch with the UID and the resource version of what was
 // read: a node recreated under the same name is another node.
 func nodePatch(node *eviction.Node, edit *NodeEdit) ([]byte, error) {
+	if edit.Labels != nil {
+		return json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid":             node.UID,
+			"resourceVersion": node.ResourceVersion,
+			"annotations":     map[string]any{label.OwnedAnnotation: edit.Labels.record()},
+			"labels":          edit.Labels.Changes,
+		}})
+	}
 	var record any
 	if s := edit.Record.String(); s != "" {
 		record = s

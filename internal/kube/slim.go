@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -27,11 +28,12 @@ const (
 func slimNode(n *corev1.Node) *eviction.Node {
 	_, managed := n.Annotations[machineConfigAnnotation]
 	record, err := taint.ParseRecord(n.Annotations[taint.OwnedAnnotation])
+	labelRecord, labelErr := label.ParseRecord(n.Annotations[label.OwnedAnnotation])
 	return &eviction.Node{
 		Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
 		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable,
 		Allocatable: allocatable(n.Status.Allocatable),
-		Record:      record, RecordErr: err,
+		Record:      record, RecordErr: err, LabelRecord: labelRecord, LabelRecordErr: labelErr,
 		Machine: n.Annotations[machineAnnotation], MachineConfig: managed,
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -39,6 +40,9 @@ type WorkloadEdit struct {
 	Record      toleration.Record
 	// Template is set where the list itself is to be written.
 	Template bool
+	// Pins are the entries of the template's node selector, nil where neither
+	// these nor their record are written.
+	Pins *LabelEdit
 }
 
 // Workload returns an object that carries tolerations at a path. It is read once
@@ -213,25 +217,39 @@ func workloadPatch(w *workload.Workload, edit *WorkloadEdit) ([]byte, error) {
 	if s := edit.Record.String(); s != "" {
 		record = s
 	}
+	annotations := map[string]any{toleration.OwnedAnnotation: record}
 	patch := map[string]any{}
 	if edit.Template {
 		var list any
 		if len(edit.Tolerations) > 0 {
 			list = edit.Tolerations
 		}
-		if err := unstructured.SetNestedField(patch, nil, w.Path...); err != nil {
+		if err := set(patch, list, w.Path); err != nil {
 			return nil, err
 		}
-		parent := patch
-		for _, name := range w.Path[:len(w.Path)-1] {
-			parent = parent[name].(map[string]any) //nolint:forcetypeassert // Made by the line before.
+	}
+	if edit.Pins != nil {
+		annotations[label.OwnedAnnotation] = edit.Pins.record()
+		if len(edit.Pins.Changes) > 0 {
+			if err := set(patch, edit.Pins.Changes, w.PinPath()); err != nil {
+				return nil, err
+			}
 		}
-		parent[w.Path[len(w.Path)-1]] = list
 	}
-	patch["metadata"] = map[string]any{
-		"uid":             w.UID,
-		"resourceVersion": w.ResourceVersion,
-		"annotations":     map[string]any{toleration.OwnedAnnotation: record},
-	}
+	patch["metadata"] = map[string]any{"uid": w.UID, "resourceVersion": w.ResourceVersion, "annotations": annotations}
 	return json.Marshal(patch)
+}
+
+// set puts any value at a path: what is set by unstructured alone must consist
+// of plain JSON types.
+func set(patch map[string]any, value any, path []string) error {
+	if err := unstructured.SetNestedField(patch, nil, path...); err != nil {
+		return err
+	}
+	parent := patch
+	for _, name := range path[:len(path)-1] {
+		parent = parent[name].(map[string]any) //nolint:forcetypeassert // Made by the line before.
+	}
+	parent[path[len(path)-1]] = value
+	return nil
 }

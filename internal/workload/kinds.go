@@ -109,6 +109,16 @@ func (k Kind) Resource() schema.GroupVersionResource {
 	return gv.WithResource(k.Plural)
 }
 
+// PinPath leads to the node selector of the kind's pod template, nil where the
+// tolerations do not stand in one.
+func (k Kind) PinPath() []string {
+	last := len(k.Path) - 1
+	if last < 2 || k.Path[last-1] != "spec" || k.Path[last-2] != "template" {
+		return nil
+	}
+	return append(slices.Clone(k.Path[:last]), "nodeSelector")
+}
+
 // Tolerations returns the path as it is written in a configuration.
 func (k Kind) Tolerations() string {
 	return JoinPath(k.Path)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -36,9 +37,15 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 		Path: path, Wants: -1, Observed: true,
 	}
 	w.Record, w.RecordErr = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
+	w.LabelRecord, w.LabelRecordErr = label.ParseRecord(object.GetAnnotations()[label.OwnedAnnotation])
 	var err error
 	if w.Tolerations, err = tolerations(object, path); err != nil {
 		return nil, err
+	}
+	if at := w.PinPath(); at != nil {
+		if w.NodeSelector, _, err = unstructured.NestedStringMap(object.Object, at...); err != nil {
+			return nil, err
+		}
 	}
 	w.Writers = writers(object, path)
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {

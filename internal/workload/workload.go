@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -25,6 +26,11 @@ type Workload struct {
 	// Record says who owns which toleration; RecordErr that it cannot be read.
 	Record    toleration.Record
 	RecordErr error
+	// NodeSelector is that of the pod template, and LabelRecord says who owns
+	// which of its entries; LabelRecordErr that it cannot be read.
+	NodeSelector   map[string]string
+	LabelRecord    label.Record
+	LabelRecordErr error
 	// Pods are the workloads whose pods follow from this object: itself, or
 	// what an operator makes of it. Empty where that cannot be told.
 	Pods []eviction.WorkloadKey
@@ -62,4 +68,14 @@ func (w *Workload) ClaimPath() string {
 		return ""
 	}
 	return path
+}
+
+// PinPath leads to the node selector of the object's pod template, nil where it
+// has none.
+func (w *Workload) PinPath() []string {
+	if w.ClaimPath() != "" {
+		return nil
+	}
+	kind, _ := Lookup(w.APIVersion, w.Kind)
+	return kind.PinPath()
 }

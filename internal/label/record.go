@@ -1,0 +1,68 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package label
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// OwnedAnnotation is where the record of owned labels stands: on nodes for their
+// labels, on workloads for the entries of the pod template's node selector. It
+// is written in the same patch as these, so that a process that is killed leaves
+// no entry without an owner.
+const OwnedAnnotation = "kubetaint.io/owned-labels"
+
+// Mark says who owns one entry. There is no value that stood there before: an
+// entry that somebody else has put there is never taken on.
+type Mark struct {
+	Key string `json:"key"`
+	// Owner is the id of the resource, the same at every create of it.
+	Owner string `json:"owner"`
+	// Generation is random and fresh at every create.
+	Generation string `json:"generation"`
+}
+
+// Record is the marks of one object, at most one per key.
+type Record []Mark
+
+// ParseRecord reads the annotation's value; an empty one is an empty record. An
+// unreadable record is an error: to write over it would lose its owners.
+func ParseRecord(s string) (Record, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(s), &r); err != nil {
+		return nil, fmt.Errorf("the annotation %s cannot be read: %w", OwnedAnnotation, err)
+	}
+	return r, nil
+}
+
+// String writes the annotation's value, sorted so that equal records are equal
+// strings. An empty record is an empty string, which means: no annotation.
+func (r Record) String() string {
+	if len(r) == 0 {
+		return ""
+	}
+	sorted := slices.Clone(r)
+	slices.SortFunc(sorted, func(a, b Mark) int { return cmp.Compare(a.Key, b.Key) })
+	out, err := json.Marshal(sorted)
+	if err != nil {
+		panic(fmt.Sprintf("a record of strings always marshals: %v", err))
+	}
+	return string(out)
+}
+
+// Of returns the mark of a key.
+func (r Record) Of(key string) (Mark, bool) {
+	for _, m := range r {
+		if m.Key == key {
+			return m, true
+		}
+	}
+	return Mark{}, false
+}
