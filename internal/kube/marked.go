@@ -10,17 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Marked is an object that carries a record of owned tolerations.
+// Marked is an object that carries a record of owned tolerations, or of owned
+// entries of its template's node selector.
 type Marked struct {
 	workload.Ref
 	Record toleration.Record
+	Pins   label.Record
 }
 
-// Marked returns the workloads that carry a record of owned tolerations. The
+// Marked returns the workloads that carry a record of what is owned there. The
 // metadata of the built-in kinds is listed once per process; what this process
 // reads or writes itself, of any kind, is known without.
 func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
@@ -30,7 +33,7 @@ func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 		lists := make([]func() error, len(kinds))
 		for i, kind := range kinds {
 			lists[i] = func() (err error) {
-				found[i], err = c.markedOf(ctx, kind)
+				found[i], err = c.markedOfKind(ctx, kind)
 				return err
 			}
 		}
@@ -55,14 +58,14 @@ func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 		}
 	}
 	for ref, object := range c.workloads.known {
-		if record := recordOf(object); len(record) > 0 {
-			out = append(out, Marked{Ref: ref, Record: record})
+		if m, marked := markedOf(ref, object); marked {
+			out = append(out, m)
 		}
 	}
 	return out, nil
 }
 
-func (c *Cluster) markedOf(ctx context.Context, kind workload.Kind) ([]Marked, error) {
+func (c *Cluster) markedOfKind(ctx context.Context, kind workload.Kind) ([]Marked, error) {
 	var found []Marked
 	err := each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.meta.Resource(kind.Resource()).List(ctx, o)
@@ -71,18 +74,20 @@ func (c *Cluster) markedOf(ctx context.Context, kind workload.Kind) ([]Marked, e
 		if err != nil {
 			return err
 		}
-		if record := recordOf(object); len(record) > 0 {
-			ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-			found = append(found, Marked{Ref: ref, Record: record})
+		ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+		if m, marked := markedOf(ref, object); marked {
+			found = append(found, m)
 		}
 		return nil
 	})
 	return found, err
 }
 
-// recordOf reads the record of an object; one that cannot be read is told where
+// markedOf reads the records of an object; one that cannot be read is told where
 // the object itself is looked at.
-func recordOf(object metav1.Object) toleration.Record {
-	record, _ := toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
-	return record
+func markedOf(ref workload.Ref, object metav1.Object) (Marked, bool) {
+	m := Marked{Ref: ref}
+	m.Record, _ = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
+	m.Pins, _ = label.ParseRecord(object.GetAnnotations()[label.OwnedAnnotation])
+	return m, len(m.Record)+len(m.Pins) > 0
 }

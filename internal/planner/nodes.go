@@ -11,13 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Target says which nodes are meant: one by name, or those that a selector
-// matches.
+// Target says which nodes are meant: one by name, several by name, or those that
+// a selector matches.
 type Target struct {
 	Name     string
+	Names    []string
 	Selector labels.Selector
 }
 
@@ -26,15 +28,26 @@ func (t Target) Matches(n *eviction.Node) bool {
 	if t.Selector != nil {
 		return t.Selector.Matches(labels.Set(n.Labels))
 	}
-	return n.Name == t.Name
+	return slices.Contains(t.Named(), n.Name)
 }
 
-// String returns the form that ids and import use: node/NAME or
-// selector/SELECTOR.
+// Named returns the names of the nodes that are meant by name.
+func (t Target) Named() []string {
+	if t.Selector == nil && t.Names == nil {
+		return []string{t.Name}
+	}
+	return t.Names
+}
+
+// String returns the form that ids and import use: node/NAME, nodes/NAME,NAME
+// or selector/SELECTOR.
 func (t Target) String() string {
 	if t.Selector != nil {
 		// The parser sorts; the two ways to write equality are left to us.
 		return "selector/" + strings.ReplaceAll(t.Selector.String(), "==", "=")
+	}
+	if t.Names != nil {
+		return "nodes/" + strings.Join(t.Names, ",")
 	}
 	return "node/" + t.Name
 }
@@ -69,8 +82,10 @@ type Switch struct {
 // Refusal is a change of one node that must not be made.
 type Refusal struct {
 	Node string
-	// Conflict is set where an entry belongs to somebody else.
+	// Conflict is set where an entry belongs to somebody else, Label where that
+	// entry is a label.
 	Conflict *taint.Conflict
+	Label    *label.Conflict
 	// Why is set for every other reason.
 	Why string
 	// ID is the entry that is refused, if it is about one.

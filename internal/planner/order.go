@@ -10,25 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// StepKind is what a step does.
-type StepKind string
-
-// The kinds of steps, in the only order in which nobody is evicted by accident:
-// tolerations first, then the pods that have to carry them, then the taints, and
-// at last the tolerations that no live taint needs any more.
-const (
-	Expand   StepKind = "expand"
-	Wait     StepKind = "wait"
-	Switched StepKind = "switch"
-	Contract StepKind = "contract"
-)
-
 // Change is everything that is desired at once.
 type Change struct {
+	Labels    []NodeLabels
 	Nodes     []NodeTaints
 	Workloads []Tolerations
 	// Retiring are workloads beside these whose retiring entries may become
@@ -38,43 +27,16 @@ type Change struct {
 	Planned map[eviction.WorkloadKey]eviction.Planned
 }
 
-// Tolerations is a desired change of the tolerations of one workload.
+// Tolerations is a desired change of the tolerations of one workload, and of the
+// node labels that its template requires.
 type Tolerations struct {
 	Workload *workload.Workload
 	Claim    toleration.Claim
+	Pin      label.Claim
 	// Now gives up entries whatever lives by them.
 	Now bool
 	// NoWait leaves out the wait for live pods.
 	NoWait bool
-}
-
-// Step is one step of a change.
-type Step struct {
-	Kind StepKind
-	// Workload and Merged say what is written to which workload.
-	Workload *workload.Workload
-	Merged   toleration.Merged
-	// Pods are those that restart by an Expand or a Contract, or that a Wait
-	// waits for.
-	Pods []*eviction.Pod
-	// Nodes is what a Switch writes, and Report what it does to pods. There is
-	// no report where the pods are not known or nothing can leave.
-	Nodes  NodePlan
-	Report *eviction.Report
-}
-
-// Plan is the ordered steps of a change and what stands in their way.
-type Plan struct {
-	Steps []Step
-	// Refusals are about nodes; Conflicts about workloads.
-	Refusals  []Refusal
-	Conflicts []WorkloadConflict
-}
-
-// WorkloadConflict is a wanted toleration that belongs to another resource.
-type WorkloadConflict struct {
-	Workload *workload.Workload
-	toleration.Conflict
 }
 
 // Order gives the steps that lead from what is observed to what is desired.
@@ -86,21 +48,29 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 	if o.planned == nil {
 		o.planned = map[eviction.WorkloadKey]eviction.Planned{}
 	}
-	expanded := make([]toleration.Merged, len(change.Workloads))
+	for _, l := range change.Labels {
+		o.label(l)
+	}
+	expanded := make([]template, len(change.Workloads))
 	for i, t := range change.Workloads {
 		expanded[i] = o.expand(t)
 	}
 	for i, t := range change.Workloads {
-		o.wait(t, expanded[i])
+		expanded[i].awaited = o.wait(t, expanded[i])
 	}
 	for _, n := range change.Nodes {
 		o.switchTaints(n)
 	}
+	contracted := make([]template, len(change.Workloads))
 	for i, t := range change.Workloads {
-		o.contract(t, expanded[i])
+		contracted[i] = o.contract(t, expanded[i])
+	}
+	for _, l := range change.Labels {
+		o.unlabel(l, expanded, contracted)
 	}
 	for _, w := range change.Retiring {
-		o.contract(Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath()}}, toleration.Merged{Tolerations: w.Tolerations, Record: w.Record})
+		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath()}}
+		o.contract(t, t.template())
 	}
 	return o.plan
 }
@@ -150,52 +120,153 @@ func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]c
 	return out
 }
 
+// MergePins merges what the template shall require into what it requires.
+func (t Tolerations) MergePins() label.Merged {
+	return label.Merge(t.Workload.NodeSelector, t.Workload.LabelRecord, t.Pin)
+}
+
 // Lacking returns the live pods of a workload that do not carry what is wanted.
-func Lacking(s *eviction.Snapshot, w *workload.Workload, wanted []corev1.Toleration) []*eviction.Pod {
-	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *eviction.Pod) bool { return Carries(p, wanted) })
+func Lacking(s *eviction.Snapshot, w *workload.Workload, wanted []corev1.Toleration, pins map[string]string) []*eviction.Pod {
+	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *eviction.Pod) bool { return Carries(p, wanted, pins) })
 }
 
 // Carries says whether a pod has all of these tolerations, or others that cover
-// them: admission may drop one that another makes superfluous.
-func Carries(p *eviction.Pod, wanted []corev1.Toleration) bool {
+// them, because admission may drop one that another makes superfluous, and
+// requires all of these labels.
+func Carries(p *eviction.Pod, wanted []corev1.Toleration, pins map[string]string) bool {
+	for key, value := range pins {
+		if now, there := p.Scheduling.NodeSelector[key]; !there || now != value {
+			return false
+		}
+	}
 	return !slices.ContainsFunc(wanted, func(t corev1.Toleration) bool { return !toleration.CoveredBy(p.Scheduling.Tolerations, t) })
+}
+
+// Requiring returns the live pods of a workload that require one of these labels
+// while its template does not.
+func Requiring(s *eviction.Snapshot, w *workload.Workload, template map[string]string, labels map[string][]string) []*eviction.Pod {
+	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *eviction.Pod) bool {
+		for key, values := range labels {
+			value, there := p.Scheduling.NodeSelector[key]
+			if now, still := template[key]; there && slices.Contains(values, value) && (!still || now != value) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// requires says whether a template requires one of these labels.
+func requires(template map[string]string, labels map[string][]string) bool {
+	for key, values := range labels {
+		if value, there := template[key]; there && slices.Contains(values, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// template is what a workload's template has of what is managed, as the steps so
+// far will have left it.
+type template struct {
+	workload    *workload.Workload
+	tolerations []corev1.Toleration
+	record      toleration.Record
+	pins        map[string]string
+	pinRecord   label.Record
+	merged      toleration.Merged
+	pinned      label.Merged
+	// written is set where a step writes the template, awaited where one waits
+	// until the live pods have it.
+	written, awaited bool
+}
+
+// template is how the workload stands now.
+func (t Tolerations) template() template {
+	w := t.Workload
+	return template{workload: w, tolerations: w.Tolerations, record: w.Record, pins: w.NodeSelector, pinRecord: w.LabelRecord}
+}
+
+// with is the template after a step.
+func (t template) with(merged toleration.Merged, pins label.Merged) template {
+	return template{
+		workload: t.workload, tolerations: merged.Tolerations, record: merged.Record, pins: pins.Labels, pinRecord: pins.Record,
+		merged: merged, pinned: pins, written: merged.Template || len(pins.Changes) > 0,
+	}
 }
 
 // expand adds what is missing, and takes away in the same write what is not
 // needed even now: pods restart once for both.
-func (o *order) expand(t Tolerations) toleration.Merged {
-	merged := t.merge(t.Workload.Tolerations, t.Workload.Record, o.snapshot, nil, o.comparison)
+func (o *order) expand(t Tolerations) template {
+	merged, pins := t.merge(t.Workload.Tolerations, t.Workload.Record, o.snapshot, nil, o.comparison), t.MergePins()
 	for _, c := range merged.Conflicts {
 		o.plan.Conflicts = append(o.plan.Conflicts, WorkloadConflict{Workload: t.Workload, Conflict: c})
 	}
-	if len(merged.Missing) == 0 || !merged.Changed {
-		return toleration.Merged{Tolerations: t.Workload.Tolerations, Record: t.Workload.Record}
+	for _, c := range pins.Conflicts {
+		o.plan.Conflicts = append(o.plan.Conflicts, WorkloadConflict{Workload: t.Workload, Pin: &c})
+	}
+	if (len(merged.Missing) == 0 || !merged.Changed) && (!pins.Lacking() || !pins.Changed) {
+		return t.template()
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{
-		Kind: Expand, Workload: t.Workload, Merged: merged, Pods: o.restarting(t.Workload, merged),
+		Kind: Expand, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins),
 	})
-	for _, key := range t.Workload.Pods {
-		o.planned[key] = eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait && !t.Workload.Rolling.Later}
+	if !t.Workload.Rolling.Later {
+		for _, key := range t.Workload.Pods {
+			o.planned[key] = eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait}
+		}
 	}
-	return merged
+	return t.template().with(merged, pins)
 }
 
 // restarting returns the pods that a write of the template replaces.
-func (o *order) restarting(w *workload.Workload, merged toleration.Merged) []*eviction.Pod {
-	if !merged.Template || w.Rolling.Hold != "" || w.Rolling.Later {
+func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins label.Merged) []*eviction.Pod {
+	if !merged.Template && len(pins.Changes) == 0 || w.Rolling.Hold != "" || w.Rolling.Later {
 		return nil
 	}
 	return o.snapshot.WorkloadPods(w.Pods...)
 }
 
 // wait waits for the live pods, unless they follow only when they are made anew.
-func (o *order) wait(t Tolerations, expanded toleration.Merged) {
+func (o *order) wait(t Tolerations, expanded template) bool {
 	if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later {
+		return false
+	}
+	lacking := Lacking(o.snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
+	if len(lacking) == 0 && !expanded.written {
+		return false
+	}
+	o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Merged: expanded.merged, Pins: expanded.pinned, Pods: lacking})
+	return true
+}
+
+// label adds labels: pods that require them have to find nodes.
+func (o *order) label(l NodeLabels) {
+	nodes := o.snapshot.SortedNodes()
+	// What the whole change would do to a node decides whether it may begin.
+	o.plan.Refusals = append(o.plan.Refusals, PlanLabels(nodes, l).Refusals...)
+	if plan := PlanLabels(nodes, l.Adding()); len(plan.Switches) > 0 {
+		o.plan.Steps = append(o.plan.Steps, Step{Kind: Label, Labels: plan})
+	}
+}
+
+// unlabel takes labels away once no pod of the change's workloads requires them:
+// a pod that does could not be put on the nodes again.
+func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
+	plan := PlanLabels(o.snapshot.SortedNodes(), l).removing()
+	if len(plan.Switches) == 0 {
 		return
 	}
-	if lacking := Lacking(o.snapshot, t.Workload, t.Claim.Tolerations); len(lacking) > 0 || expanded.Template {
-		o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Merged: expanded, Pods: lacking})
+	removed := plan.removed()
+	for i, t := range o.change.Workloads {
+		if t.NoWait || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
+			continue
+		}
+		if pods := Requiring(o.snapshot, t.Workload, contracted[i].pins, removed); len(pods) > 0 && (!expanded[i].awaited || requires(expanded[i].pins, removed)) {
+			o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Pods: pods, Shed: removed})
+		}
 	}
+	o.plan.Steps = append(o.plan.Steps, Step{Kind: Unlabel, Labels: plan})
 }
 
 func (o *order) switchTaints(n NodeTaints) {
@@ -215,13 +286,16 @@ func (o *order) switchTaints(n NodeTaints) {
 }
 
 // contract gives up what no live taint will need any more, and marks what one
-// still needs.
-func (o *order) contract(t Tolerations, expanded toleration.Merged) {
-	merged := t.merge(expanded.Tolerations, expanded.Record, o.snapshot, o.taints, o.comparison)
-	if !merged.Changed || len(merged.Missing) > 0 {
-		return
+// still needs. It also takes away what the template shall not require any more.
+func (o *order) contract(t Tolerations, expanded template) template {
+	merged := t.merge(expanded.tolerations, expanded.record, o.snapshot, o.taints, o.comparison)
+	pins := label.Merge(expanded.pins, expanded.pinRecord, t.Pin)
+	immutable := t.Claim.Release && t.Workload.Rolling.Immutable
+	if !merged.Changed && !pins.Changed || len(merged.Missing) > 0 || pins.Lacking() || immutable {
+		return expanded
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{
-		Kind: Contract, Workload: t.Workload, Merged: merged, Pods: o.restarting(t.Workload, merged),
+		Kind: Contract, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins),
 	})
+	return expanded.with(merged, pins)
 }

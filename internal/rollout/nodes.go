@@ -112,25 +112,34 @@ func split(switches []planner.Switch) (arrivals, leavers []planner.Switch) {
 	return switches, nil
 }
 
-// switchAll writes several nodes at once. All that were begun are finished
-// before it returns the first error in the nodes' order.
+// switchAll writes the taints of several nodes.
 func switchAll(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, switches []planner.Switch) ([]*eviction.Node, error) {
-	written := make([]*eviction.Node, len(switches))
-	errs := make([]error, len(switches))
+	names := make([]string, len(switches))
+	for i, s := range switches {
+		names[i] = s.Node.Name
+	}
+	return writeAll(ctx, names, func(name string) (*eviction.Node, error) { return switchOne(ctx, cluster, desired, name) })
+}
+
+// writeAll writes several nodes at once. All that were begun are finished before
+// it returns the first error in the nodes' order.
+func writeAll(ctx context.Context, names []string, write func(name string) (*eviction.Node, error)) ([]*eviction.Node, error) {
+	written := make([]*eviction.Node, len(names))
+	errs := make([]error, len(names))
 	slots := make(chan struct{}, parallelWrites)
 	var wg sync.WaitGroup
-	for i, s := range switches {
+	for i, name := range names {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
 			if ctx.Err() == nil {
-				written[i], errs[i] = switchOne(ctx, cluster, desired, s.Node.Name)
+				written[i], errs[i] = write(name)
 			}
 		})
 	}
 	wg.Wait()
 	out := make([]*eviction.Node, 0, len(written))
-	for i := range switches {
+	for i := range names {
 		if errs[i] != nil {
 			return nil, errs[i]
 		}

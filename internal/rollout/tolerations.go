@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -27,9 +28,11 @@ const lookAgain = time.Second
 
 // Tolerations is a desired change of one workload, by reference.
 type Tolerations struct {
-	Ref    workload.Ref
-	Path   []string
-	Claim  toleration.Claim
+	Ref   workload.Ref
+	Path  []string
+	Claim toleration.Claim
+	// Pin is what the pod template shall require of nodes.
+	Pin    label.Claim
 	Now    bool
 	NoWait bool
 }
@@ -42,6 +45,9 @@ type ConflictError struct {
 // Error names the first conflict; callers word them themselves.
 func (e *ConflictError) Error() string {
 	c := e.Conflicts[0]
+	if c.Pin != nil {
+		return fmt.Sprintf("%s requires the label %s with the value %q", c.Workload.Title(), c.Pin.Key, c.Pin.Value)
+	}
 	return fmt.Sprintf("a toleration of %s belongs to %q", c.Workload.Title(), c.Owner)
 }
 
@@ -60,8 +66,10 @@ func (e *HoldError) Error() string {
 type StuckError struct {
 	Workload *workload.Workload
 	// Lacking are live pods without the tolerations, Pending pods that have them
-	// and run on no node yet.
+	// and run on no node yet. Shed is set where the pods were to lose what they
+	// require of nodes.
 	Lacking, Pending []string
+	Shed             bool
 	Err              error
 }
 
@@ -69,7 +77,11 @@ type StuckError struct {
 func (e *StuckError) Error() string {
 	var parts []string
 	if len(e.Lacking) > 0 {
-		parts = append(parts, "still without the tolerations: "+strings.Join(e.Lacking, ", "))
+		what := "still without the tolerations: "
+		if e.Shed {
+			what = "still pinned to the nodes: "
+		}
+		parts = append(parts, what+strings.Join(e.Lacking, ", "))
 	}
 	if len(e.Pending) > 0 {
 		parts = append(parts, "made anew and on no node yet: "+strings.Join(e.Pending, ", "))
@@ -83,59 +95,10 @@ func (e *StuckError) Error() string {
 // Unwrap returns what ended the wait.
 func (e *StuckError) Unwrap() error { return e.Err }
 
-// ChangeTolerations carries out a change of workloads' tolerations: adds what is
-// missing, waits until the live pods carry it, and gives up what pods no longer
-// live by. Every step is found from what the cluster shows then. The cluster must
-// be followed with pods meanwhile.
-//
-// Errors: *ConflictError, *HoldError, *StuckError, those of kube.
+// ChangeTolerations carries out a change of workloads alone. See Run.
 func ChangeTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations, comparison eviction.Comparison) error {
-	for round := 0; ; round++ {
-		plan, err := look(ctx, cluster, desired, comparison)
-		if err != nil {
-			return err
-		}
-		if len(plan.Conflicts) > 0 {
-			return &ConflictError{Conflicts: plan.Conflicts}
-		}
-		if len(plan.Steps) == 0 {
-			return nil
-		}
-		if round > maxRounds*len(desired) {
-			return ErrFight
-		}
-		step := plan.Steps[0]
-		of := desiredOf(desired, step.Workload)
-		tflog.Debug(ctx, "next step", map[string]any{"step": string(step.Kind), "workload": step.Workload.Title()})
-		if step.Kind == planner.Wait {
-			err = await(ctx, cluster, of, lookAgain)
-		} else {
-			err = edit(ctx, cluster, of, comparison)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// look observes the workloads and asks the planner what is left to do.
-func look(ctx context.Context, cluster *kube.Cluster, desired []Tolerations, comparison eviction.Comparison) (planner.Plan, error) {
-	snapshot, err := cluster.Snapshot(ctx)
-	if err != nil {
-		return planner.Plan{}, err
-	}
-	change := planner.Change{Workloads: make([]planner.Tolerations, len(desired))}
-	for i, d := range desired {
-		w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
-		if err == nil {
-			err = w.RecordErr
-		}
-		if err != nil {
-			return planner.Plan{}, err
-		}
-		change.Workloads[i] = planner.Tolerations{Workload: w, Claim: d.Claim, Now: d.Now, NoWait: d.NoWait}
-	}
-	return planner.Order(snapshot, change, comparison), nil
+	_, err := Run(ctx, cluster, Change{Workloads: desired}, comparison, Hooks{})
+	return err
 }
 
 func desiredOf(desired []Tolerations, w *workload.Workload) Tolerations {
@@ -150,42 +113,70 @@ func desiredOf(desired []Tolerations, w *workload.Workload) Tolerations {
 // edit merges again from the workload as it is read for the write.
 func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison eviction.Comparison) error {
 	_, err := cluster.EditWorkload(ctx, d.Ref, d.Path, func(w *workload.Workload) (*kube.WorkloadEdit, error) {
-		if w.RecordErr != nil {
-			return nil, w.RecordErr
+		if err := d.unreadable(w); err != nil {
+			return nil, err
 		}
 		snapshot, err := cluster.Snapshot(ctx)
 		if err != nil {
 			return nil, err
 		}
-		merged := planner.Tolerations{Workload: w, Claim: d.Claim, Now: d.Now}.Merge(snapshot, comparison)
-		if len(merged.Conflicts) > 0 {
-			conflicts := make([]planner.WorkloadConflict, len(merged.Conflicts))
-			for i, c := range merged.Conflicts {
-				conflicts[i] = planner.WorkloadConflict{Workload: w, Conflict: c}
-			}
+		t := d.of(w)
+		merged, pins := t.Merge(snapshot, comparison), t.MergePins()
+		if conflicts := conflicts(w, merged, pins); len(conflicts) > 0 {
 			return nil, &ConflictError{Conflicts: conflicts}
 		}
-		if !merged.Changed {
+		if !merged.Changed && !pins.Changed {
 			return nil, nil
 		}
-		if merged.Template && len(merged.Missing) > 0 && !d.NoWait {
-			if err := holds(snapshot, w, d.Claim.Tolerations); err != nil {
+		if (merged.Template && len(merged.Missing) > 0 || pins.Lacking()) && !d.NoWait {
+			if err := holds(snapshot, t); err != nil {
 				return nil, err
 			}
 		}
-		return &kube.WorkloadEdit{Tolerations: merged.Tolerations, Record: merged.Record, Template: merged.Template}, nil
+		edit := &kube.WorkloadEdit{Tolerations: merged.Tolerations, Record: merged.Record, Template: merged.Template}
+		if pins.Changed {
+			edit.Pins = &kube.LabelEdit{Changes: pins.Changes, Record: pins.Record}
+		}
+		return edit, nil
 	})
 	return err
 }
 
+// of is the change of a workload as it was observed.
+func (d Tolerations) of(w *workload.Workload) planner.Tolerations {
+	return planner.Tolerations{Workload: w, Claim: d.Claim, Pin: d.Pin, Now: d.Now, NoWait: d.NoWait}
+}
+
+// unreadable says that a record on which the change depends cannot be read.
+func (d Tolerations) unreadable(w *workload.Workload) error {
+	if w.RecordErr != nil {
+		return w.RecordErr
+	}
+	if d.Pin.Generation != "" {
+		return w.LabelRecordErr
+	}
+	return nil
+}
+
+func conflicts(w *workload.Workload, merged toleration.Merged, pins label.Merged) []planner.WorkloadConflict {
+	var out []planner.WorkloadConflict
+	for _, c := range merged.Conflicts {
+		out = append(out, planner.WorkloadConflict{Workload: w, Conflict: c})
+	}
+	for _, c := range pins.Conflicts {
+		out = append(out, planner.WorkloadConflict{Workload: w, Pin: &c})
+	}
+	return out
+}
+
 // holds says that pods which need the change would not follow it. It is asked
 // before the first write.
-func holds(s *eviction.Snapshot, w *workload.Workload, wanted []corev1.Toleration) error {
-	lacking := planner.Lacking(s, w, wanted)
-	if w.Rolling.Hold == "" || len(lacking) == 0 && !w.Rolling.Immutable {
+func holds(s *eviction.Snapshot, t planner.Tolerations) error {
+	lacking := planner.Lacking(s, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
+	if t.Workload.Rolling.Hold == "" || len(lacking) == 0 && !t.Workload.Rolling.Immutable {
 		return nil
 	}
-	return &HoldError{Workload: w, Pods: lacking}
+	return &HoldError{Workload: t.Workload, Pods: lacking}
 }
 
 // AwaitTolerations waits until all live pods of workloads carry what is wanted.
@@ -193,20 +184,44 @@ func holds(s *eviction.Snapshot, w *workload.Workload, wanted []corev1.Toleratio
 // pods meanwhile. Errors: *HoldError, *StuckError, those of kube.
 func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations) error {
 	for _, d := range desired {
-		if err := await(ctx, cluster, d, lookAgain); err != nil {
+		if err := await(ctx, cluster, d, lacking(d), lookAgain); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// waiting returns the pods of a workload that a wait is for.
+type waiting func(*eviction.Snapshot, *workload.Workload) []*eviction.Pod
+
+// lacking waits for pods that lack what is wanted.
+func lacking(d Tolerations) waiting {
+	return func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+		return planner.Lacking(s, w, d.Claim.Tolerations, d.Pin.Labels)
+	}
+}
+
+// shedding waits for pods that require labels which are about to go.
+func shedding(labels map[string][]string) waiting {
+	return func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+		if w.Rolling.Hold != "" {
+			// They run on; those that are made anew do not require them.
+			return nil
+		}
+		return planner.Requiring(s, w, w.NodeSelector, labels)
+	}
+}
+
 // await waits for the pods of one workload. The controller must have seen the
 // change, and the pods be as many as they shall be: between the end of the old
 // and the beginning of the new ones all that live would carry it.
-func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, again time.Duration) error {
+func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, behind waiting, again time.Duration) error {
 	told := ""
 	for {
 		w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
+		if gone(err) && d.Claim.Release {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -214,7 +229,7 @@ func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, again time
 		if err != nil {
 			return err
 		}
-		lacking := planner.Lacking(snapshot, w, d.Claim.Tolerations)
+		lacking := behind(snapshot, w)
 		all := snapshot.WorkloadPods(w.Pods...)
 		switch {
 		case len(w.Pods) == 0:
@@ -225,7 +240,7 @@ func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, again time
 			return nil
 		}
 		if now := fmt.Sprintf("%d of %d pods", len(all)-len(lacking), len(all)); now != told {
-			tflog.Info(ctx, "waiting for live pods to carry the tolerations", map[string]any{"workload": w.Title(), "carry": now})
+			tflog.Info(ctx, "waiting for live pods to follow the template", map[string]any{"workload": w.Title(), "followed": now})
 			told = now
 		}
 		if ctx.Err() != nil {
@@ -233,6 +248,11 @@ func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, again time
 		}
 		cluster.NextPods(ctx, again)
 	}
+}
+
+// gone says that there is no such object, or not even its kind.
+func gone(err error) bool {
+	return errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrNoKind)
 }
 
 func stuck(w *workload.Workload, all, lacking []*eviction.Pod, cause error) error {

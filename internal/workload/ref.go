@@ -37,6 +37,11 @@ func (r Ref) Title() string {
 	return fmt.Sprintf("%s %q", r.Kind, r.Namespace+"/"+r.Name)
 }
 
+// Words names the object in a list of steps, such as Deployment shop/web.
+func (r Ref) Words() string {
+	return strings.Replace(r.String(), "/", " ", 1)
+}
+
 // GroupVersionKind returns the type of the object.
 func (r Ref) GroupVersionKind() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)

@@ -185,7 +185,7 @@ func (r *workloadTolerations) refuseHeld(desired wanted, observed observation, s
 		for _, step := range plan.Steps {
 			written = written || step.Workload.Ref == w.Ref && step.Merged.Template && step.Kind != planner.Wait
 		}
-		lacking := planner.Lacking(snapshot, w, desired.claim.Tolerations)
+		lacking := planner.Lacking(snapshot, w, desired.claim.Tolerations, nil)
 		switch {
 		case written && w.Rolling.Immutable:
 		case w.Rolling.Hold == "" || desired.noWait || len(lacking) == 0:

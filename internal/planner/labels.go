@@ -1,0 +1,113 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+)
+
+// NodeLabels is a desired change of the labels of nodes.
+type NodeLabels struct {
+	Target Target
+	Claim  label.Claim
+}
+
+// LabelSwitch is what becomes of the labels of one node in one patch.
+type LabelSwitch struct {
+	Node   *eviction.Node
+	Merged label.Merged
+}
+
+// LabelPlan is the nodes whose labels change, by name, and what stands in the
+// way.
+type LabelPlan struct {
+	Switches []LabelSwitch
+	Refusals []Refusal
+	// TakenOver are the nodes where labels of an earlier generation are taken
+	// over.
+	TakenOver []string
+}
+
+// Adding is the same desire without what it takes away: labels that pods may
+// still require stay until these pods are gone.
+func (d NodeLabels) Adding() NodeLabels {
+	d.Claim.Keep = true
+	return d
+}
+
+// PlanLabels compares nodes with what is desired.
+func PlanLabels(nodes []*eviction.Node, desired NodeLabels) LabelPlan {
+	var p LabelPlan
+	for _, n := range nodes {
+		if !desired.Target.Matches(n) && !desired.Claim.Owns(n.LabelRecord) {
+			continue
+		}
+		merged := MergeLabels(n, desired)
+		p.Refusals = append(p.Refusals, RefuseLabels(n, merged, desired)...)
+		if len(merged.TakenOver) > 0 {
+			p.TakenOver = append(p.TakenOver, n.Name)
+		}
+		if merged.Changed {
+			p.Switches = append(p.Switches, LabelSwitch{Node: n, Merged: merged})
+		}
+	}
+	return p
+}
+
+// MergeLabels merges a claim into one node's labels. It is what the plan shows,
+// and what is computed again from a fresh read right before a node is written.
+func MergeLabels(n *eviction.Node, desired NodeLabels) label.Merged {
+	claim := desired.Claim
+	if !desired.Target.Matches(n) {
+		claim.Release, claim.TakeOver = true, false
+	}
+	return label.Merge(n.Labels, n.LabelRecord, claim)
+}
+
+// RefuseLabels says why the labels of one node must not be written, nothing where
+// they may.
+func RefuseLabels(n *eviction.Node, merged label.Merged, desired NodeLabels) []Refusal {
+	if n.LabelRecordErr != nil {
+		return []Refusal{{Node: n.Name, Why: n.LabelRecordErr.Error() +
+			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + label.OwnedAnnotation + "-\", after which its labels are nobody's)"}}
+	}
+	var out []Refusal
+	for _, c := range merged.Conflicts {
+		out = append(out, Refusal{Node: n.Name, Label: &c})
+	}
+	if len(out) > 0 || desired.Claim.Release || desired.Target.Selector == nil || !desired.Target.Matches(n) {
+		return out
+	}
+	// With the node it would lose its taints at the next apply, and win them
+	// again at the one after that.
+	after := *n
+	after.Labels = merged.Labels
+	if !desired.Target.Matches(&after) {
+		out = append(out, Refusal{Node: n.Name, Why: "with its labels as wanted, the selector \"" + desired.Target.Selector.String() + "\" would not match it any more: select the nodes by labels that this resource does not change"})
+	}
+	return out
+}
+
+// removed returns the labels that a plan takes away, with the values that they
+// have on some node.
+func (p LabelPlan) removed() map[string][]string {
+	out := map[string][]string{}
+	for _, s := range p.Switches {
+		for _, key := range s.Merged.Removed {
+			if value, there := s.Node.Labels[key]; there && !slices.Contains(out[key], value) {
+				out[key] = append(out[key], value)
+			}
+		}
+	}
+	return out
+}
+
+// removing is the part of a plan that takes labels away.
+func (p LabelPlan) removing() LabelPlan {
+	p.Switches = slices.DeleteFunc(slices.Clone(p.Switches), func(s LabelSwitch) bool { return len(s.Merged.Removed) == 0 })
+	return p
+}

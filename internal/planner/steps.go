@@ -1,0 +1,93 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"fmt"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// StepKind is what a step does.
+type StepKind string
+
+// The kinds of steps, in the only order in which nobody is evicted by accident
+// and no pod requires a label that no node has: labels and tolerations first,
+// then the pods that have to carry them, then the taints, and at last the
+// tolerations that no live taint needs any more and the labels that no pod
+// requires.
+const (
+	Label    StepKind = "label"
+	Expand   StepKind = "expand"
+	Wait     StepKind = "wait"
+	Switched StepKind = "switch"
+	Contract StepKind = "contract"
+	Unlabel  StepKind = "unlabel"
+)
+
+// Step is one step of a change.
+type Step struct {
+	Kind StepKind
+	// Workload, Merged and Pins say what is written to which workload.
+	Workload *workload.Workload
+	Merged   toleration.Merged
+	Pins     label.Merged
+	// Pods are those that restart by an Expand or a Contract, or that a Wait
+	// waits for. Shed are the labels, by key, that these must not require any
+	// more, empty where the Wait is for what they lack.
+	Pods []*eviction.Pod
+	Shed map[string][]string
+	// Labels is what a Label or an Unlabel writes.
+	Labels LabelPlan
+	// Nodes is what a Switch writes, and Report what it does to pods. There is
+	// no report where the pods are not known or nothing can leave.
+	Nodes  NodePlan
+	Report *eviction.Report
+}
+
+// Template says whether the step writes the pod template, so that pods restart.
+func (s Step) Template() bool {
+	return s.Merged.Template || len(s.Pins.Changes) > 0
+}
+
+// Plan is the ordered steps of a change and what stands in their way.
+type Plan struct {
+	Steps []Step
+	// Refusals are about nodes; Conflicts about workloads.
+	Refusals  []Refusal
+	Conflicts []WorkloadConflict
+}
+
+// WorkloadConflict is a wanted toleration that belongs to another resource, or a
+// label that the template requires with another value.
+type WorkloadConflict struct {
+	Workload *workload.Workload
+	toleration.Conflict
+	// Pin is set in place of the toleration.
+	Pin *label.Conflict
+}
+
+// String tells the step in a few words, such as "expand Deployment shop/web".
+func (s Step) String() string {
+	count := func(n int, noun string) string {
+		if n == 1 {
+			return "1 " + noun
+		}
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+	switch s.Kind {
+	case Label:
+		return "label " + count(len(s.Labels.Switches), "node")
+	case Unlabel:
+		return "take labels off " + count(len(s.Labels.Switches), "node")
+	case Switched:
+		return "switch taints of " + count(len(s.Nodes.Switches), "node")
+	case Wait:
+		return "wait for " + count(len(s.Pods), "pod") + " of " + s.Workload.Words()
+	}
+	return string(s.Kind) + " " + s.Workload.Words()
+}
