@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,12 +28,17 @@ type Subject struct {
 	Many bool
 	// RefusesStranded says that apply refuses to strand pods.
 	RefusesStranded bool
+	// Rescue says how the resource can have pods tolerate a new taint first;
+	// empty for a kubetaint_workload_tolerations that tolerated_by names.
+	Rescue string
 }
 
-// StrandedAdvice says what stranded pods are and what to do about them.
-const StrandedAdvice = "Pods that tolerate a taint which goes, and not the one which comes in its place, were meant to be on these nodes. " +
-	"Let them tolerate the new taint first: add a kubetaint_workload_tolerations for it, and name its id in tolerated_by here, so that it comes first (and take out a depends_on that puts these taints before the tolerations). " +
-	"To evict these pods all the same, set evictions = { stranded = \"evict\" }."
+// advice says what stranded pods are and what to do about them.
+func (s Subject) advice() string {
+	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations for it, and name its id in tolerated_by here, so that it comes first (and take out a depends_on that puts these taints before the tolerations)")
+	return "Pods that tolerate a taint which goes, and not the one which comes in its place, were meant to be on these nodes. " +
+		"Let them tolerate the new taint first: " + rescue + ". To evict these pods all the same, set evictions = { stranded = \"evict\" }."
+}
 
 // String returns the beginning of a sentence.
 func (s Subject) String() string {
@@ -74,7 +80,7 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	b.WriteString(introduction(total))
 	list(&b, report)
 	if s.RefusesStranded && stranded > 0 {
-		b.WriteString("\n\nApply writes nothing as long as pods are stranded. " + StrandedAdvice)
+		b.WriteString("\n\nApply writes nothing as long as pods are stranded. " + s.advice())
 	}
 	if budgets := budgetLines(report); len(budgets) > 0 {
 		b.WriteString("\n\nPodDisruptionBudgets of these pods (a taint does not ask them, a drain obeys them):\n" + strings.Join(budgets, "\n"))

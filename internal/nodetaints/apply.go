@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -18,7 +19,7 @@ import (
 // have to tolerate it, writes within the budget, and takes tolerations away that
 // nothing needs any more.
 func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired planner.NodeTaints, diags *diag.Diagnostics) bool {
-	budget, _ := m.budget(ctx, r.data.Evictions, diags)
+	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
 	linked, _ := m.linked(ctx, diags)
 	if diags.HasError() {
 		return false
@@ -97,14 +98,7 @@ func (r *nodeTaints) allowed(ctx context.Context, budget fw.Budget, ours bool, d
 		return err
 	}
 	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
-	about := refusedSubject(desired, plan)
-	if pods := report.Stranded(); len(pods) > 0 && !budget.EvictStranded {
-		return &stranded{pods: pods, subject: about, report: report}
-	}
-	if violations := budget.Check(report); budget.Set() && len(violations) > 0 {
-		return &exceeded{violations: violations, subject: about, report: report, ours: ours}
-	}
-	return nil
+	return budget.Allow(report, refused(desired, plan), path.Root("tolerated_by"), ours)
 }
 
 // awaitLinked waits until the live pods of the linked workloads carry their
@@ -140,7 +134,7 @@ func (r *nodeTaints) awaitLinked(ctx context.Context, linked []string, plan plan
 // are gone already, so that a failure of it fails nothing.
 func (r *nodeTaints) contract(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
 	if err := rollout.ContractTolerations(ctx, r.data.Cluster, r.data.Comparison); err != nil {
-		diags.AddWarning("Unable to take away tolerations that "+place(desired.Target)+" does not need any more",
+		diags.AddWarning("Unable to take away tolerations that "+fw.Place(desired.Target)+" does not need any more",
 			"The taints are as wanted. Tolerations that retire stay on their workloads, where they do no harm; the next apply that changes taints or these tolerations takes them away.\n\nOriginal error: "+err.Error())
 	}
 }

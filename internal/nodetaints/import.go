@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -36,7 +35,7 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 	}
 	cluster, nodes, err := r.observe(ctx, "", &resp.Diagnostics)
 	if err != nil {
-		resp.Diagnostics.Append(fw.UnableTo("import taints of "+place(target), err))
+		resp.Diagnostics.Append(fw.UnableTo("import taints of "+fw.Place(target), err))
 		return
 	}
 	found, ok := inspect(nodes, target, ids, &resp.Diagnostics)
@@ -183,7 +182,7 @@ func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diag
 			f.owner = mark.Owner
 		}
 		if !found {
-			diags.AddError("Unable to import taint \""+id.String()+"\" of "+place(target), "No such taint stands there. Look at what does: kubectl describe node NAME.")
+			diags.AddError("Unable to import taint \""+id.String()+"\" of "+fw.Place(target), "No such taint stands there. Look at what does: kubectl describe node NAME.")
 		}
 	}
 	if len(owners) != 1 {
@@ -196,8 +195,8 @@ func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diag
 func importedModel(ctx context.Context, target planner.Target, taints []corev1.Taint, diags *diag.Diagnostics) model {
 	m := model{
 		Taints: fw.TaintSet(ctx, taints, diags), AbsentTaints: types.SetNull(fw.AbsentType),
-		OnConflict: types.StringValue(onConflictFail), Evictions: types.ObjectNull(evictionsType), Nodes: noNodes(), ToleratedBy: types.SetNull(types.StringType),
-		Timeouts: timeouts.Value{Object: types.ObjectNull(timeoutsType)},
+		OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType), Nodes: noNodes(), ToleratedBy: types.SetNull(types.StringType),
+		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
 	}
 	if len(taints) == 0 {
 		m.Taints = types.SetNull(fw.TaintType)
@@ -209,8 +208,3 @@ func importedModel(ctx context.Context, target planner.Target, taints []corev1.T
 	}
 	return m
 }
-
-var (
-	timeoutsType  = map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType}
-	evictionsType = map[string]attr.Type{"max_pods": types.Int64Type, "protected_namespaces": types.SetType{ElemType: types.StringType}, "protected_selector": types.StringType, "stranded": types.StringType}
-)

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -73,7 +72,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}
 	return planner.NodeTaints{Target: target, Claim: taint.Claim{
 		Owner: m.ID.ValueString(), Generation: own.Generation, Imported: own.Imported,
-		Taints: taints, Absent: absent, Adopt: m.OnConflict.ValueString() == onConflictAdopt,
+		Taints: taints, Absent: absent, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 	}}, true
 }
 
@@ -107,22 +106,6 @@ func (m model) linked(ctx context.Context, diags *diag.Diagnostics) ([]string, b
 	return ids, !diags.HasError()
 }
 
-// budget returns the evictions block over the provider's; false while any of
-// it is not known.
-func (m model) budget(ctx context.Context, defaults fw.Budget, diags *diag.Diagnostics) (fw.Budget, bool) {
-	if m.Evictions.IsUnknown() {
-		return fw.Budget{}, false
-	}
-	var block *fw.EvictionsModel
-	diags.Append(m.Evictions.As(ctx, &block, basetypes.ObjectAsOptions{UnhandledNullAsEmpty: false})...)
-	if diags.HasError() || !block.Known() {
-		return fw.Budget{}, false
-	}
-	budget, found := block.Budget(ctx, defaults)
-	diags.Append(found...)
-	return budget, !diags.HasError()
-}
-
 // identityOf makes the identity from what is desired.
 func identityOf(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) identity {
 	ids := make([]string, len(desired.Claim.Taints))
@@ -147,24 +130,10 @@ func newID(owner string, desired planner.NodeTaints) string {
 	return strings.Join([]string{owner, "node_taints", desired.Target.String(), strings.Join(ids, ",")}, "/")
 }
 
-// subject words what a change is about.
-func subject(verb, preposition string, desired planner.NodeTaints, plan planner.NodePlan) fw.Subject {
-	s := fw.Subject{Verb: verb, Preposition: preposition, Taints: plan.Brought(), Where: where(desired.Target, len(plan.Switches))}
-	s.Many = len(plan.Switches) != 1
-	return s
-}
-
-// refusedSubject words what a change would have been about.
-func refusedSubject(desired planner.NodeTaints, plan planner.NodePlan) fw.Subject {
+// refused words what a change would have been about.
+func refused(desired planner.NodeTaints, plan planner.NodePlan) fw.Subject {
 	if desired.Claim.Release {
-		return subject("put back", "on", desired, plan)
+		return fw.About("put back", "on", desired.Target, plan)
 	}
-	return subject("apply", "to", desired, plan)
-}
-
-func where(target planner.Target, nodes int) string {
-	if target.Selector == nil {
-		return "node \"" + target.Name + "\""
-	}
-	return fw.Count(nodes, "node") + " matching \"" + target.Selector.String() + "\""
+	return fw.About("apply", "to", desired.Target, plan)
 }

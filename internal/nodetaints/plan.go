@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -85,7 +84,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 	desired.Claim.Release = true
 	if own.Moved {
 		desired.Claim.Imported = nil
-		diags.AddWarning("Destroying the moved state of "+place(desired.Target)+" leaves its taints where they are",
+		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",
 			"The state was moved from kubernetes_node_taint and has not been applied since, so that it is not known which of its taints are yours: "+
 				"it names all that the node had. To have yours removed, apply the configuration once before destroying it.")
 	}
@@ -94,7 +93,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 
 // preview says what the change would do, as diagnostics.
 func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
-	budget, budgetKnown := m.budget(ctx, r.data.Evictions, diags)
+	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	_, nodes, err := r.observe(ctx, own.Cluster, diags)
 	if diags.HasError() {
@@ -105,16 +104,16 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	if desired, err = r.machines(ctx, nodes, desired); err != nil {
-		diags.Append(fw.UnableTo("read the Machines of "+place(desired.Target), err))
+		diags.Append(fw.UnableTo("read the Machines of "+fw.Place(desired.Target), err))
 		return
 	}
 	plan := planner.PlanNodes(nodes, desired)
 	if len(plan.Refusals) > 0 {
-		diags.Append(explainRefusals(desired, plan.Refusals))
+		diags.Append(fw.ExplainRefusals(desired, plan.Refusals))
 		return
 	}
 	if !desired.Claim.Release {
-		r.claim(desired, nodes, own, diags)
+		r.data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
 	}
@@ -140,14 +139,14 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 	change := plan.Change()
 	change.Tolerations = r.data.Planned.Tolerations(linked)
 	report := eviction.Evaluate(snapshot, change, r.data.Comparison)
-	about := subject("Applying", "to", desired, plan)
+	about := fw.About("Applying", "to", desired.Target, plan)
 	about.RefusesStranded = !budget.EvictStranded
 	if desired.Claim.Release {
-		about = subject("Putting back", "on", desired, plan)
+		about = fw.About("Putting back", "on", desired.Target, plan)
 	}
 	if violations := budget.Check(report); strict && len(violations) > 0 {
-		over := &exceeded{violations: violations, subject: refusedSubject(desired, plan), report: report, ours: !m.Evictions.IsNull()}
-		diags.Append(over.diagnostic())
+		over := &fw.Exceeded{Violations: violations, Subject: refused(desired, plan), Report: report, Ours: !m.Evictions.IsNull()}
+		diags.Append(over.Diagnostic())
 		return
 	}
 	if summary, detail := fw.Preview(about, report); summary != "" {
@@ -175,7 +174,7 @@ func (r *nodeTaints) checkLinks(linked []string, diags *diag.Diagnostics) bool {
 // which would read as "no evictions", and fails the plan only where a budget
 // depends on it.
 func (r *nodeTaints) noPreview(desired planner.NodeTaints, err error, strict bool, diags *diag.Diagnostics) {
-	summary := "Unable to preview evictions on " + place(desired.Target)
+	summary := "Unable to preview evictions on " + fw.Place(desired.Target)
 	detail := "The change itself is planned. Which pods it evicts is not known, because the cluster could not be read for it."
 	switch {
 	case errors.Is(err, kube.ErrForbidden):
@@ -194,44 +193,12 @@ func (r *nodeTaints) noPreview(desired planner.NodeTaints, err error, strict boo
 	}
 }
 
-// claim notes what this resource wants, so that a second one in the same run
-// that wants the same is told at plan rather than at apply.
-func (r *nodeTaints) claim(desired planner.NodeTaints, nodes []*eviction.Node, own ownership, diags *diag.Diagnostics) {
-	holder := own.Generation
-	if holder == "" {
-		holder = string(uuid.NewUUID())
-	}
-	names := []string{desired.Target.Name}
-	if desired.Target.Selector != nil {
-		names = nil
-		for _, n := range nodes {
-			if desired.Target.Matches(n) {
-				names = append(names, n.Name)
-			}
-		}
-	}
-	for _, name := range names {
-		for _, id := range desired.Claim.IDs() {
-			if r.data.Claims.Take("node/"+name+"/"+id.String(), holder) {
-				continue
-			}
-			attribute := path.Root("taints")
-			if slices.Contains(desired.Claim.Absent, id) {
-				attribute = path.Root("absent_taints")
-			}
-			diags.AddAttributeError(attribute, fmt.Sprintf("Unable to claim taint %q on node %q twice", id, name),
-				"Another kubetaint_node_taints in this configuration claims the same taint of the same node. A taint has one owner: remove it from one of them.")
-			return
-		}
-	}
-}
-
 // claimUnchanged claims what a resource has that is not about to change. The
 // nodes are known from the refresh; where they are not, nothing is said.
 func (r *nodeTaints) claimUnchanged(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
 	desired, known := state.desired(ctx, own, diags)
 	if _, nodes, err := r.observe(ctx, own.Cluster, diags); known && err == nil && !diags.HasError() {
-		r.claim(desired, nodes, own, diags)
+		r.data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 	}
 }
 
@@ -253,7 +220,7 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 	if len(plan.TakenOver) == 0 || own.Generation != "" {
 		return
 	}
-	diags.AddWarning(fmt.Sprintf("Creating takes over taints of %q on %s", desired.Claim.Owner, place(desired.Target)),
+	diags.AddWarning(fmt.Sprintf("Creating takes over taints of %q on %s", desired.Claim.Owner, fw.Place(desired.Target)),
 		"Entries with this resource's id are on these nodes already: "+fw.Some(plan.TakenOver)+". An earlier create did not end, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 }
@@ -269,7 +236,7 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 		}
 	}
 	if len(left) > 0 {
-		diags.AddWarning(fmt.Sprintf("%s of \"%s\" leaves the state and stays on %s", fw.Count(len(left), "imported taint"), state.ID.ValueString(), place(desired.Target)),
+		diags.AddWarning(fmt.Sprintf("%s of \"%s\" leaves the state and stays on %s", fw.Count(len(left), "imported taint"), state.ID.ValueString(), fw.Place(desired.Target)),
 			"These taints were imported or moved, carry no mark and are not in the configuration, so that they are taken to be somebody else's: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
 	}
 }

@@ -21,11 +21,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 )
 
-const (
-	onConflictFail  = "fail"
-	onConflictAdopt = "adopt"
-)
-
 // Schema describes the resource.
 func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
@@ -52,7 +47,7 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Optional:            true,
 				MarkdownDescription: "Taints that must be there. A taint is identified by key and effect; the same key with two effects is two taints.",
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
-				NestedObject:        schema.NestedAttributeObject{Attributes: taintAttributes()},
+				NestedObject:        schema.NestedAttributeObject{Attributes: fw.TaintAttributes()},
 			},
 			"absent_taints": schema.SetNestedAttribute{
 				Optional:            true,
@@ -66,20 +61,11 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"on_conflict": schema.StringAttribute{
 				Optional:            true,
 				Computed:            true,
-				Default:             stringdefault.StaticString(onConflictFail),
-				MarkdownDescription: "What to do with a wanted taint that stands on a node already and that no one has marked: `fail` (the default) refuses, `adopt` takes it on, and destroying the resource then removes it. A taint that another resource has marked is refused in any case.",
-				Validators:          []validator.String{stringvalidator.OneOf(onConflictFail, onConflictAdopt)},
+				Default:             stringdefault.StaticString(fw.OnConflictFail),
+				MarkdownDescription: fw.OnConflictDescription,
+				Validators:          []validator.String{stringvalidator.OneOf(fw.OnConflictFail, fw.OnConflictAdopt)},
 			},
-			"evictions": schema.SingleNestedAttribute{
-				Optional:            true,
-				MarkdownDescription: fw.EvictionsDescription + " Attributes that are left out are those of the provider block.",
-				Attributes: map[string]schema.Attribute{
-					"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
-					"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},
-					"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: fw.ProtectedSelectorDescription, Validators: fw.ProtectedSelectorValidators},
-					"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.StrandedDescription, Validators: fw.StrandedValidators},
-				},
-			},
+			"evictions": fw.EvictionsAttribute(),
 			"tolerated_by": schema.SetAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,
@@ -98,14 +84,6 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				DeleteDescription: "How long the writes may take. Default: `10m`.",
 			}),
 		},
-	}
-}
-
-func taintAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
-		"value":  schema.StringAttribute{Optional: true, MarkdownDescription: fw.ValueDescription, Validators: fw.ValueValidators()},
-		"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
 	}
 }
 

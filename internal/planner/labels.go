@@ -72,12 +72,12 @@ func MergeLabels(n *eviction.Node, desired NodeLabels) label.Merged {
 // they may.
 func RefuseLabels(n *eviction.Node, merged label.Merged, desired NodeLabels) []Refusal {
 	if n.LabelRecordErr != nil {
-		return []Refusal{{Node: n.Name, Why: n.LabelRecordErr.Error() +
+		return []Refusal{{Node: n.Name, Labels: true, Why: n.LabelRecordErr.Error() +
 			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + label.OwnedAnnotation + "-\", after which its labels are nobody's)"}}
 	}
 	var out []Refusal
 	for _, c := range merged.Conflicts {
-		out = append(out, Refusal{Node: n.Name, Label: &c})
+		out = append(out, Refusal{Node: n.Name, Labels: true, Label: &c})
 	}
 	if len(out) > 0 || desired.Claim.Release || desired.Target.Selector == nil || !desired.Target.Matches(n) {
 		return out
@@ -87,7 +87,7 @@ func RefuseLabels(n *eviction.Node, merged label.Merged, desired NodeLabels) []R
 	after := *n
 	after.Labels = merged.Labels
 	if !desired.Target.Matches(&after) {
-		out = append(out, Refusal{Node: n.Name, Why: "with its labels as wanted, the selector \"" + desired.Target.Selector.String() + "\" would not match it any more: select the nodes by labels that this resource does not change"})
+		out = append(out, Refusal{Node: n.Name, Labels: true, Why: "with its labels as wanted, the selector \"" + desired.Target.Selector.String() + "\" would not match it any more: select the nodes by labels that this resource does not change"})
 	}
 	return out
 }

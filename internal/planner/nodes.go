@@ -86,8 +86,9 @@ type Refusal struct {
 	// entry is a label.
 	Conflict *taint.Conflict
 	Label    *label.Conflict
-	// Why is set for every other reason.
-	Why string
+	// Why is set for every other reason, and Labels where that is about labels.
+	Why    string
+	Labels bool
 	// ID is the entry that is refused, if it is about one.
 	ID taint.ID
 }

@@ -1,0 +1,91 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// Holder is who claims for a resource of this generation; one that has none yet
+// is somebody new at each call.
+func Holder(generation string) string {
+	if generation == "" {
+		return string(uuid.NewUUID())
+	}
+	return generation
+}
+
+// ClaimTaints notes which taints a resource wants on which nodes, so that a
+// second one in the same run that wants the same is told at plan rather than at
+// apply.
+func (d *Data) ClaimTaints(holder string, desired planner.NodeTaints, nodes []*eviction.Node, diags *diag.Diagnostics) {
+	for _, name := range meant(desired.Target, nodes) {
+		for _, id := range desired.Claim.IDs() {
+			if d.Claims.Take("node/"+name+"/"+id.String(), holder) {
+				continue
+			}
+			attribute := path.Root("taints")
+			if slices.Contains(desired.Claim.Absent, id) {
+				attribute = path.Root("absent_taints")
+			}
+			diags.AddAttributeError(attribute, fmt.Sprintf("Unable to claim taint %q on node %q twice", id, name),
+				"Another resource in this configuration claims the same taint of the same node. A taint has one owner: remove it from one of them.")
+			return
+		}
+	}
+}
+
+// ClaimLabels does the same for labels.
+func (d *Data) ClaimLabels(holder string, desired planner.NodeLabels, nodes []*eviction.Node, diags *diag.Diagnostics) {
+	for _, name := range meant(desired.Target, nodes) {
+		for key := range desired.Claim.Labels {
+			if !d.Claims.Take("label/"+name+"/"+key, holder) {
+				diags.AddAttributeError(path.Root("labels"), fmt.Sprintf("Unable to claim label %q on node %q twice", key, name),
+					"Another resource in this configuration claims the same label of the same node. A label has one owner: remove it from one of them.")
+				return
+			}
+		}
+	}
+}
+
+// meant names the nodes that a target means, those included that do not exist.
+func meant(target planner.Target, nodes []*eviction.Node) []string {
+	if target.Selector == nil {
+		return target.Named()
+	}
+	var names []string
+	for _, n := range nodes {
+		if target.Matches(n) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// ClaimTolerations does the same for tolerations of a workload, at an attribute;
+// false means that one is claimed twice.
+func (d *Data) ClaimTolerations(holder string, ref workload.Ref, claimPath string, tolerations []corev1.Toleration, at path.Path, diags *diag.Diagnostics) bool {
+	for _, t := range tolerations {
+		t.TolerationSeconds = nil
+		entry := "tolerations/" + ref.String() + "#" + claimPath + "/" + taint.FormatToleration(t)
+		if d.Claims.Take(entry, holder) {
+			continue
+		}
+		diags.AddAttributeError(at, fmt.Sprintf("Unable to claim toleration %q of %s twice", taint.FormatToleration(t), ref.Title()),
+			"Another resource in this configuration claims the same toleration of the same workload. A toleration has one owner: remove it from one of them.")
+		return false
+	}
+	return true
+}
