@@ -13,6 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Change is everything that one resource wants at once.
@@ -31,6 +32,18 @@ type Hooks struct {
 	// Approve is asked right before taints are written; see SwitchTaints.
 	Approve func(planner.NodePlan) error
 }
+
+// WorkloadError is an error of looking at one workload.
+type WorkloadError struct {
+	Ref workload.Ref
+	Err error
+}
+
+// Error returns the original error, which names the workload.
+func (e *WorkloadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the original error.
+func (e *WorkloadError) Unwrap() error { return e.Err }
 
 // Run carries out a change in the planner's order: labels, tolerations and pins,
 // the wait for live pods, taints, and the reverse for what goes. It takes the
@@ -102,7 +115,7 @@ func look(ctx context.Context, cluster *kube.Cluster, change Change, comparison 
 			err = d.unreadable(w)
 		}
 		if err != nil {
-			return looked{}, err
+			return looked{}, &WorkloadError{Ref: d.Ref, Err: err}
 		}
 		desired.Workloads = append(desired.Workloads, d.of(w))
 	}

@@ -23,7 +23,6 @@ const importForms = "Write KIND/NAMESPACE/NAME, such as Deployment/shop/web, or 
 	"For kinds that are not known to the provider, and for selectors, use an import block with an identity (Terraform 1.12, OpenTofu 1.12)."
 
 var (
-	timeoutsType = map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType}
 	workloadType = map[string]attr.Type{
 		"api_version": types.StringType, "kind": types.StringType, "namespace": types.StringType, "name": types.StringType, "selector": types.StringType,
 	}
@@ -67,7 +66,7 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 func wantedImport(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, bool) {
 	m := model{
 		Tolerations: types.SetNull(fw.TolerationType), WaitForRollout: types.BoolValue(true), Retire: types.StringValue(retireWhenUnneeded),
-		Timeouts: timeouts.Value{Object: types.ObjectNull(timeoutsType)},
+		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
 	}
 	var id identity
 	if req.ID == "" && req.Identity != nil {

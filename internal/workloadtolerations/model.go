@@ -141,37 +141,9 @@ func (m model) target(ctx context.Context, diags *diag.Diagnostics) (target, boo
 
 // resolve finds out about the kind, and checks what follows from it.
 func (t target) resolve(written string, diags *diag.Diagnostics) (target, bool) {
-	kind, known := workload.Lookup(t.APIVersion, t.Kind)
-	switch {
-	case known:
-		t.APIVersion, t.Path = kind.APIVersion, kind.Path
-		if kind.Cluster && t.Namespace != "" {
-			diags.AddAttributeError(path.Root("workload").AtName("namespace"), "Unable to find "+t.Title(), "Objects of kind "+t.Kind+" have no namespace: leave it out.")
-			return t, false
-		}
-		if !kind.Cluster && t.Namespace == "" {
-			diags.AddAttributeError(path.Root("workload").AtName("namespace"), "Unable to find "+t.Title(), "Objects of kind "+t.Kind+" have a namespace: name it.")
-			return t, false
-		}
-	case t.APIVersion == "":
-		diags.AddAttributeError(path.Root("workload").AtName("kind"), "Unable to find the kind \""+t.Kind+"\"",
-			"The provider knows "+strings.Join(workload.Names(), ", ")+". For any other kind, set workload.api_version and path.")
-		return t, false
-	case written == "":
-		diags.AddAttributeError(path.Root("path"), "Unable to find the tolerations of "+t.Title(),
-			"Where the list stands in an object of this kind is not known to the provider: set path, such as \"spec.nodePlacement.tolerations\".")
-		return t, false
-	}
-	if written == "" || known && written == kind.Tolerations() {
-		return t, true
-	}
-	fields, err := workload.SplitPath(written)
-	if err != nil {
-		diags.AddAttributeError(path.Root("path"), "Unable to read the path", err.Error())
-		return t, false
-	}
-	t.Path, t.claimPath = fields, written
-	return t, true
+	resolved, ok := fw.ResolveWorkload(t.Ref, written, at, diags)
+	t.Ref, t.Path, t.claimPath = resolved.Ref, resolved.Path, resolved.ClaimPath
+	return t, ok
 }
 
 // keepWording plans what the state holds where the configuration says the same

@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -115,7 +115,7 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 	}
 	if !desired.claim.Release {
 		r.claim(desired, observed, own, diags)
-		r.warnTarget(desired, observed, diags)
+		warnTarget(desired, observed, diags)
 	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
@@ -129,16 +129,43 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))
 		return
 	}
-	r.refuseHeld(desired, observed, snapshot, plan, diags)
-	if diags.HasError() {
-		return
+	r.consequences(ctx, desired, observed, snapshot, plan, diags)
+}
+
+// consequences refuses what would not come about, and says what the rest costs.
+func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
+	change := observed.change(desired)
+	for _, t := range change.Workloads[:len(observed.workloads)] {
+		if !fw.RefuseHeld(t, snapshot, plan, at, diags) {
+			return
+		}
 	}
-	r.try(ctx, plan, diags)
-	if diags.HasError() {
-		return
+	for _, step := range plan.Steps {
+		if !r.data.TryWorkload(ctx, step, at, diags) {
+			return
+		}
 	}
-	warnCost(desired, plan, diags)
-	r.warnWriters(ctx, desired, observed, plan, diags)
+	subject := "Changing the tolerations of "
+	if desired.claim.Release {
+		subject = "Removing the tolerations of "
+	}
+	fw.WarnCost(subject+desired.target.title(), plan, diags)
+	for _, t := range change.Workloads[:len(observed.workloads)] {
+		if slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Workload.Ref == t.Workload.Ref && s.Merged.Template }) {
+			r.data.WarnWriters(ctx, t, at, diags)
+		}
+	}
+}
+
+// warnTarget says what else stands in the way of the tolerations.
+func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
+	if len(observed.workloads) == 0 {
+		diags.AddAttributeWarning(path.Root("workload").AtName("selector"), "No workload is found: "+desired.target.title(),
+			"Nothing is changed now. Workloads that come to match get the tolerations at the first apply after that. If that is not intended, check the labels.")
+	}
+	for _, w := range observed.workloads {
+		fw.WarnTemplate(w, desired.claim.Tolerations, !desired.noWait, at, diags)
+	}
 }
 
 // noPreview says that what the change does is not known. A workload that does
@@ -159,53 +186,9 @@ func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.D
 // claim notes what this resource wants, so that a second one in the same run
 // that wants the same is told at plan rather than at apply.
 func (r *workloadTolerations) claim(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
-	holder := own.Generation
-	if holder == "" {
-		holder = string(uuid.NewUUID())
-	}
+	holder := fw.Holder(own.Generation)
 	for _, w := range observed.workloads {
-		for _, t := range desired.claim.Tolerations {
-			t.TolerationSeconds = nil
-			entry := "tolerations/" + w.String() + "#" + desired.target.claimPath + "/" + taint.FormatToleration(t)
-			if r.data.Claims.Take(entry, holder) {
-				continue
-			}
-			diags.AddAttributeError(path.Root("tolerations"), fmt.Sprintf("Unable to claim toleration %q of %s twice", taint.FormatToleration(t), w.Title()),
-				"Another kubetaint_workload_tolerations in this configuration claims the same toleration of the same workload. A toleration has one owner: remove it from one of them.")
-			return
-		}
-	}
-}
-
-// refuseHeld refuses a change that live pods would not follow, before the first
-// write.
-func (r *workloadTolerations) refuseHeld(desired wanted, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
-	for _, w := range observed.workloads {
-		written := false
-		for _, step := range plan.Steps {
-			written = written || step.Workload.Ref == w.Ref && step.Merged.Template && step.Kind != planner.Wait
-		}
-		lacking := planner.Lacking(snapshot, w, desired.claim.Tolerations, nil)
-		switch {
-		case written && w.Rolling.Immutable:
-		case w.Rolling.Hold == "" || desired.noWait || len(lacking) == 0:
-			continue
-		}
-		diags.Append(held(w, lacking))
-		return
-	}
-}
-
-// try asks the API server whether it would take the first writes.
-func (r *workloadTolerations) try(ctx context.Context, plan planner.Plan, diags *diag.Diagnostics) {
-	for _, step := range plan.Steps {
-		if step.Kind != planner.Expand || !step.Merged.Template {
-			continue
-		}
-		edit := &kube.WorkloadEdit{Tolerations: step.Merged.Tolerations, Record: step.Merged.Record, Template: true}
-		err := r.data.Cluster.TryWorkload(ctx, step.Workload, edit)
-		if errors.Is(err, kube.ErrInvalid) {
-			diags.Append(refused(step.Workload, err))
+		if !r.data.ClaimTolerations(holder, w.Ref, desired.target.claimPath, desired.claim.Tolerations, at.Tolerations, diags) {
 			return
 		}
 	}

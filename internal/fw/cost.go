@@ -1,0 +1,102 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// cost is what a change costs one workload.
+type cost struct {
+	workload *workload.Workload
+	pods     int
+	rollouts int
+	lines    []string
+}
+
+// costs gathers the steps by workload, in their order.
+func costs(plan planner.Plan) []*cost {
+	var out []*cost
+	for _, step := range plan.Steps {
+		if step.Workload == nil {
+			continue
+		}
+		at := slices.IndexFunc(out, func(c *cost) bool { return c.workload.Ref == step.Workload.Ref })
+		if at < 0 {
+			at = len(out)
+			out = append(out, &cost{workload: step.Workload})
+		}
+		out[at].add(step)
+	}
+	return slices.DeleteFunc(out, func(c *cost) bool { return len(c.lines) == 0 })
+}
+
+func (c *cost) add(step planner.Step) {
+	if step.Kind == planner.Wait {
+		return
+	}
+	if step.Template() {
+		c.rollouts++
+		c.pods = max(c.pods, len(step.Pods))
+		if step.Merged.Template && len(step.Merged.Missing) > 0 {
+			c.lines = append(c.lines, "adds "+toleration.Format(step.Merged.Missing))
+		}
+		if step.Merged.Template && len(step.Merged.Removed) > 0 {
+			c.lines = append(c.lines, "takes "+toleration.Format(step.Merged.Removed)+" away")
+		}
+		c.pins(step)
+	}
+	if len(step.Merged.Retired) > 0 {
+		c.rollouts++
+		c.pods = max(c.pods, len(step.Pods))
+		c.lines = append(c.lines, "keeps "+toleration.Format(step.Merged.Retired)+" as long as pods live by it: the apply that takes the last such taint away takes it away, and the pods restart then")
+	}
+}
+
+// pins says what the template requires of nodes.
+func (c *cost) pins(step planner.Step) {
+	var requires []string
+	for _, key := range slices.Concat(step.Pins.Missing, step.Pins.Different) {
+		requires = append(requires, key+"="+step.Pins.Labels[key])
+	}
+	if len(requires) > 0 {
+		c.lines = append(c.lines, "requires "+strings.Join(requires, ", ")+" of its nodes")
+	}
+	if len(step.Pins.Removed) > 0 {
+		c.lines = append(c.lines, "requires "+strings.Join(step.Pins.Removed, ", ")+" of its nodes no more")
+	}
+}
+
+// WarnCost says how many pods restart, in how many rollouts. The subject begins
+// the sentence, such as: Changing the tolerations of Deployment "shop/web".
+func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
+	pods, rollouts := 0, 0
+	var b strings.Builder
+	for _, c := range costs(plan) {
+		pods, rollouts = pods+c.pods, max(rollouts, c.rollouts)
+		fmt.Fprintf(&b, "\n  %s: %s", c.workload.Words(), Count(c.pods, "pod"))
+		if c.workload.Rolling.Manner != "" && c.pods > 0 {
+			b.WriteString(", replaced " + c.workload.Rolling.Manner)
+		}
+		for _, line := range c.lines {
+			b.WriteString("\n    " + line)
+		}
+	}
+	if pods == 0 {
+		return
+	}
+	summary := subject + " restarts " + Count(pods, "pod")
+	if rollouts > 1 {
+		summary += fmt.Sprintf(" in %d rollouts", rollouts)
+	}
+	diags.AddWarning(summary, "Tolerations of pods that run cannot be taken away, and they are part of the template: a change of it replaces the pods.\n"+b.String())
+}

@@ -1,0 +1,269 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// WorkloadAt says at which attributes a workload stands in a resource, so that
+// errors about it name them.
+type WorkloadAt struct {
+	// Workload is the object that names it, Path where the list stands in it.
+	Workload, Path path.Path
+	// Tolerations is what the tolerations come from, and Pin what has its template
+	// require labels.
+	Tolerations, Pin path.Path
+	// Wait is the attribute that leaves out the wait for live pods, where there is
+	// one.
+	Wait *path.Path
+}
+
+// WorkloadTarget is one workload and where its tolerations stand.
+type WorkloadTarget struct {
+	workload.Ref
+	// Path is resolved, ClaimPath is as marks have it.
+	Path      []string
+	ClaimPath string
+}
+
+// ResolveWorkload finds out about a workload's kind, and checks what follows from
+// it. The path is as it is written, empty for the one that is known for the kind.
+func ResolveWorkload(ref workload.Ref, written string, at WorkloadAt, diags *diag.Diagnostics) (WorkloadTarget, bool) {
+	t := WorkloadTarget{Ref: ref}
+	kind, known := workload.Lookup(t.APIVersion, t.Kind)
+	switch {
+	case known:
+		t.APIVersion, t.Path = kind.APIVersion, kind.Path
+		if kind.Cluster && t.Namespace != "" {
+			diags.AddAttributeError(at.Workload.AtName("namespace"), "Unable to find "+t.Title(), "Objects of kind "+t.Kind+" have no namespace: leave it out.")
+			return t, false
+		}
+		if !kind.Cluster && t.Namespace == "" {
+			diags.AddAttributeError(at.Workload.AtName("namespace"), "Unable to find "+t.Title(), "Objects of kind "+t.Kind+" have a namespace: name it.")
+			return t, false
+		}
+	case t.APIVersion == "":
+		diags.AddAttributeError(at.Workload.AtName("kind"), "Unable to find the kind \""+t.Kind+"\"",
+			"The provider knows "+strings.Join(workload.Names(), ", ")+". For any other kind, set "+at.Workload.AtName("api_version").String()+" and "+at.Path.String()+".")
+		return t, false
+	case written == "":
+		diags.AddAttributeError(at.Path, "Unable to find the tolerations of "+t.Title(),
+			"Where the list stands in an object of this kind is not known to the provider: set "+at.Path.String()+", such as \"spec.nodePlacement.tolerations\".")
+		return t, false
+	}
+	if written == "" || known && written == kind.Tolerations() {
+		return t, true
+	}
+	fields, err := workload.SplitPath(written)
+	if err != nil {
+		diags.AddAttributeError(at.Path, "Unable to read the path", err.Error())
+		return t, false
+	}
+	t.Path, t.ClaimPath = fields, written
+	return t, true
+}
+
+// ExplainWorkload words an error of a change of a workload that says something
+// about the workload itself, and returns nil for any other. The title names what
+// is meant.
+func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnostic {
+	conflict, hold, stuck, wrongPath := new(rollout.ConflictError), new(rollout.HoldError), new(rollout.StuckError), new(workload.PathError)
+	switch {
+	case errors.As(err, &conflict):
+		return conflicting(conflict.Conflicts, at)
+	case errors.As(err, &hold):
+		return Held(hold.Workload, hold.Pods, at)
+	case errors.As(err, &wrongPath):
+		return diag.NewAttributeErrorDiagnostic(at.Path, "Unable to find the tolerations of "+title,
+			wrongPath.Message+". Name the field that holds the list of tolerations.")
+	case errors.Is(err, kube.ErrNoKind):
+		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("kind"), "Unable to find the kind of "+title,
+			"The cluster serves no such kind. Check "+at.Workload.AtName("kind").String()+" and "+at.Workload.AtName("api_version").String()+" (kubectl api-resources).\n\nOriginal error: "+err.Error())
+	case errors.Is(err, kube.ErrNotFound):
+		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to find "+title,
+			"There is no such object in the cluster. Check the kind, the namespace and the name. If this apply creates it, create it first, or make its name known only after it is created.\n\nOriginal error: "+err.Error())
+	case errors.As(err, &stuck):
+		return diag.NewErrorDiagnostic("Unable to "+verb+" tolerations of "+title+": its pods have not followed", stuckDetail(verb, stuck))
+	}
+	return nil
+}
+
+func stuckDetail(verb string, stuck *rollout.StuckError) string {
+	var b strings.Builder
+	without, consequence := "without them", "No taint has been written, so that nobody is evicted. "
+	if stuck.Shed {
+		b.WriteString("The template does not require the labels of the nodes any more, and not every live pod has been made anew from it:\n")
+		without, consequence = "of the old template", "The labels stay on the nodes until then. "
+	} else {
+		b.WriteString("The tolerations stand in the template, and not every live pod carries them yet:\n")
+	}
+	list := func(pods []string, what string) {
+		if len(pods) > 0 {
+			fmt.Fprintf(&b, "\n  %s %s: %s", Count(len(pods), "pod"), what, Some(pods))
+		}
+	}
+	list(stuck.Lacking, without)
+	list(stuck.Pending, "made anew and on no node yet")
+	b.WriteString("\n\n" + consequence + "Find out why the rollout stands still (kubectl rollout status, kubectl describe pod), or allow it more time in timeouts. ")
+	b.WriteString("Apply again to go on where it stopped.")
+	if verb == "create" {
+		b.WriteString(" Nothing is saved in the state; what is written is marked and taken over.")
+	}
+	fmt.Fprintf(&b, "\n\nOriginal error: %v", stuck.Err)
+	return b.String()
+}
+
+// conflicting words that entries belong to another resource, or are there
+// already with another value.
+func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagnostic {
+	first := conflicts[0]
+	lines := make([]string, len(conflicts))
+	for i, c := range conflicts {
+		switch {
+		case c.Pin == nil:
+			lines[i] = fmt.Sprintf("  %s: %s belongs to %q", c.Workload.Title(), taint.FormatToleration(c.Toleration), c.Owner)
+		case c.Pin.Owner != "":
+			lines[i] = fmt.Sprintf("  %s: the entry %s=%s of its node selector belongs to %q", c.Workload.Title(), c.Pin.Key, c.Pin.Value, c.Pin.Owner)
+		default:
+			lines[i] = fmt.Sprintf("  %s: its node selector already requires %s=%s", c.Workload.Title(), c.Pin.Key, c.Pin.Value)
+		}
+	}
+	detail := "Nothing has been written:\n\n" + strings.Join(lines, "\n") + "\n\n"
+	if first.Pin != nil {
+		return diag.NewAttributeErrorDiagnostic(at.Pin, fmt.Sprintf("Unable to require label %q in %s", first.Pin.Key, first.Workload.Title()),
+			detail+"An entry of a node selector that somebody else has written is never overwritten: change it there, choose another label, or leave out pin.")
+	}
+	return diag.NewAttributeErrorDiagnostic(at.Tolerations, fmt.Sprintf("Unable to claim toleration %q of %s", taint.FormatToleration(first.Toleration), first.Workload.Title()),
+		detail+"A toleration that another resource has marked must be given up there first. If a create was abandoned and nothing manages it any more, import it and destroy that.")
+}
+
+// Held words that live pods would not follow.
+func Held(w *workload.Workload, pods []*eviction.Pod, at WorkloadAt) diag.Diagnostic {
+	summary := "Unable to change the tolerations of " + w.Title() + ": its pods would not follow"
+	if w.Rolling.Immutable {
+		summary = "Unable to change the tolerations of " + w.Title() + ": its template is fixed"
+	}
+	detail := "Live pods keep the tolerations that they were made with, and " + w.Rolling.Hold + ". Nothing has been written."
+	if len(pods) > 0 {
+		names := make([]string, len(pods))
+		for i, p := range pods {
+			names[i] = p.Name
+		}
+		detail += " " + Count(len(pods), "pod") + " would go on without: " + Some(names) + "."
+	}
+	detail += "\n\nThe way out: " + w.Rolling.WayOut + "."
+	attribute := at.Workload
+	if !w.Rolling.Immutable && at.Wait != nil {
+		detail += " Or set " + at.Wait.String() + " = false to change the template alone; pods then get the tolerations when they are made anew, and no taint may rely on them."
+		attribute = *at.Wait
+	}
+	return diag.NewAttributeErrorDiagnostic(attribute, summary, detail)
+}
+
+// RefuseHeld refuses a change of a workload that its live pods would not follow,
+// before the first write; false means that it did.
+func RefuseHeld(t planner.Tolerations, snapshot *eviction.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) bool {
+	written := false
+	for _, step := range plan.Steps {
+		written = written || step.Workload != nil && step.Workload.Ref == t.Workload.Ref && step.Template() && step.Kind != planner.Wait
+	}
+	lacking := planner.Lacking(snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
+	switch {
+	case written && t.Workload.Rolling.Immutable:
+	case t.Workload.Rolling.Hold == "" || t.NoWait || t.Claim.Release || len(lacking) == 0:
+		return true
+	}
+	diags.Append(Held(t.Workload, lacking, at))
+	return false
+}
+
+// TryWorkload asks the API server whether it would take the first write of a
+// workload; false means that it would not.
+func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt, diags *diag.Diagnostics) bool {
+	if step.Kind != planner.Expand || !step.Template() {
+		return true
+	}
+	edit := &kube.WorkloadEdit{Tolerations: step.Merged.Tolerations, Record: step.Merged.Record, Template: step.Merged.Template}
+	if step.Pins.Changed {
+		edit.Pins = &kube.LabelEdit{Changes: step.Pins.Changes, Record: step.Pins.Record}
+	}
+	err := d.Cluster.TryWorkload(ctx, step.Workload, edit)
+	if !errors.Is(err, kube.ErrInvalid) {
+		return true
+	}
+	diags.AddAttributeError(at.Tolerations, "Unable to change the tolerations of "+step.Workload.Title()+": the API server would refuse it",
+		"The change was tried without being made (a dry run), and the API server's rules or an admission policy of the cluster refused it. Lt and Gt need a cluster whose feature gate TaintTolerationComparisonOperators is on.\n\nOriginal error: "+err.Error())
+	return false
+}
+
+// WarnTemplate says what else stands in the way of tolerations that a workload's
+// template shall have; waits says that its pods are waited for.
+func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, at WorkloadAt, diags *diag.Diagnostics) {
+	for _, t := range wanted {
+		if earlier := toleration.Shadowing(w.Tolerations, t); earlier != nil {
+			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Toleration %q of %s is shadowed", taint.FormatToleration(t), w.Title()),
+				"The first match in a pod's list decides, and "+taint.FormatToleration(*earlier)+" stands before it: this toleration has no effect. Change the earlier one where it comes from.")
+		}
+	}
+	if waits && len(w.Pods) == 0 {
+		attribute := at.Workload
+		if at.Wait != nil {
+			attribute = *at.Wait
+		}
+		diags.AddAttributeWarning(attribute, "The pods of "+w.Title()+" are not known",
+			"No workload in the cluster names this object as its owner, so that apply cannot wait for pods. A taint should not rely on these tolerations before the pods carry them: data.kubetaint_workloads shows it.")
+	}
+}
+
+// WarnWriters says who else writes a template that is about to change.
+func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at WorkloadAt, diags *diag.Diagnostics) {
+	w := t.Workload
+	switch {
+	case w.Reverter != "":
+		diags.AddAttributeWarning(at.Workload, w.Title()+" belongs to "+w.Reverter,
+			"What controls it is likely to put its own template back, and the tolerations with it. Set them where that owner takes them from: in its custom resource, or in the workload that it is made of.")
+	case len(w.Writers) > 0:
+		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),
+			"The next run of it may put its own list of tolerations back, and the next plan here adds them again. Add the tolerations there instead, or have it ignore the field "+workload.JoinPath(w.Path)+" (the guide \"Changing taints without evicting anybody\" says how).")
+	}
+	if !t.Claim.Release {
+		d.warnWhitelist(ctx, w, t.Claim.Tolerations, at, diags)
+	}
+}
+
+// warnWhitelist says that the namespace allows only certain tolerations.
+func (d *Data) warnWhitelist(ctx context.Context, w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt, diags *diag.Diagnostics) {
+	for _, key := range w.Pods {
+		allowed, limited, err := d.Cluster.AllowedTolerations(ctx, key.Namespace)
+		if err != nil || !limited {
+			continue
+		}
+		var outside []corev1.Toleration
+		for _, t := range wanted {
+			if !toleration.CoveredBy(allowed, t) {
+				outside = append(outside, t)
+			}
+		}
+		if len(outside) > 0 {
+			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Namespace %q does not allow %s", key.Namespace, toleration.Format(outside)),
+				"Its annotation scheduler.alpha.kubernetes.io/tolerationsWhitelist does not cover it. Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, new pods of "+w.Title()+" are rejected, and the rollout stands still. Add the toleration to the annotation first.")
+		}
+	}
+}
