@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -83,4 +84,21 @@ func TolerationPath() validator.String {
 			return ""
 		},
 	}
+}
+
+// LabelKey checks that a string is the key of a label.
+func LabelKey() validator.String {
+	return check{description: "must be a qualified name, such as example.com/pool", find: func(s string) string { return first("The key ", label.ValidateKey(s)) }}
+}
+
+// LabelValue checks that a string is the value of a label.
+func LabelValue() validator.String {
+	return check{description: "must be at most 63 letters, digits, -, _ and .", find: func(s string) string { return first("The value ", label.ValidateValue(s)) }}
+}
+
+func first(subject string, wrong []string) string {
+	if len(wrong) == 0 {
+		return ""
+	}
+	return subject + wrong[0] + "."
 }

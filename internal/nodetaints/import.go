@@ -6,19 +6,13 @@ package nodetaints
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -29,8 +23,11 @@ const importForms = "Write node/NAME/KEY:EFFECT[,KEY:EFFECT...] or selector/SELE
 // ImportState takes taints that stand on nodes into the state. It writes
 // nothing to the cluster: what it took is remembered in the private state.
 func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	target, ids, ok := wantedImport(ctx, req, &resp.Diagnostics)
-	if !ok {
+	target, ids, ok := fw.WantedImport(ctx, req, importForms, &resp.Diagnostics)
+	if ok && target.Names != nil {
+		resp.Diagnostics.AddError("Unable to import taints of several nodes by name", importForms)
+	}
+	if !ok || resp.Diagnostics.HasError() {
 		return
 	}
 	cluster, nodes, err := r.observe(ctx, "", &resp.Diagnostics)
@@ -38,157 +35,16 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 		resp.Diagnostics.Append(fw.UnableTo("import taints of "+fw.Place(target), err))
 		return
 	}
-	found, ok := inspect(nodes, target, ids, &resp.Diagnostics)
+	found, ok := fw.InspectTaints(nodes, target, ids, &resp.Diagnostics)
 	if !ok {
 		return
 	}
 	own := fw.NewOwnership[taint.ID](cluster)
-	own.Imported = found.generations
-	state := importedModel(ctx, target, found.taints, &resp.Diagnostics)
+	own.Imported = found.Generations
+	state := importedModel(ctx, target, found.Taints, &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
-	state.ID = types.StringValue(cmp.Or(found.owner, newID(r.data.Owner, desired)))
+	state.ID = types.StringValue(cmp.Or(found.Owner, newID(r.data.Owner, desired)))
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
-}
-
-func wantedImport(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (planner.Target, []taint.ID, bool) {
-	id := req.ID
-	if id == "" && req.Identity != nil {
-		var from identity
-		diags.Append(req.Identity.Get(ctx, &from)...)
-		var taints []string
-		diags.Append(from.Taints.ElementsAs(ctx, &taints, false)...)
-		if diags.HasError() {
-			return planner.Target{}, nil, false
-		}
-		target, targetErr := parseTarget(from.Target.ValueString())
-		ids, idsErr := parseIDs(strings.Join(taints, ","))
-		if err := errors.Join(targetErr, idsErr); err != nil {
-			diags.AddError("Unable to import taints by this identity", err.Error()+"\n\nThe identity is { target = \"node/NAME\" or \"selector/SELECTOR\", taints = [\"KEY:EFFECT\", ...] }.")
-			return planner.Target{}, nil, false
-		}
-		return target, ids, true
-	}
-	target, ids, err := parseImportID(id)
-	if err != nil {
-		diags.AddError("Unable to import taints by the id \""+id+"\"", err.Error()+"\n\n"+importForms)
-	}
-	return target, ids, err == nil
-}
-
-// parseImportID splits an import id. Selectors and keys may hold slashes
-// themselves, so that every split is tried; where two make sense the user has
-// to say which is meant.
-func parseImportID(id string) (planner.Target, []taint.ID, error) {
-	type reading struct {
-		target planner.Target
-		ids    []taint.ID
-	}
-	var readings []reading
-	var last error
-	start := strings.Index(id, "/") + 1
-	for at := start; at < len(id); at++ {
-		if id[at] != '/' {
-			continue
-		}
-		target, err := parseTarget(id[:at])
-		if err == nil {
-			ids, idsErr := parseIDs(id[at+1:])
-			if err = idsErr; err == nil {
-				readings = append(readings, reading{target, ids})
-			}
-		}
-		if err != nil && last == nil {
-			last = err
-		}
-	}
-	switch len(readings) {
-	case 0:
-		return planner.Target{}, nil, cmp.Or(last, errors.New("it names no taint"))
-	case 1:
-		return readings[0].target, readings[0].ids, nil
-	default:
-		return planner.Target{}, nil, fmt.Errorf("it can be read in %d ways, such as %s with %s and %s with %s: use an import block with an identity instead (Terraform 1.12, OpenTofu 1.12)",
-			len(readings), readings[0].target, readings[0].ids[0], readings[1].target, readings[1].ids[0])
-	}
-}
-
-func parseTarget(s string) (planner.Target, error) {
-	kind, rest, _ := strings.Cut(s, "/")
-	switch {
-	case kind == "node" && rest != "" && !strings.Contains(rest, "/"):
-		return planner.Target{Name: rest}, nil
-	case kind == "selector":
-		selector, err := labels.Parse(rest)
-		if err != nil {
-			return planner.Target{}, fmt.Errorf("%q is not a selector: %w", rest, err)
-		}
-		if selector.Empty() {
-			return planner.Target{}, errors.New("an empty selector would match every node")
-		}
-		return planner.Target{Selector: selector}, nil
-	}
-	return planner.Target{}, fmt.Errorf("%q is neither node/NAME nor selector/SELECTOR", s)
-}
-
-func parseIDs(s string) ([]taint.ID, error) {
-	var ids []taint.ID
-	for part := range strings.SplitSeq(s, ",") {
-		id, err := taint.ParseID(part)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(ids, id) {
-			return nil, fmt.Errorf("%s is named twice", id)
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
-}
-
-// finding is what an import found on the nodes.
-type finding struct {
-	taints      []corev1.Taint
-	generations map[taint.ID][]string
-	// owner is the owner that all entries are marked with, "" where some are
-	// not marked or the owners differ.
-	owner string
-}
-
-// inspect looks for the taints on the nodes. Where nodes differ in the value,
-// the first one by name counts; the next plan shows the others.
-func inspect(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (finding, bool) {
-	f := finding{generations: map[taint.ID][]string{}}
-	slices.SortFunc(nodes, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
-	owners := map[string]bool{}
-	for _, id := range ids {
-		if why, reserved := taint.Reserved(id, ""); reserved {
-			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
-			continue
-		}
-		found := false
-		for _, n := range nodes {
-			at := taint.Find(n.Taints, id)
-			if at < 0 || !target.Matches(n) {
-				continue
-			}
-			mark, _ := n.Record.Of(id)
-			owners[mark.Owner] = true
-			if !found {
-				f.taints, found = append(f.taints, n.Taints[at]), true
-			}
-			if known := f.generations[id]; !slices.Contains(known, mark.Generation) {
-				f.generations[id] = append(known, mark.Generation)
-			}
-			f.owner = mark.Owner
-		}
-		if !found {
-			diags.AddError("Unable to import taint \""+id.String()+"\" of "+fw.Place(target), "No such taint stands there. Look at what does: kubectl describe node NAME.")
-		}
-	}
-	if len(owners) != 1 {
-		f.owner = ""
-	}
-	return f, !diags.HasError()
 }
 
 // importedModel is a state with nothing but target and taints.

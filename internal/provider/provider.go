@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/dedicatednodes"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/evictionpreview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/functions"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -90,6 +91,7 @@ func (p *kubetaint) share(data *fw.Data, resp *provider.ConfigureResponse) {
 // Resources lists the resources.
 func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
+		dedicatednodes.NewResource,
 		nodetaints.NewResource,
 		workloadtolerations.NewResource,
 	}

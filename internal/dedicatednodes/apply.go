@@ -1,0 +1,220 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// apply carries out what is desired, and returns the steps that it made.
+func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) ([]string, bool) {
+	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	if diags.HasError() {
+		return nil, false
+	}
+	release, err := r.data.Cluster.Follow(ctx, true)
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return nil, false
+	}
+	defer release()
+	if !r.awaitNodes(ctx, desired, diags) {
+		return nil, false
+	}
+	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes}
+	for _, one := range desired.members {
+		change.Workloads = append(change.Workloads, one.rollout())
+	}
+	steps, err := rollout.Run(ctx, r.data.Cluster, change, r.data.Comparison, r.hooks(ctx, m, desired, budget))
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return nil, false
+	}
+	r.contract(ctx, desired, diags)
+	r.noteApplied(ctx, desired)
+	return steps, true
+}
+
+// awaitNodes waits for nodes that are named and do not exist yet.
+func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *diag.Diagnostics) bool {
+	if desired.releases() {
+		return true
+	}
+	for _, name := range desired.nodes.Target.Names {
+		if err := r.data.Cluster.WaitForNode(ctx, name); err != nil {
+			diags.Append(explainWait(name, err))
+			return false
+		}
+	}
+	return true
+}
+
+// hooks check the change against the pods that run right now: before the first
+// write of all, with the tolerations counted that come before the taints, and
+// again right before the first taint.
+func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, budget fw.Budget) rollout.Hooks {
+	ours, looked := !m.Evictions.IsNull(), false
+	allow := func(report *eviction.Report, plan planner.NodePlan) error {
+		return budget.Allow(report, desired.about(false, plan), path.Root("workloads"), ours)
+	}
+	return rollout.Hooks{
+		Begin: func(plan planner.Plan) error {
+			for _, step := range plan.Steps {
+				if step.Report == nil {
+					continue
+				}
+				if err := allow(step.Report, step.Nodes); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Approve: func(plan planner.NodePlan) error {
+			if plan.Harmless() {
+				return nil
+			}
+			if looked {
+				// Nodes have come since: their pods may not have come by the watch yet.
+				if err := r.data.Cluster.RelistPods(ctx); err != nil {
+					return err
+				}
+			}
+			looked = true
+			snapshot, err := r.data.Cluster.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			return allow(eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison), plan)
+		},
+	}
+}
+
+// about words what a change of taints is about: what is done, or what would have
+// been.
+func (w wanted) about(done bool, plan planner.NodePlan) fw.Subject {
+	verb, preposition := "apply", "to"
+	if done {
+		verb = "Applying"
+	}
+	about := fw.About(verb, preposition, w.nodes.Target, plan)
+	about.Rescue = "name their workload in workloads here"
+	return about
+}
+
+// contract takes away what pods of other workloads lived by under the taints that
+// have gone. They are gone already, so that a failure of it fails nothing.
+func (r *dedicatedNodes) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
+	if err := rollout.ContractTolerations(ctx, r.data.Cluster, r.data.Comparison); err != nil {
+		diags.AddWarning("Unable to take away tolerations that "+desired.place()+" does not need any more",
+			"Everything of this resource is as wanted. Tolerations that retire stay on their workloads, where they do no harm; the next apply that changes taints or these tolerations takes them away.\n\nOriginal error: "+err.Error())
+	}
+}
+
+// explain words an error of a change.
+func explain(verb string, desired wanted, err error) diag.Diagnostic {
+	refused, over, left := new(rollout.RefusedError), new(fw.Exceeded), new(fw.Stranded)
+	switch {
+	case errors.As(err, &left):
+		return left.Diagnostic()
+	case errors.As(err, &over):
+		return over.Diagnostic()
+	case errors.As(err, &refused):
+		return fw.ExplainRefusals(desired.nodes, refused.Refusals)
+	}
+	if about, ok := desired.memberOf(err); ok {
+		if said := fw.ExplainWorkload(verb, about.Title(), about.at, err); said != nil {
+			return said
+		}
+	}
+	detail := "It is done step by step; what is written stays, and each entry is marked as this resource's. "
+	if verb == "create" {
+		detail += "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the resource and destroy it."
+	} else {
+		detail += "Apply again to go on where it stopped."
+	}
+	if advice := fw.Advise(err); advice != "" {
+		detail = advice + "\n\n" + detail
+	}
+	return diag.NewErrorDiagnostic("Unable to "+verb+" the dedication of "+desired.place(), detail+"\n\nOriginal error: "+err.Error())
+}
+
+// memberOf finds the workload that an error is about.
+func (w wanted) memberOf(err error) (member, bool) {
+	conflict, hold, stuck, other := new(rollout.ConflictError), new(rollout.HoldError), new(rollout.StuckError), new(rollout.WorkloadError)
+	name := ""
+	switch {
+	case errors.As(err, &conflict):
+		name = conflict.Conflicts[0].Workload.String()
+	case errors.As(err, &hold):
+		name = hold.Workload.String()
+	case errors.As(err, &stuck):
+		name = stuck.Workload.String()
+	case errors.As(err, &other):
+		name = other.Ref.String()
+	}
+	for _, m := range w.members {
+		if m.Ref.String() == name {
+			return m, true
+		}
+	}
+	return member{}, false
+}
+
+// explainWait words that a named node did not come.
+func explainWait(name string, err error) diag.Diagnostic {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return diag.NewAttributeErrorDiagnostic(path.Root("node_names"), "Unable to find node \""+name+"\"",
+			"No node of this name joined the cluster while timeouts lasted. Nothing has been written. Check the name (kubectl get nodes), give the node more time, or take it out of node_names.\n\nOriginal error: "+err.Error())
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root("node_names"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
+}
+
+// warnOrphans says that marks with the destroyed resource's id stay behind. A
+// replacement that this process made is no such case.
+func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
+	nodes, err := r.data.Cluster.Nodes(ctx)
+	if _, replaced := r.data.Created.Load(desired.owner()); err != nil || replaced {
+		return
+	}
+	var left []string
+	for _, n := range nodes {
+		marked := false
+		for _, mark := range n.Record {
+			marked = marked || mark.Owner == desired.owner()
+		}
+		for _, mark := range n.LabelRecord {
+			marked = marked || mark.Owner == desired.owner()
+		}
+		if marked {
+			left = append(left, "node/"+n.Name)
+		}
+	}
+	marked, err := r.data.Cluster.Marked(ctx)
+	if err != nil && !errors.Is(err, kube.ErrForbidden) {
+		return
+	}
+	for _, m := range marked {
+		for _, mark := range m.Record {
+			if mark.Owner == desired.owner() && !mark.Retiring {
+				left = append(left, m.String())
+				break
+			}
+		}
+	}
+	if len(left) > 0 {
+		diags.AddWarning(fmt.Sprintf("Entries of %q stay in %s", desired.owner(), fw.Count(len(left), "place")),
+			"Entries with this resource's id and another generation stand on: "+fw.Some(left)+". Either a newer object with the same id owns them, and all is well; or a replacement was begun and given up, and nothing owns them: import them and destroy that.")
+	}
+}

@@ -1,0 +1,166 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+const importForms = "Write nodes/NAME[,NAME...]/KEY:EFFECT[,KEY:EFFECT...] or selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...], such as selector/pool=gpu/dedicated:NoExecute."
+
+// ImportState takes taints that stand on nodes into the state. Where these carry
+// the marks of a kubetaint_dedicated_nodes, its labels and workloads are found by
+// the same marks; where they do not, labels and workloads come with the
+// configuration. It writes nothing to the cluster.
+func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	target, ids, ok := fw.WantedImport(ctx, req, importForms, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	if target.Selector == nil && target.Names == nil {
+		target = planner.Target{Names: []string{target.Name}}
+	}
+	observed, err := r.observe(ctx, wanted{}, "", &resp.Diagnostics)
+	if err != nil {
+		resp.Diagnostics.Append(fw.UnableTo("import the dedication of "+fw.Place(target), err))
+		return
+	}
+	found, ok := fw.InspectTaints(observed.nodes, target, ids, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	own, state := fw.NewOwnership[taint.ID](observed.cluster), imported(ctx, target, found, &resp.Diagnostics)
+	if strings.Contains(found.Owner, "/"+kind+"/") {
+		state.ID = types.StringValue(found.Owner)
+		own.Generation = onlyGeneration(found, &resp.Diagnostics)
+		r.takeMarked(ctx, &state, target, observed.nodes, &resp.Diagnostics)
+	} else {
+		own.Imported = found.Generations
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
+	if state.ID.IsNull() {
+		state.ID = types.StringValue(newID(r.data.Owner, desired))
+	}
+	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// imported is a state with nothing but nodes and taints.
+func imported(ctx context.Context, target planner.Target, found fw.FoundTaints, diags *diag.Diagnostics) model {
+	m := model{
+		ID: types.StringNull(), NodeNames: types.SetNull(types.StringType), NodeSelector: types.StringNull(),
+		Taints: fw.TaintSet(ctx, found.Taints, diags), Labels: types.MapNull(types.StringType), Workloads: types.ListNull(workloadType),
+		OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType),
+		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
+	}
+	m.take(ctx, nil, diags)
+	if target.Selector != nil {
+		m.NodeSelector = types.StringValue(target.Selector.String())
+		return m
+	}
+	names, more := types.SetValueFrom(ctx, types.StringType, target.Names)
+	diags.Append(more...)
+	m.NodeNames = names
+	return m
+}
+
+// onlyGeneration is the generation of all marks. Two of them are a replacement
+// that has not ended, and an import of it would own a half.
+func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
+	var all []string
+	for _, generations := range found.Generations {
+		all = append(all, generations...)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) != 1 {
+		diags.AddError("Unable to import what a replacement has not finished",
+			"The taints carry marks of \""+found.Owner+"\" from more than one create. Apply the configuration that they come from first: it takes over the rest.")
+		return ""
+	}
+	return all[0]
+}
+
+// takeMarked puts into the state the labels and workloads that carry marks of the
+// state's id.
+func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target planner.Target, nodes []*eviction.Node, diags *diag.Diagnostics) {
+	labels := map[string]string{}
+	for _, n := range nodes {
+		for _, mark := range n.LabelRecord {
+			value, there := n.Labels[mark.Key]
+			if mark.Owner == state.ID.ValueString() && there && target.Matches(n) {
+				labels[mark.Key] = value
+			}
+		}
+	}
+	if len(labels) > 0 {
+		value, found := types.MapValueFrom(ctx, types.StringType, labels)
+		diags.Append(found...)
+		state.Labels = value
+	}
+	marked, err := r.data.Cluster.Marked(ctx)
+	if err != nil && !errors.Is(err, kube.ErrForbidden) {
+		diags.Append(fw.UnableTo("find the workloads of \""+state.ID.ValueString()+"\"", err))
+		return
+	}
+	slices.SortFunc(marked, func(a, b kube.Marked) int { return strings.Compare(a.String(), b.String()) })
+	var models []workloadModel
+	for _, m := range marked {
+		if one, ours := workloadOf(m, state.ID.ValueString(), len(labels) > 0); ours {
+			models = append(models, one)
+		}
+	}
+	if len(models) > 0 {
+		list, found := types.ListValueFrom(ctx, workloadType, models)
+		diags.Append(found...)
+		state.Workloads = list
+	}
+}
+
+// workloadOf writes a marked workload as the configuration has it; false where it
+// carries no mark of this id.
+func workloadOf(m kube.Marked, id string, labelled bool) (workloadModel, bool) {
+	out := workloadModel{Kind: types.StringValue(m.Kind), Name: types.StringValue(m.Name)}
+	if m.Namespace != "" {
+		out.Namespace = types.StringValue(m.Namespace)
+	}
+	if known, ok := workload.Lookup("", m.Kind); !ok || known.APIVersion != m.APIVersion {
+		out.APIVersion = types.StringValue(m.APIVersion)
+	}
+	ours := false
+	for _, mark := range m.Record {
+		if mark.Owner != id || mark.Retiring {
+			continue
+		}
+		ours = true
+		if mark.Path != "" {
+			out.Path = types.StringValue(mark.Path)
+		}
+		if mark.Seconds != nil {
+			out.TolerationSeconds = types.Int64Value(*mark.Seconds)
+		}
+	}
+	for _, mark := range m.Pins {
+		if mark.Owner == id && labelled {
+			ours, out.Pin = true, types.BoolValue(true)
+		}
+	}
+	return out, ours
+}

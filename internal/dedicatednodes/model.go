@@ -1,0 +1,197 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// model is the resource as it stands in configuration, plan and state.
+type model struct {
+	ID           types.String   `tfsdk:"id"`
+	NodeNames    types.Set      `tfsdk:"node_names"`
+	NodeSelector types.String   `tfsdk:"node_selector"`
+	Taints       types.Set      `tfsdk:"taints"`
+	Labels       types.Map      `tfsdk:"labels"`
+	Workloads    types.List     `tfsdk:"workloads"`
+	OnConflict   types.String   `tfsdk:"on_conflict"`
+	Evictions    types.Object   `tfsdk:"evictions"`
+	Steps        types.List     `tfsdk:"steps"`
+	Drift        types.Map      `tfsdk:"drift"`
+	Timeouts     timeouts.Value `tfsdk:"timeouts"`
+}
+
+// identity is what an import block by identity names.
+type identity struct {
+	Target types.String `tfsdk:"target"`
+	Taints types.List   `tfsdk:"taints"`
+}
+
+// noDrift is the value of drift when all is well.
+func noDrift() types.Map {
+	return types.MapValueMust(types.StringType, nil)
+}
+
+// wanted is what the model wants, and what it may call its own.
+type wanted struct {
+	nodes   planner.NodeTaints
+	labels  planner.NodeLabels
+	members []member
+}
+
+// target returns which nodes are meant; false while that is not known.
+func (m model) target(ctx context.Context, diags *diag.Diagnostics) (planner.Target, bool) {
+	if m.NodeNames.IsUnknown() || m.NodeSelector.IsUnknown() || slices.ContainsFunc(m.NodeNames.Elements(), attr.Value.IsUnknown) {
+		return planner.Target{}, false
+	}
+	if m.NodeSelector.IsNull() {
+		names := []string{}
+		diags.Append(m.NodeNames.ElementsAs(ctx, &names, false)...)
+		slices.Sort(names)
+		return planner.Target{Names: names}, !m.NodeNames.IsNull()
+	}
+	selector, err := labels.Parse(m.NodeSelector.ValueString())
+	if err != nil {
+		diags.AddAttributeError(path.Root("node_selector"), "Unable to read the selector", err.Error())
+		return planner.Target{}, false
+	}
+	return planner.Target{Selector: selector}, true
+}
+
+// labels returns the wanted labels; false while any is not known.
+func (m model) labels(ctx context.Context, diags *diag.Diagnostics) (map[string]string, bool) {
+	if m.Labels.IsUnknown() || slices.ContainsFunc(slices.Collect(maps.Values(m.Labels.Elements())), attr.Value.IsUnknown) {
+		return nil, false
+	}
+	out := map[string]string{}
+	diags.Append(m.Labels.ElementsAs(ctx, &out, false)...)
+	return out, !diags.HasError()
+}
+
+// desired returns what the model wants and what it may call its own; false
+// while any of it is not known or something is wrong.
+func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	target, targetKnown := m.target(ctx, diags)
+	taints, taintsKnown := fw.Taints(ctx, m.Taints, diags)
+	wantedLabels, labelsKnown := m.labels(ctx, diags)
+	models, workloadsKnown := m.workloads(ctx, diags)
+	if !targetKnown || !taintsKnown || !labelsKnown || !workloadsKnown || m.OnConflict.IsUnknown() || diags.HasError() {
+		return wanted{}, false
+	}
+	w := wanted{
+		nodes: planner.NodeTaints{Target: target, Claim: taint.Claim{
+			Owner: m.ID.ValueString(), Generation: own.Generation, Imported: own.Imported,
+			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
+		}},
+		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Labels: wantedLabels}},
+	}
+	for i, one := range models {
+		resolved, ok := one.member(i, taints, w.labels.Claim, diags)
+		if !ok {
+			return wanted{}, false
+		}
+		w.members = append(w.members, resolved)
+	}
+	return w, true
+}
+
+// as is the same for the resource of another id, which takes over what carries
+// that id, as a create does.
+func (w wanted) as(id string) wanted {
+	w.nodes.Claim.Owner, w.nodes.Claim.TakeOver = id, true
+	w.labels.Claim.Owner, w.labels.Claim.TakeOver = id, true
+	w.members = slices.Clone(w.members)
+	for i := range w.members {
+		m := &w.members[i]
+		m.claim.Owner, m.claim.TakeOver = id, true
+		m.pin.Owner, m.pin.TakeOver = id, true
+	}
+	return w
+}
+
+// released is the same given up.
+func (w wanted) released() wanted {
+	w.nodes.Claim.Release, w.labels.Claim.Release = true, true
+	w.members = slices.Clone(w.members)
+	for i := range w.members {
+		w.members[i].claim.Release, w.members[i].pin.Release = true, true
+	}
+	return w
+}
+
+// releases says that everything is given up.
+func (w wanted) releases() bool { return w.nodes.Claim.Release }
+
+// owner is the id under which entries are marked.
+func (w wanted) owner() string { return w.nodes.Claim.Owner }
+
+// place names the nodes.
+func (w wanted) place() string { return fw.Place(w.nodes.Target) }
+
+// keepWording plans what the state holds where the configuration says the same
+// in other words: an empty value and none, or a selector written differently.
+// Terraform allows a provider to keep such a prior value. What was done last is
+// kept where nothing is left to do.
+func (m *model) keepWording(ctx context.Context, state model) {
+	var ignored diag.Diagnostics
+	planned, plannedKnown := fw.Taints(ctx, m.Taints, &ignored)
+	stored, storedKnown := fw.Taints(ctx, state.Taints, &ignored)
+	if plannedKnown && storedKnown && !m.Taints.IsNull() && !state.Taints.IsNull() && slices.Equal(planned, stored) {
+		m.Taints = state.Taints
+	}
+	if !m.NodeSelector.IsNull() && !m.NodeSelector.IsUnknown() && !state.NodeSelector.IsNull() {
+		wanted, _ := m.target(ctx, &ignored)
+		had, _ := state.target(ctx, &ignored)
+		if wanted.Selector != nil && had.Selector != nil && wanted.String() == had.String() {
+			m.NodeSelector = state.NodeSelector
+		}
+	}
+	if len(state.Drift.Elements()) == 0 && m.same(state) {
+		m.Steps, m.Drift = state.Steps, state.Drift
+	}
+}
+
+// same says whether two models want the same and say it in the same words.
+func (m model) same(other model) bool {
+	return m.ID.Equal(other.ID) && m.NodeNames.Equal(other.NodeNames) && m.NodeSelector.Equal(other.NodeSelector) && m.Taints.Equal(other.Taints) &&
+		m.Labels.Equal(other.Labels) && m.Workloads.Equal(other.Workloads) && m.OnConflict.Equal(other.OnConflict) &&
+		m.Evictions.Equal(other.Evictions) && m.Timeouts.Equal(other.Timeouts)
+}
+
+// identityOf makes the identity from what is desired.
+func identityOf(ctx context.Context, desired wanted, diags *diag.Diagnostics) identity {
+	list, found := types.ListValueFrom(ctx, types.StringType, taintIDs(desired.nodes.Claim.Taints))
+	diags.Append(found...)
+	return identity{Target: types.StringValue(desired.nodes.Target.String()), Taints: list}
+}
+
+func taintIDs(taints []corev1.Taint) []string {
+	ids := make([]string, len(taints))
+	for i, t := range taints {
+		ids[i] = taint.IDOf(t).String()
+	}
+	return ids
+}
+
+// newID is the id of a resource that is created for these nodes and taints. It
+// can be told at plan, and a create that was killed finds its own marks by it.
+func newID(owner string, desired wanted) string {
+	return strings.Join([]string{owner, kind, desired.nodes.Target.String(), strings.Join(taintIDs(desired.nodes.Claim.Taints), ",")}, "/")
+}

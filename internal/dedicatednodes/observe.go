@@ -1,0 +1,143 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// observation is what the cluster shows of what is wanted.
+type observation struct {
+	cluster string
+	nodes   []*eviction.Node
+	// members are the workloads that exist; absent those that do not.
+	members []seen
+	absent  []absence
+}
+
+// seen is a member as it was observed.
+type seen struct {
+	member
+	workload *workload.Workload
+}
+
+// absence is a member that there is not, or that cannot be read as one.
+type absence struct {
+	member
+	err error
+}
+
+// observe reads nodes and workloads. A cluster other than the expected one is an
+// error in the diagnostics, before anything else is read.
+func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected string, diags *diag.Diagnostics) (observation, error) {
+	id, err := r.data.Identify(ctx, expected, diags)
+	o := observation{cluster: id}
+	if err != nil || diags.HasError() {
+		return o, err
+	}
+	if o.nodes, err = r.data.Cluster.Nodes(ctx); err != nil {
+		return o, err
+	}
+	for _, m := range desired.members {
+		w, err := r.data.Cluster.Workload(ctx, m.Ref, m.Path)
+		wrongPath := new(workload.PathError)
+		switch {
+		case err == nil:
+			o.members = append(o.members, seen{m, w})
+		case errors.Is(err, kube.ErrNotFound), errors.Is(err, kube.ErrNoKind), errors.As(err, &wrongPath):
+			o.absent = append(o.absent, absence{m, err})
+		default:
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// withLeavers adds the workloads that are not meant any more: those of an earlier
+// configuration, and those that carry marks of ours, as an update that was killed
+// leaves them.
+func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted, diags *diag.Diagnostics) wanted {
+	found, err := r.marked(ctx, desired)
+	if err != nil {
+		diags.Append(fw.UnableTo("find the workloads that carry marks of \""+desired.owner()+"\"", err))
+	}
+	desired.members = slices.Clone(desired.members)
+	for _, m := range slices.Concat(before.members, found) {
+		if slices.ContainsFunc(desired.members, func(other member) bool { return other.key() == m.key() }) {
+			continue
+		}
+		m.claim.Release, m.pin.Release, m.left = true, true, true
+		// It stands at no index any more.
+		all := path.Root("workloads")
+		m.at = fw.WorkloadAt{Workload: all, Path: all, Tolerations: all, Pin: all}
+		desired.members = append(desired.members, m)
+	}
+	return desired
+}
+
+// marked finds the workloads that carry marks of this generation. Who may not
+// list workloads knows those of the state alone.
+func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, error) {
+	all, err := r.data.Cluster.Marked(ctx)
+	if errors.Is(err, kube.ErrForbidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation}
+	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation}
+	var out []member
+	for _, m := range all {
+		for _, list := range ownPaths(m, claim, pin) {
+			one := member{WorkloadTarget: fw.WorkloadTarget{Ref: m.Ref, ClaimPath: list}, claim: claim, pin: pin}
+			one.claim.Path = list
+			if kind, known := workload.Lookup(m.APIVersion, m.Kind); list == "" && known {
+				one.Path = kind.Path
+			} else if fields, err := workload.SplitPath(list); err == nil {
+				one.Path = fields
+			} else {
+				continue
+			}
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// ownPaths returns the lists of an object in which something is ours.
+func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
+	var out []string
+	if pin.Owns(m.Pins) {
+		out = append(out, "")
+	}
+	for _, mark := range m.Record {
+		if mark.Generation == claim.Generation && !slices.Contains(out, mark.Path) {
+			out = append(out, mark.Path)
+		}
+	}
+	return out
+}
+
+// change is the change of everything observed, for the planner.
+func (o observation) change(desired wanted) planner.Change {
+	c := planner.Change{Nodes: []planner.NodeTaints{desired.nodes}, Labels: []planner.NodeLabels{desired.labels}}
+	for _, s := range o.members {
+		c.Workloads = append(c.Workloads, s.planned(s.workload))
+	}
+	return c
+}

@@ -1,0 +1,262 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// ModifyPlan completes the plan and says what it would do to pods.
+//
+// It is silent where nothing changes, where something that it depends on is not
+// known yet, and where no pod is affected. It runs again at apply, with the
+// pods of that moment: nothing that it learns from the cluster may go into the
+// plan itself.
+func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.data == nil {
+		return
+	}
+	var own ownership
+	var state, plan model
+	creating := req.State.Raw.IsNull()
+	if !creating {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		var err error
+		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
+			r.data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			return
+		}
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if req.Plan.Raw.IsNull() {
+		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
+			r.preview(ctx, state, desired.released(), nil, own, &resp.Diagnostics)
+		}
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	unchanged := false
+	if !creating {
+		plan.keepWording(ctx, state)
+		unchanged = plan.same(state) && plan.Drift.Equal(state.Drift) && len(state.Drift.Elements()) == 0
+	}
+	if !unchanged {
+		// All is well after an apply: this is known without looking at the cluster.
+		plan.Drift, plan.Steps = noDrift(), types.ListUnknown(types.StringType)
+	}
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if creating && known {
+		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		desired = desired.as(plan.ID.ValueString())
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	switch {
+	case !known || resp.Diagnostics.HasError():
+	case unchanged:
+		r.unchanged(ctx, desired, own, &resp.Diagnostics)
+	default:
+		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		r.preview(ctx, plan, desired, before.members, own, &resp.Diagnostics)
+	}
+}
+
+// unchanged claims what a resource has that is not about to change, and tells the
+// others what live pods carry. Nodes and workloads are known from the refresh;
+// where they are not, nothing is said.
+func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+	var ignored diag.Diagnostics
+	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
+	if err == nil && !ignored.HasError() {
+		r.claim(desired, observed, own, diags)
+		r.note(desired, observed, nil)
+	}
+}
+
+// preview says what the change would do, as diagnostics. The members of before
+// that are not meant any more are given up.
+func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, diags *diag.Diagnostics) {
+	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	strict := budgetKnown && budget.Set()
+	if own.Generation != "" && r.data.Cluster != nil {
+		desired = r.withLeavers(ctx, desired, wanted{members: before}, &diag.Diagnostics{})
+	}
+	observed, err := r.observe(ctx, desired, own.Cluster, diags)
+	if diags.HasError() {
+		return
+	}
+	if err != nil {
+		r.noPreview(desired, err, strict, diags)
+		return
+	}
+	if !r.possible(desired, observed, own, diags) {
+		return
+	}
+	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	if err != nil {
+		r.note(desired, observed, nil)
+		r.noPreview(desired, err, strict, diags)
+		return
+	}
+	plan := planner.Order(snapshot, observed.change(desired), r.data.Comparison)
+	r.note(desired, observed, &plan)
+	if len(plan.Conflicts) > 0 {
+		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))
+		return
+	}
+	if !r.workable(ctx, observed, snapshot, plan, diags) {
+		return
+	}
+	r.warnEvictions(desired, plan, budget, !m.Evictions.IsNull(), diags)
+	if !diags.HasError() {
+		r.warnWorkloads(ctx, desired, observed, plan, diags)
+	}
+}
+
+// possible refuses what must not be written to nodes, and workloads that there
+// are not, and says what there is nothing to do about.
+func (r *dedicatedNodes) possible(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) bool {
+	for _, a := range observed.absent {
+		if !a.claim.Release {
+			diags.Append(fw.ExplainWorkload("change", a.Title(), a.at, a.err))
+		}
+	}
+	for _, s := range observed.members {
+		if err := errors.Join(s.workload.RecordErr, s.workload.LabelRecordErr); err != nil {
+			diags.Append(fw.UnableTo("change "+s.Title(), err))
+		}
+	}
+	nodes := planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes)
+	labels := planner.PlanLabels(observed.nodes, desired.labels)
+	if refusals := slices.Concat(labels.Refusals, nodes.Refusals); len(refusals) > 0 {
+		diags.Append(fw.ExplainRefusals(desired.nodes, refusals))
+	}
+	if diags.HasError() || desired.releases() {
+		return !diags.HasError()
+	}
+	r.claim(desired, observed, own, diags)
+	warnTarget(desired, observed, nodes, diags)
+	warnTakeOver(desired, nodes, labels, own, diags)
+	return !diags.HasError()
+}
+
+// workable refuses what pods would not follow, or the API server not take.
+func (r *dedicatedNodes) workable(ctx context.Context, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
+	for _, s := range observed.members {
+		if !fw.RefuseHeld(s.planned(s.workload), snapshot, plan, s.at, diags) {
+			return false
+		}
+	}
+	for _, step := range plan.Steps {
+		for _, s := range observed.members {
+			if step.Workload == s.workload && !r.data.TryWorkload(ctx, step, s.at, diags) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// warnEvictions says which pods leave by the taints, and refuses it where the
+// budget does not allow it.
+func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget fw.Budget, ours bool, diags *diag.Diagnostics) {
+	for _, step := range plan.Steps {
+		if step.Report == nil {
+			continue
+		}
+		if violations := budget.Check(step.Report); budget.Set() && len(violations) > 0 {
+			over := &fw.Exceeded{Violations: violations, Subject: desired.about(false, step.Nodes), Report: step.Report, Ours: ours}
+			diags.Append(over.Diagnostic())
+			return
+		}
+		about := desired.about(true, step.Nodes)
+		about.RefusesStranded = !budget.EvictStranded
+		if summary, detail := fw.Preview(about, step.Report); summary != "" {
+			diags.AddWarning(summary, detail)
+		}
+	}
+}
+
+// noPreview says that a preview could not be made. It never passes in silence,
+// which would read as "no evictions", and fails the plan only where a budget
+// depends on it.
+func (r *dedicatedNodes) noPreview(desired wanted, err error, strict bool, diags *diag.Diagnostics) {
+	summary := "Unable to preview what happens on " + desired.place()
+	detail := "The change itself is planned. Which pods it evicts and restarts is not known, because the cluster could not be read for it."
+	switch {
+	case errors.Is(err, kube.ErrForbidden):
+		detail = "The change itself is planned. Which pods it evicts and restarts is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
+	case kube.OutOfReach(err) && r.data.Cluster != nil:
+		detail += " " + fw.Advise(err)
+	}
+	detail += "\n\nOriginal error: " + err.Error()
+	switch {
+	case strict:
+		diags.AddAttributeError(path.Root("evictions"), summary, "The budget in evictions cannot be checked without it, so that this is an error. "+detail)
+	case kube.OutOfReach(err):
+		r.data.Unreachable(err, diags)
+	default:
+		diags.AddWarning(summary, detail)
+	}
+}
+
+// claim notes what this resource wants, so that a second one in the same run
+// that wants the same is told at plan rather than at apply.
+func (r *dedicatedNodes) claim(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
+	holder := fw.Holder(own.Generation)
+	r.data.ClaimTaints(holder, desired.nodes, observed.nodes, diags)
+	r.data.ClaimLabels(holder, desired.labels, observed.nodes, diags)
+	for _, s := range observed.members {
+		if !s.claim.Release && !r.data.ClaimTolerations(holder, s.Ref, s.ClaimPath, s.claim.Tolerations, s.at.Tolerations, diags) {
+			return
+		}
+	}
+}
+
+// note tells the other resources of this run what live pods carry, or will carry
+// by a plan.
+func (r *dedicatedNodes) note(desired wanted, observed observation, plan *planner.Plan) {
+	var out []planner.PlannedTolerations
+	for _, s := range observed.members {
+		w := s.workload
+		p := planner.PlannedTolerations{Ref: w.Ref, Path: w.Path, Pods: w.Pods, Waits: true, Hold: w.Rolling.Hold, Before: w.Tolerations, After: w.Tolerations}
+		if !s.claim.Release {
+			p.Wanted = s.claim.Tolerations
+		}
+		if plan != nil {
+			for _, step := range plan.Steps {
+				if step.Kind == planner.Expand && step.Workload == w {
+					p.After = step.Merged.Tolerations
+				}
+			}
+		}
+		out = append(out, p)
+	}
+	r.data.Planned.Note(desired.owner(), out)
+}
+
+// noteApplied tells the others what live pods carry now.
+func (r *dedicatedNodes) noteApplied(ctx context.Context, desired wanted) {
+	var ignored diag.Diagnostics
+	if observed, err := r.observe(ctx, desired, "", &ignored); err == nil && !ignored.HasError() {
+		r.note(desired, observed, nil)
+	}
+}

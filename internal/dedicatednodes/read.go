@@ -1,0 +1,128 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// Read compares nodes and workloads with the state. The state keeps what was
+// applied last, so that a destroy finds all of it; only drift says where the
+// cluster differs. Pods are not looked at: they come and go by themselves.
+func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	desired, known := state.desired(ctx, own, &resp.Diagnostics)
+	var observed observation
+	if err == nil && known && !resp.Diagnostics.HasError() {
+		observed, err = r.observe(ctx, desired, own.Cluster, &resp.Diagnostics)
+	}
+	if err != nil {
+		// The stored state stays as it is.
+		r.data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+		return
+	}
+	if resp.Diagnostics.HasError() || !known {
+		return
+	}
+	own.Cluster = observed.cluster
+	state.Drift = observed.drift(ctx, desired, &resp.Diagnostics)
+	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// drift says what is not as wanted. What pods still live by and waits to be taken
+// away is as wanted, for as long as it has to.
+func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diagnostics) types.Map {
+	by := map[string]taint.Status{}
+	note := func(name string, status taint.Status) {
+		// One entry that is missing is told rather than one that differs.
+		if by[name] != taint.Missing {
+			by[name] = status
+		}
+	}
+	for name, status := range planner.PlanNodes(slices.Clone(o.nodes), desired.nodes).Deviations {
+		note("node/"+name, status)
+	}
+	for _, n := range o.nodes {
+		if status := labelled(n, desired.labels); status != "" {
+			note("node/"+n.Name, status)
+		}
+	}
+	for _, name := range desired.nodes.Target.Names {
+		if !slices.ContainsFunc(o.nodes, func(n *eviction.Node) bool { return n.Name == name }) {
+			note("node/"+name, taint.Missing)
+		}
+	}
+	for _, s := range o.members {
+		if status := s.status(); status != "" {
+			note(s.Ref.String(), status)
+		}
+	}
+	for _, a := range o.absent {
+		note(a.Ref.String(), taint.Missing)
+	}
+	if len(by) == 0 {
+		return noDrift()
+	}
+	m, found := types.MapValueFrom(ctx, types.StringType, by)
+	diags.Append(found...)
+	return m
+}
+
+// labelled says how the labels of a node differ from what is wanted.
+func labelled(n *eviction.Node, desired planner.NodeLabels) taint.Status {
+	if !desired.Target.Matches(n) && !desired.Claim.Owns(n.LabelRecord) {
+		return ""
+	}
+	return statusOf(planner.MergeLabels(n, desired))
+}
+
+func statusOf(merged label.Merged) taint.Status {
+	switch {
+	case len(merged.Missing) > 0:
+		return taint.Missing
+	case len(merged.Different)+len(merged.Removed)+len(merged.Conflicts) > 0:
+		return taint.Different
+	}
+	return ""
+}
+
+// status says how a workload differs from what is wanted. What retires is no
+// difference: it goes when pods do not live by it any more.
+func (s seen) status() taint.Status {
+	merged := toleration.Merge(s.workload.Tolerations, s.workload.Record, s.claim, nil, true)
+	pins := statusOf(s.planned(s.workload).MergePins())
+	switch {
+	case len(merged.Missing) > 0 || pins == taint.Missing:
+		return taint.Missing
+	case pins != "", s.workload.RecordErr != nil, s.workload.LabelRecordErr != nil, s.superfluous():
+		return taint.Different
+	}
+	return ""
+}
+
+// superfluous says whether the workload carries something of ours that is not
+// wanted and does not retire.
+func (s seen) superfluous() bool {
+	return slices.ContainsFunc(s.workload.Record, func(mark toleration.Mark) bool {
+		return mark.Generation == s.claim.Generation && mark.Path == s.claim.Path && !mark.Retiring &&
+			!slices.ContainsFunc(s.claim.Tolerations, func(t corev1.Toleration) bool { return toleration.IDOf(t) == mark.ID() })
+	})
+}

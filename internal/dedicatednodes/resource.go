@@ -1,0 +1,180 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/resourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+var (
+	_ resource.ResourceWithConfigure        = (*dedicatedNodes)(nil)
+	_ resource.ResourceWithConfigValidators = (*dedicatedNodes)(nil)
+	_ resource.ResourceWithValidateConfig   = (*dedicatedNodes)(nil)
+	_ resource.ResourceWithModifyPlan       = (*dedicatedNodes)(nil)
+	_ resource.ResourceWithImportState      = (*dedicatedNodes)(nil)
+	_ resource.ResourceWithIdentity         = (*dedicatedNodes)(nil)
+)
+
+const (
+	// kind stands in ids between the owner and the nodes.
+	kind = "dedicated_nodes"
+
+	// defaultTimeout leaves slow rollouts their time.
+	defaultTimeout = 20 * time.Minute
+)
+
+type dedicatedNodes struct {
+	data *fw.Data
+}
+
+// NewResource returns the resource.
+func NewResource() resource.Resource {
+	return &dedicatedNodes{}
+}
+
+// Metadata names the resource. Its identity changes with its nodes and taints.
+func (r *dedicatedNodes) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + kind
+	resp.ResourceBehavior.MutableIdentity = true
+}
+
+// Configure takes the connection from the provider.
+func (r *dedicatedNodes) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// ConfigValidators says which attributes go together.
+func (r *dedicatedNodes) ConfigValidators(context.Context) []resource.ConfigValidator {
+	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("node_names"), path.MatchRoot("node_selector"))}
+}
+
+// Create makes everything as wanted. An error saves no state: the marks on nodes
+// and workloads stay, and the next create takes them over and goes on.
+func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, found := plan.Timeouts.Create(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	own := fw.NewOwnership[taint.ID](cluster)
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if !known {
+		return
+	}
+	if plan.ID.IsUnknown() {
+		// What the id is made of was not known at plan.
+		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+	}
+	desired = desired.as(plan.ID.ValueString())
+	r.data.Created.Store(desired.owner(), true)
+	if steps, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, steps, &resp.Diagnostics)
+		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// Update makes everything as planned, and takes away from nodes and workloads
+// that are not meant any more what is ours there.
+func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var state, plan model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	before, _ := state.desired(ctx, own, &resp.Diagnostics)
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if !known || resp.Diagnostics.HasError() {
+		return
+	}
+	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics)
+	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, steps, &resp.Diagnostics)
+		r.save(ctx, plan, keep(own, desired.nodes.Claim), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// Delete gives up every entry of this generation: taints first, then tolerations
+// and pins, and labels when no pod requires them any more.
+func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)
+	resp.Diagnostics.Append(found...)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	desired, known := state.desired(ctx, own, &resp.Diagnostics)
+	if !known || resp.Diagnostics.HasError() {
+		return
+	}
+	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released()
+	if _, ok := r.apply(ctx, "delete", state, desired, &resp.Diagnostics); ok {
+		r.warnOrphans(ctx, desired, &resp.Diagnostics)
+	}
+}
+
+// owned returns what an existing instance owns, in the cluster that it was
+// written for.
+func (r *dedicatedNodes) owned(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, bool) {
+	if diags.HasError() {
+		return ownership{}, false
+	}
+	own, err := r.ownership(ctx, private, state, diags)
+	if err != nil {
+		diags.Append(fw.UnableTo("find out what \""+state.ID.ValueString()+"\" owns", err))
+	}
+	if diags.HasError() {
+		return own, false
+	}
+	cluster, ok := r.data.Connected(ctx, own.Cluster, diags)
+	own.Cluster = cluster
+	return own, ok
+}
+
+// take puts into the model what an apply has done.
+func (m *model) take(ctx context.Context, steps []string, diags *diag.Diagnostics) {
+	if steps == nil {
+		steps = []string{}
+	}
+	list, found := types.ListValueFrom(ctx, types.StringType, steps)
+	diags.Append(found...)
+	m.Steps, m.Drift = list, noDrift()
+}
+
+// save writes state, identity and private state.
+func (r *dedicatedNodes) save(ctx context.Context, m model, own ownership, desired wanted, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
+	own.Save(ctx, private, diags)
+	diags.Append(state.Set(ctx, m)...)
+	if to != nil {
+		diags.Append(to.Set(ctx, identityOf(ctx, desired, diags))...)
+	}
+}

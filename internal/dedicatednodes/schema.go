@@ -1,0 +1,144 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// Schema describes the resource.
+func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Nodes that are kept for some workloads: taints and labels on the nodes, and tolerations and node selectors of the workloads, in one resource and in the one order in which nobody is evicted by accident. " +
+			"Labels come first, then tolerations and node selectors in one change of the pod template, then the wait until all live pods carry them, and then the taints; what goes, goes the other way round. A change of a taint's value, effect or key does both within one apply.",
+		Attributes: map[string]schema.Attribute{
+			"id": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "Name under which this resource marks its entries on nodes and workloads, made of the provider's `owner`, the nodes and the taints that it was created with.",
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
+			},
+			"node_names": schema.SetAttribute{
+				Optional:            true,
+				ElementType:         types.StringType,
+				MarkdownDescription: "Names of the nodes. They need not exist yet: the plan then warns, and apply waits for them as long as `timeouts` allows. Either this or `node_selector` is required.",
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 253))},
+			},
+			"node_selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Nodes that come to match later are changed at the next apply, and nodes that no longer match lose what this resource has put there; when both happen at once, the new nodes come first. It must not depend on `labels`.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+			"taints": schema.SetNestedAttribute{
+				Required:            true,
+				MarkdownDescription: "Taints that the nodes must have. A taint is identified by key and effect; the same key with two effects is two taints.",
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
+				NestedObject:        schema.NestedAttributeObject{Attributes: fw.TaintAttributes()},
+			},
+			"labels": schema.MapAttribute{
+				Optional:            true,
+				ElementType:         types.StringType,
+				MarkdownDescription: "Labels that the nodes must have. One that is there already with the same value is left as it is, and stays when the resource is destroyed; one that somebody else has given another value is an error. Keys that Kubernetes keeps for itself are refused; those under `node-role.kubernetes.io` and `node-restriction.kubernetes.io` are not.",
+				Validators:          []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(fw.LabelKey()), mapvalidator.ValueStringsAre(fw.LabelValue())},
+			},
+			"workloads": schema.ListNestedAttribute{
+				Optional:            true,
+				MarkdownDescription: "Workloads that the nodes are kept for. Each is given tolerations for all of `taints`, beside those that it has; one that it has from elsewhere, or that a broader one of it covers, is left as it is. They must exist, and their pods must follow a change of the template by themselves.",
+				Validators:          []validator.List{listvalidator.SizeAtLeast(1)},
+				NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
+			},
+			"on_conflict": schema.StringAttribute{
+				Optional:            true,
+				Computed:            true,
+				Default:             stringdefault.StaticString(fw.OnConflictFail),
+				MarkdownDescription: fw.OnConflictDescription,
+				Validators:          []validator.String{stringvalidator.OneOf(fw.OnConflictFail, fw.OnConflictAdopt)},
+			},
+			"evictions": fw.EvictionsAttribute(),
+			"steps": schema.ListAttribute{
+				Computed:            true,
+				ElementType:         types.StringType,
+				MarkdownDescription: "What the last apply that changed something has done, in its order, such as `expand Deployment shop/web`.",
+			},
+			"drift": schema.MapAttribute{
+				Computed:            true,
+				ElementType:         types.StringType,
+				MarkdownDescription: "Nodes and workloads that are not as wanted, as `node/NAME` or `KIND/NAMESPACE/NAME`: `missing` where something is not there, `different` where it has another value, should not be there, or has lost its mark. Empty when all is well.",
+			},
+			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
+				Create: true, Update: true, Delete: true,
+				CreateDescription: "How long to wait for nodes that do not exist yet and for the live pods, such as `90s` or `30m`. Default: `20m`.",
+				UpdateDescription: "How long to wait for nodes and live pods. Default: `20m`.",
+				DeleteDescription: "How long to wait for live pods that require labels which go. Default: `20m`.",
+			}),
+		},
+	}
+}
+
+func workloadAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"api_version": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "API version, such as `apps/v1`. Needed for kinds alone that are not known to the provider.",
+			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+		},
+		"kind": schema.StringAttribute{
+			Required:            true,
+			MarkdownDescription: "Kind, such as `Deployment`.",
+			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+		},
+		"namespace": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "Namespace. Required unless objects of this kind have none.",
+			Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
+		},
+		"name": schema.StringAttribute{
+			Required:            true,
+			MarkdownDescription: "Name.",
+			Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
+		},
+		"path": schema.StringAttribute{
+			Optional: true,
+			MarkdownDescription: "Where the list of tolerations stands in the object, such as `spec.nodePlacement.tolerations`. Needed for custom resources alone; known for " +
+				strings.Join(workload.Names(), ", ") + ".",
+			Validators: []validator.String{fw.TolerationPath()},
+		},
+		"toleration_seconds": schema.Int64Attribute{
+			Optional:            true,
+			MarkdownDescription: "For how many seconds the pods tolerate those of the taints that have the effect `NoExecute`. Leaving it out means for ever, which is what keeps them there.",
+		},
+		"pin": schema.BoolAttribute{
+			Optional:            true,
+			MarkdownDescription: "Whether the pods shall run on these nodes alone: the template then also requires `labels` in its node selector. Only for kinds with a pod template. Default: `false`.",
+		},
+	}
+}
+
+// IdentitySchema describes what an import block by identity names. Nodes and
+// taints of a resource may change in place, so that its identity may as well.
+func (r *dedicatedNodes) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{
+		Attributes: map[string]identityschema.Attribute{
+			"target": identityschema.StringAttribute{RequiredForImport: true, Description: "nodes/NAME,NAME or selector/SELECTOR."},
+			"taints": identityschema.ListAttribute{RequiredForImport: true, ElementType: types.StringType, Description: "The taints, each as key:Effect."},
+		},
+	}
+}

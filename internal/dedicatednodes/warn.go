@@ -1,0 +1,96 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+// warnTarget says that there is nothing there yet to dedicate.
+func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, diags *diag.Diagnostics) {
+	target := desired.nodes.Target
+	if target.Selector != nil {
+		if nodes.Matched == 0 {
+			diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+target.Selector.String()+"\"",
+				"No node is changed now; workloads are. Nodes that come to match are labelled and tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+		}
+		return
+	}
+	var none []string
+	for _, name := range target.Names {
+		if !slices.ContainsFunc(observed.nodes, func(n *eviction.Node) bool { return n.Name == name }) {
+			none = append(none, name)
+		}
+	}
+	if len(none) > 0 {
+		diags.AddAttributeWarning(path.Root("node_names"), fmt.Sprintf("%s of %q: %s", fw.CountVerb(len(none), "node does not exist yet", "nodes do not exist yet"), desired.owner(), fw.Some(none)),
+			"Apply waits for them as long as timeouts allows and changes them then. Pods that run on them by then are not in this preview. If a name is misspelled, correct it now (kubectl get nodes).")
+	}
+}
+
+// warnTakeOver says that a create goes on with the marks of an earlier one.
+func warnTakeOver(desired wanted, nodes planner.NodePlan, labels planner.LabelPlan, own ownership, diags *diag.Diagnostics) {
+	taken := slices.Concat(nodes.TakenOver, labels.TakenOver)
+	slices.Sort(taken)
+	if taken = slices.Compact(taken); len(taken) == 0 || own.Generation != "" {
+		return
+	}
+	diags.AddWarning(fmt.Sprintf("Creating takes over entries of %q on %s", desired.owner(), desired.place()),
+		"Entries with this resource's id are on these nodes already: "+fw.Some(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
+			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the entries from each other.")
+}
+
+// warnWorkloads says what the change costs the workloads, and what stands in its
+// way.
+func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, observed observation, plan planner.Plan, diags *diag.Diagnostics) {
+	subject := "Dedicating " + desired.place() + " to its workloads"
+	if desired.releases() {
+		subject = "Giving up the dedication of " + desired.place()
+	}
+	fw.WarnCost(subject, plan, diags)
+	for _, s := range observed.members {
+		if !s.claim.Release {
+			fw.WarnTemplate(s.workload, s.claim.Tolerations, true, s.at, diags)
+		}
+		if slices.ContainsFunc(plan.Steps, func(step planner.Step) bool { return step.Workload == s.workload && step.Template() }) {
+			r.data.WarnWriters(ctx, s.planned(s.workload), s.at, diags)
+		}
+	}
+	warnDaemonSets(observed, plan, diags)
+}
+
+// warnDaemonSets says that pods of DaemonSets go when a label that they require
+// gets another value: their controller judges by the template, and no template
+// can require one value or the other (k8s.io/kubernetes v1.37.1
+// pkg/controller/daemon/daemon_controller.go, NodeShouldRunDaemonPod).
+func warnDaemonSets(observed observation, plan planner.Plan, diags *diag.Diagnostics) {
+	var keys []string
+	for _, step := range plan.Steps {
+		for _, s := range step.Labels.Switches {
+			keys = append(keys, s.Merged.Different...)
+		}
+	}
+	for _, s := range observed.members {
+		var pinned []string
+		for _, key := range keys {
+			if _, requires := s.workload.NodeSelector[key]; requires && s.Kind == "DaemonSet" && !slices.Contains(pinned, key) {
+				pinned = append(pinned, key)
+			}
+		}
+		if len(pinned) > 0 {
+			diags.AddAttributeWarning(path.Root("labels"), "The pods of "+s.Title()+" are replaced all at once",
+				"A DaemonSet's pods leave a node at once when it does not have the labels any more that the template requires, and "+strings.Join(pinned, ", ")+" gets another value. To have them replaced one after the other, give the new value another key, and take the old one out.")
+		}
+	}
+}
