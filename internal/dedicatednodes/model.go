@@ -61,11 +61,14 @@ func (m model) target(ctx context.Context, diags *diag.Diagnostics) (planner.Tar
 	if m.NodeNames.IsUnknown() || m.NodeSelector.IsUnknown() || slices.ContainsFunc(m.NodeNames.Elements(), attr.Value.IsUnknown) {
 		return planner.Target{}, false
 	}
+	if m.NodeSelector.IsNull() && m.NodeNames.IsNull() {
+		return planner.Target{}, false
+	}
 	if m.NodeSelector.IsNull() {
 		names := []string{}
 		diags.Append(m.NodeNames.ElementsAs(ctx, &names, false)...)
 		slices.Sort(names)
-		return planner.Target{Names: names}, !m.NodeNames.IsNull()
+		return planner.Target{Names: names}, !diags.HasError()
 	}
 	selector, err := labels.Parse(m.NodeSelector.ValueString())
 	if err != nil {

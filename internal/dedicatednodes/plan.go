@@ -74,7 +74,10 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	case unchanged:
 		r.unchanged(ctx, desired, own, &resp.Diagnostics)
 	default:
-		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		var before wanted
+		if !creating {
+			before, _ = state.desired(ctx, own, &resp.Diagnostics)
+		}
 		r.preview(ctx, plan, desired, before.members, own, &resp.Diagnostics)
 	}
 }
