@@ -1,0 +1,90 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccDedicatedNodes_kill9AfterEachWrite kills the real provider process under
+// a real command line after each single write of a create, an update that changes
+// everything, and a destroy, and runs the same apply again. In between, and in the
+// end, every entry has an owner, and nobody is evicted.
+func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	workloads := map[string]string{"Deployment": pinned, "DaemonSet": pinned}
+	first := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: workloads}
+	for _, s := range []struct{ from, to wish }{
+		{wish{name: "create"}, first},
+		{wish{name: "update", taints: first.taints, labels: first.labels, workloads: first.workloads}, wish{taints: "team=b:NoExecute zone=x:NoSchedule", labels: "reserved=gpu", workloads: workloads}},
+		{wish{name: "taking a workload out", taints: first.taints, labels: first.labels, workloads: first.workloads}, wish{taints: first.taints, labels: first.labels, workloads: map[string]string{"Deployment": pinned}}},
+		{wish{name: "destroy", taints: first.taints, labels: first.labels, workloads: first.workloads}, wish{}},
+	} {
+		t.Run(s.from.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, c, "Deployment", "DaemonSet")
+			cli := acctest.NewCLI(t)
+			evicted := c.Evictions(t, p.namespace)
+			kills := 0
+			for writes := 1; ; writes++ {
+				cli.Write(c.Provider(t), p.hcl(s.from))
+				cli.MustRun("apply", "-auto-approve", "-input=false")
+				p.want(s.from, "Deployment", "DaemonSet")
+				p.settled("DaemonSet", s.from)
+				if !p.killAfter(cli, p.hcl(s.to), writes) {
+					break
+				}
+				kills++
+				p.wantOwned("Deployment", "DaemonSet")
+				cli.MustRun("apply", "-auto-approve", "-input=false")
+				p.want(s.to, "Deployment", "DaemonSet")
+				cli.WantEmptyPlan()
+			}
+			p.want(s.to, "Deployment", "DaemonSet")
+			p.settled("Deployment", s.to)
+			p.settled("DaemonSet", s.to)
+			if names := evicted(); len(names) > 0 {
+				t.Fatalf("the taint-eviction controller deleted %v", names)
+			}
+			if least := map[string]int{"create": 6, "update": 8, "destroy": 6}[s.from.name]; kills < max(least, 1) {
+				t.Fatalf("the apply was killed only %d times", kills)
+			}
+			t.Logf("killed %d times", kills)
+		})
+	}
+}
+
+// killAfter applies and kills the provider after a number of writes of the apply
+// phase, those included that the plan tries before. What comes after the last of
+// them never reaches the API server. It returns false where the apply ends before
+// that.
+func (p *pool) killAfter(cli *acctest.CLI, config string, writes int) bool {
+	p.t.Helper()
+	proxy := p.c.Proxy(p.t)
+	cli.Write(proxy.Provider(p.t, p.c), config)
+	cli.MustRun("plan", "-input=false", "-out=plan")
+	var begun, answered, killed atomic.Int64
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if r.Write() && begun.Add(1) > int64(writes) {
+			return acctest.CutBefore
+		}
+		return acctest.None
+	})
+	proxy.After(func(r acctest.Request) {
+		if r.Write() && answered.Add(1) == int64(writes) {
+			killed.Store(int64(cli.KillProvider()))
+		}
+	})
+	out, ok := cli.Run("apply", "-input=false", "plan")
+	if ok != (killed.Load() == 0) {
+		p.t.Fatalf("%d processes were killed after write %d, and the apply succeeded is %t:\n%s", killed.Load(), writes, ok, out)
+	}
+	proxy.After(nil)
+	proxy.Spoil(nil)
+	return killed.Load() > 0
+}
