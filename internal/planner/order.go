@@ -212,11 +212,16 @@ func (o *order) expand(t Tolerations) template {
 		Kind: Expand, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins),
 	})
 	if !t.Workload.Rolling.Later {
-		for _, key := range t.Workload.Pods {
-			o.planned[key] = eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait}
-		}
+		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait})
 	}
 	return t.template().with(merged, pins)
+}
+
+// plans notes what the pods of a workload will carry when taints are switched.
+func (o *order) plans(w *workload.Workload, planned eviction.Planned) {
+	for _, key := range w.Pods {
+		o.planned[key] = planned
+	}
 }
 
 // restarting returns the pods that a write of the template replaces.
@@ -237,6 +242,10 @@ func (o *order) wait(t Tolerations, expanded template) bool {
 		return false
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Merged: expanded.merged, Pins: expanded.pinned, Pods: lacking})
+	if !expanded.written {
+		// Whatever has written the template, the wait makes it sure.
+		o.plans(t.Workload, eviction.Planned{Before: t.Claim.Tolerations, After: t.Claim.Tolerations, Sure: true})
+	}
 	return true
 }
 

@@ -58,6 +58,7 @@ func TestOrder_verdictsOfTheSwitch(t *testing.T) {
 			name: "what an unlinked resource plans does not spoil what is planned in the same change", own: full,
 			others: map[string][]string{"one": {"x=1:NoExecute", "z:NoExecute"}},
 		},
+		{name: "what is written and waited for is sure", list: full, pod: old, own: full},
 		{name: "what is written and not waited for is not there", list: full, pod: old, own: full, noWait: true, verdicts: []string{"a1 evicted_now stranded"}},
 	}
 	for _, tt := range tests {

@@ -115,6 +115,11 @@ func TestOrder_stepsOfAChange(t *testing.T) {
 			steps: []string{"switch a: x=1:NoExecute"},
 		},
 		{
+			name: "an update that was killed after it expanded waits, and foresees that it has waited",
+			node: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "*x=2:NoExecute"}, pod: []string{"x=1:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
+			steps: []string{"wait for web: a1 b1", "switch a: x=2:NoExecute", "contract web: x=2:NoExecute, restarts a1 b1"},
+		},
+		{
 			name: "an update that was killed after it waited switches",
 			node: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "*x=2:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
 			steps: []string{"switch a: x=2:NoExecute", "contract web: x=2:NoExecute, restarts a1 b1"},
