@@ -217,10 +217,15 @@ func (o *order) expand(t Tolerations) template {
 	return t.template().with(merged, pins)
 }
 
-// plans notes what the pods of a workload will carry when taints are switched.
+// plans notes what the pods of a workload will carry when taints are switched,
+// beside what other resources plan for it.
 func (o *order) plans(w *workload.Workload, planned eviction.Planned) {
 	for _, key := range w.Pods {
-		o.planned[key] = planned
+		if known, there := o.planned[key]; there {
+			o.planned[key] = both(known, planned)
+		} else {
+			o.planned[key] = planned
+		}
 	}
 }
 

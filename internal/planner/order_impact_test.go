@@ -55,10 +55,23 @@ func TestOrder_verdictsOfTheSwitch(t *testing.T) {
 			others: map[string][]string{"one": {"x=1:NoExecute", "y:NoExecute"}, "two": {"x=1:NoExecute", "x=2:NoExecute"}},
 		},
 		{
+			name: "what is planned in the same change and by a linked resource adds up", linked: []string{"one"}, own: []string{"x=2:NoExecute"},
+			others: map[string][]string{"one": {"x=1:NoExecute", "y:NoExecute"}},
+		},
+		{
 			name: "what an unlinked resource plans does not spoil what is planned in the same change", own: full,
 			others: map[string][]string{"one": {"x=1:NoExecute", "z:NoExecute"}},
 		},
+		{
+			name: "what a linked resource plans is sure, whatever the same change does not wait for", linked: []string{"one"}, own: []string{"z:NoExecute"}, noWait: true,
+			others: map[string][]string{"one": full},
+		},
 		{name: "what is written and waited for is sure", list: full, pod: old, own: full},
+		{
+			name: "what is written and waited for adds up with what a linked resource plans", linked: []string{"one"},
+			list: []string{"x=1:NoExecute", "x=2:NoExecute"}, pod: old, own: []string{"x=2:NoExecute"},
+			others: map[string][]string{"one": {"x=1:NoExecute", "x=2:NoExecute", "y:NoExecute"}},
+		},
 		{name: "what is written and not waited for is not there", list: full, pod: old, own: full, noWait: true, verdicts: []string{"a1 evicted_now stranded"}},
 	}
 	for _, tt := range tests {

@@ -69,13 +69,12 @@ func (s *Shared) Tolerations(linked []string) map[eviction.WorkloadKey]eviction.
 			}
 			for _, p := range planned {
 				for _, key := range p.Pods {
-					known, there := out[key]
-					if there && known.Sure != sure || slices.EqualFunc(p.Before, p.After, toleration.Equal) {
+					if slices.EqualFunc(p.Before, p.After, toleration.Equal) {
 						continue
 					}
 					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure}
-					if there {
-						next.Before, next.After = known.Before, next.Merge(known.After)
+					if known, there := out[key]; there {
+						next = both(known, next)
 					}
 					out[key] = next
 				}
@@ -83,4 +82,17 @@ func (s *Shared) Tolerations(linked []string) map[eviction.WorkloadKey]eviction.
 		}
 	}
 	return out
+}
+
+// both joins two changes of one workload. Where one alone is sure to come before
+// the taints, it alone counts.
+func both(known, next eviction.Planned) eviction.Planned {
+	switch {
+	case known.Sure == next.Sure:
+		return eviction.Planned{Before: known.Before, After: next.Merge(known.After), Sure: known.Sure}
+	case known.Sure:
+		return known
+	default:
+		return next
+	}
 }
