@@ -55,10 +55,16 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 	for i, t := range change.Workloads {
 		expanded[i] = o.expand(t)
 	}
-	for i, t := range change.Workloads {
-		expanded[i].awaited = o.wait(t, expanded[i])
+	nodes := make([]NodePlan, len(change.Nodes))
+	brings := false
+	for i, n := range change.Nodes {
+		nodes[i] = PlanNodes(s.SortedNodes(), n)
+		brings = brings || !nodes[i].Harmless()
 	}
-	for _, n := range change.Nodes {
+	for i, t := range change.Workloads {
+		expanded[i].awaited = o.wait(t, expanded[i], brings)
+	}
+	for _, n := range nodes {
 		o.switchTaints(n)
 	}
 	contracted := make([]template, len(change.Workloads))
@@ -118,6 +124,11 @@ func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]c
 		out = append(out, taints...)
 	}
 	return out
+}
+
+// short says whether a workload has fewer live pods than it shall have.
+func short(s *eviction.Snapshot, w *workload.Workload) bool {
+	return len(w.Pods) > 0 && int64(len(s.WorkloadPods(w.Pods...))) < w.Wants
 }
 
 // MergePins merges what the template shall require into what it requires.
@@ -238,12 +249,15 @@ func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins 
 }
 
 // wait waits for the live pods, unless they follow only when they are made anew.
-func (o *order) wait(t Tolerations, expanded template) bool {
+// Where a switch brings taints, it waits for pods that are missing as well: a pod
+// that somebody has deleted can come back as it was.
+func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later {
 		return false
 	}
 	lacking := Lacking(o.snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
-	if len(lacking) == 0 && !expanded.written {
+	missing := brings && len(t.Claim.Tolerations) > 0 && (!t.Workload.Observed || short(o.snapshot, t.Workload))
+	if len(lacking) == 0 && !expanded.written && !missing {
 		return false
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Merged: expanded.merged, Pins: expanded.pinned, Pods: lacking})
@@ -283,8 +297,7 @@ func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
 	o.plan.Steps = append(o.plan.Steps, Step{Kind: Unlabel, Labels: plan})
 }
 
-func (o *order) switchTaints(n NodeTaints) {
-	nodes := PlanNodes(o.snapshot.SortedNodes(), n)
+func (o *order) switchTaints(nodes NodePlan) {
 	o.plan.Refusals = append(o.plan.Refusals, nodes.Refusals...)
 	if len(nodes.Switches) == 0 {
 		return

@@ -176,6 +176,36 @@ func TestOrder_waits(t *testing.T) {
 			but:   func(c *Change) { c.Workloads[0].Workload.Rolling.Hold = "it is paused" },
 			steps: []string{"expand web: x=1:NoExecute", "wait for web: a1 b1", "switch a: x=1:NoExecute"},
 		},
+		{
+			name: "for a pod that somebody has deleted, before a taint that comes: it can come back as it was",
+			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
+			but:   func(c *Change) { c.Workloads[0].Workload.Wants = 3 },
+			steps: []string{"wait for web:", "switch a: x=1:NoExecute"},
+		},
+		{
+			name: "until the controller has seen the template, before a taint that comes",
+			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
+			but:   func(c *Change) { c.Workloads[0].Workload.Observed = false },
+			steps: []string{"wait for web:", "switch a: x=1:NoExecute"},
+		},
+		{
+			name: "not for missing pods where no taint comes",
+			node: []string{"*x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, taints: []string{}, tolerations: added,
+			but:   func(c *Change) { c.Workloads[0].Workload.Wants = 3 },
+			steps: []string{"switch a: "},
+		},
+		{
+			name: "not for missing pods from which nothing is wanted",
+			list: []string{"x Exists"}, taints: added,
+			but:   func(c *Change) { c.Workloads[0].Workload.Wants = 3 },
+			steps: []string{"switch a: x=1:NoExecute"},
+		},
+		{
+			name: "not for pods of which it is not known how many there shall be",
+			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
+			but:   func(c *Change) { c.Workloads[0].Workload.Wants = -1 },
+			steps: []string{"switch a: x=1:NoExecute"},
+		},
 	})
 }
 
