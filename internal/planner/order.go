@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -108,17 +109,30 @@ func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s
 }
 
 // LiveTaints returns the taints that the pods of a workload live with: those of
-// the nodes on which they run, as these are or as they will be.
+// the nodes on which they run, as these are or as they will be. While a pod is
+// missing or waits for a node, every node that their node selector allows counts:
+// it may be the one that the pod comes from and goes back to.
 func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]corev1.Taint) []corev1.Taint {
+	pods := s.WorkloadPods(w.Pods...)
+	moving := short(s, w)
+	nodes := map[string]bool{}
+	for _, pod := range pods {
+		nodes[pod.Node] = true
+		moving = moving || pod.Node == ""
+	}
+	if moving {
+		for name, node := range s.Nodes {
+			nodes[name] = nodes[name] || allows(pods, node)
+		}
+	}
 	var out []corev1.Taint
-	seen := map[string]bool{}
-	for _, pod := range s.WorkloadPods(w.Pods...) {
-		if seen[pod.Node] {
+	for name, counts := range nodes {
+		node, known := s.Nodes[name]
+		if !counts || !known {
 			continue
 		}
-		seen[pod.Node] = true
-		taints, changed := after[pod.Node]
-		if node, known := s.Nodes[pod.Node]; known && !changed {
+		taints, changed := after[name]
+		if !changed {
 			taints = node.Taints
 		}
 		out = append(out, taints...)
@@ -129,6 +143,14 @@ func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]c
 // short says whether a workload has fewer live pods than it shall have.
 func short(s *eviction.Snapshot, w *workload.Workload) bool {
 	return len(w.Pods) > 0 && int64(len(s.WorkloadPods(w.Pods...))) < w.Wants
+}
+
+// allows says whether the node selector of any of these pods allows a node.
+// Where there is none to ask, it may.
+func allows(pods []*eviction.Pod, n *eviction.Node) bool {
+	return len(pods) == 0 || slices.ContainsFunc(pods, func(p *eviction.Pod) bool {
+		return labels.SelectorFromSet(p.Scheduling.NodeSelector).Matches(labels.Set(n.Labels))
+	})
 }
 
 // MergePins merges what the template shall require into what it requires.
