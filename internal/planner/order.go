@@ -229,7 +229,8 @@ func (t template) with(merged toleration.Merged, pins label.Merged) template {
 }
 
 // expand adds what is missing, and takes away in the same write what is not
-// needed even now: pods restart once for both.
+// needed even now: pods restart once for both. What retires and is wanted again is
+// marked before anybody relies on it: others take away what retires.
 func (o *order) expand(t Tolerations) template {
 	merged, pins := t.merge(t.Workload.Tolerations, t.Workload.Record, o.snapshot, nil, o.comparison), t.MergePins()
 	for _, c := range merged.Conflicts {
@@ -238,7 +239,8 @@ func (o *order) expand(t Tolerations) template {
 	for _, c := range pins.Conflicts {
 		o.plan.Conflicts = append(o.plan.Conflicts, WorkloadConflict{Workload: t.Workload, Pin: &c})
 	}
-	if (len(merged.Missing) == 0 || !merged.Changed) && (!pins.Lacking() || !pins.Changed) {
+	adds := merged.Changed && (len(merged.Missing) > 0 || revives(t.Workload.Record, merged.Record))
+	if !adds && (!pins.Lacking() || !pins.Changed) {
 		return t.template()
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{
@@ -248,6 +250,15 @@ func (o *order) expand(t Tolerations) template {
 		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait})
 	}
 	return t.template().with(merged, pins)
+}
+
+// revives says whether an entry retires by one record and not by the next one.
+func revives(before, after toleration.Record) bool {
+	return slices.ContainsFunc(before, func(old toleration.Mark) bool {
+		return old.Retiring && slices.ContainsFunc(after, func(m toleration.Mark) bool {
+			return !m.Retiring && m.ID() == old.ID() && m.Path == old.Path
+		})
+	})
 }
 
 // plans notes what the pods of a workload will carry when taints are switched,

@@ -259,6 +259,16 @@ func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
 			steps: []string{"expand web: x=1:NoExecute, restarts a1 b1", "wait for web: a1 b1"},
 		},
 		{
+			name: "what retires is wanted again without a write of the template", tolerations: one,
+			node: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"},
+			steps: []string{"expand web: x=1:NoExecute"},
+		},
+		{
+			name: "what retires is ours again before a taint comes: others would take it away", tolerations: one,
+			list: []string{"~x=1:NoExecute"}, taints: one,
+			steps: []string{"expand web: x=1:NoExecute", "switch a: x=1:NoExecute"},
+		},
+		{
 			name: "a toleration for NoSchedule is kept too: a rollout would stall", tolerations: []string{"x=2:NoSchedule"},
 			node: []string{"*x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"},
 			steps: []string{"expand web: ~x=1:NoSchedule, x=2:NoSchedule, restarts a1 b1", "wait for web: a1 b1"},
