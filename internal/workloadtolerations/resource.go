@@ -48,6 +48,9 @@ func NewResource() resource.Resource {
 // Metadata names the resource.
 func (r *workloadTolerations) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_workload_tolerations"
+	// The same workload can be named with or without its API version, and a
+	// selector be written in several ways.
+	resp.ResourceBehavior.MutableIdentity = true
 }
 
 // Configure takes the connection from the provider.
