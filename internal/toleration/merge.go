@@ -150,7 +150,23 @@ func (m *merge) foreign(at int) bool {
 	if id := IDOf(m.list[at]); m.claim.unmarked(id) && m.claim.wants(id) {
 		return false
 	}
-	return !slices.ContainsFunc(m.marks, func(mark Mark) bool { return find(m.list, mark.Toleration()) == at })
+	return !slices.ContainsFunc(m.marks, func(mark Mark) bool { return stands(m.list, mark) == at })
+}
+
+// stands returns where the marked entry stands, or -1. Where it does not stand as
+// it was written, the last one of its identity is it: somebody has changed its
+// seconds. To write ours behind that one would be for nothing, as the first
+// match decides.
+func stands(list []corev1.Toleration, mark Mark) int {
+	if at := find(list, mark.Toleration()); at >= 0 || mark.Beside {
+		return at
+	}
+	for at, one := range slices.Backward(list) {
+		if IDOf(one) == mark.ID() {
+			return at
+		}
+	}
+	return -1
 }
 
 // covered says whether a foreign entry covers a toleration.
@@ -184,7 +200,7 @@ func (m *merge) put(t corev1.Toleration) {
 		m.missing = append(m.missing, t)
 		return
 	}
-	place := find(m.list, old.Toleration())
+	place := stands(m.list, old)
 	if place < 0 && m.covered(t) {
 		// Somebody replaced it by more: whoever did owns that now.
 		m.marks = slices.Delete(m.marks, at, at+1)
@@ -201,12 +217,14 @@ func (m *merge) put(t corev1.Toleration) {
 		m.list[place] = t
 		m.missing = append(m.missing, t)
 	}
-	m.marks[at] = m.claim.mark(t)
+	mark := m.claim.mark(t)
+	mark.Beside = old.Beside
+	m.marks[at] = mark
 }
 
 // putUnmarked makes a toleration stand in the list that no mark is about.
 func (m *merge) putUnmarked(t corev1.Toleration) {
-	place := -1
+	place, mark := -1, m.claim.mark(t)
 	if m.claim.unmarked(IDOf(t)) {
 		place = m.imported(t)
 	}
@@ -218,10 +236,11 @@ func (m *merge) putUnmarked(t corev1.Toleration) {
 	case m.covered(t):
 		return
 	default:
+		mark.Beside = slices.ContainsFunc(m.list, func(one corev1.Toleration) bool { return IDOf(one) == IDOf(t) })
 		m.list = append(m.list, t)
 		m.missing = append(m.missing, t)
 	}
-	m.marks = append(m.marks, m.claim.mark(t))
+	m.marks = append(m.marks, mark)
 }
 
 // imported returns the place of the entry that was taken into the state and is
@@ -299,21 +318,21 @@ func (m *merge) retire(live []corev1.Taint) {
 		}
 	}
 	slices.SortStableFunc(unwanted, func(a, b Mark) int {
-		return cmp.Compare(find(m.list, b.Toleration()), find(m.list, a.Toleration()))
+		return cmp.Compare(stands(m.list, b), stands(m.list, a))
 	})
 	before := m.list
 	var retired, removed []corev1.Toleration
 	for _, mark := range unwanted {
-		at, place := slices.Index(m.marks, mark), find(m.list, mark.Toleration())
+		at, place := slices.Index(m.marks, mark), stands(m.list, mark)
 		if place >= 0 {
 			without := slices.Delete(slices.Clone(m.list), place, place+1)
 			if m.shorter(without, before, live) {
 				m.marks[at].Retiring = true
-				retired = append(retired, mark.Toleration())
+				retired = append(retired, m.list[place])
 				continue
 			}
+			removed = append(removed, m.list[place])
 			m.list = without
-			removed = append(removed, mark.Toleration())
 		}
 		m.marks = slices.Delete(m.marks, at, at+1)
 	}

@@ -106,7 +106,7 @@ func foreign(list []corev1.Toleration, record Record, c Claim) []corev1.Tolerati
 	taken := map[int]bool{}
 	for _, m := range record {
 		if m.Path == c.Path {
-			taken[find(list, m.Toleration())] = true
+			taken[stands(list, m)] = true
 		}
 	}
 	var out []corev1.Toleration
@@ -124,7 +124,7 @@ func sameForeign(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration
 	before, after := foreign(list, record, claim), foreign(got.Tolerations, got.Record, claim)
 	sameTolerations(t, "foreign tolerations were dropped or edited", Sort(slices.Clone(before)), Sort(slices.Clone(after)))
 	doubtful := func(x corev1.Toleration) bool {
-		return Contains(claim.Tolerations, x) || slices.ContainsFunc(record, func(m Mark) bool { return Equal(m.Toleration(), x) })
+		return Contains(claim.Tolerations, x) || slices.ContainsFunc(record, func(m Mark) bool { return m.ID() == IDOf(x) })
 	}
 	sameTolerations(t, "foreign tolerations were reordered", slices.DeleteFunc(before, doubtful), slices.DeleteFunc(after, doubtful))
 }
@@ -192,7 +192,7 @@ func checkLive(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration, 
 		if !m.Retiring || m.Path != claim.Path {
 			continue
 		}
-		at := find(got.Tolerations, m.Toleration())
+		at := stands(got.Tolerations, m)
 		decides := func(x corev1.Taint) bool {
 			return x.Effect != corev1.TaintEffectPreferNoSchedule && taint.FirstMatch(got.Tolerations, x, gate) == at
 		}

@@ -94,8 +94,8 @@ func TestMerge_ofAnUpdate(t *testing.T) {
 			want: []string{"z Exists", "a=1:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
-			name: "what somebody else made shorter comes back beside it, since a change without a mark is not ours", list: []string{"a=1:NoExecute for 5s"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
-			want: []string{"a=1:NoExecute for 5s", "a=1:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
+			name: "what somebody else made shorter is made as it shall be where it stands", list: []string{"a=1:NoExecute for 5s"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
+			want: []string{"a=1:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
 			name: "what somebody else replaced by more does not come back, and is no longer ours", list: []string{"a Exists"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),

@@ -27,6 +27,9 @@ type Mark struct {
 	// Path is where the list stands, on objects that have several; empty for
 	// the one that is known for the kind.
 	Path string `json:"path,omitempty"`
+	// Beside is set where an entry of the same identity and other seconds stood
+	// there from elsewhere: one whose seconds are not ours is not ours then.
+	Beside bool `json:"beside,omitempty"`
 	// Owner is the id of the resource, the same at every create of it.
 	Owner string `json:"owner"`
 	// Generation is random and fresh at every create.
