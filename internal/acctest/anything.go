@@ -1,0 +1,87 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// Thing names an object of any kind.
+type Thing struct {
+	APIVersion, Kind, Namespace, Name string
+}
+
+// things returns the client for objects of a thing's kind and namespace.
+func (c *Cluster) things(t testing.TB, thing Thing) dynamic.ResourceInterface {
+	t.Helper()
+	plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(thing.APIVersion, thing.Kind))
+	resource := c.dynamic(t).Resource(plural)
+	if thing.Namespace == "" {
+		return resource
+	}
+	return resource.Namespace(thing.Namespace)
+}
+
+// Make makes an object out of its content beside kind and name. It is deleted
+// when the test ends.
+func (c *Cluster) Make(t testing.TB, thing Thing, content map[string]any) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	for name, value := range content {
+		object.Object[name] = value
+	}
+	object.SetAPIVersion(thing.APIVersion)
+	object.SetKind(thing.Kind)
+	object.SetNamespace(thing.Namespace)
+	object.SetName(thing.Name)
+	// Numbers and lists of the caller's types become those of JSON.
+	raw, err := object.MarshalJSON()
+	must(t, err)
+	must(t, object.UnmarshalJSON(raw))
+	made, err := c.things(t, thing).Create(t.Context(), object, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() {
+		_ = c.things(t, thing).Delete(context.Background(), thing.Name, metav1.DeleteOptions{})
+	})
+	return made
+}
+
+// Look reads an object, nil for none.
+func (c *Cluster) Look(t testing.TB, thing Thing) *unstructured.Unstructured {
+	t.Helper()
+	object, err := c.things(t, thing).Get(t.Context(), thing.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	must(t, err)
+	return object
+}
+
+// Change changes an object by a merge patch without a guard, as careless writers
+// do, under the name of a field manager.
+func (c *Cluster) Change(t testing.TB, thing Thing, manager, patch string) {
+	t.Helper()
+	_, err := c.things(t, thing).Patch(t.Context(), thing.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	must(t, err)
+}
+
+// Remove deletes an object and waits until it is gone. What it owns goes with
+// it.
+func (c *Cluster) Remove(t testing.TB, thing Thing) {
+	t.Helper()
+	policy := metav1.DeletePropagationBackground
+	must(t, c.things(t, thing).Delete(t.Context(), thing.Name, metav1.DeleteOptions{PropagationPolicy: &policy}))
+	Until(t, thing.Kind+" "+thing.Name+" is gone", func(context.Context) (bool, error) {
+		return c.Look(t, thing) == nil, nil
+	})
+}

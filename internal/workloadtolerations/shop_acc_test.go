@@ -1,0 +1,315 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// shop is a namespace with workloads, the node that their pods stand on, and a
+// Terraform that manages their tolerations.
+type shop struct {
+	t         *testing.T
+	c         *acctest.Cluster
+	tf        *acctest.Terraform
+	namespace string
+}
+
+// openShop makes a namespace, and a node for the pods in it.
+func openShop(t *testing.T) *shop {
+	t.Helper()
+	c := acctest.Connect(t)
+	s := &shop{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
+	c.Node(t, acctest.Node{Name: s.namespace, Labels: map[string]string{"shop": s.namespace}})
+	return s
+}
+
+// on returns the shop for a subtest.
+func (s *shop) on(t *testing.T) *shop {
+	t.Helper()
+	out := *s
+	out.t = t
+	return &out
+}
+
+// thing names an object of a known kind in the shop.
+func (s *shop) thing(kind, name string) acctest.Thing {
+	s.t.Helper()
+	known, ok := workload.Lookup("", kind)
+	if !ok {
+		s.t.Fatalf("the kind %s is not known", kind)
+	}
+	return acctest.Thing{APIVersion: known.APIVersion, Kind: kind, Namespace: s.namespace, Name: name}
+}
+
+// list reads tolerations in a notation of the tests: KEY, KEY=VALUE, KEY<VALUE,
+// KEY>VALUE or KEY* for Exists, then :EFFECT and /SECONDS where they are set.
+func list(t *testing.T, all string) []corev1.Toleration {
+	t.Helper()
+	var out []corev1.Toleration
+	for one := range strings.FieldsSeq(all) {
+		var parsed corev1.Toleration
+		if head, seconds, limited := strings.Cut(one, "/"); limited {
+			n, err := strconv.ParseInt(seconds, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, parsed.TolerationSeconds = head, &n
+		}
+		one, effect, _ := strings.Cut(one, ":")
+		parsed.Key, parsed.Effect, parsed.Operator = one, corev1.TaintEffect(effect), corev1.TolerationOpEqual
+		for sign, operator := range map[string]corev1.TolerationOperator{"=": corev1.TolerationOpEqual, "<": corev1.TolerationOpLt, ">": corev1.TolerationOpGt, "*": corev1.TolerationOpExists} {
+			if key, value, found := strings.Cut(one, sign); found {
+				parsed.Key, parsed.Value, parsed.Operator = key, value, operator
+			}
+		}
+		out = append(out, parsed)
+	}
+	return out
+}
+
+// objects writes tolerations as a configuration does.
+func objects(t *testing.T, all string) []any {
+	t.Helper()
+	var out []any
+	for _, one := range list(t, all) {
+		object := map[string]any{}
+		for name, value := range map[string]string{"key": one.Key, "value": one.Value, "effect": string(one.Effect)} {
+			if value != "" {
+				object[name] = value
+			}
+		}
+		if one.Operator != corev1.TolerationOpEqual {
+			object["operator"] = string(one.Operator)
+		}
+		if one.TolerationSeconds != nil {
+			object["toleration_seconds"] = *one.TolerationSeconds
+		}
+		out = append(out, object)
+	}
+	return out
+}
+
+// template is a pod template whose pods stand on the shop's node.
+func (s *shop) template(name, tolerations string) map[string]any {
+	s.t.Helper()
+	spec := map[string]any{
+		"nodeSelector": map[string]any{"shop": s.namespace}, "terminationGracePeriodSeconds": 0,
+		"containers": []any{map[string]any{"name": "main", "image": "registry.k8s.io/pause:3.10.2"}},
+	}
+	if tolerations != "" {
+		spec["tolerations"] = list(s.t, tolerations)
+	}
+	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": name}}, "spec": spec}
+}
+
+// make makes a workload of a known kind and waits for its pods. More is put into
+// its spec.
+func (s *shop) make(kind, name string, pods int, tolerations string, more map[string]any) acctest.Thing {
+	s.t.Helper()
+	thing := s.thing(kind, name)
+	template := s.template(name, tolerations)
+	spec := map[string]any{"template": template}
+	switch kind {
+	case "Deployment", "StatefulSet", "ReplicaSet":
+		spec["replicas"] = pods
+		spec["selector"] = map[string]any{"matchLabels": map[string]any{"app": name}}
+	case "DaemonSet":
+		spec["selector"] = map[string]any{"matchLabels": map[string]any{"app": name}}
+	case "Job":
+		template["spec"].(map[string]any)["restartPolicy"] = "Never"
+	case "CronJob":
+		template["spec"].(map[string]any)["restartPolicy"] = "Never"
+		spec = map[string]any{"schedule": "0 0 1 1 *", "jobTemplate": map[string]any{"spec": map[string]any{"template": template}}}
+	}
+	for key, value := range more {
+		spec[key] = value
+	}
+	s.c.Make(s.t, thing, map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": name}}, "spec": spec})
+	s.c.Running(s.t, s.namespace, name, pods)
+	return thing
+}
+
+// manage is the configuration of tolerations of a workload.
+func (s *shop) manage(thing acctest.Thing, tolerations string, more map[string]any) map[string]any {
+	s.t.Helper()
+	where := map[string]any{"kind": thing.Kind, "namespace": thing.Namespace, "name": thing.Name}
+	if thing.Namespace == "" {
+		delete(where, "namespace")
+	}
+	if _, known := workload.Lookup("", thing.Kind); !known {
+		where["api_version"] = thing.APIVersion
+	}
+	return acctest.With(map[string]any{"workload": where, "tolerations": objects(s.t, tolerations)}, more)
+}
+
+// fresh returns an instance that is not created yet.
+func (s *shop) fresh() *acctest.Instance {
+	return &acctest.Instance{Type: "kubetaint_workload_tolerations"}
+}
+
+// apply applies a configuration and then expects that a plan is empty and
+// silent.
+func (s *shop) apply(i *acctest.Instance, config map[string]any) acctest.Diagnostics {
+	s.t.Helper()
+	d := s.tf.Apply(s.t, i, config)
+	if d.Errors() != "" {
+		s.t.Fatalf("apply: %s", d.Errors())
+	}
+	s.quiet(i, config)
+	return d
+}
+
+// quiet expects that a plan is empty and says nothing.
+func (s *shop) quiet(i *acctest.Instance, config map[string]any) {
+	s.t.Helper()
+	again := s.tf.Plan(s.t, i, config)
+	if !again.Empty || len(again.Diagnostics) > 0 {
+		s.t.Fatalf("the plan is empty: %v, and says: %s%s", again.Empty, again.Diagnostics.Errors(), again.Diagnostics.Warnings())
+	}
+}
+
+// planned expects that a plan changes something and has no errors.
+func (s *shop) planned(i *acctest.Instance, config map[string]any) acctest.Planned {
+	s.t.Helper()
+	planned := s.tf.Plan(s.t, i, config)
+	if planned.Empty || planned.Diagnostics.Errors() != "" {
+		s.t.Fatalf("the plan is empty: %v, with errors: %s", planned.Empty, planned.Diagnostics.Errors())
+	}
+	return planned
+}
+
+// refused expects that a plan fails and that its errors say all of this.
+func (s *shop) refused(i *acctest.Instance, config map[string]any, parts ...string) {
+	s.t.Helper()
+	says(s.t, "error", s.tf.Plan(s.t, i, config).Diagnostics.Errors(), parts...)
+}
+
+// warned expects that the plan for a new instance warns of all of this.
+func (s *shop) warned(config map[string]any, parts ...string) {
+	s.t.Helper()
+	says(s.t, "warning", s.planned(s.fresh(), config).Diagnostics.Warnings(), parts...)
+}
+
+func says(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Fatalf("no %s says %q: %s", what, part, text)
+		}
+	}
+}
+
+func (s *shop) destroy(i *acctest.Instance) acctest.Diagnostics {
+	s.t.Helper()
+	d := s.tf.Apply(s.t, i, nil)
+	if d.Errors() != "" {
+		s.t.Fatalf("destroy: %s", d.Errors())
+	}
+	if i.Exists() {
+		s.t.Fatal("a destroyed resource is still in the state")
+	}
+	return d
+}
+
+// pathOf is where the tolerations of a known kind stand.
+func (s *shop) pathOf(kind string) []string {
+	s.t.Helper()
+	known, _ := workload.Lookup("", kind)
+	return known.Path
+}
+
+// standing returns the tolerations that stand at a path of an object.
+func (s *shop) standing(thing acctest.Thing, path []string) []corev1.Toleration {
+	s.t.Helper()
+	object := s.c.Look(s.t, thing)
+	if object == nil {
+		s.t.Fatalf("%s %s is gone", thing.Kind, thing.Name)
+	}
+	value, _, err := unstructured.NestedFieldNoCopy(object.Object, path...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out []corev1.Toleration
+	if err := json.Unmarshal(raw, &out); err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// want expects exactly these tolerations, in this order, and a mark for each of
+// ours.
+func (s *shop) want(thing acctest.Thing, all string, ours int) {
+	s.t.Helper()
+	got := s.standing(thing, s.pathOf(thing.Kind))
+	if want := list(s.t, all); !slices.EqualFunc(got, want, toleration.Equal) {
+		s.t.Fatalf("%s has %q, want %q", thing.Kind, formatted(got), formatted(want))
+	}
+	if record := s.record(thing); len(record) != ours {
+		s.t.Fatalf("%s has the record %v, want %d marks", thing.Kind, record, ours)
+	}
+}
+
+func formatted(list []corev1.Toleration) string {
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = taint.FormatToleration(one)
+	}
+	return strings.Join(out, ", ")
+}
+
+// record returns the record of owned tolerations. An empty annotation is no
+// record, and must not be there.
+func (s *shop) record(thing acctest.Thing) toleration.Record {
+	s.t.Helper()
+	annotation, there := s.c.Look(s.t, thing).GetAnnotations()[toleration.OwnedAnnotation]
+	record, err := toleration.ParseRecord(annotation)
+	if err != nil || there && len(record) == 0 {
+		s.t.Fatalf("the annotation is %q (%v)", annotation, err)
+	}
+	return record
+}
+
+// replace puts another list of tolerations into a workload, as a careless writer
+// does.
+func (s *shop) replace(thing acctest.Thing, all string) {
+	s.t.Helper()
+	var patch any = list(s.t, all)
+	path := s.pathOf(thing.Kind)
+	for _, name := range slices.Backward(path) {
+		patch = map[string]any{name: patch}
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.c.Change(s.t, thing, "somebody", string(raw))
+}
+
+// live returns the pods of a workload that are not being deleted.
+func (s *shop) live(app string) []corev1.Pod {
+	s.t.Helper()
+	pods, err := s.c.Admin.CoreV1().Pods(s.namespace).List(s.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+}
