@@ -61,10 +61,20 @@ func wrap(doing string, err error) error {
 	if known := new(Error); errors.As(err, &known) {
 		return err
 	}
+	if overdue(err) {
+		err = fmt.Errorf("%w (%w)", context.DeadlineExceeded, err)
+	}
 	if class := classify(err); class != nil {
 		return &Error{Class: class, Doing: doing, Err: err}
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// overdue says that the client did not send a request because the time would be
+// over before the answer. Its rate limiter says so in words alone
+// (golang.org/x/time/rate, Limiter.WaitN), and a moment before the context ends.
+func overdue(err error) bool {
+	return strings.Contains(err.Error(), "would exceed context deadline")
 }
 
 func classify(err error) error {

@@ -55,6 +55,7 @@ func TestErrors_classes(t *testing.T) {
 		{name: "a connection that ends in the middle", err: io.ErrUnexpectedEOF, class: ErrUnreachable, out: true, again: true},
 		{name: "a certificate that is not trusted", err: cut(x509.UnknownAuthorityError{}), class: ErrUnreachable, out: true, again: true},
 		{name: "a deadline", err: context.DeadlineExceeded, class: ErrUnreachable, out: true, again: true},
+		{name: "a deadline that the client sees coming", err: errors.New("client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline"), class: ErrUnreachable, out: true},
 		{name: "410", err: apierrors.NewResourceExpired("too old")},
 		{name: "an error of another kind", err: errors.New("no idea")},
 	}
