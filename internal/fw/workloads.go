@@ -89,7 +89,7 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 	case errors.As(err, &conflict):
 		return conflicting(conflict.Conflicts, at)
 	case errors.As(err, &hold):
-		return Held(hold.Workload, hold.Pods, at)
+		return Held(hold, at)
 	case errors.As(err, &wrongPath):
 		return diag.NewAttributeErrorDiagnostic(at.Path, "Unable to find the tolerations of "+title,
 			wrongPath.Message+". Name the field that holds the list of tolerations.")
@@ -155,12 +155,18 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 }
 
 // Held words that live pods would not follow.
-func Held(w *workload.Workload, pods []*eviction.Pod, at WorkloadAt) diag.Diagnostic {
+func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
+	w, pods := hold.Workload, hold.Pods
 	summary := "Unable to change the tolerations of " + w.Title() + ": its pods would not follow"
 	if w.Rolling.Immutable {
 		summary = "Unable to change the tolerations of " + w.Title() + ": its template is fixed"
 	}
-	detail := "Live pods keep the tolerations that they were made with, and " + w.Rolling.Hold + ". Nothing has been written."
+	detail := "Live pods keep the tolerations that they were made with, and " + w.Rolling.Hold + ". "
+	if hold.Written {
+		detail += "The tolerations stand in the template: apply again to go on where it stopped."
+	} else {
+		detail += "Nothing has been written."
+	}
 	if len(pods) > 0 {
 		names := make([]string, len(pods))
 		for i, p := range pods {
@@ -190,7 +196,7 @@ func RefuseHeld(t planner.Tolerations, snapshot *eviction.Snapshot, plan planner
 	case t.Workload.Rolling.Hold == "" || t.NoWait || t.Claim.Release || len(lacking) == 0:
 		return true
 	}
-	diags.Append(Held(t.Workload, lacking, at))
+	diags.Append(Held(&rollout.HoldError{Workload: t.Workload, Pods: lacking, Written: planner.Holds(t.Workload.Tolerations, t.Claim.Tolerations)}, at))
 	return false
 }
 

@@ -100,12 +100,23 @@ func (t Tolerations) Merge(s *eviction.Snapshot, comparison eviction.Comparison)
 
 func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s *eviction.Snapshot, after map[string][]corev1.Taint, comparison eviction.Comparison) toleration.Merged {
 	var live []corev1.Taint
-	if releases := t.Claim.Release && len(t.Claim.Imported) > 0; !t.Now && (record.Retiring() || releases || t.Claim.Owns(record)) {
+	releases, abandons := t.Claim.Release && len(t.Claim.Imported) > 0, t.abandons()
+	if !t.Now && !abandons && (record.Retiring() || releases || t.Claim.Owns(record)) {
 		live = LiveTaints(s, t.Workload, after)
 	}
 	// Where the gate is not known, an entry with Lt or Gt may be the one that
 	// pods live by.
-	return toleration.Merge(list, record, t.Claim, live, comparison != eviction.ComparisonOff)
+	merged := toleration.Merge(list, record, t.Claim, live, comparison != eviction.ComparisonOff)
+	if abandons {
+		merged.Tolerations, merged.Template, merged.Removed = list, false, nil
+	}
+	return merged
+}
+
+// abandons says that what is wanted no more cannot be taken away, because the
+// template is fixed: it is given up, and goes with the object.
+func (t Tolerations) abandons() bool {
+	return t.Workload.Rolling.Immutable && (t.Claim.Release || len(t.Claim.Tolerations) == 0)
 }
 
 // LiveTaints returns the taints that the pods of a workload live with: those of
@@ -172,7 +183,13 @@ func Carries(p *eviction.Pod, wanted []corev1.Toleration, pins map[string]string
 			return false
 		}
 	}
-	return !slices.ContainsFunc(wanted, func(t corev1.Toleration) bool { return !toleration.CoveredBy(p.Scheduling.Tolerations, t) })
+	return Holds(p.Scheduling.Tolerations, wanted)
+}
+
+// Holds says whether a list has all of these tolerations, or others that cover
+// them.
+func Holds(list, wanted []corev1.Toleration) bool {
+	return !slices.ContainsFunc(wanted, func(t corev1.Toleration) bool { return !toleration.CoveredBy(list, t) })
 }
 
 // Requiring returns the live pods of a workload that require one of these labels
@@ -350,8 +367,10 @@ func (o *order) switchTaints(nodes NodePlan) {
 func (o *order) contract(t Tolerations, expanded template) template {
 	merged := t.merge(expanded.tolerations, expanded.record, o.snapshot, o.taints, o.comparison)
 	pins := label.Merge(expanded.pins, expanded.pinRecord, t.Pin)
-	immutable := t.Claim.Release && t.Workload.Rolling.Immutable
-	if !merged.Changed && !pins.Changed || len(merged.Missing) > 0 || pins.Lacking() || immutable {
+	if t.abandons() {
+		pins.Labels, pins.Changes = expanded.pins, nil
+	}
+	if !merged.Changed && !pins.Changed || len(merged.Missing) > 0 || pins.Lacking() {
 		return expanded
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{

@@ -63,20 +63,25 @@ func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison e
 		if err := plan.obstacle(); err != nil {
 			return done, err
 		}
+		if round > maxRounds*(len(change.Workloads)+1) {
+			return done, ErrFight
+		}
 		if len(plan.Steps) == 0 {
-			return done, nil
+			if err := plan.settle(ctx, cluster, change); !errors.Is(err, errOverwritten) {
+				return done, err
+			}
+			continue
 		}
 		if round == 0 {
 			if err := plan.begin(hooks); err != nil {
 				return done, err
 			}
 		}
-		if round > maxRounds*(len(change.Workloads)+1) {
-			return done, ErrFight
-		}
 		step := plan.Steps[0]
 		tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
-		if err := take(ctx, cluster, change, step, comparison, hooks); err != nil {
+		// Where somebody has taken it out of the template again, the next round
+		// writes it again.
+		if err := take(ctx, cluster, change, step, comparison, hooks); err != nil && !errors.Is(err, errOverwritten) {
 			return done, err
 		}
 		if words := step.String(); !slices.Contains(done, words) {
@@ -133,10 +138,26 @@ func (l looked) obstacle() error {
 	return nil
 }
 
+// settle waits until the pods are as many as they shall be. All that live carry
+// what is wanted by then; one that was missing a moment ago may yet be made from
+// an old template, and what comes after this resource relies on it.
+func (l looked) settle(ctx context.Context, cluster *kube.Cluster, change Change) error {
+	for _, t := range l.workloads {
+		if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
+			continue
+		}
+		d := desiredOf(change.Workloads, t.Workload)
+		if err := await(ctx, cluster, d, lacking(d), true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // begin asks once more before the first write: half a change is worse than none.
 func (l looked) begin(hooks Hooks) error {
 	for _, t := range l.workloads {
-		writes := slices.ContainsFunc(l.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == t.Workload })
+		writes := slices.ContainsFunc(l.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == t.Workload && s.Template() })
 		if !writes || t.NoWait {
 			continue
 		}
@@ -169,13 +190,13 @@ func take(ctx context.Context, cluster *kube.Cluster, change Change, step planne
 	case step.Kind != planner.Wait:
 		return edit(ctx, cluster, d, comparison)
 	case step.Shed != nil:
-		err := await(ctx, cluster, d, shedding(step.Shed), lookAgain)
+		err := await(ctx, cluster, d, shedding(step.Shed), false)
 		if late := new(StuckError); errors.As(err, &late) {
 			late.Shed = true
 		}
 		return err
 	}
-	return await(ctx, cluster, d, lacking(d), lookAgain)
+	return await(ctx, cluster, d, lacking(d), true)
 }
 
 // changeLabels writes the labels of several nodes, merged again from each node

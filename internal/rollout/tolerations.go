@@ -54,6 +54,9 @@ func (e *ConflictError) Error() string {
 type HoldError struct {
 	Workload *workload.Workload
 	Pods     []*eviction.Pod
+	// Written says that the template has the change: the pods stopped following
+	// in the middle of it.
+	Written bool
 }
 
 // Error says why.
@@ -183,7 +186,7 @@ func holds(s *eviction.Snapshot, t planner.Tolerations) error {
 // pods meanwhile. Errors: *HoldError, *StuckError, those of kube.
 func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations) error {
 	for _, d := range desired {
-		if err := await(ctx, cluster, d, lacking(d), lookAgain); err != nil {
+		if err := await(ctx, cluster, d, lacking(d), false); err != nil {
 			return err
 		}
 	}
@@ -211,42 +214,69 @@ func shedding(labels map[string][]string) waiting {
 	}
 }
 
+// errOverwritten says that the template does not have what is waited for: pods
+// that carry it will not come.
+var errOverwritten = errors.New("somebody else has taken it out of the template")
+
 // await waits for the pods of one workload. The controller must have seen the
 // change, and the pods be as many as they shall be: between the end of the old
-// and the beginning of the new ones all that live would carry it.
-func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, behind waiting, again time.Duration) error {
+// and the beginning of the new ones all that live would carry it. Where rewrite is
+// set, a template that has lost what is wanted ends the wait: errOverwritten.
+func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, behind waiting, rewrite bool) error {
 	told := ""
+	var last *StuckError
 	for {
-		w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
+		w, snapshot, err := lookAt(ctx, cluster, d)
 		if gone(err) && d.Claim.Release {
 			return nil
 		}
 		if err != nil {
-			return err
-		}
-		snapshot, err := cluster.Snapshot(ctx)
-		if err != nil {
+			if last != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)) {
+				// The time is over, and what was seen last says more than that.
+				last.Err = err
+				return last
+			}
 			return err
 		}
 		lacking := behind(snapshot, w)
 		all := snapshot.WorkloadPods(w.Pods...)
+		written := d.written(w)
 		switch {
 		case len(w.Pods) == 0:
 			return nil
 		case len(lacking) > 0 && w.Rolling.Hold != "":
-			return &HoldError{Workload: w, Pods: lacking}
+			return &HoldError{Workload: w, Pods: lacking, Written: written}
 		case len(lacking) == 0 && w.Observed && int64(len(all)) >= w.Wants:
 			return nil
+		case !written && rewrite:
+			return errOverwritten
 		}
 		if now := fmt.Sprintf("%d of %d pods", len(all)-len(lacking), len(all)); now != told {
 			tflog.Info(ctx, "waiting for live pods to follow the template", map[string]any{"workload": w.Title(), "followed": now})
 			told = now
 		}
-		if ctx.Err() != nil {
-			return stuck(w, all, lacking, context.Cause(ctx))
-		}
-		cluster.NextPods(ctx, again)
+		last = stuck(w, all, lacking)
+		cluster.NextPods(ctx, lookAgain)
 	}
+}
+
+// written says whether the template has what is wanted.
+func (d Tolerations) written(w *workload.Workload) bool {
+	for key, value := range d.Pin.Labels {
+		if now, there := w.NodeSelector[key]; !there || now != value {
+			return false
+		}
+	}
+	return planner.Holds(w.Tolerations, d.Claim.Tolerations)
+}
+
+func lookAt(ctx context.Context, cluster *kube.Cluster, d Tolerations) (*workload.Workload, *eviction.Snapshot, error) {
+	w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot, err := cluster.Snapshot(ctx)
+	return w, snapshot, err
 }
 
 // gone says that there is no such object, or not even its kind.
@@ -254,8 +284,8 @@ func gone(err error) bool {
 	return errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrNoKind)
 }
 
-func stuck(w *workload.Workload, all, lacking []*eviction.Pod, cause error) error {
-	e := &StuckError{Workload: w, Err: cause}
+func stuck(w *workload.Workload, all, lacking []*eviction.Pod) *StuckError {
+	e := &StuckError{Workload: w}
 	for _, p := range lacking {
 		e.Lacking = append(e.Lacking, p.Name)
 	}

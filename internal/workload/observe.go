@@ -169,7 +169,8 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 	w.itself()
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
-	w.Wants = int64(d.Status.DesiredNumberScheduled)
+	// A pod that should not be where it is counts beside those that should be.
+	w.Wants = int64(d.Status.DesiredNumberScheduled) + int64(d.Status.NumberMisscheduled)
 	switch rolling := d.Spec.UpdateStrategy.RollingUpdate; {
 	case d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"

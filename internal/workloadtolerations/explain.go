@@ -10,9 +10,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // at is where the workload and its tolerations stand.
@@ -55,6 +57,23 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 		if len(left) > 0 {
 			diags.AddWarning(fmt.Sprintf("%s of %s stays for now: %s", fw.Count(len(left), "toleration"), w.Title(), strings.Join(left, ", ")),
 				"Pods of it run on nodes whose taints they tolerate by that alone: without it they could not come back there. It is marked as retiring, and whichever apply takes the last of these taints away takes it away as well.")
+		}
+	}
+}
+
+// warnAbandoned says what a destroy leaves behind because it cannot be taken
+// away any more.
+func warnAbandoned(desired wanted, observed observation, diags *diag.Diagnostics) {
+	for _, w := range observed.workloads {
+		var left []corev1.Toleration
+		for _, mark := range w.Record {
+			if w.Rolling.Immutable && desired.claim.Owns(toleration.Record{mark}) {
+				left = append(left, mark.Toleration())
+			}
+		}
+		if len(left) > 0 {
+			diags.AddWarning(fmt.Sprintf("%s stays in %s: %s", fw.Count(len(left), "toleration"), w.Title(), toleration.Format(left)),
+				"It is given up and goes with the object: "+w.Rolling.Hold+".")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestAccWorkloadTolerations_lifecycle(t *testing.T) {
 			if name == "live ReplicaSet" {
 				kind = "ReplicaSet"
 			}
-			const foreign = "foreign* other=1:NoExecute/30 foreign=x:NoSchedule"
+			const foreign = "foreign* other=1:NoExecute@30 foreign=x:NoSchedule"
 			thing := s.make(kind, object, tt.pods, foreign, tt.spec)
 			i := s.fresh()
 
@@ -45,13 +45,13 @@ func TestAccWorkloadTolerations_lifecycle(t *testing.T) {
 			s.wantPods(object, tt.pods, "team=a:NoExecute spot*", kind)
 
 			// One is changed, one goes, one comes.
-			s.apply(i, s.manage(thing, "team=b:NoExecute/60 more:NoSchedule", tt.more))
-			s.want(thing, foreign+" more:NoSchedule team=b:NoExecute/60", 2)
-			s.wantPods(object, tt.pods, "team=b:NoExecute/60 more:NoSchedule", kind)
+			s.apply(i, s.manage(thing, "team=b:NoExecute@60 more:NoSchedule", tt.more))
+			s.want(thing, foreign+" more:NoSchedule team=b:NoExecute@60", 2)
+			s.wantPods(object, tt.pods, "team=b:NoExecute@60 more:NoSchedule", kind)
 
 			// The seconds alone.
-			s.apply(i, s.manage(thing, "team=b:NoExecute/90 more:NoSchedule", tt.more))
-			s.want(thing, foreign+" more:NoSchedule team=b:NoExecute/90", 2)
+			s.apply(i, s.manage(thing, "team=b:NoExecute@90 more:NoSchedule", tt.more))
+			s.want(thing, foreign+" more:NoSchedule team=b:NoExecute@90", 2)
 
 			s.destroy(i)
 			s.want(thing, foreign, 0)
@@ -104,7 +104,7 @@ func TestAccWorkloadTolerations_destroyLeavesNoEmptyListAndNoAnnotation(t *testi
 func TestAccWorkloadTolerations_drift(t *testing.T) {
 	t.Parallel()
 	shared := openShop(t)
-	const foreign, ours = "foreign* other=1:NoExecute/30", "spot* team=a:NoExecute"
+	const foreign, ours = "foreign* other=1:NoExecute@30", "spot* team=a:NoExecute"
 	for name, tt := range map[string]struct {
 		drift string
 		quiet bool
@@ -112,14 +112,14 @@ func TestAccWorkloadTolerations_drift(t *testing.T) {
 		"somebody removes one of ours":                  {drift: foreign + " team=a:NoExecute"},
 		"somebody removes all of ours":                  {drift: foreign},
 		"somebody removes the whole list":               {drift: ""},
-		"somebody gives ours an end":                    {drift: foreign + " spot* team=a:NoExecute/5"},
+		"somebody gives ours an end":                    {drift: foreign + " spot* team=a:NoExecute@5"},
 		"somebody changes the value of ours":            {drift: foreign + " spot* team=b:NoExecute"},
 		"somebody adds another entry":                   {drift: foreign + " spot* team=a:NoExecute theirs*", quiet: true},
-		"somebody changes the order":                    {drift: "team=a:NoExecute other=1:NoExecute/30 spot* foreign*", quiet: true},
+		"somebody changes the order":                    {drift: "team=a:NoExecute other=1:NoExecute@30 spot* foreign*", quiet: true},
 		"somebody takes what is foreign away":           {drift: "spot* team=a:NoExecute", quiet: true},
 		"somebody writes what is ours a second time":    {drift: "spot* " + foreign + " spot* team=a:NoExecute", quiet: true},
 		"somebody puts one that covers ours before it":  {drift: "team* " + foreign + " spot* team=a:NoExecute", quiet: true},
-		"somebody puts one with an end before that key": {drift: "team=a:NoExecute/5 " + foreign + " spot* team=a:NoExecute", quiet: true},
+		"somebody puts one with an end before that key": {drift: "team=a:NoExecute@5 " + foreign + " spot* team=a:NoExecute", quiet: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +171,7 @@ func TestAccWorkloadTolerations_withoutTheirAnnotationEntriesAreNobodys(t *testi
 func TestAccWorkloadTolerations_foreignEntryThatDiffersInSecondsAloneStays(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
-	const foreign = "foreign* team=a:NoExecute/30"
+	const foreign = "foreign* team=a:NoExecute@30"
 	thing := s.make("Deployment", "web", 0, foreign, nil)
 	config := s.manage(thing, "team=a:NoExecute", nil)
 	i := s.fresh()

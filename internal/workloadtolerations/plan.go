@@ -116,6 +116,8 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 	if !desired.claim.Release {
 		r.claim(desired, observed, own, diags)
 		warnTarget(desired, observed, diags)
+	} else {
+		warnAbandoned(desired, observed, diags)
 	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {

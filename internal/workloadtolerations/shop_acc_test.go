@@ -4,6 +4,7 @@
 package workloadtolerations_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -57,13 +58,13 @@ func (s *shop) thing(kind, name string) acctest.Thing {
 }
 
 // list reads tolerations in a notation of the tests: KEY, KEY=VALUE, KEY<VALUE,
-// KEY>VALUE or KEY* for Exists, then :EFFECT and /SECONDS where they are set.
+// KEY>VALUE or KEY* for Exists, then :EFFECT and @SECONDS where they are set.
 func list(t *testing.T, all string) []corev1.Toleration {
 	t.Helper()
 	var out []corev1.Toleration
 	for one := range strings.FieldsSeq(all) {
 		var parsed corev1.Toleration
-		if head, seconds, limited := strings.Cut(one, "/"); limited {
+		if head, seconds, limited := strings.Cut(one, "@"); limited {
 			n, err := strconv.ParseInt(seconds, 10, 64)
 			if err != nil {
 				t.Fatal(err)
@@ -312,4 +313,9 @@ func (s *shop) live(app string) []corev1.Pod {
 		s.t.Fatal(err)
 	}
 	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+}
+
+func (s *shop) until(what string, holds func() bool) {
+	s.t.Helper()
+	acctest.Until(s.t, what, func(context.Context) (bool, error) { return holds(), nil })
 }

@@ -1,0 +1,264 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// add appends a toleration as a well-behaved writer does: it repeats what
+// somebody else came in between of.
+func (s *shop) add(ctx context.Context, name, one string) {
+	s.t.Helper()
+	deployments := s.c.Admin.AppsV1().Deployments(s.namespace)
+	for ctx.Err() == nil {
+		d, err := deployments.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return
+		}
+		d.Spec.Template.Spec.Tolerations = append(d.Spec.Template.Spec.Tolerations, list(s.t, one)...)
+		if _, err = deployments.Update(ctx, d, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+			return
+		}
+	}
+}
+
+func TestAccWorkloadTolerations_foreignListsAreKeptWholeAndInOrder(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	const helm = "z*:NoSchedule a=1 m=2:NoExecute@30 b*:NoExecute@300"
+	for _, kind := range []string{"Deployment", "DaemonSet", "CronJob"} {
+		pods := map[string]int{"Deployment": 1, "DaemonSet": 1}[kind]
+		thing := s.make(kind, "web-"+strings.ToLower(kind), pods, "", nil)
+		// Helm owns the list by its managed fields, and says so by a label.
+		s.c.Change(t, thing, "helm", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"}}}`)
+		s.replace(thing, helm)
+		one, two := s.fresh(), s.fresh()
+		first, second := s.manage(thing, "team=a:NoExecute x*", nil), s.manage(thing, "zone=b:NoSchedule", nil)
+		s.apply(one, first)
+		s.apply(two, second)
+		s.want(thing, helm+" team=a:NoExecute x* zone=b:NoSchedule", 3)
+		// Helm's next release changes its own part and keeps ours.
+		s.replace(thing, "new*:NoSchedule m=2:NoExecute@60 team=a:NoExecute x* zone=b:NoSchedule")
+		s.quiet(one, first)
+		s.quiet(two, second)
+		s.destroy(one)
+		s.want(thing, "new*:NoSchedule m=2:NoExecute@60 zone=b:NoSchedule", 1)
+		s.destroy(two)
+		s.want(thing, "new*:NoSchedule m=2:NoExecute@60", 0)
+	}
+}
+
+// The DaemonSet controller gives its pods tolerations that no template has.
+func TestAccWorkloadTolerations_whatControllersAddToPodsIsNoDifference(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("DaemonSet", "agent", 1, "", nil)
+	i, config := s.fresh(), s.manage(thing, "node.kubernetes.io/unreachable*:NoExecute team=a:NoExecute", nil)
+	s.apply(i, config)
+	if pods := s.live("agent"); len(pods) != 1 || len(pods[0].Spec.Tolerations) < 6 {
+		t.Fatalf("the controller has added nothing: %v", pods)
+	}
+	s.want(thing, "node.kubernetes.io/unreachable*:NoExecute team=a:NoExecute", 2)
+	s.destroy(i)
+	s.want(thing, "", 0)
+}
+
+// What a foreign entry covers is not written: it would restart the pods for
+// nothing. When that entry goes, the next plan adds ours.
+func TestAccWorkloadTolerations_whatIsCoveredIsNotWrittenUntilItIsNot(t *testing.T) {
+	t.Parallel()
+	shared := openShop(t)
+	for name, foreign := range map[string]string{
+		"by the same":                "team=a:NoExecute",
+		"by any value":               "team*",
+		"by any effect":              "team=a",
+		"by everything":              "*",
+		"by one that lasts as long":  "team=a:NoExecute@60",
+		"by one that lasts for ever": "team*:NoExecute",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := shared.on(t)
+			thing := s.make("Deployment", acctest.Name(t, "web"), 1, foreign, nil)
+			wanted := "team=a:NoExecute"
+			if strings.HasSuffix(foreign, "@60") {
+				wanted += "@60"
+			}
+			i, config := s.fresh(), s.manage(thing, wanted, nil)
+			before, pod := s.c.Look(t, thing), s.live(thing.Name)[0].Name
+			if d := s.apply(i, config); strings.Contains(d.Warnings(), "restarts") {
+				t.Fatalf("nothing restarts, and the plan says: %s", d.Warnings())
+			}
+			after := s.c.Look(t, thing)
+			if after.GetGeneration() != before.GetGeneration() || s.live(thing.Name)[0].Name != pod {
+				t.Fatal("the workload was written")
+			}
+			s.replace(thing, "other*")
+			s.planned(i, config)
+			s.apply(i, config)
+			s.want(thing, "other* "+wanted, 1)
+			s.destroy(i)
+			s.want(thing, "other*", 0)
+		})
+	}
+}
+
+func TestAccWorkloadTolerations_whatIsCoveredForAShorterTimeIsWritten(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 0, "team=b:NoExecute team*:NoSchedule", nil)
+	s.apply(s.fresh(), s.manage(thing, "team=a:NoExecute", nil))
+	s.want(thing, "team=b:NoExecute team*:NoSchedule team=a:NoExecute", 1)
+}
+
+// TestAccWorkloadTolerations_writerBetweenPlanAndApply: what was planned for is not
+// what is there any more.
+func TestAccWorkloadTolerations_writerBetweenPlanAndApply(t *testing.T) {
+	t.Parallel()
+	shared := openShop(t)
+	for name, tt := range map[string]struct{ theirs, want string }{
+		"somebody adds an entry":                  {"foreign* theirs=1:NoExecute", "foreign* theirs=1:NoExecute team=a:NoExecute"},
+		"somebody takes the list away":            {"", "team=a:NoExecute"},
+		"somebody adds what we were about to add": {"foreign* team=a:NoExecute", "foreign* team=a:NoExecute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := shared.on(t)
+			thing := s.make("Deployment", acctest.Name(t, "web"), 1, "foreign*", nil)
+			i, config := s.fresh(), s.manage(thing, "team=a:NoExecute", nil)
+			planned := s.planned(i, config)
+			walk := s.tf.Walk(t)
+			walk.Between = func() { s.replace(thing, tt.theirs) }
+			if d := walk.ApplyChange(i, planned, config); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			s.quiet(i, config)
+			if got := formatted(s.standing(thing, s.pathOf("Deployment"))); got != formatted(list(t, tt.want)) {
+				t.Fatalf("the list is %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestAccWorkloadTolerations_writerBetweenReadAndWrite has somebody add an entry
+// right after the provider has read the workload for its write, again and again.
+func TestAccWorkloadTolerations_writerBetweenReadAndWrite(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 1, "foreign*", nil)
+	proxy := s.c.Proxy(t)
+	s.tf = &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	i, config := s.fresh(), s.manage(thing, "team=a:NoExecute", nil)
+	planned := s.planned(i, config)
+	var added, conflicts int
+	want := []string{"foreign*"}
+	proxy.InTurn()
+	proxy.After(func(r acctest.Request) {
+		switch {
+		case r.Write() && r.Status == http.StatusConflict:
+			conflicts++
+		case !r.Write() && !r.Watch && strings.HasSuffix(r.Path, "/deployments/web") && added < 3:
+			added++
+			one := fmt.Sprintf("theirs-%d*", added)
+			want = append(want, one)
+			s.add(context.Background(), "web", one)
+		}
+	})
+	if d := s.tf.Carry(t, i, planned, config); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	proxy.After(nil)
+	if conflicts == 0 {
+		t.Fatal("the provider's write met no conflict: the test shows nothing")
+	}
+	s.want(thing, strings.Join(want, " ")+" team=a:NoExecute", 1)
+	s.quiet(i, config)
+}
+
+// TestAccWorkloadTolerations_overwrittenInTheMiddleOfTheWait: pods that carry the
+// tolerations would never come, so that waiting for them would be for nothing.
+func TestAccWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
+	t.Parallel()
+	s, thing, config := stuckShop(t, nil)
+	config["timeouts"] = map[string]any{"create": "1m"}
+	i := s.fresh()
+	done := make(chan acctest.Diagnostics)
+	go func() { done <- s.tf.Apply(t, i, config) }()
+	s.until("the new pods are there", func() bool { return len(s.live("web")) > 2 })
+	s.replace(thing, "theirs*")
+	s.until("ours is written again", func() bool {
+		return toleration.Contains(s.standing(thing, s.pathOf("Deployment")), list(t, "team=a:NoExecute")[0])
+	})
+	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":false}}`)
+	if d := <-done; d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	s.want(thing, "theirs* team=a:NoExecute", 1)
+	s.wantPods("web", 2, "team=a:NoExecute theirs*", "Deployment")
+	s.quiet(i, config)
+}
+
+// TestAccWorkloadTolerations_somebodyWhoKeepsRemovingOursIsAnError: it must neither
+// pass for an apply that worked nor go on for ever.
+func TestAccWorkloadTolerations_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 1, "foreign*", nil)
+	proxy := s.c.Proxy(t)
+	s.tf = &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	i, config := s.fresh(), s.manage(thing, "team=a:NoExecute", nil)
+	planned := s.planned(i, config)
+	proxy.InTurn()
+	proxy.After(func(r acctest.Request) {
+		if r.Write() {
+			s.replace(thing, "foreign*")
+		}
+	})
+	says(t, "error", s.tf.Carry(t, i, planned, config).Errors(), "Somebody else changes it back", "--show-managed-fields")
+	proxy.After(nil)
+	s.apply(i, config)
+	s.want(thing, "foreign* team=a:NoExecute", 1)
+}
+
+// TestAccWorkloadTolerations_manyWritersLoseNothing has others add entries of their own
+// to the same workload while the resource is created, updated and destroyed.
+func TestAccWorkloadTolerations_manyWritersLoseNothing(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 0, "foreign*", nil)
+	const writers, each = 8, 4
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for n := range each {
+				s.add(t.Context(), "web", fmt.Sprintf("writer-%d-%d*", w, n))
+			}
+		})
+	}
+	i := s.fresh()
+	for _, all := range []string{"team=a:NoExecute", "team=b:NoExecute spot*", "spot*"} {
+		s.apply(i, s.manage(thing, all, nil))
+	}
+	s.destroy(i)
+	wg.Wait()
+	standing := s.standing(thing, s.pathOf("Deployment"))
+	if len(standing) != 1+writers*each {
+		t.Fatalf("%d entries stand there, want %d: %s", len(standing), 1+writers*each, formatted(standing))
+	}
+	if record := s.record(thing); len(record) > 0 {
+		t.Fatalf("marks are left: %v", record)
+	}
+}
