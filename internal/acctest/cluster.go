@@ -143,6 +143,15 @@ func (c *Cluster) TokenWith(t testing.TB, rules ...rbacv1.PolicyRule) string {
 	return token
 }
 
+// TokenAnd returns a token of a new service account that has the documented
+// rights and these.
+func (c *Cluster) TokenAnd(t testing.TB, rules ...rbacv1.PolicyRule) string {
+	t.Helper()
+	role, err := c.Admin.RbacV1().ClusterRoles().Get(t.Context(), rightsNamespace, metav1.GetOptions{})
+	must(t, err)
+	return c.TokenWith(t, append(role.Rules, rules...)...)
+}
+
 func (c *Cluster) accountWith(t testing.TB, rules ...rbacv1.PolicyRule) (token, account string) {
 	t.Helper()
 	name := Name(t, "rights")

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -28,45 +27,37 @@ var (
 	machines    = machinev1beta1.GroupVersion.WithResource("machines")
 )
 
-// MachineAPI installs the custom resource definition of OpenShift's Machines,
-// from the module that the provider itself is built with.
+// MachineAPI installs the custom resource definition of OpenShift's Machines.
 func (c *Cluster) MachineAPI(t testing.TB) {
 	t.Helper()
-	if err := c.machineAPI(); err != nil {
-		t.Fatal(err)
-	}
-	Until(t, "the Machine API is served", func(ctx context.Context) (bool, error) {
-		_, err := c.dynamic(t).Resource(machines).List(ctx, metav1.ListOptions{})
-		return err == nil, nil
-	})
+	c.OpenShiftKind(t, machines, "machine", "v1beta1", "zz_generated.crd-manifests", "0000_10_machine-api_01_machines-Default.crd.yaml")
 }
 
-var installing sync.Mutex
-
-func (c *Cluster) machineAPI() error {
-	installing.Lock()
-	defer installing.Unlock()
+// OpenShiftKind installs a custom resource definition from the module of
+// OpenShift's types that the provider itself is built with.
+func (c *Cluster) OpenShiftKind(t testing.TB, resource schema.GroupVersionResource, file ...string) {
+	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
-	if err != nil {
-		return err
+	must(t, err)
+	raw, err := os.ReadFile(filepath.Join(append([]string{strings.TrimSpace(string(dir))}, file...)...))
+	must(t, err)
+	c.Define(t, resource, string(raw))
+}
+
+// Define installs a custom resource definition, which stays for other tests, and
+// waits until the kind is served.
+func (c *Cluster) Define(t testing.TB, resource schema.GroupVersionResource, definition string) {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal([]byte(definition), &object.Object))
+	_, err := c.dynamic(t).Resource(definitions).Create(t.Context(), object, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		must(t, err)
 	}
-	raw, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "machine", "v1beta1", "zz_generated.crd-manifests", "0000_10_machine-api_01_machines-Default.crd.yaml"))
-	if err != nil {
-		return err
-	}
-	definition := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(raw, &definition.Object); err != nil {
-		return err
-	}
-	client, err := dynamic.NewForConfig(c.REST)
-	if err != nil {
-		return err
-	}
-	_, err = client.Resource(definitions).Create(context.Background(), definition, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
+	Until(t, resource.Resource+" are served", func(ctx context.Context) (bool, error) {
+		_, err := c.dynamic(t).Resource(resource).List(ctx, metav1.ListOptions{})
+		return err == nil, nil
+	})
 }
 
 func (c *Cluster) dynamic(t testing.TB) dynamic.Interface {

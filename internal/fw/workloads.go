@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -96,6 +97,10 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 	case errors.Is(err, kube.ErrNoKind):
 		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("kind"), "Unable to find the kind of "+title,
 			"The cluster serves no such kind. Check "+at.Workload.AtName("kind").String()+" and "+at.Workload.AtName("api_version").String()+" (kubectl api-resources).\n\nOriginal error: "+err.Error())
+	case errors.Is(err, kube.ErrNamespaced):
+		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("namespace"), "Unable to find "+title, "Objects of this kind have a namespace: name it.")
+	case errors.Is(err, kube.ErrNotNamespaced):
+		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("namespace"), "Unable to find "+title, "Objects of this kind have no namespace: leave it out.")
 	case errors.Is(err, kube.ErrNotFound):
 		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to find "+title,
 			"There is no such object in the cluster. Check the kind, the namespace and the name. If this apply creates it, create it first, or make its name known only after it is created.\n\nOriginal error: "+err.Error())
@@ -211,11 +216,18 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 		edit.Pins = &kube.LabelEdit{Changes: step.Pins.Changes, Record: step.Pins.Record}
 	}
 	err := d.Cluster.TryWorkload(ctx, step.Workload, edit)
+	if wrongPath := new(workload.PathError); errors.As(err, &wrongPath) {
+		diags.Append(ExplainWorkload("change", step.Workload.Title(), at, err))
+		return false
+	}
 	if !errors.Is(err, kube.ErrInvalid) {
 		return true
 	}
-	diags.AddAttributeError(at.Tolerations, "Unable to change the tolerations of "+step.Workload.Title()+": the API server would refuse it",
-		"The change was tried without being made (a dry run), and the API server's rules or an admission policy of the cluster refused it. Lt and Gt need a cluster whose feature gate TaintTolerationComparisonOperators is on.\n\nOriginal error: "+err.Error())
+	detail := "The change was tried without being made (a dry run), and the API server's rules or an admission policy of the cluster refused it."
+	if slices.ContainsFunc(step.Merged.Missing, taint.Compares) {
+		detail += " Lt and Gt need a cluster whose feature gate TaintTolerationComparisonOperators is on."
+	}
+	diags.AddAttributeError(at.Tolerations, "Unable to change the tolerations of "+step.Workload.Title()+": the API server would refuse it", detail+"\n\nOriginal error: "+err.Error())
 	return false
 }
 

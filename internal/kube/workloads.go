@@ -25,8 +25,15 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// ErrNoKind says that the cluster does not serve a kind of object.
-var ErrNoKind = errors.New("the cluster does not serve this kind")
+// What can be wrong with a reference beside its name.
+var (
+	// ErrNoKind says that the cluster does not serve a kind of object.
+	ErrNoKind = errors.New("the cluster does not serve this kind")
+	// ErrNamespaced says that objects of a kind have a namespace, and none is
+	// named; ErrNotNamespaced that one is named and they have none.
+	ErrNamespaced    = errors.New("objects of this kind have a namespace")
+	ErrNotNamespaced = errors.New("objects of this kind have no namespace")
+)
 
 // workloads remembers the objects that carry tolerations, by reference and path.
 type workloads struct {
@@ -118,7 +125,14 @@ func (c *Cluster) objects(ref workload.Ref) (dynamic.ResourceInterface, error) {
 	if err != nil {
 		return nil, wrap("find out about "+gvk.String(), err)
 	}
-	return scoped(c.dynamic.Resource(mapping.Resource), ref.Namespace, mapping.Scope.Name() == meta.RESTScopeNameRoot), nil
+	cluster := mapping.Scope.Name() == meta.RESTScopeNameRoot
+	switch {
+	case !cluster && ref.Namespace == "":
+		return nil, fmt.Errorf("%w: %s of %s", ErrNamespaced, ref.Kind, ref.APIVersion)
+	case cluster && ref.Namespace != "":
+		return nil, fmt.Errorf("%w: %s of %s", ErrNotNamespaced, ref.Kind, ref.APIVersion)
+	}
+	return scoped(c.dynamic.Resource(mapping.Resource), ref.Namespace, cluster), nil
 }
 
 func scoped(resource dynamic.NamespaceableResourceInterface, namespace string, cluster bool) dynamic.ResourceInterface {
@@ -185,11 +199,15 @@ func (c *Cluster) EditWorkload(ctx context.Context, ref workload.Ref, path []str
 }
 
 // TryWorkload asks the API server whether it would take an edit, without making
-// it: its own rules, admission policies and feature gates answer. Errors: those
-// of the API server, ErrInvalid among them.
+// it: its own rules, admission policies and feature gates answer. A field that it
+// does not know it drops without an error. Errors: those of the API server,
+// ErrInvalid among them; *workload.PathError.
 func (c *Cluster) TryWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit) error {
-	_, err := c.patchWorkload(ctx, w, edit, reading, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	return err
+	written, err := c.patchWorkload(ctx, w, edit, reading, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return err
+	}
+	return workload.Kept(written, w.Path, toleration.Without(edit.Tolerations, w.Tolerations))
 }
 
 func (c *Cluster) patchWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit, patience patience, opts metav1.PatchOptions) (*unstructured.Unstructured, error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -55,6 +56,22 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 		return nil, &PathError{JoinPath(path), fmt.Sprintf("what there is of %s is not of its kind: %v", w.Title(), err)}
 	}
 	return w, nil
+}
+
+// Kept says that an object, as the API server gives it back, has what was written
+// at a path. Errors: *PathError.
+func Kept(object *unstructured.Unstructured, path []string, written []corev1.Toleration) error {
+	list, err := tolerations(object, path)
+	if err != nil {
+		return err
+	}
+	for _, t := range written {
+		if !toleration.Contains(list, t) {
+			return &PathError{JoinPath(path), fmt.Sprintf("%s of %s does not keep the toleration %s: objects of this kind may have no such field, or an admission policy takes it away",
+				JoinPath(path), object.GetKind(), taint.FormatToleration(t))}
+		}
+	}
+	return nil
 }
 
 // tolerations reads the list at a path.

@@ -1,0 +1,231 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	shared := openShop(t)
+	s := shared
+	thing := s.make("Deployment", "web", 1, "", nil)
+	widget, gadget := s.widget("w", nil), s.gadget(nil)
+	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	good := s.manage(thing, "team=a:NoExecute", nil)
+	tolerations := func(all ...map[string]any) map[string]any {
+		list := make([]any, len(all))
+		for n, one := range all {
+			list[n] = one
+		}
+		return acctest.With(good, map[string]any{"tolerations": list})
+	}
+	where := func(changes map[string]any) map[string]any {
+		return acctest.With(good, map[string]any{"workload": acctest.With(good["workload"].(map[string]any), changes)})
+	}
+	at := func(path string) map[string]any { return acctest.With(good, map[string]any{"path": path}) }
+	custom := func(config map[string]any, changes map[string]any) map[string]any {
+		return acctest.With(config, map[string]any{"workload": acctest.With(config["workload"].(map[string]any), changes)})
+	}
+	widgets, gadgets := s.manage(widget, "team=a:NoExecute", map[string]any{"path": widgetPath}), s.manage(gadget, "team=a:NoExecute", map[string]any{"path": widgetPath})
+	const inKind, inNamespace, inPath, inWorkload, inTolerations = `AttributeName("workload").AttributeName("kind")`, `AttributeName("workload").AttributeName("namespace")`, `[AttributeName("path")]`, `[AttributeName("workload")]`, `[AttributeName("tolerations")]`
+	for name, tt := range map[string]struct {
+		config map[string]any
+		want   []string
+	}{
+		"a kind that nobody knows":                  {where(map[string]any{"kind": "Deployement"}), []string{inKind, `"Deployement"`, "StatefulSet", "IngressController", "workload.api_version"}},
+		"a kind that the cluster does not serve":    {custom(widgets, map[string]any{"kind": "Gizmo"}), []string{inKind, "Gizmo", "kubectl api-resources"}},
+		"a version that the cluster does not serve": {custom(widgets, map[string]any{"api_version": "test.kubetaint.io/v9"}), []string{inKind, "kubectl api-resources"}},
+		"a known kind that is not installed":        {s.manage(s.thing("DeploymentConfig", "web"), "a:NoExecute", nil), []string{`Unable to find`, "DeploymentConfig"}},
+		"a workload that does not exist":            {where(map[string]any{"name": "nobody"}), []string{inWorkload, `Unable to find Deployment "` + s.namespace + `/nobody"`, "create it first"}},
+		"a namespace that does not exist":           {where(map[string]any{"namespace": "nowhere"}), []string{inWorkload, `"nowhere/web"`}},
+		"no namespace":                              {where(map[string]any{"namespace": nil}), []string{inNamespace, "have a namespace: name it"}},
+		"an empty namespace":                        {where(map[string]any{"namespace": ""}), []string{inNamespace}},
+		"a namespace where there is none":           {s.manage(acctest.Thing{Kind: "DNS", Namespace: "x", Name: "default"}, "a:NoExecute", nil), []string{inNamespace, "have no namespace: leave it out"}},
+		"no namespace for a custom kind":            {custom(widgets, map[string]any{"namespace": nil}), []string{inNamespace, "have a namespace: name it"}},
+		"no namespace for many of a custom kind":    {custom(widgets, map[string]any{"namespace": nil, "name": nil, "selector": "a=b"}), []string{inNamespace, "have a namespace: name it"}},
+		"a namespace for a custom kind without one": {custom(gadgets, map[string]any{"namespace": s.namespace}), []string{inNamespace, "have no namespace: leave it out"}},
+		"neither name nor selector":                 {where(map[string]any{"name": nil}), []string{inWorkload, "Exactly one of workload.name and workload.selector"}},
+		"both name and selector":                    {where(map[string]any{"selector": "app=web"}), []string{inWorkload, "Exactly one of workload.name and workload.selector"}},
+		"an empty name":                             {where(map[string]any{"name": ""}), []string{`AttributeName("name")`}},
+		"a selector that does not parse":            {where(map[string]any{"name": nil, "selector": "a in ("}), []string{`AttributeName("selector")`, "does not parse"}},
+		"an empty selector":                         {where(map[string]any{"name": nil, "selector": ""}), []string{`AttributeName("selector")`, "match everything"}},
+
+		"a custom kind without a path":               {acctest.With(widgets, map[string]any{"path": nil}), []string{inPath, "set path", "spec.nodePlacement.tolerations"}},
+		"a path that is none":                        {at("spec.[tolerations]"), []string{inPath, "joined by dots"}},
+		"a path into the metadata":                   {at("metadata.annotations"), []string{inPath, "through the spec"}},
+		"a path to a number":                         {at("spec.replicas"), []string{inPath, "is not a list"}},
+		"a path to an object":                        {at("spec.template.metadata"), []string{inPath, "is not a list"}},
+		"a path through a number":                    {at("spec.replicas.tolerations"), []string{inPath, "not an object"}},
+		"a path to a list of something else":         {at("spec.template.spec.containers"), []string{inPath, "not a list of tolerations"}},
+		"a path that the kind does not have":         {at("spec.template.spec.placement.tolerations"), []string{inPath, "does not keep"}},
+		"a path that the custom kind does not have":  {acctest.With(widgets, map[string]any{"path": "spec.nodes.tolerations"}), []string{inPath, "does not keep"}},
+		"a path that the custom kind has as another": {acctest.With(widgets, map[string]any{"path": "spec.size"}), []string{inPath, "is not a list"}},
+
+		"no tolerations":                   {tolerations(), []string{inTolerations, "at least 1"}},
+		"a bad key":                        {tolerations(map[string]any{"key": "no spaces"}), []string{`AttributeName("key")`, "qualified name"}},
+		"a bad effect":                     {tolerations(map[string]any{"key": "k", "effect": "NoExec"}), []string{`AttributeName("effect")`, "NoSchedule, PreferNoSchedule, NoExecute"}},
+		"a bad operator":                   {tolerations(map[string]any{"key": "k", "operator": "In"}), []string{`AttributeName("operator")`, "Equal, Exists, Lt, Gt"}},
+		"a bad value":                      {tolerations(map[string]any{"key": "k", "value": "a/b"}), []string{`AttributeName("value")`, "label value"}},
+		"seconds on another effect":        {tolerations(map[string]any{"key": "k", "effect": "NoSchedule", "toleration_seconds": 5}), []string{`AttributeName("effect")`, "must be NoExecute where toleration_seconds is set"}},
+		"seconds on every effect":          {tolerations(map[string]any{"key": "k", "toleration_seconds": 5}), []string{`AttributeName("effect")`, "must be NoExecute"}},
+		"a value with Exists":              {tolerations(map[string]any{"key": "k", "operator": "Exists", "value": "v"}), []string{`AttributeName("value")`, "must be empty where operator is Exists"}},
+		"no key without Exists":            {tolerations(map[string]any{"effect": "NoExecute"}), []string{`AttributeName("operator")`, "must be Exists where key is empty"}},
+		"Lt with a value that is a word":   {tolerations(map[string]any{"key": "k", "operator": "Lt", "value": "five"}), []string{`AttributeName("value")`, "whole number"}},
+		"Gt with a value that is no whole": {tolerations(map[string]any{"key": "k", "operator": "Gt", "value": "1.5"}), []string{`AttributeName("value")`, "whole number"}},
+		"Lt without a value":               {tolerations(map[string]any{"key": "k", "operator": "Lt"}), []string{`AttributeName("value")`, "whole number"}},
+		"the same twice in other words":    {tolerations(map[string]any{"key": "k", "value": ""}, map[string]any{"key": "k", "operator": "Equal"}), []string{inTolerations, "Duplicate toleration \"k\""}},
+		"the same with two ends":           {tolerations(map[string]any{"key": "k", "effect": "NoExecute"}, map[string]any{"key": "k", "effect": "NoExecute", "toleration_seconds": 5}), []string{inTolerations, "Duplicate toleration", "keep one of them"}},
+		"another way to retire":            {acctest.With(good, map[string]any{"retire": "later"}), []string{`AttributeName("retire")`, "when_unneeded"}},
+		"a timeout that is no duration":    {acctest.With(good, map[string]any{"timeouts": map[string]any{"create": "soon"}}), []string{"soon"}},
+
+		// The test bed's gate is off, and only the API server can tell.
+		"Lt on a cluster whose gate is off": {tolerations(map[string]any{"key": "k", "operator": "Lt", "value": "5"}), []string{inTolerations, "the API server would refuse it", "TaintTolerationComparisonOperators", "a dry run"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.on(t).refused(s.fresh(), tt.config, tt.want...)
+		})
+	}
+}
+
+func TestAccWorkloadTolerations_operatorsThatTheProviderBlockRulesOut(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 0, "", nil)
+	s.tf.Provider["comparison_operators"] = false
+	for _, one := range []string{"k<5:NoSchedule", "k>5:NoExecute"} {
+		s.refused(s.fresh(), s.manage(thing, one, nil), `AttributeName("tolerations")`, "comparison_operators = false", "Use Equal or Exists")
+	}
+}
+
+func TestAccWorkloadTolerations_twoResourcesCannotHaveTheSameToleration(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 0, "", nil)
+	where := map[string]any{"kind": "Deployment", "namespace": s.namespace, "selector": "app=web"}
+	seconds := []string{`Unable to claim toleration "team=a:NoExecute" of Deployment "` + s.namespace + `/web" twice`, `AttributeName("tolerations")`, "remove it from one of them"}
+
+	// In one run, whether it changes something or not.
+	walk := s.tf.Walk(t)
+	if d := walk.Plan(s.fresh(), s.manage(thing, "team=a:NoExecute", nil)).Diagnostics; d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	for _, second := range []map[string]any{
+		s.manage(thing, "team=a:NoExecute@30 other*", nil),
+		acctest.With(s.manage(thing, "team=a:NoExecute", nil), map[string]any{"workload": where}),
+		acctest.With(s.manage(thing, "team=a:NoExecute", nil), map[string]any{"workload": map[string]any{"api_version": "apps/v1", "kind": "Deployment", "namespace": s.namespace, "name": "web"}}),
+	} {
+		says(t, "error", walk.Plan(s.fresh(), second).Diagnostics.Errors(), seconds...)
+	}
+	if d := walk.Plan(s.fresh(), s.manage(thing, "team=b:NoExecute team=a:NoSchedule team*:NoExecute", nil)).Diagnostics; d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	i, config := s.fresh(), s.manage(thing, "team=a:NoExecute", nil)
+	s.apply(i, config)
+	walk = s.tf.Walk(t)
+	walk.Refresh(i)
+	walk.Plan(i, config)
+	says(t, "error", walk.Plan(s.fresh(), s.manage(thing, "team=a:NoExecute@30", nil)).Diagnostics.Errors(), seconds...)
+
+	// In another configuration: its owner is named.
+	other := s.on(t)
+	other.tf = &acctest.Terraform{Provider: acctest.With(s.tf.Provider, map[string]any{"owner": "team-b"})}
+	other.refused(s.fresh(), s.manage(thing, "team=a:NoExecute@30 theirs*", nil), `AttributeName("tolerations")`, "Nothing has been written", `belongs to "terraform/workload_tolerations/Deployment/`+s.namespace+`/web/team=a:NoExecute"`)
+	s.want(thing, "team=a:NoExecute", 1)
+}
+
+func TestAccWorkloadTolerations_anotherClusterUnderTheSameState(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 0, "foreign*", nil)
+	proxy := s.c.Proxy(t)
+	s.tf = &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	i := s.fresh()
+	s.apply(i, s.manage(thing, "team=a:NoExecute", nil))
+	i.Private = acctest.ReplacePrivate(t, i.Private, s.c.ID(t), "00000000-0000-0000-0000-000000000000")
+	proxy.Spoil(nil)
+	s.refused(i, s.manage(thing, "team=b:NoExecute", nil), "Unable to use this state with another cluster")
+	says(t, "error", s.tf.Apply(t, i, nil).Errors(), "Unable to use this state with another cluster")
+	// A plan without a refresh looks as well.
+	says(t, "error", s.tf.Walk(t).Plan(i, s.manage(thing, "team=b:NoExecute", nil)).Diagnostics.Errors(), "Unable to use this state with another cluster")
+	for _, r := range proxy.Requests() {
+		if !strings.HasSuffix(r.Path, "/namespaces/kube-system") {
+			t.Fatalf("%s %s was sent to another cluster", r.Method, r.Path)
+		}
+	}
+	if !i.Exists() {
+		t.Fatal("the state was dropped")
+	}
+	s.want(thing, "foreign* team=a:NoExecute", 1)
+}
+
+func TestAccWorkloadTolerations_clusterOutOfReachKeepsTheState(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 0, "", nil)
+	proxy := s.c.Proxy(t)
+	s.tf = &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	one, two := s.fresh(), s.fresh()
+	config, more := s.manage(thing, "team=a:NoExecute", nil), s.manage(thing, "spot*", nil)
+	s.apply(one, config)
+	s.apply(two, more)
+	for name, fault := range map[string]acctest.Fault{"down": acctest.CutBefore, "overloaded": http.StatusServiceUnavailable, "expired token": http.StatusUnauthorized} {
+		t.Run(name, func(t *testing.T) {
+			proxy.Spoil(func(acctest.Request) acctest.Fault { return fault })
+			walk := s.tf.Walk(t)
+			var all acctest.Diagnostics
+			for i, config := range map[*acctest.Instance]map[string]any{one: config, two: more} {
+				all = append(all, walk.Refresh(i)...)
+				planned := walk.Plan(i, config)
+				all = append(all, planned.Diagnostics...)
+				if !i.Exists() || !planned.Empty {
+					t.Fatal("a cluster out of reach changed the plan")
+				}
+			}
+			all = append(all, walk.Plan(one, s.manage(thing, "team=b:NoExecute", nil)).Diagnostics...)
+			all = append(all, walk.Plan(s.fresh(), s.manage(thing, "team=c:NoExecute", nil)).Diagnostics...)
+			all = append(all, walk.Plan(two, nil).Diagnostics...)
+			if all.Errors() != "" || len(all) != 1 {
+				t.Fatalf("one warning in a run is enough, and no error: %s%s", all.Errors(), all.Warnings())
+			}
+			says(t, "warning", all.Warnings(), "Unable to reach the cluster")
+			strict := &acctest.Terraform{Provider: acctest.With(s.tf.Provider, map[string]any{"unreachable": "fail"})}
+			says(t, "error", strict.Walk(t).Refresh(one).Errors(), "Unable to reach the cluster", `unreachable = "fail"`)
+		})
+	}
+	proxy.Spoil(nil)
+	s.quiet(one, config)
+}
+
+func TestAccWorkloadTolerations_unknownInputsAreNotGuessedAt(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing := s.make("Deployment", "web", 1, "", nil)
+	good := s.manage(thing, "team=a:NoExecute", nil)
+	for _, changes := range []map[string]any{
+		{"workload": acctest.Unknown},
+		{"workload": map[string]any{"kind": "Deployment", "namespace": s.namespace, "name": acctest.Unknown}},
+		{"workload": map[string]any{"kind": acctest.Unknown, "namespace": s.namespace, "name": "web"}},
+		{"workload": map[string]any{"kind": "Deployment", "namespace": s.namespace, "selector": acctest.Unknown}},
+		{"workload": map[string]any{"kind": "Deployment", "namespace": acctest.Unknown, "name": "web"}},
+		{"path": acctest.Unknown},
+		{"tolerations": acctest.Unknown},
+		{"tolerations": []any{map[string]any{"key": "team", "value": acctest.Unknown, "effect": "NoExecute"}}},
+		{"wait_for_rollout": acctest.Unknown},
+		{"retire": acctest.Unknown},
+	} {
+		planned := s.tf.Plan(t, s.fresh(), acctest.With(good, changes))
+		if len(planned.Diagnostics) > 0 {
+			t.Fatalf("with %v unknown: %s%s", changes, planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+		}
+	}
+	unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
+	says(t, "warning", unknown.Plan(t, s.fresh(), good).Diagnostics.Warnings(), "Unable to reach the cluster")
+}
