@@ -78,6 +78,14 @@ func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison e
 			}
 		}
 		step := plan.Steps[0]
+		if step.Kind == planner.Switched {
+			// The planner has seen live pods alone: what makes them may be behind.
+			if err := plan.settle(ctx, cluster, change); errors.Is(err, errOverwritten) {
+				continue
+			} else if err != nil {
+				return done, err
+			}
+		}
 		tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
 		// Where somebody has taken it out of the template again, the next round
 		// writes it again.

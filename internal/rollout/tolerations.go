@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -193,24 +194,35 @@ func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tole
 	return nil
 }
 
-// waiting returns the pods of a workload that a wait is for.
-type waiting func(*eviction.Snapshot, *workload.Workload) []*eviction.Pod
+// waiting is what a wait is for.
+type waiting struct {
+	// pods returns those that are behind.
+	pods func(*eviction.Snapshot, *workload.Workload) []*eviction.Pod
+	// behind says that pods made of a template would be behind as well.
+	behind func(corev1.PodSpec) bool
+}
 
 // lacking waits for pods that lack what is wanted.
 func lacking(d Tolerations) waiting {
-	return func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
-		return planner.Lacking(s, w, d.Claim.Tolerations, d.Pin.Labels)
+	return waiting{
+		pods: func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+			return planner.Lacking(s, w, d.Claim.Tolerations, d.Pin.Labels)
+		},
+		behind: func(spec corev1.PodSpec) bool { return !d.held(spec.Tolerations, spec.NodeSelector) },
 	}
 }
 
 // shedding waits for pods that require labels which are about to go.
 func shedding(labels map[string][]string) waiting {
-	return func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
-		if w.Rolling.Hold != "" {
-			// They run on; those that are made anew do not require them.
-			return nil
-		}
-		return planner.Requiring(s, w, w.NodeSelector, labels)
+	return waiting{
+		pods: func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+			if w.Rolling.Hold != "" {
+				// They run on; those that are made anew do not require them.
+				return nil
+			}
+			return planner.Requiring(s, w, w.NodeSelector, labels)
+		},
+		behind: func(corev1.PodSpec) bool { return false },
 	}
 }
 
@@ -222,7 +234,7 @@ var errOverwritten = errors.New("somebody else has taken it out of the template"
 // change, and the pods be as many as they shall be: between the end of the old
 // and the beginning of the new ones all that live would carry it. Where rewrite is
 // set, a template that has lost what is wanted ends the wait: errOverwritten.
-func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, behind waiting, rewrite bool) error {
+func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, what waiting, rewrite bool) error {
 	told := ""
 	var last *StuckError
 	for {
@@ -238,7 +250,7 @@ func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, behind wai
 			}
 			return err
 		}
-		lacking := behind(snapshot, w)
+		lacking := what.pods(snapshot, w)
 		all := snapshot.WorkloadPods(w.Pods...)
 		written := d.written(w)
 		switch {
@@ -247,7 +259,9 @@ func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, behind wai
 		case len(lacking) > 0 && w.Rolling.Hold != "":
 			return &HoldError{Workload: w, Pods: lacking, Written: written}
 		case len(lacking) == 0 && w.Observed && int64(len(all)) >= w.Wants:
-			return nil
+			if late, err := late(ctx, cluster, w, what); err != nil || !late {
+				return err
+			}
 		case !written && rewrite:
 			return errOverwritten
 		}
@@ -260,14 +274,28 @@ func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, behind wai
 	}
 }
 
+// late says that pods may yet be made of a template that is behind: a ReplicaSet
+// that a Deployment is leaving may not have heard of it.
+func late(ctx context.Context, cluster *kube.Cluster, w *workload.Workload, what waiting) (bool, error) {
+	templates, err := cluster.Templates(ctx, w)
+	if errors.Is(err, kube.ErrForbidden) {
+		return false, nil
+	}
+	return slices.ContainsFunc(templates, what.behind), err
+}
+
 // written says whether the template has what is wanted.
 func (d Tolerations) written(w *workload.Workload) bool {
+	return d.held(w.Tolerations, w.NodeSelector)
+}
+
+func (d Tolerations) held(tolerations []corev1.Toleration, nodeSelector map[string]string) bool {
 	for key, value := range d.Pin.Labels {
-		if now, there := w.NodeSelector[key]; !there || now != value {
+		if now, there := nodeSelector[key]; !there || now != value {
 			return false
 		}
 	}
-	return planner.Holds(w.Tolerations, d.Claim.Tolerations)
+	return planner.Holds(tolerations, d.Claim.Tolerations)
 }
 
 func lookAt(ctx context.Context, cluster *kube.Cluster, d Tolerations) (*workload.Workload, *eviction.Snapshot, error) {

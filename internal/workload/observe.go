@@ -150,6 +150,7 @@ func (w *Workload) deployment(d *appsv1.Deployment) {
 	w.itself()
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
 	w.Wants = int64(replicas(d.Spec.Replicas))
+	w.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
 	switch rolling := d.Spec.Strategy.RollingUpdate; {
 	case d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
 		w.Rolling.Manner = "all at once, after the old ones are gone (strategy Recreate)"

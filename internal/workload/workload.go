@@ -31,6 +31,8 @@ type Workload struct {
 	NodeSelector   map[string]string
 	LabelRecord    label.Record
 	LabelRecordErr error
+	// Selector selects the pods of a Deployment, in kubectl's syntax.
+	Selector string
 	// Pods are the workloads whose pods follow from this object: itself, or
 	// what an operator makes of it. Empty where that cannot be told.
 	Pods []eviction.WorkloadKey
