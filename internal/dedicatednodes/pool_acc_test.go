@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const (
@@ -180,8 +181,26 @@ func (p *pool) want(w wish, kinds ...string) {
 		p.wantTemplate(kind, w)
 	}
 	p.wantOwned(kinds...)
+	p.wantNoReplicaSetWritten()
 	if p.t.Failed() {
 		p.t.FailNow()
+	}
+}
+
+// wantNoReplicaSetWritten fails the test where the provider has written a
+// ReplicaSet: it carries copies of its Deployment's marks.
+func (p *pool) wantNoReplicaSetWritten() {
+	p.t.Helper()
+	sets, err := p.c.Admin.AppsV1().ReplicaSets(p.namespace).List(p.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, set := range sets.Items {
+		for _, entry := range set.ManagedFields {
+			if entry.Manager == workload.FieldManager {
+				p.t.Errorf("ReplicaSet %s was written by the provider", set.Name)
+			}
+		}
 	}
 }
 

@@ -84,9 +84,15 @@ func (c *Cluster) markedOfKind(ctx context.Context, kind workload.Kind) ([]Marke
 }
 
 // markedOf reads the records of an object; one that cannot be read is told where
-// the object itself is looked at.
+// the object itself is looked at. A Deployment's controller copies all annotations
+// of it to its ReplicaSets (k8s.io/kubernetes v1.37.1
+// pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations):
+// what is marked there is not theirs.
 func markedOf(ref workload.Ref, object metav1.Object) (Marked, bool) {
 	m := Marked{Ref: ref}
+	if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Deployment" && ref.Kind == "ReplicaSet" {
+		return m, false
+	}
 	m.Record, _ = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
 	m.Pins, _ = label.ParseRecord(object.GetAnnotations()[label.OwnedAnnotation])
 	return m, len(m.Record)+len(m.Pins) > 0

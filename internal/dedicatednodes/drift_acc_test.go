@@ -1,0 +1,215 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestAccDedicatedNodes_driftIsNamedAndPutRight(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	tf, i := terraform(t, c), newInstance()
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+	config := p.config(w)
+	apply(t, tf, i, config)
+	deployment := func(patch string) {
+		t.Helper()
+		if _, err := c.Admin.AppsV1().Deployments(p.namespace).Patch(t.Context(), "deployment", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node, web := "node/"+p.nodes[0], "Deployment/"+p.namespace+"/deployment"
+	for _, tt := range []struct {
+		name   string
+		change func()
+		where  string
+		want   string
+	}{
+		{"a label of somebody else's is no drift", func() { c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"other":"x"}}}`) }, node, ""},
+		{"a taint that is gone", func() {
+			c.Patch(t, p.nodes[0], `{"spec":{"taints":[{"key":"foreign","value":"1","effect":"NoSchedule"}]}}`)
+		}, node, "missing"},
+		{"a label that is gone", func() { c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"dedicated":null}}}`) }, node, "missing"},
+		{"a label with another value", func() { c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"dedicated":"stolen"}}}`) }, node, "different"},
+		{"a pin that is gone", func() { deployment(`{"spec":{"template":{"spec":{"nodeSelector":{"dedicated":null}}}}}`) }, web, "missing"},
+		{"a toleration that is gone", func() {
+			deployment(`{"spec":{"template":{"spec":{"tolerations":[{"key":"foreign","operator":"Exists"}]}}}}`)
+		}, web, "missing"},
+	} {
+		tt.change()
+		planned := tf.Plan(t, i, config)
+		drift, _ := tf.Attributes(t, i)["drift"].(map[string]any)
+		got, _ := drift[tt.where].(string)
+		if got != tt.want || planned.Empty != (tt.want == "") {
+			t.Fatalf("%s: the drift is %v and the plan is empty: %t", tt.name, drift, planned.Empty)
+		}
+		apply(t, tf, i, config)
+		p.want(w, "Deployment")
+	}
+	destroy(t, tf, i)
+	p.want(wish{}, "Deployment")
+}
+
+func TestAccDedicatedNodes_selectorFollowsTheNodes(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "DaemonSet")
+	tf, i := terraform(t, c), newInstance()
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": tolerating}}
+	apply(t, tf, i, p.config(w))
+	c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"pool":null}}}`)
+	c.Patch(t, p.other, `{"metadata":{"labels":{"pool":"`+p.name+`"}}}`)
+	if planned := tf.Plan(t, i, p.config(w)); planned.Empty {
+		t.Fatalf("one node has come and one has gone, and the plan is empty: %v", tf.Attributes(t, i)["drift"])
+	}
+	apply(t, tf, i, p.config(w))
+	if taints, label := c.Taints(t, p.other), c.Get(t, p.other).Labels["dedicated"]; taints != "team=a:NoExecute" || label == "" {
+		t.Fatalf("the node that came has the taints %q and the label %q", taints, label)
+	}
+	left := c.Get(t, p.nodes[0])
+	if _, labelled := left.Labels["dedicated"]; len(left.Spec.Taints) != 1 || labelled {
+		t.Fatalf("the node that left keeps %v %v", left.Spec.Taints, left.Labels)
+	}
+	destroy(t, tf, i)
+	if taints := c.Taints(t, p.other); taints != "" {
+		t.Fatalf("the node keeps %q", taints)
+	}
+}
+
+func TestAccDedicatedNodes_namedNodesAreWaitedForAndChangeInPlace(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name + "-a"})
+	config := map[string]any{"node_names": []string{name + "-a", name + "-b"}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "timeouts": map[string]any{"create": "500ms"}}
+	d := tf.Apply(t, newInstance(), config)
+	wantWarning(t, d, "1 node does not exist yet", name+"-b")
+	wantError(t, d, `"node_names"`, `Unable to find node "`+name+`-b"`)
+	if taints := c.Taints(t, name+"-a"); taints != "" {
+		t.Fatalf("something was written: %q", taints)
+	}
+
+	delete(config, "timeouts")
+	done := make(chan acctest.Diagnostics)
+	i := newInstance()
+	go func() { done <- tf.Apply(t, i, config) }()
+	time.Sleep(100 * time.Millisecond) // Either way it has to come out right.
+	c.Node(t, acctest.Node{Name: name + "-b"})
+	if d := <-done; d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	apply(t, tf, i, acctest.With(config, map[string]any{"node_names": []string{name + "-b"}}))
+	for node, want := range map[string]string{"-a": "", "-b": "team=a:NoSchedule"} {
+		if got := c.Taints(t, name+node); got != want {
+			t.Errorf("node %s has the taints %q, want %q", node, got, want)
+		}
+	}
+	destroy(t, tf, i)
+}
+
+// TestAccDedicatedNodes_failedCreateIsTakenUp fails a create at its first taint.
+func TestAccDedicatedNodes_failedCreateIsTakenUp(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	proxy := c.Proxy(t)
+	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+	writes := 0
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if r.Write() && strings.HasSuffix(r.Path, p.nodes[1]) {
+			if writes++; writes == 2 {
+				return http.StatusForbidden
+			}
+		}
+		return acctest.None
+	})
+	d := tf.Apply(t, i, p.config(w))
+	wantError(t, d, "Apply again to go on where it stopped", "no permission")
+	if i.Exists() {
+		t.Fatal("a create that failed has saved a state")
+	}
+	proxy.Spoil(nil)
+	p.wantOwned("Deployment")
+	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Creating takes over entries of")
+	apply(t, tf, i, p.config(w))
+	p.want(w, "Deployment")
+	destroy(t, tf, i)
+	p.want(wish{}, "Deployment")
+}
+
+func TestAccDedicatedNodes_stateOfAnotherClusterIsAnError(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c)
+	tf, i := terraform(t, c), newInstance()
+	w := wish{taints: "team=a:NoSchedule"}
+	apply(t, tf, i, p.config(w))
+	elsewhere := *i
+	elsewhere.Private = acctest.ReplacePrivate(t, i.Private, c.ID(t), "00000000-0000-0000-0000-000000000000")
+	wantError(t, tf.Plan(t, &elsewhere, p.config(w)).Diagnostics, "another cluster")
+	// An update that was killed leaves no private state: the marks say whose it is.
+	killed := *i
+	killed.Private = nil
+	if planned := tf.Plan(t, &killed, p.config(w)); planned.Diagnostics.Errors() != "" || !planned.Empty {
+		t.Fatalf("the state is not recovered: %s", planned.Diagnostics.Errors())
+	}
+	destroy(t, tf, &killed)
+	p.want(wish{})
+}
+
+func TestAccDedicatedNodes_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "DaemonSet", "Deployment")
+	proxy := c.Proxy(t)
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+	w := wish{taints: "team=a:NoExecute zone:NoSchedule", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned, "DaemonSet": tolerating}}
+	apply(t, tf, newInstance(), p.config(w))
+	proxy.Spoil(nil)
+	i, d := tf.Import(t, typeName, "selector/pool="+p.name+"/team:NoExecute,zone:NoSchedule")
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	if planned := tf.Plan(t, i, p.config(w)); !planned.Empty || len(planned.Diagnostics) > 0 {
+		t.Fatalf("the plan after an import is not empty: %v %s%s", tf.Attributes(t, i), planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+	}
+	for _, r := range proxy.Requests() {
+		if r.Write() {
+			t.Fatalf("%s %s was sent", r.Method, r.Path)
+		}
+	}
+	destroy(t, tf, i)
+	p.want(wish{}, "DaemonSet", "Deployment")
+}
+
+func TestAccDedicatedNodes_importTakesTaintsThatNobodyHasMarked(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name := terraform(t, c), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "foreign:NoSchedule team=a:NoExecute")})
+	i, d := tf.Import(t, typeName, "nodes/"+name+"/team:NoExecute")
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	config := map[string]any{"node_names": []string{name}, "taints": acctest.Objects(t, "team=a:NoExecute")}
+	if planned := tf.Plan(t, i, config); !planned.Empty {
+		t.Fatalf("the plan after an import is not empty: %v", tf.Attributes(t, i))
+	}
+	apply(t, tf, i, acctest.With(config, map[string]any{"labels": map[string]any{"dedicated": "gpu"}}))
+	destroy(t, tf, i)
+	if taints := c.Taints(t, name); taints != "foreign:NoSchedule" {
+		t.Fatalf("the node keeps %q", taints)
+	}
+}

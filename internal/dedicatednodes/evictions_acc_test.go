@@ -1,0 +1,112 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid: the workloads
+// that the nodes are kept for stay, and no others.
+func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	c.Pod(t, p.namespace, "stranger", p.nodes[0], nil)
+	tf, i := terraform(t, c), newInstance()
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+	d := tf.Plan(t, i, p.config(w)).Diagnostics
+	wantWarning(t, d, "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 will not come back)", "Pod "+p.namespace+"/stranger",
+		"Dedicating nodes matching \"pool="+p.name+"\" to its workloads restarts 4 pods", "adds team=a:NoExecute", "requires dedicated=gpu-"+p.name+" of its nodes")
+
+	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
+	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "would make 1 pod leave")
+	evicted := c.Evictions(t, p.namespace)
+	apply(t, tf, i, p.config(w))
+	p.gone("stranger")
+	p.settled("Deployment", w)
+	if names := evicted(); len(names) != 1 || names[0] != "stranger" {
+		t.Fatalf("the taint-eviction controller deleted %v", names)
+	}
+	steps, _ := tf.Attributes(t, i)["steps"].([]any)
+	want := []string{"label 2 nodes", "expand Deployment " + p.namespace + "/deployment", "wait for 4 pods of Deployment " + p.namespace + "/deployment", "switch taints of 2 nodes"}
+	for n, step := range want {
+		if len(steps) != len(want) || steps[n] != step {
+			t.Fatalf("the steps were %q, want %q", steps, want)
+		}
+	}
+	destroy(t, tf, i)
+}
+
+// TestAccDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite lets a pod come
+// between plan and apply.
+func TestAccDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	tf, i := terraform(t, c), newInstance()
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+	config := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
+	planned := tf.Plan(t, i, config)
+	if planned.Diagnostics.Errors() != "" {
+		t.Fatal(planned.Diagnostics.Errors())
+	}
+	walk := tf.Walk(t)
+	walk.Between = func() { c.Pod(t, p.namespace, "stranger", p.nodes[0], nil) }
+	wantError(t, walk.ApplyChange(i, planned, config), `"evictions"`, "Nothing has been written")
+	p.want(wish{}, "Deployment")
+}
+
+// TestAccDedicatedNodes_strandedPodsAreRefused: others that tolerate the old taint
+// were meant to be there.
+func TestAccDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	tf, i := terraform(t, c), newInstance()
+	workloads := map[string]string{"Deployment": tolerating}
+	apply(t, tf, i, p.config(wish{taints: "team=a:NoExecute", workloads: workloads}))
+	c.Pod(t, p.namespace, "stranger", p.nodes[0], func(pod *corev1.Pod) {
+		pod.Spec.Tolerations = []corev1.Toleration{{Key: "team", Value: "a", Operator: corev1.TolerationOpEqual}}
+	})
+	config := p.config(wish{taints: "team=b:NoExecute", workloads: workloads})
+	wantWarning(t, tf.Plan(t, i, config).Diagnostics, "apply refuses it, because 1 pod is stranded", "name their workload in workloads here")
+	wantError(t, tf.Apply(t, i, config), `"workloads"`, "1 pod tolerates what goes and not what comes", "Nothing has been written")
+	p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
+
+	evicted := c.Evictions(t, p.namespace)
+	config["evictions"] = map[string]any{"stranded": "evict"}
+	apply(t, tf, i, config)
+	p.gone("stranger")
+	if names := evicted(); len(names) != 1 {
+		t.Fatalf("the taint-eviction controller deleted %v", names)
+	}
+	p.want(wish{taints: "team=b:NoExecute", workloads: workloads}, "Deployment")
+	destroy(t, tf, i)
+}
+
+func TestAccDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "DaemonSet")
+	tf, i := terraform(t, c), newInstance()
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": pinned}}
+	apply(t, tf, i, p.config(w))
+	w.labels = "dedicated=web"
+	d := tf.Plan(t, i, p.config(w)).Diagnostics
+	wantWarning(t, d, `"labels"`, "are replaced all at once", "give the new value another key")
+	apply(t, tf, i, p.config(w))
+	p.settled("DaemonSet", w)
+	w.labels = "reserved=gpu"
+	if d := tf.Plan(t, i, p.config(w)).Diagnostics; strings.Contains(d.Warnings(), "all at once") {
+		t.Fatal(d.Warnings())
+	}
+	destroy(t, tf, i)
+	p.want(wish{}, "DaemonSet")
+}
