@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -14,8 +15,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // apply carries out what is desired, and returns the steps that it made.
@@ -165,7 +169,7 @@ func (w wanted) memberOf(err error) (member, bool) {
 		name = other.Ref.String()
 	}
 	for _, m := range w.members {
-		if m.Ref.String() == name {
+		if m.String() == name {
 			return m, true
 		}
 	}
@@ -188,33 +192,32 @@ func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags 
 	if _, replaced := r.data.Created.Load(desired.owner()); err != nil || replaced {
 		return
 	}
-	var left []string
-	for _, n := range nodes {
-		marked := false
-		for _, mark := range n.Record {
-			marked = marked || mark.Owner == desired.owner()
-		}
-		for _, mark := range n.LabelRecord {
-			marked = marked || mark.Owner == desired.owner()
-		}
-		if marked {
-			left = append(left, "node/"+n.Name)
-		}
-	}
 	marked, err := r.data.Cluster.Marked(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return
 	}
-	for _, m := range marked {
-		for _, mark := range m.Record {
-			if mark.Owner == desired.owner() && !mark.Retiring {
-				left = append(left, m.String())
-				break
-			}
-		}
-	}
+	left := markedBy(desired.owner(), nodes, marked)
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("Entries of %q stay in %s", desired.owner(), fw.Count(len(left), "place")),
 			"Entries with this resource's id and another generation stand on: "+fw.Some(left)+". Either a newer object with the same id owns them, and all is well; or a replacement was begun and given up, and nothing owns them: import them and destroy that.")
 	}
+}
+
+// markedBy names the nodes and workloads that carry marks of an owner. What
+// retires is nobody's.
+func markedBy(owner string, nodes []*eviction.Node, workloads []kube.Marked) []string {
+	ours := func(m label.Mark) bool { return m.Owner == owner }
+	var out []string
+	for _, n := range nodes {
+		if slices.ContainsFunc(n.Record, func(m taint.Mark) bool { return m.Owner == owner }) || slices.ContainsFunc(n.LabelRecord, ours) {
+			out = append(out, "node/"+n.Name)
+		}
+	}
+	slices.Sort(out)
+	for _, w := range workloads {
+		if slices.ContainsFunc(w.Record, func(m toleration.Mark) bool { return m.Owner == owner && !m.Retiring }) || slices.ContainsFunc(w.Pins, ours) {
+			out = append(out, w.String())
+		}
+	}
+	return out
 }

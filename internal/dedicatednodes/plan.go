@@ -31,12 +31,12 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		return
 	}
 	var own ownership
-	var state, plan model
-	creating := req.State.Raw.IsNull()
-	if !creating {
-		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	var state *model
+	if !req.State.Raw.IsNull() {
+		state = &model{}
+		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 		var err error
-		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
+		if own, err = r.ownership(ctx, req.Private, *state, &resp.Diagnostics); err != nil {
 			r.data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
@@ -46,25 +46,30 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-			r.preview(ctx, state, desired.released(), nil, own, &resp.Diagnostics)
+			r.preview(ctx, *state, desired.released(), nil, own, &resp.Diagnostics)
 		}
 		return
 	}
+	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	if resp.Diagnostics.HasError() {
-		return
+	if !resp.Diagnostics.HasError() {
+		r.plan(ctx, state, plan, own, resp)
 	}
+}
+
+// plan completes the plan of a create, where there is no state, or of an update.
+func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own ownership, resp *resource.ModifyPlanResponse) {
 	unchanged := false
-	if !creating {
-		plan.keepWording(ctx, state)
-		unchanged = plan.same(state) && plan.Drift.Equal(state.Drift) && len(state.Drift.Elements()) == 0
+	if state != nil {
+		plan.keepWording(ctx, *state)
+		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0
 	}
 	if !unchanged {
 		// All is well after an apply: this is known without looking at the cluster.
 		plan.Drift, plan.Steps = noDrift(), types.ListUnknown(types.StringType)
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	if creating && known {
+	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
 	}
@@ -73,11 +78,10 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	case !known || resp.Diagnostics.HasError():
 	case unchanged:
 		r.unchanged(ctx, desired, own, &resp.Diagnostics)
+	case state == nil:
+		r.preview(ctx, plan, desired, nil, own, &resp.Diagnostics)
 	default:
-		var before wanted
-		if !creating {
-			before, _ = state.desired(ctx, own, &resp.Diagnostics)
-		}
+		before, _ := state.desired(ctx, own, &resp.Diagnostics)
 		r.preview(ctx, plan, desired, before.members, own, &resp.Diagnostics)
 	}
 }

@@ -72,11 +72,11 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 	}
 	for _, s := range o.members {
 		if status := s.status(); status != "" {
-			note(s.Ref.String(), status)
+			note(s.String(), status)
 		}
 	}
 	for _, a := range o.absent {
-		note(a.Ref.String(), taint.Missing)
+		note(a.String(), taint.Missing)
 	}
 	if len(by) == 0 {
 		return noDrift()

@@ -49,7 +49,7 @@ type member struct {
 }
 
 // key tells members apart.
-func (m member) key() string { return m.Ref.String() + "#" + m.ClaimPath }
+func (m member) key() string { return m.String() + "#" + m.ClaimPath }
 
 // known says whether every part of the object is known.
 func (m workloadModel) known() bool {
