@@ -1,0 +1,4 @@
+import {
+  to = kubetaint_dedicated_nodes.gpu
+  id = "selector/pool=gpu/dedicated:NoExecute"
+}

@@ -1,0 +1,5 @@
+# By selector: selector/SELECTOR/KEY:EFFECT, several taints separated by commas.
+terraform import kubetaint_dedicated_nodes.gpu 'selector/pool=gpu/dedicated:NoExecute'
+
+# By name: nodes/NAME,NAME/KEY:EFFECT.
+terraform import kubetaint_dedicated_nodes.infra 'nodes/infra-0,infra-1,infra-2/node-role.kubernetes.io/infra:NoSchedule,node-role.kubernetes.io/infra:NoExecute'
