@@ -1,0 +1,4 @@
+import {
+  to = kubetaint_workload_tolerations.checkout
+  id = "Deployment/shop/checkout"
+}
