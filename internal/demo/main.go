@@ -1,10 +1,12 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Command demo shows the provider's main job on the cluster that KUBE_CONFIG_PATH
+// Command demo shows the provider's main jobs on the cluster that KUBE_CONFIG_PATH
 // names, which has to be an empty one: it loads a sample cluster, plans a taint,
 // applies it, puts the pods that really left beside those that were predicted,
-// and destroys everything again. "make demo" starts a cluster for it.
+// and destroys everything again. Then it links taints and tolerations, changes
+// the value of both in one apply, and counts whom the taint-eviction controller
+// deletes. "make demo" starts a cluster for it.
 package main
 
 import (
@@ -43,7 +45,17 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer tf.cleanUp()
-	fmt.Print("\n", configuration)
+	if err := preview(ctx, cluster, tf); err != nil {
+		return err
+	}
+	return change(ctx, cluster, tf)
+}
+
+// preview shows that what the plan says comes true.
+func preview(ctx context.Context, cluster *sample, tf *terraform) error {
+	if err := tf.use(predicting, previewed); err != nil {
+		return err
+	}
 	headline("terraform plan")
 	if err := tf.show(ctx, "plan", "-out=plan"); err != nil {
 		return err

@@ -12,11 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 )
 
-// configuration is what the demo shows and applies.
-const configuration = `resource "kubetaint_node_taints" "gpu" {
+// previewed is the configuration of the first part, as the reader sees it.
+const previewed = `resource "kubetaint_node_taints" "gpu" {
   node_selector = "pool=gpu"
   taints        = [{ key = "dedicated", value = "gpu", effect = "NoExecute" }]
 }
@@ -27,8 +29,34 @@ data "kubetaint_eviction_preview" "gpu" {
 }
 `
 
-// preamble is what the reader need not see. The output carries the predictions
-// into the saved plan.
+// linked is that of the second part: the value is said once, and each side of it
+// follows.
+const linked = `locals {
+  taints = [{ key = "team", value = var.team, effect = "NoExecute" }]
+
+  workloads = {
+    checkout    = { kind = "Deployment", namespace = "shop", name = "checkout" }
+    serving     = { kind = "Deployment", namespace = "ml", name = "serving" }
+    trainer     = { kind = "Deployment", namespace = "ml", name = "trainer" }
+    db          = { kind = "StatefulSet", namespace = "data", name = "db" }
+    log-shipper = { kind = "DaemonSet", namespace = "platform", name = "log-shipper" }
+  }
+}
+
+resource "kubetaint_workload_tolerations" "pool" {
+  for_each    = local.workloads
+  workload    = each.value
+  tolerations = provider::kubetaint::tolerations_for(local.taints)
+}
+
+resource "kubetaint_node_taints" "pool" {
+  node_selector = "pool=gpu"
+  taints        = local.taints
+  tolerated_by  = [for one in kubetaint_workload_tolerations.pool : one.id]
+}
+`
+
+// preamble is what the reader need not see of both.
 const preamble = `terraform {
   required_providers {
     kubetaint = { source = "kubetaint/kubetaint" }
@@ -39,7 +67,10 @@ provider "kubetaint" {
   config_path = %q
 }
 
-locals {
+`
+
+// predicting carries the predictions into the saved plan.
+const predicting = `locals {
   pods = [for p in data.kubetaint_eviction_preview.gpu.pods : {
     name    = "${p.namespace}/${p.name}"
     verdict = p.verdict
@@ -50,6 +81,13 @@ locals {
 output "pods" {
   value     = local.pods
   sensitive = true
+}
+
+`
+
+// changing takes the value from outside.
+const changing = `variable "team" {
+  type = string
 }
 
 `
@@ -69,7 +107,14 @@ func newTerraform(ctx context.Context) (*terraform, error) {
 		return nil, err
 	}
 	tf := &terraform{binary: binary, dir: dir}
-	return tf, errors.Join(tf.install(ctx), tf.write("main.tf", fmt.Sprintf(preamble, os.Getenv("KUBE_CONFIG_PATH"))+configuration), tf.command(ctx, "init").Run())
+	return tf, errors.Join(tf.install(ctx), tf.write("main.tf", fmt.Sprintf(preamble, os.Getenv("KUBE_CONFIG_PATH"))), tf.command(ctx, "init").Run())
+}
+
+// use shows a configuration and takes it in the place of the last one, together
+// with what the reader need not see.
+func (tf *terraform) use(hidden, shown string) error {
+	fmt.Print("\n", shown)
+	return tf.write("configuration.tf", hidden+shown)
 }
 
 // install builds the provider into a mirror folder, from which the command line
@@ -105,6 +150,28 @@ func (tf *terraform) show(ctx context.Context, command string, args ...string) e
 	cmd := tf.command(ctx, append([]string{command, "-input=false"}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// summarize runs a command for the reader to see its end: what a plan comes to
+// with one line for each warning, or what an apply does without the warnings,
+// which are those of its plan.
+func (tf *terraform) summarize(ctx context.Context, command string, args ...string) error {
+	cmd := tf.command(ctx, append([]string{command, "-input=false", "-compact-warnings"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		fmt.Print(string(out))
+		return err
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	from := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Plan:") })
+	lines = lines[max(from, 0):]
+	warnings := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Warnings:") })
+	if command != "plan" && warnings >= 0 {
+		lines = append(lines[:warnings], lines[len(lines)-1])
+	}
+	fmt.Println(strings.Join(lines, "\n"))
+	return nil
 }
 
 // prediction is what the plan says of a pod.
