@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,33 +98,75 @@ func (a *ancestry) read(ctx context.Context, c *Cluster, kind string, namespaces
 	})
 }
 
+// families remembers for a while which workloads have which owners: the objects of
+// one namespace that are looked at together ask once.
+type families struct {
+	mu    sync.Mutex
+	known map[string]family
+}
+
+type family struct {
+	children []child
+	read     time.Time
+}
+
+// child is a workload and its owners.
+type child struct {
+	workload eviction.WorkloadKey
+	owners   []metav1.OwnerReference
+}
+
 // descendants finds the workloads that an operator made of an object, by their
 // owner references; of a Subscription, those that its installed version owns.
 func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]eviction.WorkloadKey, error) {
+	children, err := c.children(ctx, object.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
 	version, _, _ := unstructured.NestedString(object.Object, "status", "installedCSV")
-	owned := func(refs []metav1.OwnerReference) bool {
-		for _, ref := range refs {
+	var out []eviction.WorkloadKey
+	for _, one := range children {
+		for _, ref := range one.owners {
 			if ref.UID == object.GetUID() || version != "" && ref.Kind == "ClusterServiceVersion" && ref.Name == version {
-				return true
+				out = append(out, one.workload)
+				break
 			}
 		}
-		return false
 	}
-	var out []eviction.WorkloadKey
+	return out, nil
+}
+
+// children lists the workloads of a namespace that have owners; of all of them for
+// an object without one.
+func (c *Cluster) children(ctx context.Context, namespace string) ([]child, error) {
+	f := &c.families
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known, ok := f.known[namespace]; ok && time.Since(known.read) < shelfLife {
+		return known.children, nil
+	}
+	var out []child
 	for _, name := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		kind, _ := workload.Lookup("apps/v1", name)
+		var some []child
 		err := each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return c.meta.Resource(kind.Resource()).Namespace(object.GetNamespace()).List(ctx, o)
-		}, func() {}, func(o runtime.Object) error {
-			child, err := meta.Accessor(o)
-			if err == nil && owned(child.GetOwnerReferences()) {
-				out = append(out, eviction.WorkloadKey{Namespace: child.GetNamespace(), Owner: eviction.Owner{Kind: name, Name: child.GetName()}})
+			return c.meta.Resource(kind.Resource()).Namespace(namespace).List(ctx, o)
+		}, func() { some = nil }, func(o runtime.Object) error {
+			object, err := meta.Accessor(o)
+			if err == nil && len(object.GetOwnerReferences()) > 0 {
+				key := eviction.WorkloadKey{Namespace: object.GetNamespace(), Owner: eviction.Owner{Kind: name, Name: object.GetName()}}
+				some = append(some, child{key, object.GetOwnerReferences()})
 			}
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
+		out = append(out, some...)
 	}
+	if f.known == nil {
+		f.known = map[string]family{}
+	}
+	f.known[namespace] = family{out, time.Now()}
 	return out, nil
 }

@@ -43,6 +43,7 @@ type Cluster struct {
 	machines once[map[string][]corev1.Taint]
 	marked   once[[]Marked]
 	ancestry ancestry
+	families families
 
 	workloads workloads
 	built     builtSnapshot

@@ -83,6 +83,30 @@ func (c *Cluster) markedOfKind(ctx context.Context, kind workload.Kind) ([]Marke
 	return found, err
 }
 
+// MarkedIn returns the objects of any kind in a namespace that carry a record, as
+// they are now: Marked knows the built-in kinds alone.
+func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, error) {
+	objects, err := c.objects(kind)
+	if err != nil {
+		return nil, err
+	}
+	var found []Marked
+	err = each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return objects.List(ctx, o)
+	}, func() { found = nil }, func(o runtime.Object) error {
+		object, err := meta.Accessor(o)
+		if err != nil {
+			return err
+		}
+		ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+		if m, marked := markedOf(ref, object); marked {
+			found = append(found, m)
+		}
+		return nil
+	})
+	return found, err
+}
+
 // markedOf reads the records of an object; one that cannot be read is told where
 // the object itself is looked at. A Deployment's controller copies all annotations
 // of it to its ReplicaSets (k8s.io/kubernetes v1.37.1

@@ -147,9 +147,13 @@ func (t target) resolve(written string, diags *diag.Diagnostics) (target, bool) 
 }
 
 // keepWording plans what the state holds where the configuration says the same
-// in other words: the operator Equal and none, an empty value and none.
+// in other words: the operator Equal and none, an empty value and none, the
+// version that is known and none, a selector written in another way.
 func (m *model) keepWording(ctx context.Context, state model) {
 	var ignored diag.Diagnostics
+	if sameWorkload(ctx, state.Workload, m.Workload) {
+		m.Workload = state.Workload
+	}
 	planned, plannedKnown := fw.Tolerations(ctx, m.Tolerations, &ignored)
 	stored, storedKnown := fw.Tolerations(ctx, state.Tolerations, &ignored)
 	if plannedKnown && storedKnown && !m.Tolerations.IsNull() && !state.Tolerations.IsNull() && slices.EqualFunc(planned, stored, toleration.Equal) {
@@ -159,10 +163,18 @@ func (m *model) keepWording(ctx context.Context, state model) {
 
 // anotherWorkload says that a change of the workload is not one of words.
 func anotherWorkload(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
+	resp.RequiresReplace = !sameWorkload(ctx, req.StateValue, req.PlanValue)
+}
+
+// sameWorkload says that two objects name the same workload; false where that is
+// not known.
+func sameWorkload(ctx context.Context, a, b types.Object) bool {
 	var ignored diag.Diagnostics
-	before, beforeKnown := model{Workload: req.StateValue}.target(ctx, &ignored)
-	after, afterKnown := model{Workload: req.PlanValue}.target(ctx, &ignored)
-	resp.RequiresReplace = !beforeKnown || !afterKnown || before.String() != after.String() || before.APIVersion != after.APIVersion
+	// Where the list stands makes no difference here.
+	anywhere := types.StringValue("spec.tolerations")
+	before, beforeKnown := model{Workload: a, Path: anywhere}.target(ctx, &ignored)
+	after, afterKnown := model{Workload: b, Path: anywhere}.target(ctx, &ignored)
+	return beforeKnown && afterKnown && before.String() == after.String() && before.APIVersion == after.APIVersion
 }
 
 // newID is the id of a resource that is created with these entries. It can be

@@ -58,7 +58,13 @@ func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, meant
 	if desired.claim.Generation == "" {
 		return nil, nil
 	}
-	marked, err := r.data.Cluster.Marked(ctx)
+	list := r.data.Cluster.Marked
+	if kind, known := workload.Lookup(desired.target.APIVersion, desired.target.Kind); !known || !kind.Builtin {
+		list = func(ctx context.Context) ([]kube.Marked, error) {
+			return r.data.Cluster.MarkedIn(ctx, desired.target.Ref)
+		}
+	}
+	marked, err := list(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	if !creating && req.Plan.Raw.Equal(req.State.Raw) {
+	if !creating && resp.Plan.Raw.Equal(req.State.Raw) {
 		r.unchanged(ctx, desired, own, &resp.Diagnostics)
 		return
 	}

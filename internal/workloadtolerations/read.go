@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Read compares the workloads with the state. A toleration that is not there any
@@ -67,7 +68,7 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 			changed = true
 		}
 	}
-	unneeded, err := r.unneeded(ctx, desired, observed)
+	unneeded, left, err := r.unneeded(ctx, desired, observed)
 	if err != nil {
 		return err
 	}
@@ -76,6 +77,12 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 			there, changed = append(there, t), true
 		}
 	}
+	for _, t := range left {
+		// It stands where it must not. As it must stand elsewhere, it cannot be
+		// added to make a plan; a state without it makes one as well.
+		there = slices.DeleteFunc(there, func(one corev1.Toleration) bool { return toleration.Equal(one, t) })
+		changed = true
+	}
 	if changed {
 		state.Tolerations = fw.TolerationSet(ctx, there, diags)
 	}
@@ -83,29 +90,49 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 }
 
 // unneeded returns the retiring entries of ours that no pod lives by any more,
-// and those on workloads that are no longer meant.
-func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, observed observation) ([]corev1.Toleration, error) {
-	retires := len(observed.leavers) > 0
-	for _, w := range observed.workloads {
-		for _, mark := range w.Record {
-			retires = retires || mark.Retiring && mark.Generation == desired.claim.Generation
-		}
-	}
-	if !retires {
-		return nil, nil
+// and what is to be given up on workloads that are no longer meant.
+func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, observed observation) (unneeded, left []corev1.Toleration, err error) {
+	// Only what retires is looked at: an entry that an earlier refresh has taken
+	// out of the state because it is missing elsewhere is still wanted.
+	own := desired
+	own.claim.Tolerations, own.claim.Generation, own.claim.Imported = nil, "", nil
+	change := observation{workloads: slices.DeleteFunc(slices.Clone(observed.workloads), func(w *workload.Workload) bool {
+		return len(retiring(w, desired.claim)) == 0
+	})}.change(own)
+	change.Workloads = append(change.Workloads, observation{leavers: observed.leavers}.change(desired).Workloads...)
+	if len(change.Workloads) == 0 {
+		return nil, nil, nil
 	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
 		if errors.Is(err, kube.ErrForbidden) {
-			return nil, nil
+			return nil, nil, nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
+	for _, step := range planner.Order(snapshot, change, r.data.Comparison).Steps {
+		switch {
+		case step.Kind != planner.Contract:
+		case slices.ContainsFunc(observed.leavers, func(w *workload.Workload) bool { return w.Ref == step.Workload.Ref }):
+			left = append(left, slices.Concat(step.Merged.Removed, step.Merged.Retired)...)
+		default:
+			for _, t := range retiring(step.Workload, desired.claim) {
+				if toleration.Contains(step.Merged.Removed, t) {
+					unneeded = append(unneeded, t)
+				}
+			}
+		}
+	}
+	return unneeded, left, nil
+}
+
+// retiring returns what the claim owns and waits to be taken away.
+func retiring(w *workload.Workload, claim toleration.Claim) []corev1.Toleration {
 	var out []corev1.Toleration
-	for _, step := range planner.Order(snapshot, observed.change(desired), r.data.Comparison).Steps {
-		if step.Kind == planner.Contract {
-			out = append(out, step.Merged.Removed...)
+	for _, mark := range w.Record {
+		if mark.Retiring && claim.Owns(toleration.Record{mark}) {
+			out = append(out, mark.Toleration())
 		}
 	}
-	return out, nil
+	return out
 }
