@@ -32,8 +32,8 @@ func (c *Cluster) things(t testing.TB, thing Thing) dynamic.ResourceInterface {
 	return resource.Namespace(thing.Namespace)
 }
 
-// Make makes an object out of its content beside kind and name. It is deleted
-// when the test ends.
+// Make makes an object out of its content beside kind and name, as a person does
+// by hand. It is deleted when the test ends.
 func (c *Cluster) Make(t testing.TB, thing Thing, content map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{}}
@@ -48,7 +48,7 @@ func (c *Cluster) Make(t testing.TB, thing Thing, content map[string]any) *unstr
 	raw, err := object.MarshalJSON()
 	must(t, err)
 	must(t, object.UnmarshalJSON(raw))
-	made, err := c.things(t, thing).Create(t.Context(), object, metav1.CreateOptions{})
+	made, err := c.things(t, thing).Create(t.Context(), object, metav1.CreateOptions{FieldManager: "kubectl-create"})
 	must(t, err)
 	t.Cleanup(func() {
 		_ = c.things(t, thing).Delete(context.Background(), thing.Name, metav1.DeleteOptions{})

@@ -46,6 +46,10 @@ var managers = map[string]string{
 	"kubectl":                       "kubectl apply --server-side",
 }
 
+// byHand are field managers of commands that a person gives once: nothing of
+// theirs comes back by itself.
+var byHand = []string{"kubectl-create", "kubectl-edit", "kubectl-patch"}
+
 // writers names who else writes the list at the path, and what keeps the whole
 // object as it wants it: by labels and annotations, and by managedFields.
 func writers(object *unstructured.Unstructured, path []string) []string {
@@ -64,7 +68,7 @@ func writers(object *unstructured.Unstructured, path []string) []string {
 		}
 	}
 	for _, entry := range object.GetManagedFields() {
-		if entry.Manager == FieldManager || !owns(entry.FieldsV1, path) {
+		if entry.Manager == FieldManager || slices.Contains(byHand, entry.Manager) || !owns(entry.FieldsV1, path) {
 			continue
 		}
 		name, known := managers[entry.Manager]

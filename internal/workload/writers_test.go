@@ -35,7 +35,7 @@ func TestObserve_namesOtherWriters(t *testing.T) {
 		{name: "Helm by its writes", metadata: field("helm", "Update", list), want: []string{"Helm"}},
 		{name: "Helm in Terraform by its writes", metadata: field("terraform-provider-helm_v2.13.0_x5", "Update", list), want: []string{"Helm"}},
 		{name: "Flux's Helm by its writes", metadata: field("helm-controller", "Update", list), want: []string{"Flux"}},
-		{name: "kubectl edit, which no configuration stands behind, by its own name", metadata: field("kubectl-edit", "Update", list), want: []string{"kubectl-edit"}},
+		{name: "kubectl edit, which no configuration stands behind, is not one that comes back", metadata: field("kubectl-edit", "Update", list)},
 		{name: "Argo CD by its writes without server-side apply", metadata: field("argocd-controller", "Update", list), want: []string{"Argo CD"}},
 		{name: "Argo CD by its replacements", metadata: field("argocd-application-controller", "Update", list), want: []string{"Argo CD"}},
 		{name: "Argo CD by its writes", metadata: field("argocd-controller", "Apply", list), want: []string{"Argo CD"}},

@@ -17,6 +17,13 @@ const (
 	widgetPath  = "spec.placement.tolerations"
 )
 
+// noPods are rights to workloads without any to pods.
+var noPods = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
+	{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch"}},
+	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "replicasets"}, Verbs: []string{"get", "list", "patch"}},
+}
+
 // widgetRights are what a user adds to the documented role for custom resources
 // that are managed by path.
 var widgetRights = []rbacv1.PolicyRule{{APIGroups: []string{widgetGroup}, Resources: []string{"widgets", "gadgets"}, Verbs: []string{"get", "list", "patch"}}}

@@ -6,6 +6,7 @@ package workloadtolerations
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -58,6 +60,48 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 			diags.AddWarning(fmt.Sprintf("%s of %s stays for now: %s", fw.Count(len(left), "toleration"), w.Title(), strings.Join(left, ", ")),
 				"Pods of it run on nodes whose taints they tolerate by that alone: without it they could not come back there. It is marked as retiring, and whichever apply takes the last of these taints away takes it away as well.")
 		}
+	}
+}
+
+// warnTakeOver says that a create makes marks of an earlier one its own.
+func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.Diagnostics) {
+	if own.Generation != "" {
+		return
+	}
+	var taken []string
+	for _, step := range plan.Steps {
+		if step.Workload == nil {
+			continue
+		}
+		for _, mark := range step.Workload.Record {
+			if !mark.Retiring && mark.Owner == desired.claim.Owner && toleration.Contains(step.Merged.TakenOver, mark.Toleration()) {
+				taken = append(taken, step.Workload.Title()+": "+taint.FormatToleration(mark.Toleration()))
+			}
+		}
+	}
+	if len(taken) > 0 {
+		diags.AddWarning(fmt.Sprintf("Creating takes over tolerations of %q", desired.claim.Owner),
+			"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are. "+
+				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
+	}
+}
+
+// warnLeft says that entries which were imported leave the state and stay where
+// they are.
+func warnLeft(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
+	kept := keep(own, desired.claim.Tolerations).Imported
+	var left []corev1.Toleration
+	for _, w := range observed.workloads {
+		for _, t := range w.Tolerations {
+			generations, imported := own.Imported[toleration.IDOf(t)]
+			if _, still := kept[toleration.IDOf(t)]; imported && !still && slices.Contains(generations, "") && !toleration.Contains(left, t) {
+				left = append(left, t)
+			}
+		}
+	}
+	if len(left) > 0 {
+		diags.AddWarning(fmt.Sprintf("%s of %q leaves the state and stays on %s", fw.Count(len(left), "imported toleration"), desired.claim.Owner, desired.target.title()),
+			"What was imported, carries no mark and is not in the configuration is taken to be somebody else's: "+toleration.Format(left)+". It is not removed. Remove by hand what is not wanted, or add it to the configuration.")
 	}
 }
 

@@ -60,9 +60,11 @@ func TestAccWorkloadTolerations_importedEntriesThatAreNotConfiguredLeaveTheState
 	thing := s.make("Deployment", "web", 1, "foreign* team=a:NoExecute helm=1:NoSchedule", nil)
 	i, config := s.imported(thing), s.manage(thing, "team=a:NoExecute", nil)
 	version := s.c.Look(t, thing).GetGeneration()
-	if d := s.planned(i, config).Diagnostics.Warnings(); strings.Contains(d, "restarts") {
+	d := s.planned(i, config).Diagnostics.Warnings()
+	if strings.Contains(d, "restarts") {
 		t.Fatalf("nothing restarts, and the plan says: %s", d)
 	}
+	says(t, "warning", d, "2 imported tolerations", "leaves the state and stays on", "foreign Exists, helm=1:NoSchedule")
 	s.apply(i, config)
 	s.want(thing, "foreign* team=a:NoExecute helm=1:NoSchedule", 0)
 	if s.c.Look(t, thing).GetGeneration() != version {

@@ -132,6 +132,10 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 		return
 	}
 	r.consequences(ctx, desired, observed, snapshot, plan, diags)
+	if !desired.claim.Release && !diags.HasError() {
+		warnTakeOver(desired, plan, own, diags)
+		warnLeft(desired, observed, own, diags)
+	}
 }
 
 // consequences refuses what would not come about, and says what the rest costs.
