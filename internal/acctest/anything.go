@@ -7,6 +7,7 @@ import (
 	"context"
 	"testing"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,8 +25,12 @@ type Thing struct {
 // things returns the client for objects of a thing's kind and namespace.
 func (c *Cluster) things(t testing.TB, thing Thing) dynamic.ResourceInterface {
 	t.Helper()
+	return of(c.dynamic(t), thing)
+}
+
+func of(client dynamic.Interface, thing Thing) dynamic.ResourceInterface {
 	plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(thing.APIVersion, thing.Kind))
-	resource := c.dynamic(t).Resource(plural)
+	resource := client.Resource(plural)
 	if thing.Namespace == "" {
 		return resource
 	}
@@ -75,6 +80,13 @@ func (c *Cluster) Change(t testing.TB, thing Thing, manager, patch string) {
 	must(t, err)
 }
 
+// ChangeStatus changes the status of an object by a merge patch.
+func (c *Cluster) ChangeStatus(t testing.TB, thing Thing, patch string) {
+	t.Helper()
+	_, err := c.things(t, thing).Patch(t.Context(), thing.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	must(t, err)
+}
+
 // Remove deletes an object and waits until it is gone. What it owns goes with
 // it.
 func (c *Cluster) Remove(t testing.TB, thing Thing) {
@@ -84,4 +96,27 @@ func (c *Cluster) Remove(t testing.TB, thing Thing) {
 	Until(t, thing.Kind+" "+thing.Name+" is gone", func(context.Context) (bool, error) {
 		return c.Look(t, thing) == nil, nil
 	})
+}
+
+// Copy copies a field of one object to one of another, as an operator does again
+// and again: what goes wrong is tried again the next time.
+func (c *Cluster) Copy(ctx context.Context, from Thing, field []string, to Thing, other []string) {
+	client, err := dynamic.NewForConfig(c.REST)
+	if err != nil {
+		return
+	}
+	source, err := of(client, from).Get(ctx, from.Name, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	target, err := of(client, to).Get(ctx, to.Name, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	wanted, _, _ := unstructured.NestedFieldCopy(source.Object, field...)
+	current, _, _ := unstructured.NestedFieldNoCopy(target.Object, other...)
+	if apiequality.Semantic.DeepEqual(wanted, current) || unstructured.SetNestedField(target.Object, wanted, other...) != nil {
+		return
+	}
+	_, _ = of(client, to).Update(ctx, target, metav1.UpdateOptions{})
 }

@@ -234,6 +234,7 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 // WarnTemplate says what else stands in the way of tolerations that a workload's
 // template shall have; waits says that its pods are waited for.
 func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, at WorkloadAt, diags *diag.Diagnostics) {
+	warnDefault(w, wanted, at, diags)
 	for _, t := range wanted {
 		if earlier := toleration.Shadowing(w.Tolerations, t); earlier != nil {
 			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Toleration %q of %s is shadowed", taint.FormatToleration(t), w.Title()),
@@ -248,6 +249,18 @@ func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, 
 		diags.AddAttributeWarning(attribute, "The pods of "+w.Title()+" are not known",
 			"No workload in the cluster names this object as its owner, so that apply cannot wait for pods. A taint should not rely on these tolerations before the pods carry them: data.kubetaint_workloads shows it.")
 	}
+}
+
+// warnDefault says that the first entry of a list takes the place of what an
+// operator uses where it is empty.
+func warnDefault(w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt, diags *diag.Diagnostics) {
+	kind, known := workload.Lookup(w.APIVersion, w.Kind)
+	kept := slices.ContainsFunc(wanted, func(t corev1.Toleration) bool { return t.Key == kind.Default || t.Key == "" })
+	if !known || kind.Default == "" || len(w.Tolerations) > 0 || kept {
+		return
+	}
+	diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("The first toleration of %s takes the place of its operator's own: %s", w.Title(), kind.Default),
+		"Where the list is empty, the operator lets its pods tolerate that. Where it is not, the list is all they tolerate. Add the operator's own beside yours, unless its pods shall leave these nodes.")
 }
 
 // WarnWriters says who else writes a template that is about to change.

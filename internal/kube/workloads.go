@@ -229,7 +229,8 @@ func (c *Cluster) patchWorkload(ctx context.Context, w *workload.Workload, edit 
 }
 
 // workloadPatch is a merge patch with the UID and the resource version of what
-// was read. An empty list is taken away, as it stood before the first entry.
+// was read. An empty list is taken away, as it stood before the first entry, and
+// with it the objects that were made for it.
 func workloadPatch(w *workload.Workload, edit *WorkloadEdit) ([]byte, error) {
 	var record any
 	if s := edit.Record.String(); s != "" {
@@ -238,11 +239,14 @@ func workloadPatch(w *workload.Workload, edit *WorkloadEdit) ([]byte, error) {
 	annotations := map[string]any{toleration.OwnedAnnotation: record}
 	patch := map[string]any{}
 	if edit.Template {
-		var list any
-		if len(edit.Tolerations) > 0 {
-			list = edit.Tolerations
+		path, list := w.Path, any(edit.Tolerations)
+		if len(edit.Tolerations) == 0 {
+			list = nil
 		}
-		if err := set(patch, list, w.Path); err != nil {
+		if list == nil && edit.Pins == nil {
+			path = path[:len(path)-w.Made]
+		}
+		if err := set(patch, list, path); err != nil {
 			return nil, err
 		}
 	}

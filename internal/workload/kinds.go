@@ -24,6 +24,9 @@ type Kind struct {
 	// Builtin is set for kinds that every cluster serves and that the
 	// provider lists; the others may not exist.
 	Builtin bool
+	// Default is what the kind's operator uses where the list is empty, and what
+	// goes with the first entry.
+	Default string
 	// Operand returns the workload that the kind's operator makes of an
 	// object, nil where the pods follow from owner references.
 	Operand func(name string) eviction.WorkloadKey
@@ -57,6 +60,8 @@ var kinds = []Kind{
 	},
 	{
 		APIVersion: "operator.openshift.io/v1", Kind: "DNS", Plural: "dnses", Path: nodePlacement, Cluster: true,
+		// github.com/openshift/api operator/v1/types_dns.go, DNSNodePlacement.
+		Default: "node-role.kubernetes.io/master",
 		Operand: func(name string) eviction.WorkloadKey { return operand("openshift-dns", "DaemonSet", "dns-"+name) },
 	},
 	{

@@ -48,7 +48,7 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 			return nil, err
 		}
 	}
-	w.Writers = writers(object, path)
+	w.Writers, w.Made = writers(object, path), made(object, path)
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
 		w.Reverter = owner.Kind + " \"" + owner.Name + "\""
 	}

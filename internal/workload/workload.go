@@ -42,6 +42,9 @@ type Workload struct {
 	Rolling Rolling
 	// Writers are others that write the template, each as a reader knows them.
 	Writers []string
+	// Made is how many of the objects around the list go with it, because they
+	// were made for it.
+	Made int
 	// Reverter is the controlling owner that will put its own template back,
 	// empty for none.
 	Reverter string

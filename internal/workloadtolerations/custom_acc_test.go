@@ -4,9 +4,19 @@
 package workloadtolerations_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -64,4 +74,240 @@ func (s *shop) custom(thing acctest.Thing, spec map[string]any) acctest.Thing {
 	}
 	s.c.Make(s.t, thing, map[string]any{"spec": spec, "metadata": map[string]any{"labels": map[string]any{"app": thing.Name}}})
 	return thing
+}
+
+// owned gives a workload an owner, as an operator does.
+func (s *shop) owned(thing acctest.Thing, owner *unstructured.Unstructured, kind, name, uid string) {
+	s.t.Helper()
+	if owner != nil {
+		kind, name, uid = owner.GetKind(), owner.GetName(), string(owner.GetUID())
+	}
+	s.c.Change(s.t, thing, "operator", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"x/v1","kind":%q,"name":%q,"uid":%q}]}}`, kind, name, uid))
+}
+
+// operate plays an operator until the test ends: it copies the list of an object to
+// the workload that it makes of it, when it is told to.
+func (s *shop) operate(object acctest.Thing, path []string, operand acctest.Thing) (begin func()) {
+	s.t.Helper()
+	told, to := make(chan struct{}), s.pathOf(operand.Kind)
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-told:
+		case <-ctx.Done():
+		}
+		for ctx.Err() == nil {
+			s.c.Copy(ctx, object, path, operand, to)
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	})
+	s.t.Cleanup(func() {
+		stop()
+		wg.Wait()
+	})
+	return sync.OnceFunc(func() { close(told) })
+}
+
+// place makes a namespace of OpenShift's, which stays for other tests.
+func (s *shop) place(namespace string) *shop {
+	s.t.Helper()
+	_, err := s.c.Admin.CoreV1().Namespaces().Create(s.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		s.t.Fatal(err)
+	}
+	out := *s
+	out.namespace = namespace
+	return &out
+}
+
+// operator is an object by which an operator takes tolerations, and what it makes
+// of it.
+type operator struct {
+	object, operand acctest.Thing
+	there           *shop
+	path            []string
+}
+
+const subscriptionDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"subscriptions.operators.coreos.com"},
+"spec":{"group":"operators.coreos.com","scope":"Namespaced","names":{"plural":"subscriptions","singular":"subscription","kind":"Subscription"},
+"versions":[{"name":"v1alpha1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","required":["spec"],"properties":{
+"spec":{"type":"object","required":["name"],"x-kubernetes-preserve-unknown-fields":true,"properties":{"name":{"type":"string"}}},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]}}`
+
+// operators makes an object of each kind of OpenShift's with its operand.
+var operators = map[string]func(s *shop) operator{
+	"IngressController": func(s *shop) operator {
+		s.c.OpenShiftKind(s.t, schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "ingresscontrollers"},
+			"operator", "v1", "zz_generated.crd-manifests", "0000_50_ingress_00_ingresscontrollers-Default.crd.yaml")
+		object := s.custom(s.thing("IngressController", acctest.Name(s.t, "web")), map[string]any{"replicas": 2})
+		there := s.place("openshift-ingress")
+		return operator{object: object, there: there, operand: there.make("Deployment", "router-"+object.Name, 2, "", nil)}
+	},
+	"DNS": func(s *shop) operator {
+		s.c.OpenShiftKind(s.t, schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "dnses"},
+			"operator", "v1", "zz_generated.crd-manifests", "0000_70_dns_00_dnses.crd.yaml")
+		object := s.thing("DNS", acctest.Name(s.t, "dns"))
+		object.Namespace = ""
+		s.custom(object, map[string]any{"logLevel": "Normal"})
+		there := s.place("openshift-dns")
+		return operator{object: object, there: there, operand: there.make("DaemonSet", "dns-"+object.Name, 1, "", nil)}
+	},
+	"Config": func(s *shop) operator {
+		s.c.OpenShiftKind(s.t, schema.GroupVersionResource{Group: "imageregistry.operator.openshift.io", Version: "v1", Resource: "configs"},
+			"imageregistry", "v1", "zz_generated.crd-manifests", "00_configs.crd.yaml")
+		object := s.thing("Config", "cluster")
+		object.Namespace = ""
+		s.custom(object, map[string]any{"managementState": "Managed", "replicas": 1})
+		there := s.place("openshift-image-registry")
+		return operator{object: object, there: there, operand: there.make("Deployment", "image-registry", 1, "", nil)}
+	},
+	"Subscription": func(s *shop) operator {
+		s.c.Define(s.t, schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "subscriptions"}, subscriptionDefinition)
+		object := s.custom(s.thing("Subscription", acctest.Name(s.t, "gpu")), map[string]any{"name": "gpu-operator"})
+		s.c.ChangeStatus(s.t, object, `{"status":{"installedCSV":"gpu-operator.v1","currentCSV":"gpu-operator.v2"}}`)
+		operand := s.make("Deployment", acctest.Name(s.t, "operator"), 2, "", nil)
+		s.owned(operand, nil, "ClusterServiceVersion", "gpu-operator.v1", "11111111-1111-1111-1111-111111111111")
+		other := s.make("Deployment", acctest.Name(s.t, "other"), 1, "", nil)
+		s.owned(other, nil, "ClusterServiceVersion", "other-operator.v1", "22222222-2222-2222-2222-222222222222")
+		return operator{object: object, there: s, operand: operand}
+	},
+	"Widget": func(s *shop) operator {
+		object := s.widget(acctest.Name(s.t, "widget"), nil)
+		operand := s.make("StatefulSet", acctest.Name(s.t, "operand"), 2, "", nil)
+		s.owned(operand, s.c.Look(s.t, object), "", "", "")
+		s.make("StatefulSet", acctest.Name(s.t, "other"), 1, "", nil)
+		return operator{object: object, there: s, operand: operand, path: strings.Split(widgetPath, ".")}
+	},
+	"Gadget": func(s *shop) operator {
+		object := s.gadget(nil)
+		operand := s.make("DaemonSet", acctest.Name(s.t, "operand"), 1, "", nil)
+		s.owned(operand, s.c.Look(s.t, object), "", "", "")
+		return operator{object: object, there: s, operand: operand, path: strings.Split(widgetPath, ".")}
+	},
+}
+
+// TestAccWorkloadTolerations_operatorsObjects writes to the object that an operator
+// takes tolerations from, waits for the pods of what the operator makes of it, and
+// leaves the object as it was.
+func TestAccWorkloadTolerations_operatorsObjects(t *testing.T) {
+	t.Parallel()
+	for name, open := range operators {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t)
+			o := open(s)
+			more := map[string]any{}
+			if o.path == nil {
+				o.path = s.pathOf(name)
+			} else {
+				more["path"] = widgetPath
+				s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+			}
+			before := s.c.Look(t, o.object).Object["spec"]
+			config := s.manage(o.object, "team=a:NoExecute spot*", more)
+			i := s.fresh()
+
+			// The wait goes on until the operator has followed.
+			begin := o.there.operate(o.object, o.path, o.operand)
+			done := make(chan acctest.Diagnostics)
+			go func() { done <- s.tf.Apply(t, i, config) }()
+			s.until("the object has the tolerations", func() bool { return len(s.standing(o.object, o.path)) == 2 })
+			pods := o.there.live(o.operand.Name)
+			select {
+			case d := <-done:
+				t.Fatalf("the apply has not waited for the pods: %s%s", d.Errors(), d.Warnings())
+			default:
+			}
+			begin()
+			d := <-done
+			if d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			says(t, "warning", d.Warnings(), fmt.Sprintf("restarts %d pod", len(pods)))
+			if strings.Contains(d.Warnings(), "are not known") {
+				t.Fatalf("its pods are known, and the plan says: %s", d.Warnings())
+			}
+			o.there.wantPods(o.operand.Name, len(pods), "team=a:NoExecute spot*", o.operand.Kind)
+			s.quiet(i, config)
+			if got := formatted(s.standing(o.object, o.path)); got != "spot Exists, team=a:NoExecute" || len(s.record(o.object)) != 2 {
+				t.Fatalf("the object has %s and the record %v", got, s.record(o.object))
+			}
+			s.destroy(i)
+			after := s.c.Look(t, o.object)
+			if diff := cmp.Diff(before, after.Object["spec"]); diff != "" || len(after.GetAnnotations()) > 0 {
+				t.Fatalf("the object is not as it was: %s%v", diff, after.GetAnnotations())
+			}
+		})
+	}
+}
+
+// What somebody else has made around the list stays, even where it is empty.
+func TestAccWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *testing.T) {
+	t.Parallel()
+	shared := openShop(t)
+	for name, placement := range map[string]map[string]any{"empty": {}, "with something else": {"zone": "a"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := shared.on(t)
+			object := s.widget(acctest.Name(t, "widget"), map[string]any{"placement": placement})
+			s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+			before := s.c.Look(t, object).Object["spec"]
+			i := s.fresh()
+			s.apply(i, s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath}))
+			s.destroy(i)
+			if diff := cmp.Diff(before, s.c.Look(t, object).Object["spec"]); diff != "" {
+				t.Fatalf("the object is not as it was: %s", diff)
+			}
+		})
+	}
+	// What came beside ours stays as well.
+	s := shared
+	object := s.widget("beside", nil)
+	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	i := s.fresh()
+	s.apply(i, s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath}))
+	s.c.Change(t, object, "somebody", `{"spec":{"placement":{"zone":"b"}}}`)
+	s.destroy(i)
+	want := map[string]any{"size": int64(3), "placement": map[string]any{"zone": "b"}}
+	if diff := cmp.Diff(any(want), s.c.Look(t, object).Object["spec"]); diff != "" {
+		t.Fatalf("what somebody else wrote is gone: %s", diff)
+	}
+}
+
+func TestAccWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	object := s.widget("lonely", nil)
+	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath})
+	s.warned(config, `[AttributeName("wait_for_rollout")] The pods of Widget "`+s.namespace+`/lonely" are not known`, "names this object as its owner", "data.kubetaint_workloads")
+	s.apply(s.fresh(), config)
+	config["wait_for_rollout"] = false
+	if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); strings.Contains(got, "not known") {
+		t.Fatalf("nothing waits, and the plan warns: %s", got)
+	}
+}
+
+// The first entry takes the place of what the operator uses by itself.
+func TestAccWorkloadTolerations_operatorsOwnTolerationsThatGoAreSaid(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	o := operators["DNS"](s)
+	says(t, "warning", s.planned(s.fresh(), s.manage(o.object, "team=a:NoExecute", nil)).Diagnostics.Warnings(),
+		`[AttributeName("tolerations")] The first toleration of DNS "`+o.object.Name+`" takes the place of its operator's own: node-role.kubernetes.io/master`)
+	if got := s.planned(s.fresh(), s.manage(o.object, "team=a:NoExecute node-role.kubernetes.io/master*", nil)).Diagnostics.Warnings(); strings.Contains(got, "operator's own") {
+		t.Fatalf("the operator's own is among them, and the plan warns: %s", got)
+	}
+}
+
+// Without the rights for a custom kind the error names them.
+func TestAccWorkloadTolerations_customKindWithoutRightsSaysSo(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	object := s.widget("secret", nil)
+	got := s.tf.Plan(t, s.fresh(), s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath})).Diagnostics
+	says(t, "diagnostic", got.Errors()+got.Warnings(), "no permission", "widgets", `guide "Permissions"`)
 }

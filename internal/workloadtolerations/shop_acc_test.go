@@ -28,6 +28,8 @@ type shop struct {
 	c         *acctest.Cluster
 	tf        *acctest.Terraform
 	namespace string
+	// pool is the label of the node.
+	pool string
 }
 
 // openShop makes a namespace, and a node for the pods in it.
@@ -35,7 +37,8 @@ func openShop(t *testing.T) *shop {
 	t.Helper()
 	c := acctest.Connect(t)
 	s := &shop{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
-	c.Node(t, acctest.Node{Name: s.namespace, Labels: map[string]string{"shop": s.namespace}})
+	s.pool = s.namespace
+	c.Node(t, acctest.Node{Name: s.pool, Labels: map[string]string{"shop": s.pool}})
 	return s
 }
 
@@ -109,7 +112,7 @@ func objects(t *testing.T, all string) []any {
 func (s *shop) template(name, tolerations string) map[string]any {
 	s.t.Helper()
 	spec := map[string]any{
-		"nodeSelector": map[string]any{"shop": s.namespace}, "terminationGracePeriodSeconds": 0,
+		"nodeSelector": map[string]any{"shop": s.pool}, "terminationGracePeriodSeconds": 0,
 		"containers": []any{map[string]any{"name": "main", "image": "registry.k8s.io/pause:3.10.2"}},
 	}
 	if tolerations != "" {
