@@ -136,8 +136,9 @@ func (c *Cluster) Tolerations(t testing.TB, namespace, kind, name string) string
 }
 
 // Evictions notes the pods of a namespace that the taint-eviction controller
-// deletes: it says so in a condition before it does. The function that it
-// returns stops the watch and names them.
+// deletes: it says so in a condition before it does. It says so as well of pods
+// that are already being deleted by a rollout, which do not count. The function
+// that it returns stops the watch and names them.
 func (c *Cluster) Evictions(t testing.TB, namespace string) func() []string {
 	t.Helper()
 	pods := c.Admin.CoreV1().Pods(namespace)
@@ -149,7 +150,7 @@ func (c *Cluster) Evictions(t testing.TB, namespace string) func() []string {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for event := range watcher.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type != watch.Error && byTaint(pod) && !slices.Contains(evicted, pod.Name) {
+			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type != watch.Error && pod.DeletionTimestamp == nil && byTaint(pod) && !slices.Contains(evicted, pod.Name) {
 				evicted = append(evicted, pod.Name)
 			}
 		}
