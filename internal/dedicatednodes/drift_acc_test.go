@@ -6,8 +6,8 @@ package dedicatednodes_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -103,8 +103,17 @@ func TestAccDedicatedNodes_namedNodesAreWaitedForAndChangeInPlace(t *testing.T) 
 	delete(config, "timeouts")
 	done := make(chan acctest.Diagnostics)
 	i := newInstance()
-	go func() { done <- tf.Apply(t, i, config) }()
-	time.Sleep(100 * time.Millisecond) // Either way it has to come out right.
+	proxy, waits := c.Proxy(t), make(chan struct{})
+	var once sync.Once
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if r.Watch && strings.HasSuffix(r.Path, "/nodes") {
+			// The apply follows nodes, and this one was not among those it has listed.
+			once.Do(func() { close(waits) })
+		}
+		return acctest.None
+	})
+	go func() { done <- (&acctest.Terraform{Provider: proxy.Provider(t, c)}).Apply(t, i, config) }()
+	<-waits
 	c.Node(t, acctest.Node{Name: name + "-b"})
 	if d := <-done; d.Errors() != "" {
 		t.Fatal(d.Errors())
