@@ -16,7 +16,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -65,14 +64,8 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1)},
 				NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 			},
-			"on_conflict": schema.StringAttribute{
-				Optional:            true,
-				Computed:            true,
-				Default:             stringdefault.StaticString(fw.OnConflictFail),
-				MarkdownDescription: fw.OnConflictDescription,
-				Validators:          []validator.String{stringvalidator.OneOf(fw.OnConflictFail, fw.OnConflictAdopt)},
-			},
-			"evictions": fw.EvictionsAttribute(),
+			"on_conflict": fw.OnConflictAttribute(),
+			"evictions":   fw.EvictionsAttribute(),
 			"steps": schema.ListAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
@@ -95,21 +88,9 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 
 func workloadAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"api_version": schema.StringAttribute{
-			Optional:            true,
-			MarkdownDescription: "API version, such as `apps/v1`. Needed for kinds alone that are not known to the provider.",
-			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-		},
-		"kind": schema.StringAttribute{
-			Required:            true,
-			MarkdownDescription: "Kind, such as `Deployment`.",
-			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-		},
-		"namespace": schema.StringAttribute{
-			Optional:            true,
-			MarkdownDescription: "Namespace. Required unless objects of this kind have none.",
-			Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
-		},
+		"api_version": fw.WorkloadAPIVersion(),
+		"kind":        fw.WorkloadKind(),
+		"namespace":   fw.WorkloadNamespace(),
 		"name": schema.StringAttribute{
 			Required:            true,
 			MarkdownDescription: "Name.",

@@ -34,6 +34,31 @@ func NewOwnership[ID comparable](cluster string) Ownership[ID] {
 	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID())}
 }
 
+// RecoverOwnership finds out again what a private state held that is lost:
+// Terraform keeps an empty one when the provider's process ends in the middle of an
+// update. The state is then all there is: marks with its id, which have the given
+// generation, are ours, and so are the given entries that carry no mark.
+func RecoverOwnership[ID comparable](generation string, unmarked []ID) Ownership[ID] {
+	o := NewOwnership[ID]("")
+	if generation != "" {
+		o.Generation = generation
+	}
+	o.Imported = make(map[ID][]string, len(unmarked))
+	for _, id := range unmarked {
+		o.Imported[id] = []string{""}
+	}
+	return o
+}
+
+// NotThisCluster is the error where a private state is lost and nothing in the
+// cluster carries a mark with the state's id: which cluster it was written for is
+// lost as well, and this may be another. Objects says what was looked at.
+func NotThisCluster(objects, id string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Unable to tell whether this state belongs to this cluster",
+		"An earlier update was killed, and with it went the record of the cluster that the state was written for. "+objects+" of this cluster carries a mark of \""+id+"\". "+
+			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import it, or apply it anew.")
+}
+
 // Keep forgets imported entries that are no longer wanted.
 func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
 	kept := map[ID][]string{}

@@ -6,18 +6,20 @@ package fw
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 )
 
 // What to do with a wanted taint that nobody has marked.
 const (
-	OnConflictFail        = "fail"
-	OnConflictAdopt       = "adopt"
-	OnConflictDescription = "What to do with a wanted taint that stands on a node already and that no one has marked: `fail` (the default) refuses, `adopt` takes it on, and destroying the resource then removes it. A taint that another resource has marked is refused in any case."
+	OnConflictFail  = "fail"
+	OnConflictAdopt = "adopt"
 )
 
 // EvictionsType and TimeoutsType are the types of the two objects.
@@ -35,6 +37,17 @@ func TaintAttributes() map[string]schema.Attribute {
 	}
 }
 
+// OnConflictAttribute is the on_conflict attribute of a resource that writes taints.
+func OnConflictAttribute() schema.Attribute {
+	return schema.StringAttribute{
+		Optional:            true,
+		Computed:            true,
+		Default:             stringdefault.StaticString(OnConflictFail),
+		MarkdownDescription: "What to do with a wanted taint that stands on a node already and that no one has marked: `fail` (the default) refuses, `adopt` takes it on, and destroying the resource then removes it. A taint that another resource has marked is refused in any case.",
+		Validators:          []validator.String{stringvalidator.OneOf(OnConflictFail, OnConflictAdopt)},
+	}
+}
+
 // EvictionsAttribute is the evictions block of a resource.
 func EvictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
@@ -46,6 +59,33 @@ func EvictionsAttribute() schema.Attribute {
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: ProtectedSelectorDescription, Validators: ProtectedSelectorValidators},
 			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: StrandedDescription, Validators: StrandedValidators},
 		},
+	}
+}
+
+// WorkloadAPIVersion is the api_version of a workload in a resource.
+func WorkloadAPIVersion() schema.Attribute {
+	return schema.StringAttribute{
+		Optional:            true,
+		MarkdownDescription: "API version, such as `apps/v1`. Needed for kinds alone that are not known to the provider.",
+		Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+	}
+}
+
+// WorkloadKind is the kind of a workload in a resource.
+func WorkloadKind() schema.Attribute {
+	return schema.StringAttribute{
+		Required:            true,
+		MarkdownDescription: "Kind, such as `Deployment`.",
+		Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+	}
+}
+
+// WorkloadNamespace is the namespace of a workload in a resource.
+func WorkloadNamespace() schema.Attribute {
+	return schema.StringAttribute{
+		Optional:            true,
+		MarkdownDescription: "Namespace. Required unless objects of this kind have none.",
+		Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -66,21 +67,10 @@ func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 }
 
 func (c *Cluster) markedOfKind(ctx context.Context, kind workload.Kind) ([]Marked, error) {
-	var found []Marked
-	err := each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind}
+	return markedIn(ctx, kind.Plural, ref, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.meta.Resource(kind.Resource()).List(ctx, o)
-	}, func() { found = nil }, func(o runtime.Object) error {
-		object, err := meta.Accessor(o)
-		if err != nil {
-			return err
-		}
-		ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-		if m, marked := markedOf(ref, object); marked {
-			found = append(found, m)
-		}
-		return nil
 	})
-	return found, err
 }
 
 // MarkedIn returns the objects of any kind in a namespace that carry a record, as
@@ -90,10 +80,14 @@ func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, er
 	if err != nil {
 		return nil, err
 	}
-	var found []Marked
-	err = each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	return markedIn(ctx, kind.Kind+" objects", kind, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return objects.List(ctx, o)
-	}, func() { found = nil }, func(o runtime.Object) error {
+	})
+}
+
+// markedIn returns the objects of a list that carry a record.
+func markedIn(ctx context.Context, plural string, kind workload.Ref, list pager.ListPageFunc) (found []Marked, err error) {
+	err = each(ctx, plural, list, func() { found = nil }, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
 		if err != nil {
 			return err

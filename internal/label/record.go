@@ -5,9 +5,8 @@ package label
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
 // OwnedAnnotation is where the record of owned labels stands: on nodes for their
@@ -32,29 +31,13 @@ type Record []Mark
 // ParseRecord reads the annotation's value; an empty one is an empty record. An
 // unreadable record is an error: to write over it would lose its owners.
 func ParseRecord(s string) (Record, error) {
-	if s == "" {
-		return nil, nil
-	}
-	var r Record
-	if err := json.Unmarshal([]byte(s), &r); err != nil {
-		return nil, fmt.Errorf("the annotation %s cannot be read: %w", OwnedAnnotation, err)
-	}
-	return r, nil
+	return record.Parse[Mark](OwnedAnnotation, s)
 }
 
 // String writes the annotation's value, sorted so that equal records are equal
 // strings. An empty record is an empty string, which means: no annotation.
 func (r Record) String() string {
-	if len(r) == 0 {
-		return ""
-	}
-	sorted := slices.Clone(r)
-	slices.SortFunc(sorted, func(a, b Mark) int { return cmp.Compare(a.Key, b.Key) })
-	out, err := json.Marshal(sorted)
-	if err != nil {
-		panic(fmt.Sprintf("a record of strings always marshals: %v", err))
-	}
-	return string(out)
+	return record.Format(r, func(a, b Mark) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 // Of returns the mark of a key.

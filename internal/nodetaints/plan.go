@@ -228,7 +228,7 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 // warnLeft says that entries which were imported or moved leave the state and
 // stay on the nodes.
 func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
-	kept := keep(own, desired.Claim).Imported
+	kept := own.Keep(taint.IDs(desired.Claim.Taints)).Imported
 	var left []string
 	for id, generation := range own.Imported {
 		if _, ok := kept[id]; !ok && slices.Contains(generation, "") {

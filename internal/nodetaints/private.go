@@ -16,38 +16,19 @@ import (
 // ownership is what the resource remembers beside its state.
 type ownership = fw.Ownership[taint.ID]
 
-// keep forgets imported entries that are no longer wanted.
-func keep(own ownership, claim taint.Claim) ownership {
-	wanted := make([]taint.ID, len(claim.Taints))
-	for i, t := range claim.Taints {
-		wanted[i] = taint.IDOf(t)
-	}
-	return own.Keep(wanted)
-}
-
-// recovered finds out again what a private state held that is lost: Terraform
-// keeps an empty one when the provider's process ends in the middle of an
-// update. The state is then all there is: marks with its id are ours, and so
-// are its taints that carry no mark. Which cluster it was written for is lost as
-// well: one that carries no mark of it may be another, which is an error.
+// recovered finds out again what a private state held that is lost.
 func recovered(ctx context.Context, state model, nodes []*eviction.Node, diags *diag.Diagnostics) ownership {
-	own, found := fw.NewOwnership[taint.ID](""), false
+	generation, id := "", state.ID.ValueString()
 	for _, n := range nodes {
 		for _, mark := range n.Record {
-			if mark.Owner == state.ID.ValueString() {
-				own.Generation, found = mark.Generation, true
+			if mark.Owner == id {
+				generation = mark.Generation
 			}
 		}
 	}
+	if generation == "" {
+		diags.Append(fw.NotThisCluster("No node", id))
+	}
 	taints, _ := fw.Taints(ctx, state.Taints, diags)
-	own.Imported = make(map[taint.ID][]string, len(taints))
-	for _, t := range taints {
-		own.Imported[taint.IDOf(t)] = []string{""}
-	}
-	if !found {
-		diags.AddError("Unable to tell whether this state belongs to this cluster",
-			"An earlier update was killed, and with it went the record of the cluster that the state was written for. No node of this cluster carries a mark of \""+state.ID.ValueString()+"\". "+
-				"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import its taints, or apply it anew.")
-	}
-	return own
+	return fw.RecoverOwnership(generation, taint.IDs(taints))
 }

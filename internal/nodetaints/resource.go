@@ -118,7 +118,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
 	}
-	r.save(ctx, plan, keep(own, desired.Claim), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation and puts back what stood

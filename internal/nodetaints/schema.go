@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -58,14 +57,8 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
 				}},
 			},
-			"on_conflict": schema.StringAttribute{
-				Optional:            true,
-				Computed:            true,
-				Default:             stringdefault.StaticString(fw.OnConflictFail),
-				MarkdownDescription: fw.OnConflictDescription,
-				Validators:          []validator.String{stringvalidator.OneOf(fw.OnConflictFail, fw.OnConflictAdopt)},
-			},
-			"evictions": fw.EvictionsAttribute(),
+			"on_conflict": fw.OnConflictAttribute(),
+			"evictions":   fw.EvictionsAttribute(),
 			"tolerated_by": schema.SetAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,

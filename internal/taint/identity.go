@@ -25,6 +25,15 @@ func IDOf(t corev1.Taint) ID {
 	return ID{Key: t.Key, Effect: t.Effect}
 }
 
+// IDs returns the identities of taints.
+func IDs(taints []corev1.Taint) []ID {
+	ids := make([]ID, len(taints))
+	for i, t := range taints {
+		ids[i] = IDOf(t)
+	}
+	return ids
+}
+
 // String returns the identity in kubectl's notation, key:Effect.
 func (id ID) String() string {
 	return id.Key + ":" + string(id.Effect)

@@ -30,6 +30,15 @@ func IDOf(t corev1.Toleration) ID {
 	return ID{Key: t.Key, Operator: cmp.Or(t.Operator, corev1.TolerationOpEqual), Value: t.Value, Effect: t.Effect}
 }
 
+// IDs returns the identities of tolerations.
+func IDs(tolerations []corev1.Toleration) []ID {
+	ids := make([]ID, len(tolerations))
+	for i, t := range tolerations {
+		ids[i] = IDOf(t)
+	}
+	return ids
+}
+
 // Compare orders identities by key, effect, operator and value.
 func (id ID) Compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Key, other.Key), cmp.Compare(id.Effect, other.Effect),

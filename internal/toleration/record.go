@@ -5,11 +5,11 @@ package toleration
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
 // OwnedAnnotation is where the record of owned tolerations stands: on the
@@ -55,31 +55,15 @@ type Record []Mark
 // ParseRecord reads the annotation's value; an empty one is an empty record.
 // An unreadable record is an error: to write over it would lose its owners.
 func ParseRecord(s string) (Record, error) {
-	if s == "" {
-		return nil, nil
-	}
-	var r Record
-	if err := json.Unmarshal([]byte(s), &r); err != nil {
-		return nil, fmt.Errorf("the annotation %s cannot be read: %w", OwnedAnnotation, err)
-	}
-	return r, nil
+	return record.Parse[Mark](OwnedAnnotation, s)
 }
 
 // String writes the annotation's value, sorted so that equal records are equal
 // strings. An empty record is an empty string, which means: no annotation.
 func (r Record) String() string {
-	if len(r) == 0 {
-		return ""
-	}
-	sorted := slices.Clone(r)
-	slices.SortFunc(sorted, func(a, b Mark) int {
+	return record.Format(r, func(a, b Mark) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), a.ID().Compare(b.ID()), cmp.Compare(a.Owner, b.Owner))
 	})
-	out, err := json.Marshal(sorted)
-	if err != nil {
-		panic(fmt.Sprintf("a record of strings and numbers always marshals: %v", err))
-	}
-	return string(out)
 }
 
 // Retiring says whether an entry of the record waits to be taken away.

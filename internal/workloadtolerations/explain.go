@@ -89,7 +89,7 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 // warnLeft says that entries which were imported leave the state and stay where
 // they are.
 func warnLeft(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
-	kept := keep(own, desired.claim.Tolerations).Imported
+	kept := own.Keep(toleration.IDs(desired.claim.Tolerations)).Imported
 	var left []corev1.Toleration
 	for _, w := range observed.workloads {
 		for _, t := range w.Tolerations {

@@ -134,7 +134,7 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 		return
 	}
 	own.Cluster = cluster
-	r.save(ctx, plan, keep(own, desired.claim.Tolerations), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, own.Keep(toleration.IDs(desired.claim.Tolerations)), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation. It waits for no taint: what

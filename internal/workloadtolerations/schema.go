@@ -86,21 +86,9 @@ func workloadAttribute() schema.Attribute {
 		MarkdownDescription: "Which workload. Either `name` or `selector` is required. Changing it replaces the resource.",
 		PlanModifiers:       []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(anotherWorkload, "another workload replaces the resource", "another workload replaces the resource")},
 		Attributes: map[string]schema.Attribute{
-			"api_version": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "API version, such as `apps/v1`. Needed for kinds alone that are not known to the provider.",
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-			},
-			"kind": schema.StringAttribute{
-				Required:            true,
-				MarkdownDescription: "Kind, such as `Deployment`.",
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-			},
-			"namespace": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Namespace. Required unless objects of this kind have none.",
-				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
-			},
+			"api_version": fw.WorkloadAPIVersion(),
+			"kind":        fw.WorkloadKind(),
+			"namespace":   fw.WorkloadNamespace(),
 			"name": schema.StringAttribute{
 				Optional:            true,
 				MarkdownDescription: "Name of one workload, which must exist.",
