@@ -20,6 +20,7 @@ type cost struct {
 	workload *workload.Workload
 	pods     int
 	rollouts int
+	kept     int
 	lines    []string
 }
 
@@ -58,7 +59,12 @@ func (c *cost) add(step planner.Step) {
 	if len(step.Merged.Retired) > 0 {
 		c.rollouts++
 		c.pods = max(c.pods, len(step.Pods))
-		c.lines = append(c.lines, "keeps "+toleration.Format(step.Merged.Retired)+" as long as pods live by it: the apply that takes the last such taint away takes it away, and the pods restart then")
+		c.kept += len(step.Merged.Retired)
+		how := "as long as pods live by it"
+		if len(c.workload.Pods) == 0 {
+			how = "as long as any node has such a taint, because its pods are not known"
+		}
+		c.lines = append(c.lines, "keeps "+toleration.Format(step.Merged.Retired)+" "+how+": the apply that takes the last such taint away takes it away, and the pods restart then")
 	}
 }
 
@@ -77,12 +83,13 @@ func (c *cost) pins(step planner.Step) {
 }
 
 // WarnCost says how many pods restart, in how many rollouts. The subject begins
-// the sentence, such as: Changing the tolerations of Deployment "shop/web".
+// the sentence, such as: Changing the tolerations of Deployment "shop/web". Where
+// no pod is known to restart it says what stays for now, if anything does.
 func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
-	pods, rollouts := 0, 0
+	pods, rollouts, kept := 0, 0, 0
 	var b strings.Builder
 	for _, c := range costs(plan) {
-		pods, rollouts = pods+c.pods, max(rollouts, c.rollouts)
+		pods, rollouts, kept = pods+c.pods, max(rollouts, c.rollouts), kept+c.kept
 		fmt.Fprintf(&b, "\n  %s: %s", c.workload.Words(), Count(c.pods, "pod"))
 		if c.workload.Rolling.Manner != "" && c.pods > 0 {
 			b.WriteString(", replaced " + c.workload.Rolling.Manner)
@@ -92,6 +99,9 @@ func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
 		}
 	}
 	if pods == 0 {
+		if kept > 0 {
+			diags.AddWarning(subject+" keeps "+Count(kept, "toleration")+" for now", "No pod is known to restart by it.\n"+b.String())
+		}
 		return
 	}
 	summary := subject + " restarts " + Count(pods, "pod")

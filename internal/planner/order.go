@@ -122,10 +122,12 @@ func (t Tolerations) abandons() bool {
 // LiveTaints returns the taints that the pods of a workload live with: those of
 // the nodes on which they run, as these are or as they will be. While a pod is
 // missing or waits for a node, every node that their node selector allows counts:
-// it may be the one that the pod comes from and goes back to.
+// it may be the one that the pod comes from and goes back to. So does every node
+// where it is not known which pods are meant, as for a custom resource whose
+// operator does not say.
 func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]corev1.Taint) []corev1.Taint {
 	pods := s.WorkloadPods(w.Pods...)
-	moving := short(s, w)
+	moving := len(w.Pods) == 0 || short(s, w)
 	nodes := map[string]bool{}
 	for _, pod := range pods {
 		nodes[pod.Node] = true

@@ -320,6 +320,22 @@ func TestOrder_keepsWhatPodsThatComeBackLiveBy(t *testing.T) {
 	}
 }
 
+func TestOrder_keepsWhatUnknownPodsMayLiveBy(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string]bool{"*x=1:NoExecute": true, "*y=1:NoExecute": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			operated := aWorkload(t, "Deployment", "operated", "*x=1:NoExecute")
+			operated.Pods = nil
+			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", name), aNode(t, "b", "cpu")})
+			plan := Order(snapshot, Change{Workloads: []Tolerations{tolerate(t, operated, "x=2:NoExecute")}}, eviction.ComparisonOff)
+			if got := toleration.Contains(plan.Steps[0].Merged.Tolerations, tol(t, "x=1:NoExecute")); got != kept {
+				t.Errorf("with %s on a node, kept is %t, want %t: %s", name, got, kept, writeSteps(plan))
+			}
+		})
+	}
+}
+
 func TestOrder_keepsNothingForPodsThatShallNotBe(t *testing.T) {
 	t.Parallel()
 	web := aWorkload(t, "Deployment", "web", "*x=1:NoExecute")

@@ -256,7 +256,7 @@ func TestAccWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *t
 			s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
 			before := s.c.Look(t, object).Object["spec"]
 			i := s.fresh()
-			s.apply(i, s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath}))
+			s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": widgetPath}))
 			s.destroy(i)
 			if diff := cmp.Diff(before, s.c.Look(t, object).Object["spec"]); diff != "" {
 				t.Fatalf("the object is not as it was: %s", diff)
@@ -268,7 +268,7 @@ func TestAccWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *t
 	object := s.widget("beside", nil)
 	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
 	i := s.fresh()
-	s.apply(i, s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath}))
+	s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": widgetPath}))
 	s.c.Change(t, object, "somebody", `{"spec":{"placement":{"zone":"b"}}}`)
 	s.destroy(i)
 	want := map[string]any{"size": int64(3), "placement": map[string]any{"zone": "b"}}
@@ -289,6 +289,33 @@ func TestAccWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
 	if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); strings.Contains(got, "not known") {
 		t.Fatalf("nothing waits, and the plan warns: %s", got)
 	}
+}
+
+// Whose pods are not known may live by an old entry while any node has its taint:
+// it stays, and the plan after the taint has gone takes it away.
+func TestAccWorkloadTolerations_whatUnknownPodsMayLiveByStays(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	object, path := s.widget("lonely", nil), strings.Split(widgetPath, ".")
+	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	tolerating := func(tolerations string) map[string]any {
+		return s.manage(object, tolerations, map[string]any{"path": widgetPath})
+	}
+	s.c.Patch(t, s.namespace, `{"spec":{"taints":[{"key":"lonely","value":"a","effect":"NoExecute"}]}}`)
+	i := s.fresh()
+	s.apply(i, tolerating("lonely=a:NoExecute"))
+	says(t, "warning", s.apply(i, tolerating("lonely=b:NoExecute")).Warnings(), `Changing the tolerations of Widget "`+s.namespace+`/lonely" keeps 1 toleration for now`,
+		"keeps lonely=a:NoExecute as long as any node has such a taint, because its pods are not known")
+	if got := formatted(s.standing(object, path)); got != "lonely=a:NoExecute, lonely=b:NoExecute" {
+		t.Fatalf("the object has %s", got)
+	}
+	s.quiet(i, tolerating("lonely=b:NoExecute"))
+	s.c.Patch(t, s.namespace, `{"spec":{"taints":[]}}`)
+	s.apply(i, tolerating("lonely=b:NoExecute"))
+	if got := formatted(s.standing(object, path)); got != "lonely=b:NoExecute" {
+		t.Fatalf("the taint has gone, and the object has %s", got)
+	}
+	s.quiet(i, tolerating("lonely=b:NoExecute"))
 }
 
 // The first entry takes the place of what the operator uses by itself.

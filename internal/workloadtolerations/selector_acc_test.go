@@ -146,13 +146,15 @@ func TestAccWorkloadTolerations_selectorOfACustomKind(t *testing.T) {
 	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
 	s.labelled(one, "tier", "gpu")
 	s.labelled(two, "tier", "gpu")
-	config := s.managing("Widget", "tier=gpu", "team=a:NoExecute")
+	// No other test taints nodes with this key: whose pods are not known, any node
+	// counts.
+	config := s.managing("Widget", "tier=gpu", "leaver=a:NoExecute")
 	config["path"] = widgetPath
 	config["workload"].(map[string]any)["api_version"] = widgetGroup + "/v1"
 	i := s.fresh()
 	s.apply(i, config)
 	path := strings.Split(widgetPath, ".")
-	if got := formatted(s.standing(one, path)) + formatted(s.standing(two, path)); got != "team=a:NoExecuteteam=a:NoExecute" {
+	if got := formatted(s.standing(one, path)) + formatted(s.standing(two, path)); got != "leaver=a:NoExecuteleaver=a:NoExecute" {
 		t.Fatalf("the widgets have %q", got)
 	}
 	// One leaves: which objects of a custom kind carry marks of ours is found out
