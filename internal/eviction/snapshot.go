@@ -50,6 +50,8 @@ type Node struct {
 	Labels          map[string]string
 	Taints          []corev1.Taint
 	Unschedulable   bool
+	// Ready says that its condition Ready is true.
+	Ready bool
 	// Allocatable is what pods can have of the node, nil where it does not tell.
 	Allocatable *Resources
 	// Record says who owns which taint; RecordErr that it cannot be read.

@@ -32,10 +32,16 @@ func slimNode(n *corev1.Node) *eviction.Node {
 	return &eviction.Node{
 		Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
 		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable,
-		Allocatable: allocatable(n.Status.Allocatable),
-		Record:      record, RecordErr: err, LabelRecord: labelRecord, LabelRecordErr: labelErr,
+		Ready: ready(n), Allocatable: allocatable(n.Status.Allocatable),
+		Record: record, RecordErr: err, LabelRecord: labelRecord, LabelRecordErr: labelErr,
 		Machine: n.Annotations[machineAnnotation], MachineConfig: managed,
 	}
+}
+
+func ready(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // slimmer keeps of pods what verdicts need. Pods of one workload are equal in

@@ -32,6 +32,16 @@ var reserved = map[string]string{
 	"node.cluster.x-k8s.io/outdated-revision":        "Cluster API sets it on nodes of an outdated revision",
 }
 
+// Joining says whether a taint keeps pods away from a node that has not joined the
+// cluster wholly: it goes by itself when the node has.
+func Joining(t corev1.Taint) bool {
+	switch t.Key {
+	case corev1.TaintNodeNotReady, "node.cloudprovider.kubernetes.io/uninitialized", "node.cluster.x-k8s.io/uninitialized":
+		return true
+	}
+	return false
+}
+
 // Reserved says whether a taint belongs to a controller and must be neither
 // written nor removed, and why. Looking at one in a preview is always allowed.
 func Reserved(id ID, value string) (string, bool) {

@@ -202,3 +202,21 @@ func TestTolerationFor_isValidAndNarrow(t *testing.T) {
 		}
 	})
 }
+
+func TestJoining(t *testing.T) {
+	t.Parallel()
+	for notation, want := range map[string]bool{
+		"node.kubernetes.io/not-ready:NoSchedule":                   true,
+		"node.cloudprovider.kubernetes.io/uninitialized:NoSchedule": true,
+		"node.kubernetes.io/unschedulable:NoSchedule":               false,
+		"team=a:NoSchedule": false,
+	} {
+		one, err := Parse(notation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Joining(one); got != want {
+			t.Errorf("%s: %t, want %t", notation, got, want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// MarkerAnnotation is where a rollout that is going on is remembered, on the
+// MachineSet. It is written in the same patch as the first change, so that no
+// count is ever lost, and taken away with the last.
+const MarkerAnnotation = "kubetaint.io/rollout"
+
+// Marker is a rollout that is going on.
+type Marker struct {
+	// ID is the id of the resource that rolls out.
+	ID       string   `json:"id"`
+	Strategy Strategy `json:"strategy"`
+	// OriginalReplicas is what spec.replicas was, and will be again.
+	OriginalReplicas int `json:"originalReplicas"`
+	// Surge counts the machines that were added.
+	Surge int `json:"surge,omitempty"`
+	// TargetTaints are the taints that machines are to have, as kubectl writes them.
+	TargetTaints []string `json:"targetTaints"`
+	// Retired are the entries that they must have no more, as key:Effect.
+	Retired   []string  `json:"retired,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+}
+
+// ParseMarker reads the annotation's value; an empty one is none. One that cannot
+// be read is an error: the number of replicas may be in it.
+func ParseMarker(s string) (*Marker, error) {
+	if s == "" {
+		return nil, nil
+	}
+	m := &Marker{}
+	if err := json.Unmarshal([]byte(s), m); err != nil {
+		return nil, fmt.Errorf("the annotation %s cannot be read: %w", MarkerAnnotation, err)
+	}
+	return m, nil
+}
+
+// String writes the annotation's value, "" for no marker.
+func (m *Marker) String() string {
+	if m == nil {
+		return ""
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		panic(fmt.Sprintf("a marker of strings and numbers always marshals: %v", err))
+	}
+	return string(out)
+}
+
+// retired returns the identities of the retired entries.
+func (m *Marker) retired() []taint.ID {
+	var out []taint.ID
+	for _, s := range m.Retired {
+		if key, effect, ok := strings.Cut(s, ":"); ok {
+			out = append(out, taint.ID{Key: key, Effect: corev1.TaintEffect(effect)})
+		}
+	}
+	return out
+}
+
+// mark begins a rollout, or goes on with one of the same resource whose taints
+// have changed since.
+func (v *view) mark(surge int, now time.Time) *Marker {
+	m := Marker{ID: v.desired.Claim.Owner, Strategy: v.strategy(), OriginalReplicas: v.Set.Replicas, Surge: surge, StartedAt: now.UTC().Truncate(time.Second)}
+	if v.marker != nil {
+		m = *v.marker
+	}
+	m.TargetTaints, m.Retired = []string{}, nil
+	for _, id := range v.template.Ours {
+		if at := taint.Find(v.template.Taints, id); at >= 0 {
+			m.TargetTaints = append(m.TargetTaints, taint.Format(v.template.Taints[at]))
+		} else {
+			m.Retired = append(m.Retired, id.String())
+		}
+	}
+	return &m
+}

@@ -1,0 +1,314 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Kind is what an intent writes.
+type Kind string
+
+// What intents write.
+const (
+	// WriteSet writes the MachineSet, all of it in one patch.
+	WriteSet Kind = "write_set"
+	// WriteMachine writes a Machine's taints.
+	WriteMachine Kind = "write_machine"
+	// WriteNode writes a Node's taints.
+	WriteNode Kind = "write_node"
+	// Choose marks a Machine as one that goes first when the set is scaled down.
+	Choose Kind = "choose"
+	// Delete deletes a Machine.
+	Delete Kind = "delete"
+)
+
+// Intent is one write, and why it is made.
+type Intent struct {
+	Kind Kind
+	// Machine is the one that is written or deleted, Node its node.
+	Machine *Machine
+	Node    *eviction.Node
+	// Taints are the list to write to a Machine or a Node.
+	Taints []corev1.Taint
+	// Set is what is written to the MachineSet.
+	Set *SetWrite
+	// Reason says with which numbers it was decided.
+	Reason string
+}
+
+// SetWrite is one patch of a MachineSet.
+type SetWrite struct {
+	// Template is set where its taints and the record change.
+	Template *Template
+	// Replicas is set where the count changes.
+	Replicas *int
+	// Marker is written, nil takes it away; it is looked at where MarkerChanges.
+	Marker        *Marker
+	MarkerChanges bool
+}
+
+// Decision is what to do next. Without intents it is done, stopped, or waits.
+type Decision struct {
+	Intents []Intent
+	// Done says that template, machines and nodes are as wanted, as far as the
+	// strategy goes.
+	Done bool
+	// Stop says why it cannot go on, and that somebody must look at it.
+	Stop string
+	// Waiting says, for each machine, what is waited for.
+	Waiting []Waiting
+}
+
+// Waiting is a machine that is not what it shall be yet, or not gone yet.
+type Waiting struct {
+	Machine *Machine
+	Why     string
+}
+
+// Next decides from what the cluster shows now. Errors of the records and
+// conflicts are looked at by the caller, before.
+func Next(o Observed, d Desired, now time.Time) Decision {
+	v := look(o, d)
+	if stop := v.obstacle(); stop != "" {
+		return Decision{Stop: stop}
+	}
+	switch {
+	case v.template.Changed:
+		return v.write(v.begin(now))
+	case v.strategy() == TemplateOnly:
+		return v.finish()
+	case len(v.old) > 0 && v.marker == nil:
+		return v.write(v.begin(now))
+	}
+	if mends := v.mend(); len(mends) > 0 {
+		return Decision{Intents: mends}
+	}
+	if o.Set.Marker == nil {
+		// What comes and goes without a rollout is not waited for.
+		return Decision{Done: true}
+	}
+	return v.goOn()
+}
+
+// obstacle says why nothing may be written.
+func (v *view) obstacle() string {
+	m := v.Set.Marker
+	if m != nil && m.ID != v.desired.Claim.Owner {
+		return fmt.Sprintf("another rollout of %s is going on: %q began it at %s with the strategy %s. Let it finish; if it never will, "+
+			"see that spec.replicas is %d and take the annotation %s away", v.Set.Title(), m.ID, m.StartedAt.Format(time.RFC3339), m.Strategy, m.OriginalReplicas, MarkerAnnotation)
+	}
+	if !v.strategy().Replaces() || m == nil && len(v.old) == 0 {
+		return ""
+	}
+	for _, fresh := range v.fresh {
+		if fresh.Failed() {
+			return fmt.Sprintf("%s failed: %s. Nothing more is deleted; delete it when its cause is mended, and apply again", fresh.Name, fresh.Error)
+		}
+	}
+	return ""
+}
+
+// goOn takes the next step of a rollout that has begun.
+func (v *view) goOn() Decision {
+	if v.marker == nil {
+		// Another strategy has taken its place, and there is nothing left to do.
+		return v.settle()
+	}
+	switch v.strategy() {
+	case InPlace:
+		return v.inPlace()
+	case Rolling:
+		return v.rolling()
+	case Surge:
+		return v.surge()
+	case ScaleToZero:
+		return v.scaleToZero()
+	case TemplateOnly:
+	}
+	return v.finish()
+}
+
+// view is an observation, sorted.
+type view struct {
+	Observed
+	desired  Desired
+	template Template
+	// marker is that of the rollout which goes on, nil where none has begun or where
+	// another strategy has taken its place.
+	marker *Marker
+	// old are stale, fresh are not; going are being deleted, old or not.
+	old, fresh, going []*Machine
+}
+
+func look(o Observed, d Desired) *view {
+	v := &view{Observed: o, desired: d, template: d.Merge(o.Set)}
+	if m := o.Set.Marker; m != nil && m.Strategy == v.strategy() {
+		v.marker = m
+	}
+	for _, m := range slices.SortedFunc(slices.Values(o.Machines), byName) {
+		switch {
+		case m.Deleting:
+			v.going = append(v.going, m)
+		case v.stale(m):
+			v.old = append(v.old, m)
+		default:
+			v.fresh = append(v.fresh, m)
+		}
+	}
+	return v
+}
+
+// stale says that a machine differs from the template in an entry of ours. Where
+// nothing is replaced its node counts as well.
+func (v *view) stale(m *Machine) bool {
+	if !v.template.Agrees(m.Taints) {
+		return true
+	}
+	return v.strategy() == InPlace && v.astray(m) != nil
+}
+
+// astray returns the node of a machine where it differs from the template in an
+// entry of ours.
+func (v *view) astray(m *Machine) *eviction.Node {
+	if n := v.Nodes[m.Node]; n != nil && !v.template.of(n).Agrees(n.Taints) {
+		return n
+	}
+	return nil
+}
+
+// mend corrects the nodes of machines that are as wanted: nodelink adds what is
+// missing, and neither changes a value nor takes anything away
+// (nodelink_controller.go, addTaintsToNode).
+func (v *view) mend() []Intent {
+	var out []Intent
+	for _, m := range v.fresh {
+		n := v.astray(m)
+		if n == nil {
+			continue
+		}
+		if t := v.template.of(n).present(n.Taints); !t.Agrees(n.Taints) {
+			out = append(out, Intent{Kind: WriteNode, Machine: m, Node: n, Taints: t.Apply(n.Taints), Reason: fmt.Sprintf("it differs from its Machine in %d entries", len(t.Ours))})
+		}
+	}
+	return out
+}
+
+// strategy is the one that goes on. Where the count was changed, the rollout that
+// changed it has to be ended first; the others can be left at any moment.
+func (v *view) strategy() Strategy {
+	if m := v.Set.Marker; m != nil && (m.Strategy == Surge || m.Strategy == ScaleToZero) {
+		return m.Strategy
+	}
+	return v.desired.Rollout.Strategy
+}
+
+// ready says whether a machine serves: its node is Ready.
+func (v *view) ready(m *Machine) bool {
+	n := v.Nodes[m.Node]
+	return m.Phase == phaseRunning && n != nil && n.Ready
+}
+
+// lacking says what a new machine lacks, "" where it is all that it shall be. It
+// is not asked of status counts, which count old and new machines alike.
+func (v *view) lacking(m *Machine) string {
+	n := v.Nodes[m.Node]
+	switch {
+	case m.Phase != phaseRunning:
+		return "is " + phase(m)
+	case n == nil:
+		return "has no node"
+	case !n.Ready:
+		return "has a node that is not ready"
+	}
+	for _, t := range v.Set.Taints {
+		if at := taint.Find(n.Taints, taint.IDOf(t)); at < 0 || n.Taints[at].Value != t.Value {
+			return "has a node without " + taint.Format(t)
+		}
+	}
+	for _, t := range n.Taints {
+		if taint.Joining(t) {
+			return "has a node with " + taint.Format(t)
+		}
+	}
+	return ""
+}
+
+func phase(m *Machine) string {
+	if m.Phase == "" {
+		return "not provisioned yet"
+	}
+	return m.Phase
+}
+
+// unfinished are the new machines that lack something and those that are going.
+func (v *view) unfinished() []Waiting {
+	var out []Waiting
+	for _, m := range v.fresh {
+		if lacks := v.lacking(m); lacks != "" {
+			out = append(out, Waiting{m, lacks})
+		}
+	}
+	for _, m := range v.going {
+		out = append(out, Waiting{m, "is being deleted"})
+	}
+	return out
+}
+
+// owed counts the machines that the controller has yet to make, or to delete.
+func (v *view) owed() int {
+	return v.Set.Replicas - len(v.old) - len(v.fresh)
+}
+
+// begin is the first write: the template, and with it the marker and the first
+// change of the count where a rollout follows.
+func (v *view) begin(now time.Time) (*SetWrite, string) {
+	w := &SetWrite{}
+	if v.template.Changed {
+		w.Template = &v.template
+	}
+	if v.strategy() == TemplateOnly || len(v.old) == 0 && v.Set.Marker == nil {
+		return w, fmt.Sprintf("%d of %d machines differ", len(v.old), len(v.old)+len(v.fresh))
+	}
+	surge := 0
+	if v.marker == nil {
+		switch v.strategy() {
+		case Surge:
+			surge = min(v.desired.Rollout.MaxSurge, len(v.old))
+			w.Replicas = new(v.Set.Replicas + surge)
+		case ScaleToZero:
+			w.Replicas = new(0)
+		case InPlace, Rolling, TemplateOnly:
+		}
+	}
+	w.Marker, w.MarkerChanges = v.mark(surge, now), true
+	return w, fmt.Sprintf("%d of %d machines differ, and there are to be %d", len(v.old), len(v.old)+len(v.fresh), w.Marker.OriginalReplicas)
+}
+
+// finish takes the marker away.
+func (v *view) finish() Decision {
+	if v.Set.Marker == nil {
+		return Decision{Done: true}
+	}
+	return v.write(&SetWrite{MarkerChanges: true}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
+}
+
+func (v *view) write(w *SetWrite, reason string) Decision {
+	return Decision{Intents: []Intent{{Kind: WriteSet, Set: w, Reason: reason}}}
+}
+
+// scaledByOthers stops a rollout whose count somebody else has changed: whatever
+// it wrote next would undo that, or lose machines.
+func (v *view) scaledByOthers(expected string) Decision {
+	return Decision{Stop: fmt.Sprintf("somebody else has scaled %s to %d in the middle of a rollout that expects %s. Nothing more is changed. "+
+		"Set spec.replicas to what it expects, and apply again; or to what it shall be, take the annotation %s away, and apply again: the machines that are stale are replaced then",
+		v.Set.Title(), v.Set.Replicas, expected, MarkerAnnotation)}
+}

@@ -1,0 +1,271 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// taintsOf reads taints in kubectl's notation.
+func taintsOf(t testing.TB, notation string) []corev1.Taint {
+	t.Helper()
+	var out []corev1.Taint
+	for s := range strings.FieldsSeq(notation) {
+		one, err := taint.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func desire(t testing.TB, strategy Strategy, notation string) Desired {
+	t.Helper()
+	taints := taintsOf(t, notation)
+	return Desired{
+		Claim:   taint.Claim{Owner: "terraform/gpu", Generation: "g1", Taints: taints, Release: len(taints) == 0},
+		Rollout: Rollout{Strategy: strategy, MaxUnavailable: 1, MaxSurge: 1},
+	}
+}
+
+var changes = map[string]struct{ from, to string }{
+	"adding":               {"", "team=a:NoExecute"},
+	"changing the value":   {"team=a:NoExecute", "team=b:NoExecute"},
+	"changing the effect":  {"team=a:NoSchedule", "team=a:NoExecute"},
+	"changing the key":     {"team=a:NoSchedule spot:NoSchedule", "crew=a:NoSchedule spot:NoSchedule"},
+	"removing one of two":  {"team=a:NoExecute spot:NoSchedule", "spot:NoSchedule"},
+	"removing all of them": {"team=a:NoExecute spot:NoSchedule", ""},
+}
+
+// rollouts are all the ways to roll out; least is how many of n machines serve at
+// every moment.
+var rollouts = map[string]struct {
+	rollout Rollout
+	least   func(n int) int
+}{
+	"in place":                  {Rollout{Strategy: InPlace}, func(n int) int { return n }},
+	"rolling":                   {Rollout{Strategy: Rolling, MaxUnavailable: 1}, func(n int) int { return n - 1 }},
+	"rolling by three":          {Rollout{Strategy: Rolling, MaxUnavailable: 3}, func(n int) int { return n - 3 }},
+	"surge":                     {Rollout{Strategy: Surge, MaxSurge: 1}, func(n int) int { return n }},
+	"surge by three":            {Rollout{Strategy: Surge, MaxSurge: 3}, func(n int) int { return n }},
+	"scale to zero":             {Rollout{Strategy: ScaleToZero}, func(int) int { return 0 }},
+	"scale to zero, and beyond": {Rollout{Strategy: ScaleToZero, Removed: true}, func(int) int { return 0 }},
+}
+
+const foreign = "vendor=x:NoSchedule"
+
+// begun is a cloud whose machines have a state of ours, beside foreign taints.
+func begun(t *testing.T, seed uint64, machines int, from string) *cloud {
+	t.Helper()
+	c := newCloud(seed, machines, taintsOf(t, foreign)...)
+	if from != "" {
+		c.run(t, desire(t, Rolling, from), -1, 0)
+	}
+	c.want(t, machines, taintsOf(t, foreign+" "+from))
+	c.made, c.deleted, c.going = 0, 0, 0
+	return c
+}
+
+// TestNext_ends: whatever the strategy, the change, the number of machines and the
+// order in which the controllers work, everything agrees at the end, the count is
+// what it was, and no more machines were made than had to be.
+func TestNext_ends(t *testing.T) {
+	t.Parallel()
+	for name, how := range rollouts {
+		for change, tt := range changes {
+			t.Run(name+", "+change, func(t *testing.T) {
+				t.Parallel()
+				for _, machines := range []int{0, 1, 3, 20} {
+					for seed := range uint64(8) {
+						c := begun(t, seed, machines, tt.from)
+						d := desire(t, how.rollout.Strategy, tt.to)
+						d.Rollout = how.rollout
+						c.run(t, d, -1, how.least(machines))
+						c.want(t, machines, taintsOf(t, foreign+" "+tt.to))
+						if most := machines + how.rollout.MaxSurge; how.rollout.Strategy.Replaces() && c.made > most || !how.rollout.Strategy.Replaces() && c.made > 0 {
+							t.Fatalf("%d machines were made for %d", c.made, machines)
+						}
+						if most := max(how.rollout.MaxUnavailable, how.rollout.MaxSurge); how.rollout.Strategy != ScaleToZero && c.going > most {
+							t.Fatalf("%d machines were being deleted at once, and at most %d may be", c.going, most)
+						}
+						if again, _ := c.run(t, d, -1, 0); again > 0 {
+							t.Fatalf("doing it again writes %d times", again)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestNext_survivesBeingKilled before each write, with the controllers going on
+// meanwhile: the next run ends in the same state, and repeats no replacement.
+func TestNext_survivesBeingKilled(t *testing.T) {
+	t.Parallel()
+	for name, how := range rollouts {
+		for change, tt := range changes {
+			t.Run(name+", "+change, func(t *testing.T) {
+				t.Parallel()
+				d := desire(t, how.rollout.Strategy, tt.to)
+				d.Rollout = how.rollout
+				const machines = 4
+				for kill, done := 0, false; !done; kill++ {
+					c := begun(t, uint64(kill), machines, tt.from)
+					if _, done = c.run(t, d, kill, how.least(machines)); done {
+						break
+					}
+					if kill > 0 && how.rollout.Strategy != TemplateOnly && c.set.Marker == nil {
+						stale := len(look(c.observed(), d).old)
+						if stale > 0 {
+							t.Fatalf("killed before write %d: %d machines are stale, and no marker says that a rollout was interrupted", kill, stale)
+						}
+					}
+					for range c.r.IntN(30) {
+						c.step()
+					}
+					c.run(t, d, -1, how.least(machines))
+					c.want(t, machines, taintsOf(t, foreign+" "+tt.to))
+					if how.rollout.Strategy.Replaces() && c.made > machines+how.rollout.MaxSurge {
+						t.Fatalf("killed before write %d: %d machines were made for %d", kill, c.made, machines)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestNext_goesOnWithOtherWishes: what was interrupted is followed by another
+// strategy, and by another change, and nothing of either is left.
+func TestNext_goesOnWithOtherWishes(t *testing.T) {
+	t.Parallel()
+	for first, how := range rollouts {
+		for second, other := range rollouts {
+			t.Run(first+", then "+second, func(t *testing.T) {
+				t.Parallel()
+				const machines = 4
+				d := desire(t, how.rollout.Strategy, "team=b:NoExecute")
+				d.Rollout = how.rollout
+				e := desire(t, other.rollout.Strategy, "crew=c:NoExecute")
+				e.Rollout = other.rollout
+				for kill, done := 0, false; !done; kill++ {
+					c := begun(t, uint64(kill), machines, "team=a:NoExecute")
+					if _, done = c.run(t, d, kill, 0); done {
+						break
+					}
+					for range c.r.IntN(30) {
+						c.step()
+					}
+					c.run(t, e, -1, 0)
+					c.want(t, machines, taintsOf(t, foreign+" crew=c:NoExecute"))
+				}
+			})
+		}
+	}
+}
+
+// TestNext_isNobodyElsesBusiness: what others change in the template, in machines
+// or on nodes is no reason to replace a machine, and stays.
+func TestNext_isNobodyElsesBusiness(t *testing.T) {
+	t.Parallel()
+	for name, how := range rollouts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := begun(t, 1, 3, "team=a:NoExecute")
+			d := desire(t, how.rollout.Strategy, "team=a:NoExecute")
+			d.Rollout = how.rollout
+			c.set.Taints = append(c.set.Taints, taintsOf(t, "other=y:NoSchedule")...)
+			c.machines[0].Taints = slices.Delete(slices.Clone(c.machines[0].Taints), 0, 1)
+			c.nodes[c.machines[1].Node].Taints = append(slices.Clone(c.nodes[c.machines[1].Node].Taints), taintsOf(t, "mine:NoExecute")...)
+			if writes, _ := c.run(t, d, -1, 3); writes > 0 {
+				t.Fatalf("%d writes were made", writes)
+			}
+		})
+	}
+}
+
+// TestNext_beginsWithOnePatch: template, count and marker change together, so that
+// nobody who is killed leaves a count that nobody knows.
+func TestNext_beginsWithOnePatch(t *testing.T) {
+	t.Parallel()
+	for strategy, replicas := range map[Strategy]*int{InPlace: nil, Rolling: nil, Surge: new(4), ScaleToZero: new(0)} {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			c := begun(t, 1, 3, "team=a:NoExecute")
+			d := Next(c.observed(), desire(t, strategy, "team=b:NoExecute spot:NoSchedule"), time.Unix(0, 0))
+			if len(d.Intents) != 1 || d.Intents[0].Kind != WriteSet {
+				t.Fatalf("it begins with %v", d.Intents)
+			}
+			w := d.Intents[0].Set
+			if (w.Replicas == nil) != (replicas == nil) || replicas != nil && *w.Replicas != *replicas {
+				t.Errorf("the count becomes %v, want %v", w.Replicas, replicas)
+			}
+			surge := 0
+			if strategy == Surge {
+				surge = 1
+			}
+			want := &Marker{ID: "terraform/gpu", Strategy: strategy, OriginalReplicas: 3, Surge: surge, TargetTaints: []string{"spot:NoSchedule", "team=b:NoExecute"}, StartedAt: time.Unix(0, 0).UTC()}
+			if diff := cmp.Diff(want, w.Marker); diff != "" || w.Template == nil {
+				t.Errorf("the template is %v, and the marker: %s", w.Template, diff)
+			}
+		})
+	}
+}
+
+func TestNext_templateOnlyLeavesMachines(t *testing.T) {
+	t.Parallel()
+	c := begun(t, 1, 3, "team=a:NoExecute")
+	d := desire(t, TemplateOnly, "team=b:NoExecute")
+	if writes, _ := c.run(t, d, -1, 3); writes != 1 {
+		t.Fatalf("%d writes were made, want one", writes)
+	}
+	if got := len(look(c.observed(), d).old); got != 3 {
+		t.Fatalf("%d machines are stale, want 3", got)
+	}
+}
+
+func TestNext_stops(t *testing.T) {
+	t.Parallel()
+	surging := &Marker{ID: "terraform/gpu", Strategy: Surge, OriginalReplicas: 3, Surge: 1}
+	zeroing := &Marker{ID: "terraform/gpu", Strategy: ScaleToZero, OriginalReplicas: 3}
+	for name, tt := range map[string]struct {
+		strategy Strategy
+		change   func(c *cloud)
+		want     string
+	}{
+		"where another resource rolls out": {Rolling, func(c *cloud) { c.set.Marker = &Marker{ID: "other/x", Strategy: Surge, OriginalReplicas: 3} }, `"other/x" began it`},
+		"where somebody scales a surge":    {Surge, func(c *cloud) { c.set.Marker, c.set.Replicas = surging, 7 }, "to 7 in the middle of a rollout that expects 3 or 4"},
+		"where somebody scales from zero":  {ScaleToZero, func(c *cloud) { c.set.Marker, c.set.Replicas = zeroing, 1 }, "to 1 in the middle of a rollout that expects 0 or 3"},
+		"where a new machine fails": {Rolling, func(c *cloud) {
+			c.set.Taints = taintsOf(t, "team=b:NoExecute")
+			c.machines[2].Taints, c.machines[2].Phase, c.machines[2].Error = c.set.Taints, phaseFailed, "no capacity"
+		}, "m2 failed: no capacity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := begun(t, 1, 3, "team=a:NoExecute")
+			for i, m := range c.machines {
+				m.Name = fmt.Sprintf("m%d", i)
+			}
+			tt.change(c)
+			d := Next(c.observed(), desire(t, tt.strategy, "team=b:NoExecute"), time.Unix(0, 0))
+			for len(d.Intents) == 1 && d.Intents[0].Kind == WriteSet {
+				c.carry(d.Intents[0])
+				d = Next(c.observed(), desire(t, tt.strategy, "team=b:NoExecute"), time.Unix(0, 0))
+			}
+			if !strings.Contains(d.Stop, tt.want) {
+				t.Errorf("it says %q with %d intents, want %q", d.Stop, len(d.Intents), tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,242 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// cloud is a small Machine API: one MachineSet, and controllers that do one thing
+// at a time in random order, with the habits of the real ones: all that is missing
+// is made at once, all that is too many is deleted at once, a deleted machine is
+// replaced at once, and nodelink adds and does no more.
+type cloud struct {
+	r        *rand.Rand
+	set      Set
+	machines []*Machine
+	nodes    map[string]*eviction.Node
+	named    int
+	made     int
+	// going is how many machines were being deleted at once, at most.
+	going   int
+	deleted int
+}
+
+func newCloud(seed uint64, replicas int, taints ...corev1.Taint) *cloud {
+	c := &cloud{r: rand.New(rand.NewPCG(seed, 1)), set: Set{Namespace: "openshift-machine-api", Name: "gpu", UID: "u", Replicas: replicas, Taints: taints}, nodes: map[string]*eviction.Node{}}
+	for c.step() {
+	}
+	c.made = 0
+	return c
+}
+
+// observed is a copy, as a read of the API server gives one.
+func (c *cloud) observed() Observed {
+	set := c.set
+	o := Observed{Set: &set, Nodes: map[string]*eviction.Node{}}
+	for _, m := range c.machines {
+		copied := *m
+		o.Machines = append(o.Machines, &copied)
+	}
+	for name, n := range c.nodes {
+		copied := *n
+		o.Nodes[name] = &copied
+	}
+	return o
+}
+
+// step lets one controller do one thing, and says whether there was one.
+func (c *cloud) step() bool {
+	moves := c.moves()
+	if len(moves) == 0 {
+		return false
+	}
+	moves[c.r.IntN(len(moves))]()
+	return true
+}
+
+func (c *cloud) moves() []func() {
+	var out []func()
+	if live := c.live(); len(live) != c.set.Replicas {
+		out = append(out, c.sync)
+	}
+	for _, m := range c.machines {
+		n := c.nodes[m.Node]
+		switch {
+		case m.Deleting && m.Node != "":
+			out = append(out, func() { delete(c.nodes, m.Node); m.Node = "" })
+		case m.Deleting:
+			out = append(out, func() { c.machines = slices.DeleteFunc(c.machines, func(o *Machine) bool { return o == m }) })
+		case m.Phase == "":
+			out = append(out, func() { m.Phase = "Provisioning" })
+		case m.Phase == "Provisioning":
+			out = append(out, func() {
+				m.Phase, m.Node = phaseRunning, "node-"+m.Name
+				c.nodes[m.Node] = &eviction.Node{Name: m.Node, Taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}}
+			})
+		case n != nil && !n.Ready:
+			out = append(out, func() {
+				n.Ready, n.Taints = true, slices.DeleteFunc(slices.Clone(n.Taints), taint.Joining)
+			})
+		}
+		if n != nil && !m.Deleting && slices.ContainsFunc(m.Taints, func(t corev1.Taint) bool { return taint.Find(n.Taints, taint.IDOf(t)) < 0 }) {
+			out = append(out, func() { c.link(m, n) })
+		}
+	}
+	return out
+}
+
+func (c *cloud) live() []*Machine {
+	return slices.DeleteFunc(slices.Clone(c.machines), func(m *Machine) bool { return m.Deleting })
+}
+
+// sync is the MachineSet controller.
+func (c *cloud) sync() {
+	live := c.live()
+	for range c.set.Replicas - len(live) {
+		c.made, c.named = c.made+1, c.named+1
+		c.machines = append(c.machines, &Machine{Name: fmt.Sprintf("m%d", c.named), Taints: slices.Clone(c.set.Taints)})
+	}
+	c.r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+	slices.SortStableFunc(live, func(a, b *Machine) int { return priority(b) - priority(a) })
+	for _, m := range live[:max(0, len(live)-c.set.Replicas)] {
+		m.Deleting = true
+	}
+}
+
+// priority is that of the policy Random.
+func priority(m *Machine) int {
+	switch {
+	case m.Chosen || m.Failed():
+		return 50
+	case m.Node == "":
+		return 40
+	}
+	return 20
+}
+
+// link is the nodelink controller.
+func (c *cloud) link(m *Machine, n *eviction.Node) {
+	taints := slices.Clone(n.Taints)
+	for _, t := range m.Taints {
+		if taint.Find(taints, taint.IDOf(t)) < 0 {
+			taints = append(taints, t)
+		}
+	}
+	n.Taints = taints
+}
+
+// carry writes one intent, as a patch does.
+func (c *cloud) carry(i Intent) {
+	find := func() *Machine {
+		at := slices.IndexFunc(c.machines, func(m *Machine) bool { return m.Name == i.Machine.Name })
+		return c.machines[at]
+	}
+	switch i.Kind {
+	case WriteSet:
+		if t := i.Set.Template; t != nil {
+			c.set.Taints, c.set.Record = t.Taints, t.Record
+		}
+		if i.Set.Replicas != nil {
+			c.set.Replicas = *i.Set.Replicas
+		}
+		if i.Set.MarkerChanges {
+			// As it is read again from the annotation.
+			c.set.Marker, c.set.MarkerErr = ParseMarker(i.Set.Marker.String())
+		}
+	case WriteMachine:
+		find().Taints = i.Taints
+	case WriteNode:
+		c.nodes[i.Node.Name].Taints = i.Taints
+	case Choose:
+		find().Chosen = true
+	case Delete:
+		find().Deleting = true
+		c.deleted++
+	}
+}
+
+// serving counts the machines whose nodes are ready and stay.
+func (c *cloud) serving() int {
+	count := 0
+	for _, m := range c.live() {
+		if n := c.nodes[m.Node]; n != nil && n.Ready {
+			count++
+		}
+	}
+	return count
+}
+
+// run carries a rollout out while the controllers do their work, until it is done,
+// or is killed before the write of this number. It checks least at each moment.
+func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int, done bool) {
+	t.Helper()
+	for range 10_000 {
+		decision := Next(c.observed(), d, time.Unix(0, 0))
+		if decision.Stop != "" {
+			t.Fatalf("it stopped: %s", decision.Stop)
+		}
+		if decision.Done {
+			return writes, true
+		}
+		for _, i := range decision.Intents {
+			if writes == killBefore {
+				return writes, false
+			}
+			writes++
+			if i.Reason == "" {
+				t.Fatalf("no reason is given for %s", i.Kind)
+			}
+			c.carry(i)
+			c.check(t, least)
+			for range c.r.IntN(3) {
+				c.step()
+				c.check(t, least)
+			}
+		}
+		if len(decision.Intents) == 0 && !c.step() {
+			t.Fatalf("it waits for %v, and nothing happens any more", decision.Waiting)
+		}
+		c.check(t, least)
+	}
+	t.Fatal("it never ends")
+	return 0, false
+}
+
+func (c *cloud) check(t *testing.T, least int) {
+	t.Helper()
+	c.going = max(c.going, len(c.machines)-len(c.live()))
+	if got := c.serving(); got < least {
+		t.Fatalf("%d machines serve, and at least %d should", got, least)
+	}
+}
+
+// want expects that everything agrees, and that nothing of the rollout is left.
+func (c *cloud) want(t *testing.T, replicas int, taints []corev1.Taint) {
+	t.Helper()
+	for c.step() {
+	}
+	if c.set.Replicas != replicas || len(c.machines) != replicas || c.set.Marker != nil {
+		t.Fatalf("there are %d machines of %d, want %d; the marker is %v", len(c.machines), c.set.Replicas, replicas, c.set.Marker)
+	}
+	sorted := func(taints []corev1.Taint) string { return taint.FormatAll(taint.Sort(slices.Clone(taints))) }
+	want := sorted(taints)
+	if got := sorted(c.set.Taints); got != want {
+		t.Fatalf("the template has %q, want %q", got, want)
+	}
+	for _, m := range c.machines {
+		if got, onNode := sorted(m.Taints), sorted(c.nodes[m.Node].Taints); got != want || onNode != want {
+			t.Fatalf("%s has %q and its node %q, want %q", m.Name, got, onNode, want)
+		}
+	}
+}

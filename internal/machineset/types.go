@@ -1,0 +1,228 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Set is a MachineSet as far as taints and rollouts go.
+type Set struct {
+	Namespace       string
+	Name            string
+	UID             types.UID
+	ResourceVersion string
+	// Replicas is spec.replicas.
+	Replicas int
+	// Taints are those of the template, Record says who owns which.
+	Taints    []corev1.Taint
+	Record    taint.Record
+	RecordErr error
+	// Marker is the rollout that is going on, nil for none.
+	Marker    *Marker
+	MarkerErr error
+	// Role is the template's machine role, such as worker, infra or master.
+	Role string
+	// Hive says that Hive manages the MachineSet, Authority which API does where
+	// it is not the Machine API.
+	Hive      bool
+	Authority string
+	// Autoscaler is set where a MachineAutoscaler scales it.
+	Autoscaler *Bounds
+	// CapacityTaints is the annotation from which an autoscaler simulates a node
+	// of a set without machines.
+	CapacityTaints string
+	// Scalers are the other writers of spec.replicas.
+	Scalers []string
+}
+
+// Title names the MachineSet in messages.
+func (s *Set) Title() string {
+	return `MachineSet "` + s.Namespace + "/" + s.Name + `"`
+}
+
+// Bounds are the replicas between which an autoscaler scales.
+type Bounds struct {
+	// Owner is namespace/name of the MachineAutoscaler.
+	Owner    string
+	Min, Max int
+}
+
+// Phases of a Machine that decide something.
+const (
+	phaseRunning = "Running"
+	phaseFailed  = "Failed"
+)
+
+// Machine is one Machine that the MachineSet controls.
+type Machine struct {
+	Name            string
+	UID             types.UID
+	ResourceVersion string
+	Created         time.Time
+	// Deleting is set once a deletion timestamp is: no status count has it.
+	Deleting bool
+	Phase    string
+	// Error is why it failed, empty where it has not.
+	Error string
+	// Node is the name in its nodeRef, empty until there is one.
+	Node   string
+	Taints []corev1.Taint
+	// Chosen says that it goes first when the set is scaled down.
+	Chosen bool
+	// Hooks hold its drain or its end until their owners remove them.
+	Hooks []string
+	// NoDrain says that its node is not drained: its pods are killed with it.
+	NoDrain bool
+}
+
+// Failed says that the machine never becomes a node.
+func (m *Machine) Failed() bool {
+	return m.Phase == phaseFailed || m.Error != ""
+}
+
+// Observed is what the cluster shows of one MachineSet.
+type Observed struct {
+	Set *Set
+	// Machines are those whose controller has the MachineSet's UID, deleting ones
+	// included.
+	Machines []*Machine
+	// Nodes by name.
+	Nodes map[string]*eviction.Node
+}
+
+// Strategy is how the template's taints reach the machines that exist.
+type Strategy string
+
+// The strategies, from the least to the most that they disturb.
+const (
+	// TemplateOnly leaves the machines as they are.
+	TemplateOnly Strategy = "template_only"
+	// InPlace writes to each Machine and its Node, and replaces none.
+	InPlace Strategy = "in_place"
+	// Surge adds machines before it replaces the others.
+	Surge Strategy = "surge"
+	// Rolling deletes machines, a few at a time.
+	Rolling Strategy = "rolling"
+	// ScaleToZero scales the set to nothing and back.
+	ScaleToZero Strategy = "scale_to_zero"
+)
+
+// Replaces says whether machines are replaced by new ones.
+func (s Strategy) Replaces() bool {
+	return s == Surge || s == Rolling || s == ScaleToZero
+}
+
+// Rollout is a strategy with its parameters.
+type Rollout struct {
+	Strategy Strategy
+	// MaxUnavailable and MaxSurge are counts of machines, at least 1.
+	MaxUnavailable int
+	MaxSurge       int
+	// Removed waits at zero until the old machines are gone, not only marked as
+	// deleted.
+	Removed bool
+}
+
+// Desired is what one resource wants of a MachineSet.
+type Desired struct {
+	Claim taint.Claim
+	// Retired are entries that are no longer wanted and that machines may still
+	// carry, beside those that the template's record or the marker tells of.
+	Retired []taint.ID
+	Rollout Rollout
+}
+
+// Template is a claim merged into the template.
+type Template struct {
+	taint.Merged
+	// Ours are the entries that decide whether a machine is stale: those that are
+	// wanted, and those that are retired. Whatever else differs between a machine
+	// and the template is somebody else's business.
+	Ours []taint.ID
+}
+
+// Merge merges the claim into the template of a MachineSet.
+func (d Desired) Merge(s *Set) Template {
+	t := Template{Merged: taint.Merge(s.Taints, s.Record, d.Claim)}
+	ours := slices.Clone(d.Retired)
+	if !d.Claim.Release {
+		ours = append(ours, d.Claim.IDs()...)
+	}
+	for _, mark := range s.Record {
+		if _, kept := t.Record.Of(mark.ID()); !kept {
+			ours = append(ours, mark.ID())
+		}
+	}
+	for id := range d.Claim.Imported {
+		if d.Claim.Release {
+			ours = append(ours, id)
+		}
+	}
+	if s.Marker != nil && s.Marker.ID == d.Claim.Owner {
+		ours = append(ours, s.Marker.retired()...)
+	}
+	t.Ours = slices.Compact(taint.SortIDs(ours))
+	return t
+}
+
+// Agrees says whether a list has the entries that are ours as the template has
+// them, and lacks those that the template lacks.
+func (t Template) Agrees(list []corev1.Taint) bool {
+	return !slices.ContainsFunc(t.Ours, func(id taint.ID) bool {
+		want, has := taint.Find(t.Taints, id), taint.Find(list, id)
+		return (want < 0) != (has < 0) || want >= 0 && t.Taints[want].Value != list[has].Value
+	})
+}
+
+// Apply makes a list agree, and changes nothing else in it.
+func (t Template) Apply(list []corev1.Taint) []corev1.Taint {
+	out := slices.Clone(list)
+	for _, id := range t.Ours {
+		want, has := taint.Find(t.Taints, id), taint.Find(out, id)
+		switch {
+		case want < 0 && has >= 0:
+			out = slices.Delete(out, has, has+1)
+		case want >= 0 && has < 0:
+			out = append(out, bare(t.Taints[want]))
+		case want >= 0 && out[has].Value != t.Taints[want].Value:
+			out[has] = bare(t.Taints[want])
+		}
+	}
+	return out
+}
+
+// of leaves out what somebody else has marked on a node as their own.
+func (t Template) of(n *eviction.Node) Template {
+	t.Ours = slices.DeleteFunc(slices.Clone(t.Ours), func(id taint.ID) bool {
+		_, marked := n.Record.Of(id)
+		return marked
+	})
+	return t
+}
+
+// present leaves out what a list lacks.
+func (t Template) present(list []corev1.Taint) Template {
+	t.Ours = slices.DeleteFunc(slices.Clone(t.Ours), func(id taint.ID) bool { return taint.Find(list, id) < 0 })
+	return t
+}
+
+// bare is a taint without the time at which it was added, which the API server
+// sets.
+func bare(t corev1.Taint) corev1.Taint {
+	return corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
+}
+
+// byName orders machines.
+func byName(a, b *Machine) int {
+	return strings.Compare(a.Name, b.Name)
+}
