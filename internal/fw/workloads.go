@@ -182,7 +182,7 @@ func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 	detail += "\n\nThe way out: " + w.Rolling.WayOut + "."
 	attribute := at.Workload
 	if !w.Rolling.Immutable && at.Wait != nil {
-		detail += " Or set " + at.Wait.String() + " = false to change the template alone; pods then get the tolerations when they are made anew, and no taint may rely on them."
+		detail += " Or set " + at.Wait.String() + " = false to change the template alone; pods then get the tolerations when they are made anew, and no taint may rely on them before all have them."
 		attribute = *at.Wait
 	}
 	return diag.NewAttributeErrorDiagnostic(attribute, summary, detail)

@@ -127,13 +127,16 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 // that the same run adds to their workloads.
 func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTaints, plan planner.NodePlan, budget fw.Budget, strict bool, diags *diag.Diagnostics) {
 	linked, linksKnown := m.linked(ctx, diags)
-	if !linksKnown || !r.checkLinks(linked, diags) {
+	if !linksKnown {
 		// What is not known yet is not guessed at.
 		return
 	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
 		r.noPreview(desired, err, strict, diags)
+		return
+	}
+	if !r.checkLinks(linked, snapshot, diags) {
 		return
 	}
 	change := plan.Change()
@@ -154,17 +157,16 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 	}
 }
 
-// checkLinks refuses to rely on tolerations that live pods will not carry.
-func (r *nodeTaints) checkLinks(linked []string, diags *diag.Diagnostics) bool {
+// checkLinks refuses to rely on tolerations that live pods do not carry and will
+// not by themselves.
+func (r *nodeTaints) checkLinks(linked []string, snapshot *eviction.Snapshot, diags *diag.Diagnostics) bool {
 	for _, id := range linked {
 		planned, _ := r.data.Planned.Of(id)
 		for _, p := range planned {
-			if p.Hold == "" || p.Waits {
-				continue
+			if pods := p.Behind(snapshot); len(pods) > 0 {
+				diags.Append(unreliable(id, p, pods))
+				return false
 			}
-			diags.AddAttributeError(path.Root("tolerated_by"), "Unable to rely on the tolerations of "+p.Ref.Title(),
-				"Its pods do not follow a change of its template ("+p.Hold+"), and \""+id+"\" does not wait for them (wait_for_rollout = false): the taints would evict them. Have the workload roll by itself, or take it out of tolerated_by.")
-			return false
 		}
 	}
 	return true

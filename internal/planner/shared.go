@@ -24,10 +24,20 @@ type PlannedTolerations struct {
 	Wanted []corev1.Toleration
 	// Before and After are the workload's whole lists.
 	Before, After []corev1.Toleration
-	// Hold says why live pods do not follow by themselves, empty where they do.
-	Hold string
+	// Hold says why live pods do not follow by themselves, empty where they do, and
+	// WayOut what to do about it.
+	Hold, WayOut string
 	// Waits says that the resource waits for the live pods.
 	Waits bool
+}
+
+// Behind returns the live pods that do not carry what is wanted, and will not by
+// themselves: nobody waits for them, and they do not follow their template.
+func (p PlannedTolerations) Behind(s *eviction.Snapshot) []*eviction.Pod {
+	if p.Hold == "" || p.Waits {
+		return nil
+	}
+	return Lacking(s, &workload.Workload{Pods: p.Pods}, p.Wanted, nil)
 }
 
 // Shared is what the resources of one provider configuration tell each other

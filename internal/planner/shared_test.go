@@ -1,0 +1,47 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+func TestPlannedTolerations_behindAreLivePodsThatWillNotCarryThemByThemselves(t *testing.T) {
+	t.Parallel()
+	w := aWorkload(t, "StatefulSet", "web", "x=1:NoExecute")
+	carries, lacks, covered := aPod(t, w, "web-0", "a", "x=1:NoExecute"), aPod(t, w, "web-1", "a", "y:NoExecute"), aPod(t, w, "web-2", "", "x Exists")
+	ending := aPod(t, w, "web-3", "a", "y:NoExecute")
+	ending.Terminating = true
+	for name, tt := range map[string]struct {
+		pods   []*eviction.Pod
+		hold   string
+		waits  bool
+		wanted []string
+		want   []string
+	}{
+		"a pod that lacks them is behind":                      {pods: []*eviction.Pod{carries, lacks}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}, want: []string{"web-1"}},
+		"pods that all carry them are not":                     {pods: []*eviction.Pod{carries}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
+		"a pod that covers them is not":                        {pods: []*eviction.Pod{covered}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
+		"a pod that is being deleted is not":                   {pods: []*eviction.Pod{ending}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
+		"no pod is, where there is none":                       {hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
+		"a pod follows by itself where nothing holds it back":  {pods: []*eviction.Pod{lacks}, wanted: []string{"x=1:NoExecute"}},
+		"a pod that its resource waits for is looked at there": {pods: []*eviction.Pod{lacks}, hold: "it is paused", waits: true, wanted: []string{"x=1:NoExecute"}},
+		"a pod lacks nothing where nothing is wanted":          {pods: []*eviction.Pod{lacks}, hold: "it is paused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := PlannedTolerations{Ref: w.Ref, Pods: w.Pods, Wanted: tols(t, tt.wanted...), Hold: tt.hold, Waits: tt.waits}
+			var got []string
+			for _, pod := range p.Behind(aSnapshot(nil, tt.pods...)) {
+				got = append(got, pod.Name)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%v are behind, want %v", got, tt.want)
+			}
+		})
+	}
+}
