@@ -70,8 +70,10 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 // again right before the first taint.
 func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, budget fw.Budget) rollout.Hooks {
 	ours, looked := !m.Evictions.IsNull(), false
-	allow := func(report *eviction.Report, plan planner.NodePlan) error {
-		return budget.Allow(report, desired.about(false, plan), path.Root("workloads"), ours)
+	allow := func(report *eviction.Report, plan planner.NodePlan, began bool) error {
+		about := desired.about(false, plan)
+		about.Began = began
+		return budget.Allow(report, about, path.Root("workloads"), ours)
 	}
 	return rollout.Hooks{
 		Begin: func(plan planner.Plan) error {
@@ -79,7 +81,7 @@ func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, bud
 				if step.Report == nil {
 					continue
 				}
-				if err := allow(step.Report, step.Nodes); err != nil {
+				if err := allow(step.Report, step.Nodes, false); err != nil {
 					return err
 				}
 			}
@@ -100,7 +102,7 @@ func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, bud
 			if err != nil {
 				return err
 			}
-			return allow(eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison), plan)
+			return allow(eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison), plan, true)
 		},
 	}
 }

@@ -35,7 +35,7 @@ func (e *Exceeded) Diagnostic() diag.Diagnostic {
 	}
 	_, list := Preview(e.Subject, e.Report)
 	summary := "Unable to " + e.Subject.String() + ": more pods would leave than the budget allows"
-	detail := strings.Join(messages, "\n") + "\n\nNothing has been written. Add tolerations to the pods that are meant to stay, choose other nodes, or raise the budget in evictions.\n\n" + list
+	detail := strings.Join(messages, "\n") + "\n\n" + e.Subject.written() + " Add tolerations to the pods that are meant to stay, choose other nodes, or raise the budget in evictions.\n\n" + list
 	if !e.Ours {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}
@@ -61,7 +61,7 @@ func (e *Stranded) Error() string {
 func (e *Stranded) Diagnostic() diag.Diagnostic {
 	_, list := Preview(e.Subject, e.Report)
 	return diag.NewAttributeErrorDiagnostic(e.At, "Unable to "+e.Subject.String()+": "+CountVerb(len(e.Pods), "pod tolerates", "pods tolerate")+" what goes and not what comes",
-		"Nothing has been written. "+e.Subject.advice()+"\n\n"+list)
+		e.Subject.written()+" "+e.Subject.advice()+"\n\n"+list)
 }
 
 // Allow checks a report right before a write: against stranded pods, whose way

@@ -26,6 +26,9 @@ type Subject struct {
 	Where string
 	// Many is set where more than one node is meant.
 	Many bool
+	// Began says that the apply which is refused has begun: what comes before these
+	// taints may be written, of this resource and of others.
+	Began bool
 	// RefusesStranded says that apply refuses to strand pods.
 	RefusesStranded bool
 	// Rescue says how the resource can have pods tolerate a new taint first;
@@ -38,6 +41,14 @@ func (s Subject) advice() string {
 	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations for it, and name its id in tolerated_by here, so that it comes first (and take out a depends_on that puts these taints before the tolerations)")
 	return "Pods that tolerate a taint which goes, and not the one which comes in its place, were meant to be on these nodes. " +
 		"Let them tolerate the new taint first: " + rescue + ". To evict these pods all the same, set evictions = { stranded = \"evict\" }."
+}
+
+// written says what a refused change has left.
+func (s Subject) written() string {
+	if !s.Began {
+		return "Nothing has been written."
+	}
+	return "No taint of this change has been written to " + s.Where + ". What was written before, such as tolerations, stays as it is."
 }
 
 // String returns the beginning of a sentence.

@@ -98,7 +98,9 @@ func (r *nodeTaints) allowed(ctx context.Context, budget fw.Budget, ours bool, d
 		return err
 	}
 	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
-	return budget.Allow(report, refused(desired, plan), path.Root("tolerated_by"), ours)
+	about := refused(desired, plan)
+	about.Began = true
+	return budget.Allow(report, about, path.Root("tolerated_by"), ours)
 }
 
 // awaitLinked waits until the live pods of the linked workloads carry their

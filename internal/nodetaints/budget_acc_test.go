@@ -118,6 +118,11 @@ func TestAccNodeTaints_nodesThatComeDuringAnApplyAreWithinTheBudgetToo(t *testin
 		}
 		return acctest.None
 	})
-	wantError(t, tf.Carry(t, i, planned, config), "max_pods", namespace+"/came")
+	d := tf.Carry(t, i, planned, config)
+	wantError(t, d, "max_pods", namespace+"/came", "No taint of this change has been written to 1 node matching")
+	wantTaints(t, c, pool+"-0", "dedicated=gpu:NoExecute")
+	if strings.Contains(d.Errors(), "Nothing has been written") {
+		t.Fatalf("a node is written: %s", d.Errors())
+	}
 	wantTaints(t, c, pool+"-1", "")
 }

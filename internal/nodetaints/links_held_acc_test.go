@@ -141,6 +141,33 @@ func TestAccNodeTaints_linkToWhatDoesNotRollServesOncePodsCarryTheTolerations(t 
 	}
 }
 
+// TestAccNodeTaints_refusalDoesNotDenyTheTolerationsThatWereWrittenBefore has pods
+// that do not follow in time, so that they are stranded after their template is
+// written.
+func TestAccNodeTaints_refusalDoesNotDenyTheTolerationsThatWereWrittenBefore(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	old := &acctest.Instance{Type: "kubetaint_node_taints"}
+	h := newHeld(t, c, "StatefulSet", func(namespace string) {
+		tolerations := acctest.With(tolerationsOf(namespace, "cpu"), map[string]any{"workload": map[string]any{"kind": "StatefulSet", "namespace": namespace, "name": "web"}})
+		tf := terraform(t, c)
+		apply(t, tf, &acctest.Instance{Type: "kubetaint_workload_tolerations"}, tolerations)
+		c.Change(t, acctest.Thing{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: namespace, Name: "web"}, "somebody",
+			`{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`)
+	})
+	apply(t, h.tf, old, map[string]any{"node_name": h.node, "taints": acctest.Objects(t, "dedicated=cpu:NoExecute")})
+	if got := c.Tolerations(t, h.namespace, "StatefulSet", "web"); got != "dedicated=cpu:NoExecute, dedicated=gpu:NoExecute" {
+		t.Fatalf("the template has %q", got)
+	}
+	d := h.tf.Apply(t, old, map[string]any{"node_name": h.node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+	wantError(t, d, `AttributeName("tolerated_by")`, "2 pods tolerate what goes and not what comes",
+		"No taint of this change has been written to node \""+h.node+"\". What was written before, such as tolerations, stays as it is.")
+	if strings.Contains(d.Errors(), "Nothing has been written") {
+		t.Fatalf("the tolerations are written: %s", d.Errors())
+	}
+	wantTaints(t, c, h.node, "dedicated=cpu:NoExecute")
+}
+
 // TestAccNodeTaints_linkToWhatWasPausedAfterItsRolloutServes pauses a Deployment
 // when its pods carry the tolerations.
 func TestAccNodeTaints_linkToWhatWasPausedAfterItsRolloutServes(t *testing.T) {
