@@ -71,14 +71,24 @@ func (e *evaluation) planned(pod *Pod, owner Owner) (s *Scheduling, sure, ok boo
 }
 
 // hedge joins the verdicts for a pod with and without a change of its
-// tolerations of which it is not sure that it comes first.
+// tolerations of which it is not sure that it comes first. What only one of them
+// has is not claimed.
 func hedge(without, with PodVerdict) PodVerdict {
-	if without.Verdict == with.Verdict && without.AfterSeconds == with.AfterSeconds && without.Reschedulable == with.Reschedulable && without.Stranded == with.Stranded {
+	same := without.Verdict == with.Verdict && without.AfterSeconds == with.AfterSeconds
+	if same && without.Reschedulable == with.Reschedulable && without.Misscheduled == with.Misscheduled && without.Stranded == with.Stranded {
 		return without
 	}
 	v := without
-	v.Verdict, v.AfterSeconds, v.Lost, v.Reschedulable = Unknown, 0, false, true
-	v.Reason += "; the tolerations that this plan gives its workload save it only where they are rolled out before: name them in tolerated_by"
+	v.Hedged = true
+	v.Stranded = without.Stranded || with.Stranded
+	v.Spared = without.Stranded != with.Stranded
+	if !same {
+		v.Verdict, v.AfterSeconds, v.Lost = Unknown, 0, false
+	}
+	if !v.Leaves() {
+		v.Reschedulable, v.Misscheduled = without.Reschedulable || with.Reschedulable, without.Misscheduled && with.Misscheduled
+	}
+	v.Reason += "; it is not known whether the tolerations that this plan gives its workload come first"
 	return v
 }
 

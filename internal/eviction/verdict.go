@@ -71,6 +71,11 @@ type PodVerdict struct {
 	// Stranded is set for a pod that tolerates a taint which goes and not the one
 	// which comes in its place: it was meant to be on the node.
 	Stranded bool
+	// Hedged is set where tolerations that the same run gives the pod's workload
+	// would make another verdict, and it is not sure that they come before the
+	// taints. The verdict is Unknown where they decide whether the pod leaves.
+	// Spared is set beside Stranded where they would keep it from that.
+	Hedged, Spared bool
 	// Budget says which PodDisruptionBudget covers a pod that leaves, and what
 	// it is worth against this way of leaving. Empty where none does.
 	Budget string
@@ -83,7 +88,7 @@ func (v PodVerdict) Leaves() bool {
 
 // Plain says that there is nothing to tell about the pod.
 func (v PodVerdict) Plain() bool {
-	return v.Verdict == Stays && v.Reschedulable && !v.Misscheduled && !v.Stranded && !v.Pod.Terminating
+	return v.Verdict == Stays && v.Reschedulable && !v.Misscheduled && !v.Stranded && !v.Hedged && !v.Pod.Terminating
 }
 
 // Gone says that the pod leaves and does not come back: nothing makes it again,

@@ -34,7 +34,11 @@ func (e *Exceeded) Diagnostic() diag.Diagnostic {
 		messages[i] = v.Message
 	}
 	_, list := Preview(e.Subject, e.Report)
-	summary := "Unable to " + e.Subject.String() + ": more pods would leave than the budget allows"
+	verb := "would"
+	if e.Report.Summary().Evicted() == 0 {
+		verb = "may"
+	}
+	summary := "Unable to " + e.Subject.String() + ": more pods " + verb + " leave than the budget allows"
 	detail := strings.Join(messages, "\n") + "\n\n" + e.Subject.written() + " Add tolerations to the pods that are meant to stay, choose other nodes, or raise the budget in evictions.\n\n" + list
 	if !e.Ours {
 		return diag.NewErrorDiagnostic(summary, detail)

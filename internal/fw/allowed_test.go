@@ -17,16 +17,16 @@ import (
 func TestBudgetAllow_goldens(t *testing.T) {
 	t.Parallel()
 	none := int64(0)
-	stranded := func(v *eviction.PodVerdict) { v.Stranded = true }
 	for name, tt := range map[string]struct {
 		budget Budget
 		report *eviction.Report
 		began  bool
 	}{
-		"stranded":       {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded))},
-		"stranded-began": {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), began: true},
-		"exceeded":       {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow))},
-		"exceeded-began": {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true},
+		"stranded":         {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded))},
+		"stranded-began":   {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), began: true},
+		"exceeded":         {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow))},
+		"exceeded-perhaps": {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged))},
+		"exceeded-began":   {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

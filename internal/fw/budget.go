@@ -49,28 +49,34 @@ type Violation struct {
 // Check compares a report with the budget. Every verdict but stays counts.
 func (b Budget) Check(report *eviction.Report) []Violation {
 	var out []Violation
-	if n := report.Summary().Affected(); b.MaxPods != nil && int64(n) > *b.MaxPods {
-		out = append(out, Violation{"max_pods", fmt.Sprintf("The change would make %s leave, and max_pods allows %d.", Count(n, "pod"), *b.MaxPods)})
+	if all, verb := pick(report, func(*eviction.Pod) bool { return true }); b.MaxPods != nil && int64(len(all)) > *b.MaxPods {
+		out = append(out, Violation{"max_pods", fmt.Sprintf("The change %s make %s leave, and max_pods allows %d.", verb, Count(len(all), "pod"), *b.MaxPods)})
 	}
-	if hit := pick(report, func(p *eviction.Pod) bool { return slices.Contains(b.Namespaces, p.Namespace) }); len(hit) > 0 {
-		out = append(out, Violation{"protected_namespaces", fmt.Sprintf("The change would make %s of protected namespaces leave: %s.", Count(len(hit), "pod"), Some(hit))})
+	if hit, verb := pick(report, func(p *eviction.Pod) bool { return slices.Contains(b.Namespaces, p.Namespace) }); len(hit) > 0 {
+		out = append(out, Violation{"protected_namespaces", fmt.Sprintf("The change %s make %s of protected namespaces leave: %s.", verb, Count(len(hit), "pod"), Some(hit))})
 	}
 	if b.Selector != nil {
-		if hit := pick(report, func(p *eviction.Pod) bool { return b.Selector.Matches(p.Labels) }); len(hit) > 0 {
-			out = append(out, Violation{"protected_selector", fmt.Sprintf("The change would make %s leave that protected_selector %q matches: %s.", Count(len(hit), "pod"), b.Selector, Some(hit))})
+		if hit, verb := pick(report, func(p *eviction.Pod) bool { return b.Selector.Matches(p.Labels) }); len(hit) > 0 {
+			out = append(out, Violation{"protected_selector", fmt.Sprintf("The change %s make %s leave that protected_selector %q matches: %s.", verb, Count(len(hit), "pod"), b.Selector, Some(hit))})
 		}
 	}
 	return out
 }
 
-func pick(report *eviction.Report, match func(*eviction.Pod) bool) []string {
-	var out []string
+// pick names the pods that count, and says whether the change would make them
+// leave, or may where that is known of none.
+func pick(report *eviction.Report, match func(*eviction.Pod) bool) (names []string, verb string) {
+	verb = "may"
 	for _, v := range report.Pods {
-		if v.Verdict != eviction.Stays && match(v.Pod) {
-			out = append(out, v.Pod.Key())
+		if v.Verdict == eviction.Stays || !match(v.Pod) {
+			continue
+		}
+		names = append(names, v.Pod.Key())
+		if v.Leaves() {
+			verb = "would"
 		}
 	}
-	return out
+	return names, verb
 }
 
 // Some names the first few of a list and counts the rest.

@@ -73,7 +73,7 @@ const (
 func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	total := report.Summary()
 	stuck, misscheduled := notable(report)
-	stranded := len(report.Stranded())
+	stranded, hedges := countStranded(report), countHedges(report)
 	switch {
 	case total.Affected() > 0:
 		summary = s.String() + " " + effect(total, report, s.Many)
@@ -81,15 +81,18 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
 	case stranded > 0:
 		summary = s.String() + " evicts no pods, but they could not be put there again"
+	case hedges.pods > 0:
+		summary = s.String() + " evicts no pods, but " + Count(hedges.pods, "pod") + " may not be put there again"
 	default:
 		return "", ""
 	}
-	if s.RefusesStranded && stranded > 0 {
-		summary += "; apply refuses it, because " + CountVerb(stranded, "pod is stranded", "pods are stranded")
-	}
+	summary += hedges.reservation(s.RefusesStranded, stranded, total.Affected())
 	var b strings.Builder
 	b.WriteString(introduction(total))
 	list(&b, report)
+	if hedges.pods > 0 {
+		b.WriteString("\n\n" + hedges.advice(s.RefusesStranded))
+	}
 	if s.RefusesStranded && stranded > 0 {
 		b.WriteString("\n\nApply writes nothing as long as pods are stranded. " + s.advice())
 	}

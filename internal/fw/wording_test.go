@@ -60,6 +60,9 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 func lost(v *eviction.PodVerdict)         { v.Lost = true }
 func stuck(v *eviction.PodVerdict)        { v.Reschedulable = false }
 func misscheduled(v *eviction.PodVerdict) { v.Misscheduled = true }
+func hedged(v *eviction.PodVerdict)       { v.Hedged = true }
+func stranded(v *eviction.PodVerdict)     { v.Stranded = true }
+func spared(v *eviction.PodVerdict)       { v.Stranded, v.Hedged, v.Spared = true, true, true }
 
 func reportOf(groups ...[]eviction.PodVerdict) *eviction.Report {
 	r := &eviction.Report{}
@@ -74,6 +77,8 @@ func TestPreview_summaries(t *testing.T) {
 	one := applying(t, `node "worker-3"`, false, "dedicated=gpu:NoExecute")
 	many := applying(t, `40 nodes matching "pool=gpu"`, true, "dedicated=gpu:NoExecute")
 	noSchedule := applying(t, `node "worker-3"`, false, "dedicated=gpu:NoSchedule")
+	refuses, refusesNoSchedule := one, noSchedule
+	refuses.RefusesStranded, refusesNoSchedule.RefusesStranded = true, true
 	// 212 pods of 9 workloads: eight of 26 and one of 4, of which 3 are lost.
 	var nine [][]eviction.PodVerdict
 	for i := range 8 {
@@ -105,6 +110,38 @@ func TestPreview_summaries(t *testing.T) {
 		{
 			name: "NoSchedule evicts nobody, but pods could not come back", subject: noSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stuck), leaving(1, "DaemonSet/log", eviction.Stays, misscheduled)),
 			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods could not be scheduled again and 1 DaemonSet pod will be mis-scheduled`,
+		},
+		{
+			name: "stranded pods are refused", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 2 pods; apply refuses it, because 2 pods are stranded`,
+		},
+		{
+			name: "pods that tolerations of the same plan may keep", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 2 pods, unless the tolerations of this plan come first`,
+		},
+		{
+			name: "beside pods that leave in any case", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged), leaving(1, "Deployment/db", eviction.EvictedNow)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod and may evict 2 more`,
+		},
+		{
+			name: "pods that tolerations of the same plan may keep from being stranded", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, spared)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 2 pods; apply refuses it unless the tolerations of this plan come first`,
+		},
+		{
+			name: "and that are evicted where that is asked for", subject: one, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, spared)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 2 pods, unless the tolerations of this plan come first`,
+		},
+		{
+			name: "beside pods that are stranded in any case", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, spared), leaving(1, "Deployment/db", eviction.EvictedNow, stranded)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod and may evict 2 more; apply refuses it, because 1 pod is stranded`,
+		},
+		{
+			name: "NoSchedule evicts nobody whoever comes first", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, spared)),
+			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods may not be put there again; apply refuses it unless the tolerations of this plan come first`,
+		},
+		{
+			name: "NoSchedule strands nobody where it is new", subject: refusesNoSchedule, report: reportOf(leaving(1, "DaemonSet/log", eviction.Stays, hedged)),
+			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 1 pod may not be put there again, unless the tolerations of this plan come first`,
 		},
 		{
 			name: "three taints are one and two more", subject: applying(t, `node "worker-3"`, false, "a:NoExecute", "b:NoExecute", "c:NoExecute"), report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)),

@@ -1,0 +1,71 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Tolerations of the same run of which it is not sure that they come first must
+// make the verdict claim nothing that they would change.
+func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
+	t.Parallel()
+	old, fresh := equal("x", "1", ""), equal("x", "2", "")
+	for name, tt := range map[string]struct {
+		before, after string
+		pod           []corev1.Toleration
+		option        podOption
+		planned       []corev1.Toleration
+		want          Verdict
+		// flags are those of stranded, spared, hedged, misscheduled and stuck (not
+		// reschedulable) that are set.
+		flags string
+	}{
+		"a new NoExecute taint":                             {after: "x=2:NoExecute", planned: []corev1.Toleration{fresh}, want: Unknown, flags: "hedged"},
+		"another value under NoExecute":                     {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, fresh}, want: Unknown, flags: "stranded spared hedged"},
+		"another value under NoSchedule evicts nobody":      {before: "x=1:NoSchedule", after: "x=2:NoSchedule", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, fresh}, want: Stays, flags: "stranded spared hedged"},
+		"a new NoSchedule taint evicts nobody":              {after: "x=2:NoSchedule", planned: []corev1.Toleration{fresh}, want: Stays, flags: "hedged"},
+		"a new NoSchedule taint and a DaemonSet":            {after: "x=2:NoSchedule", option: ownedBy("DaemonSet", "log"), planned: []corev1.Toleration{fresh}, want: Stays, flags: "hedged"},
+		"tolerations for something else change nothing":     {after: "x=2:NoExecute", planned: []corev1.Toleration{old}, want: EvictedNow, flags: "stuck"},
+		"and leave stranded who is":                         {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, equal("y", "", "")}, want: EvictedNow, flags: "stranded stuck"},
+		"a limited one decides when it leaves":              {after: "x=2:NoExecute", planned: []corev1.Toleration{lasting(equal("x", "2", noEx), 30)}, want: Unknown, flags: "hedged"},
+		"a limited one leaves stranded who is":              {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, lasting(equal("x", "2", noEx), 30)}, want: Unknown, flags: "stranded hedged"},
+		"one that goes may take away what the pod lives by": {before: "x=1:NoSchedule", after: "x=1:NoExecute", pod: []corev1.Toleration{old}, planned: nil, want: Unknown, flags: "hedged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on := node("a")
+			if tt.before != "" {
+				on = node("a", tt.before)
+			}
+			p := pod("web-1", "a", tolerating(tt.pod...), ownedBy("StatefulSet", "web"))
+			if tt.option != nil {
+				tt.option(p)
+			}
+			key := WorkloadKey{"app", p.Controller.Owner}
+			report := Evaluate(newWorld(on).run(p).Snapshot, Change{
+				Taints: map[string][]corev1.Taint{"a": taintsOf(tt.after)}, Tolerations: map[WorkloadKey]Planned{key: {Before: tt.pod, After: tt.planned}},
+			}, ComparisonOff)
+			v := report.Pods[0]
+			var flags []string
+			for _, f := range []struct {
+				name string
+				set  bool
+			}{{"stranded", v.Stranded}, {"spared", v.Spared}, {"hedged", v.Hedged}, {"misscheduled", v.Misscheduled}, {"stuck", !v.Reschedulable}} {
+				if f.set {
+					flags = append(flags, f.name)
+				}
+			}
+			if got := strings.Join(flags, " "); v.Verdict != tt.want || got != tt.flags {
+				t.Errorf("%s with %q, want %s with %q: %s", v.Verdict, got, tt.want, tt.flags, v.Reason)
+			}
+			if v.Hedged && v.Plain() {
+				t.Error("there is nothing to tell about it")
+			}
+		})
+	}
+}

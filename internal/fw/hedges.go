@@ -1,0 +1,69 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// hedges counts pods whose verdict depends on whether tolerations of the same
+// plan come before the taints. No provider is told: that resources depend on each
+// other is Terraform's own knowledge.
+type hedges struct {
+	// pods are all of them, unknown those that may leave, and spared those that
+	// are stranded if the tolerations do not come first.
+	pods, unknown, spared int
+}
+
+func countHedges(report *eviction.Report) hedges {
+	var h hedges
+	for _, v := range report.Pods {
+		if !v.Hedged {
+			continue
+		}
+		h.pods++
+		if v.Verdict == eviction.Unknown {
+			h.unknown++
+		}
+		if v.Spared {
+			h.spared++
+		}
+	}
+	return h
+}
+
+// countStranded counts the pods that are stranded whatever comes first.
+func countStranded(report *eviction.Report) int {
+	n := 0
+	for _, v := range report.Stranded() {
+		if !v.Spared {
+			n++
+		}
+	}
+	return n
+}
+
+// reservation ends a summary with what may come in between.
+func (h hedges) reservation(refusesStranded bool, stranded, affected int) string {
+	switch {
+	case refusesStranded && stranded > 0:
+		return "; apply refuses it, because " + CountVerb(stranded, "pod is stranded", "pods are stranded")
+	case refusesStranded && h.spared > 0:
+		return "; apply refuses it unless the tolerations of this plan come first"
+	case h.pods > 0 && h.unknown == affected:
+		return ", unless the tolerations of this plan come first"
+	}
+	return ""
+}
+
+// advice says what it depends on, and how to have the plan know.
+func (h hedges) advice(refusesStranded bool) string {
+	otherwise := "the pods count as they are"
+	if h.spared > 0 && refusesStranded {
+		otherwise = "apply finds pods stranded and writes no taint"
+	}
+	return "What becomes of " + CountVerb(h.pods, "of these pods", "of these pods") + " depends on whether the tolerations that this plan gives their workloads come before the taints. " +
+		"The plan cannot see that: no provider is told of depends_on. With depends_on from these taints to the tolerations they come first; if they do not, " + otherwise + ". " +
+		"To make the plan exact, and have the taints wait for the pods, name the ids of these kubetaint_workload_tolerations in tolerated_by here."
+}

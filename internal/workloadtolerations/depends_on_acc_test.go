@@ -1,0 +1,68 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
+)
+
+// ordered is the configuration of tolerations of the StatefulSet db, and of a taint
+// that depends on them without naming them.
+func (s *shop) ordered(taint, extra string) string {
+	s.t.Helper()
+	one := acctest.Parse(s.t, taint)[0]
+	return s.hcl(fmt.Sprintf("kind = \"StatefulSet\", namespace = %q, name = \"db\"", s.namespace), fmt.Sprintf("%s=%s:%s", one.Key, one.Value, one.Effect), "") +
+		fmt.Sprintf("\nresource \"kubetaint_node_taints\" \"pool\" {\n  node_name = %q\n  taints = [{ key = %q, value = %q, effect = %q }]\n  depends_on = [kubetaint_workload_tolerations.this]\n%s}\n",
+			s.pool, one.Key, one.Value, one.Effect, extra)
+}
+
+// TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee keeps what the plan says
+// of taints that depend on tolerations of the same plan. Nobody leaves by any of it.
+func TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	cli := acctest.NewCLI(t)
+	s.c.Node(t, acctest.Node{Name: acctest.Name(t, "other")})
+	s.make("StatefulSet", "db", 2, "", nil)
+	evicted := s.c.Evictions(t, s.namespace)
+	for _, step := range []struct{ name, taint string }{
+		{"depends_on_a_new_taint", "team=a:NoExecute"},
+		{"depends_on_another_value", "team=b:NoExecute"},
+		{"depends_on_another_effect", "team=b:NoSchedule"},
+		{"depends_on_another_value_of_no_schedule", "team=c:NoSchedule"},
+	} {
+		cli.Write(s.c.Provider(t), s.ordered(step.taint, ""))
+		var b strings.Builder
+		for _, w := range cli.PlanWarnings() {
+			if strings.Contains(w.Address, "node_taints") {
+				fmt.Fprintf(&b, "%s: %s\n\n%s\n", w.Address, w.Summary, w.Detail)
+			}
+		}
+		got := strings.NewReplacer("node \""+s.pool+"\"", "node \"worker-3\"", " on "+s.pool, " on worker-3", s.namespace, "shop").Replace(b.String())
+		golden.Check(t, step.name+".golden", otherNodes.ReplaceAllString(got, "1 does not match"))
+		// A budget counts who may leave, and says what to do about it.
+		cli.Write(s.c.Provider(t), s.ordered(step.taint, "  evictions = { max_pods = 0 }\n"))
+		out, ok := cli.Run("plan", "-input=false", "-no-color")
+		words := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " ")
+		if mayLeave := strings.Contains(got, "may evict 2 pods"); ok == mayLeave {
+			t.Fatalf("%s: 2 pods may leave: %t, within a budget of none: %t\n%s", step.name, mayLeave, ok, out)
+		} else if mayLeave {
+			says(t, "error", words, "more pods may leave than the budget allows", "The change may make 2 pods leave, and max_pods allows 0", "To make the plan exact", "in tolerated_by here")
+		}
+		cli.Write(s.c.Provider(t), s.ordered(step.taint, ""))
+		cli.MustRun("apply", "-auto-approve", "-input=false")
+	}
+	if names := evicted(); len(names) > 0 {
+		t.Fatalf("the taint-eviction controller deleted %v", names)
+	}
+}
+
+// otherNodes is how many nodes tests have made that run at the same time.
+var otherNodes = regexp.MustCompile(`\d+ (does|do) not match`)
