@@ -151,6 +151,68 @@ func TestAccDedicatedNodes_taintsAndTolerationsHaveOneOwnerInARun(t *testing.T) 
 		`"workloads"`, `Unable to claim toleration "group=b:NoExecute" of Deployment`)
 }
 
+// TestAccDedicatedNodes_labelsAndPinsHaveOneOwnerInARun plans two resources with
+// taints of their own for the same nodes, or for the same workload.
+func TestAccDedicatedNodes_labelsAndPinsHaveOneOwnerInARun(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment", "StatefulSet")
+	title := `Deployment "` + p.namespace + `/deployment"`
+	first := p.config(wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}})
+	elsewhere := func(w wish) map[string]any {
+		return acctest.With(p.config(w), map[string]any{"node_selector": "field=" + p.name + ",!pool"})
+	}
+	const inLabels, inPin = `[AttributeName("labels")]`, `[AttributeName("workloads").ElementKeyInt(0).AttributeName("pin")]`
+	tests := map[string]struct {
+		second map[string]any
+		// want is where the error stands and what it says, nothing for none.
+		want []string
+	}{
+		"a label of the same nodes": {
+			p.config(wish{taints: "group=b:NoExecute", labels: "dedicated=web"}),
+			[]string{inLabels, `Unable to claim label "dedicated" on node "` + p.nodes[0] + `" twice`, "one owner"},
+		},
+		"a pin of the same workload by the same key": {
+			elsewhere(wish{taints: "group=b:NoExecute", labels: "dedicated=web", workloads: map[string]string{"Deployment": pinned}}),
+			[]string{inPin, `Unable to require label "dedicated" in ` + title + " twice", "one owner"},
+		},
+		"the same pin of the same workload": {
+			elsewhere(wish{taints: "group=b:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}),
+			[]string{inPin, title + " twice"},
+		},
+		"a pin by another key":              {elsewhere(wish{taints: "group=b:NoExecute", labels: "reserved=web", workloads: map[string]string{"Deployment": pinned}}), nil},
+		"the same labels of other nodes":    {elsewhere(wish{taints: "group=b:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": tolerating}}), nil},
+		"the same pin for another workload": {elsewhere(wish{taints: "group=b:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"StatefulSet": pinned}}), nil},
+	}
+	judge := func(t *testing.T, d acctest.Diagnostics, want []string) {
+		t.Helper()
+		wantError(t, d, want...)
+		if len(want) == 0 && d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+	}
+	tf, i := terraform(t, c), newInstance()
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			walk := tf.Walk(t)
+			judge(t, walk.Plan(newInstance(), first).Diagnostics, nil)
+			judge(t, walk.Plan(newInstance(), tt.second).Diagnostics, tt.want)
+		})
+	}
+	// What stands there already is marked: the error may name its owner as well.
+	apply(t, tf, i, first)
+	for name, tt := range tests {
+		t.Run(name+" that has nothing to do", func(t *testing.T) {
+			walk := tf.Walk(t)
+			judge(t, walk.Refresh(i), nil)
+			judge(t, walk.Plan(i, first).Diagnostics, nil)
+			judge(t, walk.Plan(newInstance(), tt.second).Diagnostics, tt.want[:min(len(tt.want), 1)])
+			judge(t, walk.Plan(i, first).Diagnostics, nil)
+		})
+	}
+	destroy(t, tf, i)
+}
+
 // TestAccDedicatedNodes_labelsMustNotDecideWhichNodesAreMeant: a node that loses
 // its label would leave, and come back at the next apply.
 func TestAccDedicatedNodes_labelsMustNotDecideWhichNodesAreMeant(t *testing.T) {

@@ -232,7 +232,11 @@ func (r *dedicatedNodes) claim(desired wanted, observed observation, own ownersh
 	r.data.ClaimTaints(holder, desired.nodes, observed.nodes, diags)
 	r.data.ClaimLabels(holder, desired.labels, observed.nodes, diags)
 	for _, s := range observed.members {
-		if !s.claim.Release && !r.data.ClaimTolerations(holder, s.Ref, s.ClaimPath, s.claim.Tolerations, s.at.Tolerations, diags) {
+		if s.claim.Release {
+			continue
+		}
+		if !r.data.ClaimTolerations(holder, s.Ref, s.ClaimPath, s.claim.Tolerations, s.at.Tolerations, diags) ||
+			!r.data.ClaimPins(holder, s.Ref, s.pin.Labels, s.at.Pin, diags) {
 			return
 		}
 	}

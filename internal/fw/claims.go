@@ -5,6 +5,7 @@ package fw
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -50,7 +51,7 @@ func (d *Data) ClaimTaints(holder string, desired planner.NodeTaints, nodes []*e
 // ClaimLabels does the same for labels.
 func (d *Data) ClaimLabels(holder string, desired planner.NodeLabels, nodes []*eviction.Node, diags *diag.Diagnostics) {
 	for _, name := range meant(desired.Target, nodes) {
-		for key := range desired.Claim.Labels {
+		for _, key := range slices.Sorted(maps.Keys(desired.Claim.Labels)) {
 			if !d.Claims.Take("label/"+name+"/"+key, holder) {
 				diags.AddAttributeError(path.Root("labels"), fmt.Sprintf("Unable to claim label %q on node %q twice", key, name),
 					"Another resource in this configuration claims the same label of the same node. A label has one owner: remove it from one of them.")
@@ -60,7 +61,22 @@ func (d *Data) ClaimLabels(holder string, desired planner.NodeLabels, nodes []*e
 	}
 }
 
-// meant names the nodes that a target means, those included that do not exist.
+// ClaimPins does the same for labels that the template of a workload shall
+// require, at an attribute; false means that one is claimed twice.
+func (d *Data) ClaimPins(holder string, ref workload.Ref, labels map[string]string, at path.Path, diags *diag.Diagnostics) bool {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if d.Claims.Take("pin/"+ref.String()+"/"+key, holder) {
+			continue
+		}
+		diags.AddAttributeError(at, fmt.Sprintf("Unable to require label %q in %s twice", key, ref.Title()),
+			"Another resource in this configuration requires the same label in the node selector of the same workload. Such an entry has one owner: choose another label, or leave out pin in one of them.")
+		return false
+	}
+	return true
+}
+
+// meant names the nodes that a target means, those included that do not exist, in
+// the same order in every run.
 func meant(target planner.Target, nodes []*eviction.Node) []string {
 	if target.Selector == nil {
 		return target.Named()
@@ -71,6 +87,7 @@ func meant(target planner.Target, nodes []*eviction.Node) []string {
 			names = append(names, n.Name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

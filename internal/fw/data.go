@@ -34,7 +34,7 @@ type Data struct {
 	// Created holds the ids of the objects that this process has created or tried
 	// to.
 	Created sync.Map
-	// Claims are the taints that resources of this run want.
+	// Claims are the entries that resources of this run want.
 	Claims *Claims
 	// Planned are the tolerations that resources of this run plan.
 	Planned planner.Shared
