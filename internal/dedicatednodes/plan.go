@@ -103,7 +103,12 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
-	if own.Generation != "" && r.data.Cluster != nil {
+	// Another cluster is not even looked through for marks.
+	_, err := r.data.Identify(ctx, own.Cluster, diags)
+	if diags.HasError() {
+		return
+	}
+	if own.Generation != "" && err == nil {
 		desired = r.withLeavers(ctx, desired, wanted{members: before}, &diag.Diagnostics{})
 	}
 	observed, err := r.observe(ctx, desired, own.Cluster, diags)
