@@ -158,26 +158,6 @@ func TestAccDedicatedNodes_failedCreateIsTakenUp(t *testing.T) {
 	p.want(wish{}, "Deployment")
 }
 
-func TestAccDedicatedNodes_stateOfAnotherClusterIsAnError(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	p := newPool(t, c)
-	tf, i := terraform(t, c), newInstance()
-	w := wish{taints: "team=a:NoSchedule"}
-	apply(t, tf, i, p.config(w))
-	elsewhere := *i
-	elsewhere.Private = acctest.ReplacePrivate(t, i.Private, c.ID(t), "00000000-0000-0000-0000-000000000000")
-	wantError(t, tf.Plan(t, &elsewhere, p.config(w)).Diagnostics, "another cluster")
-	// An update that was killed leaves no private state: the marks say whose it is.
-	killed := *i
-	killed.Private = nil
-	if planned := tf.Plan(t, &killed, p.config(w)); planned.Diagnostics.Errors() != "" || !planned.Empty {
-		t.Fatalf("the state is not recovered: %s", planned.Diagnostics.Errors())
-	}
-	destroy(t, tf, &killed)
-	p.want(wish{})
-}
-
 func TestAccDedicatedNodes_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)

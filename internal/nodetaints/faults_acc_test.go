@@ -264,22 +264,9 @@ func TestAccNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t 
 	t.Parallel()
 	c := acctest.Connect(t)
 	pool, nodes := pool(t, c, 1)
-	proxy := c.Proxy(t)
-	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
 	i := newInstance()
-	config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
-	apply(t, tf, i, config)
-	// Another cluster is one whose namespace kube-system has another UID.
-	i.Private = acctest.ReplacePrivate(t, i.Private, c.ID(t), "00000000-0000-0000-0000-000000000000")
-	proxy.Spoil(nil)
-	changed := taintsOf(t, "dedicated=web:NoSchedule")(pool)
-	wantError(t, tf.Plan(t, i, changed).Diagnostics, "Unable to use this state with another cluster")
-	wantError(t, tf.Apply(t, i, nil), "Unable to use this state with another cluster")
-	for _, r := range proxy.Requests() {
-		if !strings.HasSuffix(r.Path, "/namespaces/kube-system") {
-			t.Fatalf("%s %s was sent to another cluster", r.Method, r.Path)
-		}
-	}
+	apply(t, terraform(t, c), i, taintsOf(t, "dedicated=gpu:NoSchedule")(pool))
+	c.Elsewhere(t, i, taintsOf(t, "dedicated=web:NoSchedule")(pool))
 	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
 }
 
@@ -288,38 +275,18 @@ func TestAccNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 	c := acctest.Connect(t)
 	pool, nodes := pool(t, c, 1)
 	proxy := c.Proxy(t)
-	provider := proxy.Provider(t, c)
-	tf := &acctest.Terraform{Provider: provider}
-	i := newInstance()
+	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
 	config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
 	apply(t, tf, i, config)
-	for name, is := range map[string]struct {
-		fault  acctest.Fault
-		advice string
-	}{
-		"down":          {acctest.CutBefore, "Check the network and whether its API server runs."},
-		"expired token": {http.StatusUnauthorized, "The cluster does not accept the credentials"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			proxy.Spoil(from(0, is.fault))
-			walk := tf.Walk(t)
-			d := walk.Refresh(i)
-			planned := walk.Plan(i, config)
-			if !i.Exists() || !planned.Empty || planned.Diagnostics.Errors()+d.Errors() != "" {
-				t.Fatalf("a cluster out of reach changed the plan: %s%s", d.Errors(), planned.Diagnostics.Errors())
-			}
-			wantWarning(t, d, "Unable to reach the cluster")
-			changed := walk.Plan(i, taintsOf(t, "dedicated=web:NoSchedule")(pool))
-			if changed.Empty || changed.Diagnostics.Errors() != "" || changed.Diagnostics.Warnings() != "" {
-				t.Fatalf("one warning in a run is enough, and no error: %s%s", changed.Diagnostics.Errors(), changed.Diagnostics.Warnings())
-			}
-			strict := &acctest.Terraform{Provider: acctest.With(provider, map[string]any{"unreachable": "fail"})}
-			wantError(t, strict.Walk(t).Refresh(i), "Unable to reach the cluster", `unreachable = "fail"`)
-			wantError(t, tf.Walk(t).Plan(i, acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, "cannot be checked", is.advice)
-		})
-	}
-	proxy.Spoil(nil)
+	proxy.OutOfReach(t, tf.Provider, []*acctest.Instance{i}, []map[string]any{config}, taintsOf(t, "dedicated=web:NoSchedule")(pool))
 	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
+
+	// A budget cannot be checked then.
+	for fault, advice := range map[acctest.Fault]string{acctest.CutBefore: "Check the network and whether its API server runs.", http.StatusUnauthorized: "The cluster does not accept the credentials"} {
+		proxy.Spoil(from(0, fault))
+		budget := acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})
+		wantError(t, tf.Walk(t).Plan(i, budget).Diagnostics, "cannot be checked", advice)
+	}
 }
 
 func TestAccNodeTaints_unknownInputsAreNotGuessedAt(t *testing.T) {

@@ -4,8 +4,6 @@
 package workloadtolerations_test
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -145,24 +143,9 @@ func TestAccWorkloadTolerations_anotherClusterUnderTheSameState(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	thing := s.make("Deployment", "web", 0, "foreign*", nil)
-	proxy := s.c.Proxy(t)
-	s.tf = &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
 	i := s.fresh()
 	s.apply(i, s.manage(thing, "team=a:NoExecute", nil))
-	i.Private = acctest.ReplacePrivate(t, i.Private, s.c.ID(t), "00000000-0000-0000-0000-000000000000")
-	proxy.Spoil(nil)
-	s.refused(i, s.manage(thing, "team=b:NoExecute", nil), "Unable to use this state with another cluster")
-	says(t, "error", s.tf.Apply(t, i, nil).Errors(), "Unable to use this state with another cluster")
-	// A plan without a refresh looks as well.
-	says(t, "error", s.tf.Walk(t).Plan(i, s.manage(thing, "team=b:NoExecute", nil)).Diagnostics.Errors(), "Unable to use this state with another cluster")
-	for _, r := range proxy.Requests() {
-		if !strings.HasSuffix(r.Path, "/namespaces/kube-system") {
-			t.Fatalf("%s %s was sent to another cluster", r.Method, r.Path)
-		}
-	}
-	if !i.Exists() {
-		t.Fatal("the state was dropped")
-	}
+	s.c.Elsewhere(t, i, s.manage(thing, "team=b:NoExecute", nil))
 	s.want(thing, "foreign* team=a:NoExecute", 1)
 }
 
@@ -176,31 +159,8 @@ func TestAccWorkloadTolerations_clusterOutOfReachKeepsTheState(t *testing.T) {
 	config, more := s.manage(thing, "team=a:NoExecute", nil), s.manage(thing, "spot*", nil)
 	s.apply(one, config)
 	s.apply(two, more)
-	for name, fault := range map[string]acctest.Fault{"down": acctest.CutBefore, "overloaded": http.StatusServiceUnavailable, "expired token": http.StatusUnauthorized} {
-		t.Run(name, func(t *testing.T) {
-			proxy.Spoil(func(acctest.Request) acctest.Fault { return fault })
-			walk := s.tf.Walk(t)
-			var all acctest.Diagnostics
-			for i, config := range map[*acctest.Instance]map[string]any{one: config, two: more} {
-				all = append(all, walk.Refresh(i)...)
-				planned := walk.Plan(i, config)
-				all = append(all, planned.Diagnostics...)
-				if !i.Exists() || !planned.Empty {
-					t.Fatal("a cluster out of reach changed the plan")
-				}
-			}
-			all = append(all, walk.Plan(one, s.manage(thing, "team=b:NoExecute", nil)).Diagnostics...)
-			all = append(all, walk.Plan(s.fresh(), s.manage(thing, "team=c:NoExecute", nil)).Diagnostics...)
-			all = append(all, walk.Plan(two, nil).Diagnostics...)
-			if all.Errors() != "" || len(all) != 1 {
-				t.Fatalf("one warning in a run is enough, and no error: %s%s", all.Errors(), all.Warnings())
-			}
-			says(t, "warning", all.Warnings(), "Unable to reach the cluster")
-			strict := &acctest.Terraform{Provider: acctest.With(s.tf.Provider, map[string]any{"unreachable": "fail"})}
-			says(t, "error", strict.Walk(t).Refresh(one).Errors(), "Unable to reach the cluster", `unreachable = "fail"`)
-		})
-	}
-	proxy.Spoil(nil)
+	proxy.OutOfReach(t, s.tf.Provider, []*acctest.Instance{one, two}, []map[string]any{config, more}, s.manage(thing, "team=b:NoExecute", nil))
+	s.want(thing, "team=a:NoExecute spot*", 2)
 	s.quiet(one, config)
 }
 
