@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
 var schemeGroupVersion = schema.GroupVersion{}
@@ -37,10 +38,12 @@ type Cluster struct {
 	mapper  meta.RESTMapper
 	nodes   *collection[*eviction.Node]
 	pods    *collection[*eviction.Pod]
+	// sets and machines are OpenShift's.
+	sets     *collection[*machineset.Set]
+	machines *collection[*machineset.Machine]
 
 	identity once[string]
 	context  once[surroundings]
-	machines once[map[string][]corev1.Taint]
 	marked   once[[]Marked]
 	ancestry ancestry
 	families families
@@ -105,6 +108,8 @@ func connect(rc *rest.Config) (*Cluster, error) {
 			slim: func(o runtime.Object) *eviction.Pod { return slim.pod(o.(*corev1.Pod)) }, //nolint:forcetypeassert // A list of pods holds nothing else.
 			key:  (*eviction.Pod).Key,
 		}),
+		sets:     newCollection(machineKind(dynamic, "machinesets", slimSet, (*machineset.Set).Key, func(s *machineset.Set) string { return s.ResourceVersion })),
+		machines: newCollection(machineKind(dynamic, "machines", slimMachine, (*machineset.Machine).Key, func(m *machineset.Machine) string { return m.ResourceVersion })),
 	}, nil
 }
 
@@ -178,11 +183,7 @@ func (c *Cluster) RelistPods(ctx context.Context) error {
 func (c *Cluster) NextPods(ctx context.Context, atMost time.Duration) {
 	bounded, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
-	_, before := c.pods.all()
-	_ = c.pods.await(bounded, func() bool { // The end of the while is no error.
-		_, now := c.pods.all()
-		return now != before
-	})
+	c.pods.next(bounded)
 	pause(ctx, podsBatch)
 }
 

@@ -312,6 +312,15 @@ func (c *collection[T]) all() ([]T, int) {
 	return out, c.revision
 }
 
+// next returns when something has changed.
+func (c *collection[T]) next(ctx context.Context) {
+	_, before := c.all()
+	_ = c.await(ctx, func() bool { // The end of the context is no error.
+		_, now := c.all()
+		return now != before
+	})
+}
+
 // await returns when the condition holds, which is tried after every change.
 func (c *collection[T]) await(ctx context.Context, holds func() bool) error {
 	for {

@@ -20,13 +20,25 @@ type follower struct {
 	stop  context.CancelFunc
 	idle  *time.Timer
 	pods  bool
-	ctx   context.Context //nolint:containedctx // It ends the watches, not a call.
+	// machines is set while MachineSets and Machines are followed as well.
+	machines bool
+	ctx      context.Context //nolint:containedctx // It ends the watches, not a call.
 }
 
 // Follow keeps nodes current by a watch, and pods as well where they are
 // asked for, until the returned function is called. All changes of a process
 // share the watches. The context bounds only the first load.
 func (c *Cluster) Follow(ctx context.Context, withPods bool) (release func(), err error) {
+	return c.follow(ctx, withPods, false)
+}
+
+// FollowMachines keeps MachineSets and Machines current beside nodes and pods.
+// Errors: ErrNoMachineAPI, those of the API server.
+func (c *Cluster) FollowMachines(ctx context.Context) (release func(), err error) {
+	return c.follow(ctx, true, true)
+}
+
+func (c *Cluster) follow(ctx context.Context, withPods, withMachines bool) (release func(), err error) {
 	f := &c.follower
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,6 +63,15 @@ func (c *Cluster) Follow(ctx context.Context, withPods bool) (release func(), er
 		c.pods.follow(f.ctx)
 		f.pods = true
 	}
+	if withMachines && !f.machines {
+		if err := parallel(func() error { return c.sets.refresh(ctx) }, func() error { return c.machines.refresh(ctx) }); err != nil {
+			c.retire()
+			return nil, noMachineAPI(err)
+		}
+		c.sets.follow(f.ctx)
+		c.machines.follow(f.ctx)
+		f.machines = true
+	}
 	f.users++
 	return sync.OnceFunc(func() {
 		f.mu.Lock()
@@ -72,7 +93,7 @@ func (c *Cluster) retire() {
 		defer f.mu.Unlock()
 		if f.users == 0 && f.stop != nil {
 			f.stop()
-			f.stop, f.pods = nil, false
+			f.stop, f.pods, f.machines = nil, false, false
 		}
 	})
 }

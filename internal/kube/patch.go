@@ -119,8 +119,7 @@ func (c *Cluster) patchNode(ctx context.Context, node *eviction.Node, edit *Node
 		}
 		return err
 	}))
-	now := time.Now()
-	c.wrote.Store(&now)
+	c.noteWrite()
 	return written, wrap("patch node "+node.Name, err)
 }
 

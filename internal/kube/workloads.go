@@ -188,8 +188,7 @@ func (c *Cluster) EditWorkload(ctx context.Context, ref workload.Ref, path []str
 		written, err := c.patchWorkload(ctx, w, edit, writing, metav1.PatchOptions{})
 		if err == nil {
 			c.workloads.keep(ref, written)
-			now := time.Now()
-			c.wrote.Store(&now)
+			c.noteWrite()
 			return c.observe(ctx, written, path)
 		}
 		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {

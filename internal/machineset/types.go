@@ -21,6 +21,7 @@ type Set struct {
 	Name            string
 	UID             types.UID
 	ResourceVersion string
+	Labels          map[string]string
 	// Replicas is spec.replicas.
 	Replicas int
 	// Taints are those of the template, Record says who owns which.
@@ -45,6 +46,11 @@ type Set struct {
 	Scalers []string
 }
 
+// Key returns namespace/name.
+func (s *Set) Key() string {
+	return s.Namespace + "/" + s.Name
+}
+
 // Title names the MachineSet in messages.
 func (s *Set) Title() string {
 	return `MachineSet "` + s.Namespace + "/" + s.Name + `"`
@@ -63,12 +69,15 @@ const (
 	phaseFailed  = "Failed"
 )
 
-// Machine is one Machine that the MachineSet controls.
+// Machine is one Machine.
 type Machine struct {
+	Namespace       string
 	Name            string
 	UID             types.UID
 	ResourceVersion string
-	Created         time.Time
+	// Set is the UID of the MachineSet that controls it, empty for none.
+	Set     types.UID
+	Created time.Time
 	// Deleting is set once a deletion timestamp is: no status count has it.
 	Deleting bool
 	Phase    string
@@ -83,6 +92,11 @@ type Machine struct {
 	Hooks []string
 	// NoDrain says that its node is not drained: its pods are killed with it.
 	NoDrain bool
+}
+
+// Key returns namespace/name.
+func (m *Machine) Key() string {
+	return m.Namespace + "/" + m.Name
 }
 
 // Failed says that the machine never becomes a node.

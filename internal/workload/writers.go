@@ -53,6 +53,20 @@ var byHand = []string{"kubectl-create", "kubectl-edit", "kubectl-patch"}
 // writers names who else writes the list at the path, and what keeps the whole
 // object as it wants it: by labels and annotations, and by managedFields.
 func writers(object *unstructured.Unstructured, path []string) []string {
+	out := Tools(object, path)
+	for _, entry := range object.GetManagedFields() {
+		if _, known := toolOf(entry); known || entry.Manager == FieldManager || hand(entry) || !owns(entry.FieldsV1, path) || slices.Contains(out, entry.Manager) {
+			continue
+		}
+		out = append(out, entry.Manager)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Tools names the known tools that write the field at a path, or that keep the
+// whole object as they want it.
+func Tools(object *unstructured.Unstructured, path []string) []string {
 	var out []string
 	add := func(name string) {
 		if !slices.Contains(out, name) {
@@ -68,21 +82,27 @@ func writers(object *unstructured.Unstructured, path []string) []string {
 		}
 	}
 	for _, entry := range object.GetManagedFields() {
-		if entry.Manager == FieldManager || slices.Contains(byHand, entry.Manager) || !owns(entry.FieldsV1, path) {
-			continue
-		}
-		name, known := managers[entry.Manager]
-		switch {
-		case known:
+		if name, known := toolOf(entry); known && !hand(entry) && owns(entry.FieldsV1, path) {
 			add(name)
-		case strings.HasPrefix(entry.Manager, "terraform-provider-helm_"):
-			add("Helm")
-		default:
-			add(entry.Manager)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// toolOf names the tool behind a field manager.
+func toolOf(entry metav1.ManagedFieldsEntry) (string, bool) {
+	if strings.HasPrefix(entry.Manager, "terraform-provider-helm_") {
+		return "Helm", true
+	}
+	name, known := managers[entry.Manager]
+	return name, known
+}
+
+// hand says that a person wrote by a command that is given once: kubectl scale,
+// label and the like update, where apply applies.
+func hand(entry metav1.ManagedFieldsEntry) bool {
+	return slices.Contains(byHand, entry.Manager) || entry.Manager == "kubectl" && entry.Operation == metav1.ManagedFieldsOperationUpdate
 }
 
 // made says how many of the objects around the list at a path this provider has
