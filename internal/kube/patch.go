@@ -86,6 +86,23 @@ func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*evicti
 	}
 }
 
+// PatchNodeTaints writes the taints of a node as it was read, and leaves the record
+// of who owns them as it is. Errors: ErrConflict where somebody else has written it
+// since, ErrNotFound, those of the API server.
+func (c *Cluster) PatchNodeTaints(ctx context.Context, node *eviction.Node, taints []corev1.Taint) (*eviction.Node, error) {
+	written, err := c.patchNode(ctx, node, &NodeEdit{Taints: taints, Record: node.Record})
+	if err == nil {
+		c.nodes.offer(written)
+	}
+	return written, err
+}
+
+// RereadNode reads a node past what is known. Errors: ErrNotFound, those of the
+// API server.
+func (c *Cluster) RereadNode(ctx context.Context, name string) (*eviction.Node, error) {
+	return c.readNode(ctx, name)
+}
+
 // readNode reads one node past the snapshot.
 func (c *Cluster) readNode(ctx context.Context, name string) (*eviction.Node, error) {
 	var node *eviction.Node

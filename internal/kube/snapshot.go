@@ -171,6 +171,13 @@ func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResou
 	})
 }
 
+// Budgets lists the PodDisruptionBudgets as they are now, by namespace: what they
+// allow changes with every pod.
+func (c *Cluster) Budgets(ctx context.Context) (map[string][]eviction.Budget, error) {
+	budgets := map[string][]eviction.Budget{}
+	return budgets, c.budgetsInto(ctx, budgets)
+}
+
 func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Budget) error {
 	return each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.PolicyV1().PodDisruptionBudgets("").List(ctx, o)

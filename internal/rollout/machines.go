@@ -1,0 +1,327 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-log/tflog"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const (
+	// lookAtMachines is how often machines are looked at where nothing tells of a
+	// change: what holds a drain changes without any.
+	lookAtMachines = 2 * time.Second
+
+	// lookAtBudgets is how often PodDisruptionBudgets are listed for that.
+	lookAtBudgets = 15 * time.Second
+
+	// restoreTimeout bounds the write that brings back a count when the time is
+	// over or somebody has stopped the run.
+	restoreTimeout = 10 * time.Second
+)
+
+// MachineHooks are asked while the machines of a MachineSet are rolled out; nil
+// ones are not.
+type MachineHooks struct {
+	// Approve is asked right before the first write, and can stop it.
+	Approve func(machineset.Observed) error
+	// Progress is told what is waited for, whenever that changes.
+	Progress func(string)
+}
+
+// SetGoneError says that the MachineSet is not there any more, or that another one
+// of its name is.
+type SetGoneError struct {
+	Key       string
+	Recreated bool
+}
+
+// Error says which.
+func (e *SetGoneError) Error() string {
+	if e.Recreated {
+		return "MachineSet " + e.Key + " has been deleted and made anew in the meantime"
+	}
+	return "MachineSet " + e.Key + " is not there"
+}
+
+// Is makes a MachineSet that is gone kube.ErrNotFound.
+func (e *SetGoneError) Is(target error) bool {
+	return target == kube.ErrNotFound
+}
+
+// SetConflictError says that entries of the template are not ours to change.
+type SetConflictError struct {
+	Set       *machineset.Set
+	Conflicts []taint.Conflict
+}
+
+// Error names the first.
+func (e *SetConflictError) Error() string {
+	return fmt.Sprintf("%s has %s already", e.Set.Title(), e.Conflicts[0].ID)
+}
+
+// StoppedError says that a rollout cannot go on until somebody has looked at it.
+type StoppedError struct {
+	Set *machineset.Set
+	Why string
+}
+
+// Error says why.
+func (e *StoppedError) Error() string { return e.Why }
+
+// MachinesError says what a rollout waited for when its time was over.
+type MachinesError struct {
+	Set     *machineset.Set
+	Waiting []string
+	// Holds say what holds a drain: pods, budgets, hooks.
+	Holds []string
+	// Restored says that the count has been brought back.
+	Restored bool
+	Err      error
+}
+
+// Error says what is missing.
+func (e *MachinesError) Error() string {
+	return "waiting for machines: " + strings.Join(append(e.Waiting, e.Holds...), "; ") + ": " + e.Err.Error()
+}
+
+// Unwrap returns the error of the context.
+func (e *MachinesError) Unwrap() error { return e.Err }
+
+// RollOut brings the taints of a MachineSet's template, and by the strategy those
+// of its machines and nodes, to what is desired. It decides from what the cluster
+// shows, writes, and decides again, until nothing is left to do.
+//
+// The machines must be followed meanwhile. Errors: *SetGoneError,
+// *SetConflictError, *StoppedError, *MachinesError, those of the hooks and of kube.
+func RollOut(ctx context.Context, cluster *kube.Cluster, key string, desired machineset.Desired, hooks MachineHooks) error {
+	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks}
+	for {
+		done, err := r.round(ctx)
+		if done || err != nil {
+			return r.leave(ctx, err)
+		}
+	}
+}
+
+type machineRollout struct {
+	cluster *kube.Cluster
+	key     string
+	desired machineset.Desired
+	hooks   MachineHooks
+
+	set      *machineset.Set
+	approved bool
+	told     string
+	waiting  []string
+	holds    []string
+
+	budgets   map[string][]eviction.Budget
+	budgetsAt time.Time
+}
+
+// round is one decision with its writes, or one wait.
+func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
+	observed, err := r.observe()
+	if err != nil {
+		return r.gone(err)
+	}
+	if err := readable(observed.Set, r.desired); err != nil {
+		return false, err
+	}
+	next := machineset.Next(observed, r.desired, time.Now())
+	switch {
+	case next.Stop != "":
+		return false, &StoppedError{Set: r.set, Why: next.Stop}
+	case next.Done:
+		return true, nil
+	case len(next.Intents) == 0:
+		r.tell(ctx, observed, next.Waiting)
+		r.cluster.NextMachines(ctx, lookAtMachines)
+		return false, context.Cause(ctx)
+	}
+	if !r.approved && r.hooks.Approve != nil {
+		if err := r.hooks.Approve(observed); err != nil {
+			return false, err
+		}
+	}
+	r.approved = true
+	for _, intent := range next.Intents {
+		tflog.Info(ctx, "writing for a rollout of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})
+		if err := r.write(ctx, intent); errors.Is(err, kube.ErrConflict) {
+			// Somebody else was faster: what is known now decides.
+			return false, r.reread(ctx, intent)
+		} else if err != nil {
+			return false, err
+		}
+		if err := context.Cause(ctx); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (r *machineRollout) observe() (machineset.Observed, error) {
+	observed, there := r.cluster.MachineSet(r.key)
+	switch {
+	case !there:
+		return observed, &SetGoneError{Key: r.key}
+	case r.set != nil && r.set.UID != observed.Set.UID:
+		return observed, &SetGoneError{Key: r.key, Recreated: true}
+	}
+	r.set = observed.Set
+	return observed, nil
+}
+
+// gone says that there is nothing left to give up where the MachineSet is gone.
+func (r *machineRollout) gone(err error) (bool, error) {
+	if r.desired.Claim.Release {
+		return true, nil
+	}
+	return false, err
+}
+
+// readable says whether what is written on the MachineSet can be read, and is
+// ours to change.
+func readable(s *machineset.Set, desired machineset.Desired) error {
+	if s.RecordErr != nil {
+		return &StoppedError{Set: s, Why: s.RecordErr.Error()}
+	}
+	if s.MarkerErr != nil {
+		return &StoppedError{Set: s, Why: s.MarkerErr.Error() + ". It may hold the number of replicas: read it before you take it away"}
+	}
+	if t := desired.Merge(s); len(t.Conflicts) > 0 {
+		return &SetConflictError{Set: s, Conflicts: t.Conflicts}
+	}
+	return nil
+}
+
+func (r *machineRollout) write(ctx context.Context, intent machineset.Intent) error {
+	switch intent.Kind {
+	case machineset.WriteSet:
+		_, err := r.cluster.PatchSet(ctx, r.set, intent.Set)
+		return err
+	case machineset.WriteMachine:
+		return r.cluster.PatchMachineTaints(ctx, intent.Machine, intent.Taints)
+	case machineset.WriteNode:
+		_, err := r.cluster.PatchNodeTaints(ctx, intent.Node, intent.Taints)
+		return err
+	case machineset.Choose:
+		return r.cluster.ChooseMachine(ctx, intent.Machine)
+	case machineset.Delete:
+		return r.cluster.DeleteMachine(ctx, intent.Machine)
+	}
+	return fmt.Errorf("nothing is known of %q", intent.Kind)
+}
+
+// reread brings what is known up to date after a conflict.
+func (r *machineRollout) reread(ctx context.Context, intent machineset.Intent) error {
+	switch intent.Kind {
+	case machineset.WriteSet:
+		_, err := r.cluster.RereadSet(ctx, r.set)
+		return ignore(err, kube.ErrNotFound)
+	case machineset.WriteNode:
+		_, err := r.cluster.RereadNode(ctx, intent.Node.Name)
+		return ignore(err, kube.ErrNotFound)
+	case machineset.WriteMachine, machineset.Choose, machineset.Delete:
+	}
+	return r.cluster.RereadMachine(ctx, intent.Machine.Key())
+}
+
+func ignore(err, class error) error {
+	if errors.Is(err, class) {
+		return nil
+	}
+	return err
+}
+
+// tell says what is waited for, and what holds it, where that has changed.
+func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed, waiting []machineset.Waiting) {
+	r.waiting = r.waiting[:0]
+	for _, w := range waiting {
+		r.waiting = append(r.waiting, w.Machine.Name+" "+w.Why)
+	}
+	if len(waiting) == 0 {
+		r.waiting = append(r.waiting, fmt.Sprintf("%d machines to be as many as %d", len(observed.Machines), observed.Set.Replicas))
+	}
+	r.look(ctx, observed)
+	now := strings.Join(append(r.waiting, r.holds...), "; ")
+	if now == r.told {
+		return
+	}
+	r.told = now
+	tflog.Info(ctx, "waiting for machines", map[string]any{"machine_set": r.key, "waiting": now})
+	if r.hooks.Progress != nil {
+		r.hooks.Progress(now)
+	}
+}
+
+// look finds out what holds a drain. Nothing tells of it: the Machine's conditions
+// do not (pkg/controller/machine/drain_controller.go).
+func (r *machineRollout) look(ctx context.Context, observed machineset.Observed) {
+	snapshot, err := r.cluster.Snapshot(ctx)
+	if err != nil {
+		return
+	}
+	if time.Since(r.budgetsAt) > lookAtBudgets {
+		if budgets, err := r.cluster.Budgets(ctx); err == nil {
+			r.budgets, r.budgetsAt = budgets, time.Now()
+		}
+	}
+	r.holds = machineset.Holds(observed, snapshot, r.budgets)
+}
+
+// leave ends a rollout. Where it ends in the middle, the count of a set that was
+// scaled to zero is brought back, past the context that has ended: its old machines
+// are being deleted, so that the new ones can come.
+func (r *machineRollout) leave(ctx context.Context, err error) error {
+	if err == nil || r.set == nil {
+		return err
+	}
+	restored := false
+	if ctx.Err() != nil {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+		defer cancel()
+		restored = r.restore(detached)
+	}
+	if ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		return &MachinesError{Set: r.set, Waiting: r.waiting, Holds: r.holds, Restored: restored, Err: err}
+	}
+	return err
+}
+
+func (r *machineRollout) restore(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		observed, there := r.cluster.MachineSet(r.key)
+		if !there {
+			return false
+		}
+		w := machineset.Restore(observed.Set, r.desired.Claim.Owner)
+		if w == nil {
+			return false
+		}
+		_, err := r.cluster.PatchSet(ctx, observed.Set, w)
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, kube.ErrConflict) {
+			tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})
+			return false
+		}
+		if _, err := r.cluster.RereadSet(ctx, observed.Set); err != nil {
+			return false
+		}
+	}
+	return false
+}
