@@ -48,10 +48,11 @@ type Cluster struct {
 	ancestry ancestry
 	families families
 
-	workloads workloads
-	built     builtSnapshot
-	follower  follower
-	wrote     atomic.Pointer[time.Time] // when this process has last written
+	namespaces namespaces
+	workloads  workloads
+	built      builtSnapshot
+	follower   follower
+	wrote      atomic.Pointer[time.Time] // when this process has last written
 }
 
 // New prepares the connection. It sends nothing: the first request is made
