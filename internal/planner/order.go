@@ -127,7 +127,7 @@ func (t Tolerations) abandons() bool {
 // operator does not say.
 func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]corev1.Taint) []corev1.Taint {
 	pods := s.WorkloadPods(w.Pods...)
-	moving := len(w.Pods) == 0 || short(s, w)
+	moving := len(w.Pods) == 0 || missing(s, w) > 0
 	nodes := map[string]bool{}
 	for _, pod := range pods {
 		nodes[pod.Node] = true
@@ -153,9 +153,12 @@ func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]c
 	return out
 }
 
-// short says whether a workload has fewer live pods than it shall have.
-func short(s *eviction.Snapshot, w *workload.Workload) bool {
-	return len(w.Pods) > 0 && int64(len(s.WorkloadPods(w.Pods...))) < w.Wants
+// missing returns how many live pods a workload has less than it shall have.
+func missing(s *eviction.Snapshot, w *workload.Workload) int {
+	if len(w.Pods) == 0 {
+		return 0
+	}
+	return max(0, int(w.Wants)-len(s.WorkloadPods(w.Pods...)))
 }
 
 // allows says whether the node selector of any of these pods allows a node.
@@ -308,11 +311,12 @@ func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 		return false
 	}
 	lacking := Lacking(o.snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
-	missing := brings && len(t.Claim.Tolerations) > 0 && (!t.Workload.Observed || short(o.snapshot, t.Workload))
-	if len(lacking) == 0 && !expanded.written && !missing {
+	absent := missing(o.snapshot, t.Workload)
+	returning := brings && len(t.Claim.Tolerations) > 0 && (!t.Workload.Observed || absent > 0)
+	if len(lacking) == 0 && !expanded.written && !returning {
 		return false
 	}
-	o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Merged: expanded.merged, Pins: expanded.pinned, Pods: lacking})
+	o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Merged: expanded.merged, Pins: expanded.pinned, Pods: lacking, Missing: absent})
 	if !expanded.written {
 		// Whatever has written the template, the wait makes it sure.
 		o.plans(t.Workload, eviction.Planned{Before: t.Claim.Tolerations, After: t.Claim.Tolerations, Sure: true})

@@ -136,6 +136,9 @@ func write(step Step) string {
 	case Switched:
 		return "switch " + strings.Join(steps(step.Nodes), "; ")
 	case Wait:
+		if step.Missing > 0 {
+			pods = append(pods, fmt.Sprintf("and %d missing", step.Missing))
+		}
 		return strings.TrimSpace(fmt.Sprintf("wait for %s: %s", step.Workload.Name, strings.Join(pods, " ")))
 	case Expand, Contract:
 	}

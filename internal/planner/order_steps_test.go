@@ -181,7 +181,7 @@ func TestOrder_waits(t *testing.T) {
 			name: "for a pod that somebody has deleted, before a taint that comes: it can come back as it was",
 			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
 			but:   func(c *Change) { c.Workloads[0].Workload.Wants = 3 },
-			steps: []string{"wait for web:", "switch a: x=1:NoExecute"},
+			steps: []string{"wait for web: and 1 missing", "switch a: x=1:NoExecute"},
 		},
 		{
 			name: "until the controller has seen the template, before a taint that comes",

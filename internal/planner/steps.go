@@ -41,6 +41,8 @@ type Step struct {
 	// more, empty where the Wait is for what they lack.
 	Pods []*eviction.Pod
 	Shed map[string][]string
+	// Missing is how many pods a Wait waits for that are not there.
+	Missing int
 	// Labels is what a Label or an Unlabel writes.
 	Labels LabelPlan
 	// Nodes is what a Switch writes, and Report what it does to pods. There is
@@ -87,7 +89,14 @@ func (s Step) String() string {
 	case Switched:
 		return "switch taints of " + count(len(s.Nodes.Switches), "node")
 	case Wait:
-		return "wait for " + count(len(s.Pods), "pod") + " of " + s.Workload.Words()
+		what := "the rollout"
+		switch {
+		case len(s.Pods) > 0:
+			what = count(len(s.Pods), "pod")
+		case s.Missing > 0:
+			what = count(s.Missing, "missing pod")
+		}
+		return "wait for " + what + " of " + s.Workload.Words()
 	}
 	return string(s.Kind) + " " + s.Workload.Words()
 }
