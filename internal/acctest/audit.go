@@ -32,6 +32,8 @@ type AuditedRequest struct {
 	Resource  string
 	Name      string
 	UserAgent string
+	// DryRun is set where a write was only tried.
+	DryRun bool
 }
 
 // String names the request.
@@ -94,9 +96,9 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var event struct {
-			Stage, Verb, UserAgent string
-			User                   struct{ Username string }
-			ObjectRef              struct{ Resource, Name, Subresource string }
+			Stage, Verb, UserAgent, RequestURI string
+			User                               struct{ Username string }
+			ObjectRef                          struct{ Resource, Name, Subresource string }
 		}
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			// The last line may be half written.
@@ -107,7 +109,10 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 		if event.User.Username != a.user || event.Verb == "watch" && event.Stage == "ResponseComplete" {
 			continue
 		}
-		out = append(out, AuditedRequest{Verb: event.Verb, Resource: event.ObjectRef.Resource, Name: event.ObjectRef.Name, UserAgent: event.UserAgent})
+		out = append(out, AuditedRequest{
+			Verb: event.Verb, Resource: event.ObjectRef.Resource, Name: event.ObjectRef.Name, UserAgent: event.UserAgent,
+			DryRun: strings.Contains(event.RequestURI, "dryRun="),
+		})
 	}
 	return out, caughtUp, lines.Err()
 }

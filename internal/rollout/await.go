@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 	corev1 "k8s.io/api/core/v1"
@@ -18,12 +20,27 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
+// How long a wait goes without reading a workload whose pods have not changed: it
+// may have been paused, scaled or overwritten meanwhile. Where the pods are as they
+// shall be, only its controller's word is missing. Each time takes twice as long
+// as the one before.
+const (
+	lookAgain  = time.Second
+	lookSoon   = lookAgain / 4
+	lookAtMost = 8 * lookAgain
+)
+
 // AwaitTolerations waits until all live pods of workloads carry what is wanted.
 // It never waits for pods that do not follow. The cluster must be followed with
 // pods meanwhile. Errors: *HoldError, *StuckError, those of kube.
 func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations) error {
 	for _, d := range desired {
-		if err := await(ctx, cluster, d, lacking(d), false); err != nil {
+		w, err := cluster.Workload(ctx, d.Ref, d.Path)
+		if err != nil {
+			return err
+		}
+		a := wait{cluster: cluster, desired: d, waiting: lacking(d), known: known{workload: w}}
+		if err := a.end(ctx); err != nil {
 			return err
 		}
 	}
@@ -34,7 +51,8 @@ func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tole
 type waiting struct {
 	// pods returns those that are behind.
 	pods func(*eviction.Snapshot, *workload.Workload) []*eviction.Pod
-	// behind says that pods made of a template would be behind as well.
+	// behind says that pods made of a template would be behind as well; nil where
+	// that cannot be.
 	behind func(corev1.PodSpec) bool
 }
 
@@ -58,7 +76,6 @@ func shedding(labels map[string][]string) waiting {
 			}
 			return planner.Requiring(s, w, w.NodeSelector, labels)
 		},
-		behind: func(corev1.PodSpec) bool { return false },
 	}
 }
 
@@ -66,38 +83,70 @@ func shedding(labels map[string][]string) waiting {
 // that carry it will not come.
 var errOverwritten = errors.New("somebody else has taken it out of the template")
 
-// await waits for the pods of one workload. The controller must have seen the
+// wait is a wait for the pods of one workload. The controller must have seen the
 // change, and the pods be as many as they shall be: between the end of the old
-// and the beginning of the new ones all that live would carry it. Where rewrite is
-// set, a template that has lost what is wanted ends the wait: errOverwritten.
-func await(ctx context.Context, cluster *kube.Cluster, d Tolerations, what waiting, rewrite bool) error {
-	told := ""
+// and the beginning of the new ones all that live would carry it.
+type wait struct {
+	cluster *kube.Cluster
+	desired Tolerations
+	waiting
+	// rewrite is set where a template that has lost what is wanted ends the wait:
+	// errOverwritten.
+	rewrite bool
+	// known is what the wait begins with, and what it has come to know.
+	known
+	// waited says that time has passed.
+	waited bool
+}
+
+// end returns when there is nothing to wait for any more. Pods are seen by the
+// watch; the workload is read where they have come as far as it was known to want,
+// and from time to time. Errors: errOverwritten, *HoldError, *StuckError, those of
+// kube.
+func (a *wait) end(ctx context.Context) error {
+	told, tried, reads, fresh := "", "", 0, a.fresh()
+	due := time.Now().Add(lookAgain)
 	var last *StuckError
 	for {
-		seen, err := lookAt(ctx, cluster, d, what)
-		if gone(err) && d.Claim.Release {
-			return nil
-		}
+		s, err := a.look(ctx)
 		if err != nil {
 			return last.instead(ctx, err)
 		}
-		done, err := seen.done(ctx, cluster, what)
-		if done || err != nil {
-			return err
+		if tries := s.ready(a.rewrite) && s.pods() != tried; !fresh && (tries || ctx.Err() != nil || !time.Now().Before(due)) {
+			if err := a.read(ctx); err != nil {
+				return last.instead(ctx, err)
+			}
+			if a.workload == nil {
+				return nil
+			}
+			fresh = true
+			continue
 		}
-		if rewrite && !seen.written {
-			return errOverwritten
+		if fresh {
+			if done, err := a.done(ctx, s); done || err != nil {
+				return err
+			}
+			tried, due, reads = s.pods(), time.Now().Add(s.patience(reads)), reads+1
 		}
-		if now := fmt.Sprintf("%d of %d pods", len(seen.all)-len(seen.lacking), len(seen.all)); now != told {
-			tflog.Info(ctx, "waiting for live pods to follow the template", map[string]any{"workload": seen.workload.Title(), "followed": now})
+		if now := fmt.Sprintf("%d of %d pods", len(s.all)-len(s.lacking), len(s.all)); now != told {
+			tflog.Info(ctx, "waiting for live pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})
 			told = now
 		}
-		last = seen.stuck()
-		cluster.NextPods(ctx, lookAgain)
+		last, fresh, a.waited = s.stuck(), false, true
+		a.cluster.NextPods(ctx, time.Until(due))
 	}
 }
 
-// seen is what a look at a workload shows of what is waited for.
+// read reads the workload.
+func (a *wait) read(ctx context.Context) (err error) {
+	w, err := a.desired.read(ctx, a.cluster)
+	if err == nil {
+		a.workload, a.readAt = w, time.Now()
+	}
+	return err
+}
+
+// seen is what the pods of a workload show of what is waited for.
 type seen struct {
 	workload     *workload.Workload
 	all, lacking []*eviction.Pod
@@ -105,32 +154,66 @@ type seen struct {
 	written bool
 }
 
-func lookAt(ctx context.Context, cluster *kube.Cluster, d Tolerations, what waiting) (seen, error) {
-	w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
+func (a *wait) look(ctx context.Context) (seen, error) {
+	snapshot, err := a.cluster.Snapshot(ctx)
 	if err != nil {
 		return seen{}, err
 	}
-	snapshot, err := cluster.Snapshot(ctx)
-	if err != nil {
-		return seen{}, err
-	}
-	return seen{workload: w, all: snapshot.WorkloadPods(w.Pods...), lacking: what.pods(snapshot, w), written: d.held(w.Tolerations, w.NodeSelector)}, nil
+	w := a.workload
+	return seen{workload: w, all: snapshot.WorkloadPods(w.Pods...), lacking: a.pods(snapshot, w), written: a.desired.held(w.Tolerations, w.NodeSelector)}, nil
 }
 
-// done says that there is nothing to wait for any more. Errors: *HoldError, those
-// of kube.
-func (s seen) done(ctx context.Context, cluster *kube.Cluster, what waiting) (bool, error) {
+// ready says that the wait is over, one way or another, if the workload still is
+// as it is known and its controller has seen it so.
+func (s seen) ready(rewrite bool) bool {
+	return len(s.workload.Pods) == 0 || s.complete() || len(s.lacking) > 0 && s.workload.Rolling.Hold != "" || rewrite && !s.written
+}
+
+// complete says that the live pods are as they shall be, and as many.
+func (s seen) complete() bool {
+	return len(s.lacking) == 0 && int64(len(s.all)) >= s.workload.Wants
+}
+
+// pods tells apart what the pods of the workload can show. In a busy cluster those
+// of others change all the time.
+func (s seen) pods() string {
+	var b strings.Builder
+	for _, list := range [][]*eviction.Pod{s.all, s.lacking} {
+		for _, p := range list {
+			b.WriteString(string(p.UID) + " ")
+		}
+		b.WriteByte('/')
+	}
+	return b.String()
+}
+
+// patience is how long to go without another reading, after so many.
+func (s seen) patience(reads int) time.Duration {
+	first := lookAgain
+	if s.complete() {
+		first = lookSoon
+	}
+	return min(first<<min(reads, 10), lookAtMost)
+}
+
+// done says, of a workload that was read just now, that there is nothing to wait
+// for any more. Errors: errOverwritten, *HoldError, those of kube.
+func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 	w := s.workload
 	switch {
 	case len(w.Pods) == 0:
 		return true, nil
 	case len(s.lacking) > 0 && w.Rolling.Hold != "":
 		return false, &HoldError{Workload: w, Pods: s.lacking, Written: s.written}
-	case len(s.lacking) > 0 || !w.Observed || int64(len(s.all)) < w.Wants:
-		return false, nil
+	case s.complete() && w.Observed:
+		if late, err := a.late(ctx); !late || err != nil {
+			return err == nil, err
+		}
 	}
-	late, err := late(ctx, cluster, w, what)
-	return !late, err
+	if a.rewrite && !s.written {
+		return false, errOverwritten
+	}
+	return false, nil
 }
 
 // instead returns what was seen last where the time is over: it says more than
@@ -144,13 +227,22 @@ func (e *StuckError) instead(ctx context.Context, err error) error {
 }
 
 // late says that pods may yet be made of a template that is behind: a ReplicaSet
-// that a Deployment is leaving may not have heard of it.
-func late(ctx context.Context, cluster *kube.Cluster, w *workload.Workload, what waiting) (bool, error) {
-	templates, err := cluster.Templates(ctx, w)
-	if errors.Is(err, kube.ErrForbidden) {
+// that a Deployment is leaving may not have heard of it. Once none is, none comes
+// back while the Deployment asks for the same.
+func (a *wait) late(ctx context.Context) (bool, error) {
+	w, before := a.workload, a.followed
+	if a.behind == nil || before != nil && before.UID == w.UID && before.Generation == w.Generation {
 		return false, nil
 	}
-	return slices.ContainsFunc(templates, what.behind), err
+	templates, err := a.cluster.Templates(ctx, w)
+	if errors.Is(err, kube.ErrForbidden) {
+		templates, err = nil, nil
+	}
+	late := slices.ContainsFunc(templates, a.behind)
+	if err == nil && !late {
+		a.followed = w
+	}
+	return late, err
 }
 
 // held says whether lists have what is wanted.

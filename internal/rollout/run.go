@@ -55,156 +55,133 @@ func (e *WorkloadError) Unwrap() error { return e.Err }
 // *ConflictError, *HoldError, *StuckError, ErrFight, those of the hooks and of
 // kube.
 func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison eviction.Comparison, hooks Hooks) (done []string, err error) {
-	for round := 0; ; round++ {
-		plan, err := look(ctx, cluster, change, comparison)
+	r := &run{cluster: cluster, change: change, comparison: comparison, hooks: hooks, known: make([]known, len(change.Workloads))}
+	err = r.carryOut(ctx)
+	return r.done, err
+}
+
+// run is a change that is being carried out.
+type run struct {
+	cluster    *kube.Cluster
+	change     Change
+	comparison eviction.Comparison
+	hooks      Hooks
+	// known is what is known of each workload of the change.
+	known []known
+	// alone says that nobody else has been seen at work: what is known of the
+	// workloads serves to find the next step.
+	alone bool
+	begun bool
+	done  []string
+	// rounds counts steps, unrest the waits that nobody had expected.
+	rounds, unrest int
+}
+
+func (r *run) carryOut(ctx context.Context) error {
+	for {
+		plan, err := r.look(ctx)
 		if err != nil {
-			return done, err
+			return err
 		}
-		if err := plan.obstacle(); err != nil {
-			return done, err
+		if !r.begun && len(plan.Steps) > 0 {
+			if err := plan.begin(r.hooks); err != nil {
+				return err
+			}
+			r.begun = true
 		}
-		if round > maxRounds*(len(change.Workloads)+1) {
-			return done, ErrFight
+		if len(plan.Steps) == 0 || plan.Steps[0].Kind == planner.Switched {
+			// The planner has seen live pods alone: what makes them may be behind.
+			if calm, err := r.settle(ctx, plan); err != nil {
+				return err
+			} else if !calm {
+				continue
+			}
 		}
 		if len(plan.Steps) == 0 {
-			if err := plan.settle(ctx, cluster, change); !errors.Is(err, errOverwritten) {
-				return done, err
-			}
-			continue
+			return nil
 		}
-		if round == 0 {
-			if err := plan.begin(hooks); err != nil {
-				return done, err
-			}
-		}
-		step := plan.Steps[0]
-		if step.Kind == planner.Switched {
-			// The planner has seen live pods alone: what makes them may be behind.
-			if err := plan.settle(ctx, cluster, change); errors.Is(err, errOverwritten) {
-				continue
-			} else if err != nil {
-				return done, err
-			}
-		}
-		tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
-		// Where somebody has taken it out of the template again, the next round
-		// writes it again.
-		if err := take(ctx, cluster, change, step, comparison, hooks); err != nil && !errors.Is(err, errOverwritten) {
-			return done, err
-		}
-		if words := step.String(); !slices.Contains(done, words) {
-			done = append(done, words)
+		if err := r.take(ctx, plan.Steps[0]); err != nil {
+			return err
 		}
 	}
 }
 
-// looked is a plan and the observation that it was made from.
-type looked struct {
-	planner.Plan
-	snapshot  *eviction.Snapshot
-	workloads []planner.Tolerations
-}
-
-// look observes everything and asks the planner what is left to do. A workload
-// that is gone has nothing to give up.
-func look(ctx context.Context, cluster *kube.Cluster, change Change, comparison eviction.Comparison) (looked, error) {
-	snapshot, err := cluster.Snapshot(ctx)
-	if err != nil {
-		return looked{}, err
-	}
-	var desired planner.Change
-	if change.Labels != nil {
-		desired.Labels = []planner.NodeLabels{*change.Labels}
-	}
-	if change.Nodes != nil {
-		desired.Nodes = []planner.NodeTaints{*change.Nodes}
-	}
-	for _, d := range change.Workloads {
-		w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
-		if gone(err) && d.Claim.Release {
-			continue
-		}
-		if err == nil {
-			err = d.unreadable(w)
-		}
-		if err != nil {
-			return looked{}, &WorkloadError{Ref: d.Ref, Err: err}
-		}
-		desired.Workloads = append(desired.Workloads, d.of(w))
-	}
-	return looked{planner.Order(snapshot, desired, comparison), snapshot, desired.Workloads}, nil
-}
-
-// obstacle is what forbids every write.
-func (l looked) obstacle() error {
-	switch {
-	case len(l.Refusals) > 0:
-		return &RefusedError{Refusals: l.Refusals}
-	case len(l.Conflicts) > 0:
-		return &ConflictError{Conflicts: l.Conflicts}
+// count ends a run that would go on for ever.
+func (r *run) count() error {
+	if r.rounds++; r.rounds > maxRounds*(len(r.change.Workloads)+1) {
+		return ErrFight
 	}
 	return nil
 }
 
 // settle waits until the pods are as many as they shall be. All that live carry
 // what is wanted by then; one that was missing a moment ago may yet be made from
-// an old template, and what comes after this resource relies on it.
-func (l looked) settle(ctx context.Context, cluster *kube.Cluster, change Change) error {
-	for _, t := range l.workloads {
+// an old template, and what comes next relies on it. It is calm where there was
+// nothing to wait for: else what was read before the wait is old.
+func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
+	calm = true
+	for _, t := range plan.workloads {
 		if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
 			continue
 		}
-		d := desiredOf(change.Workloads, t.Workload)
-		if err := await(ctx, cluster, d, lacking(d), true); err != nil {
-			return err
+		waited, err := r.await(ctx, t.Workload, nil)
+		if errors.Is(err, errOverwritten) {
+			r.alone = false
+			return false, r.count()
 		}
+		if err != nil {
+			return false, err
+		}
+		calm = calm && !waited
+	}
+	if !calm {
+		// Where pods come and go all the time, this has to end all the same.
+		r.unrest++
+	}
+	return calm || r.unrest > maxRounds, nil
+}
+
+// take makes one step, and notes what it shows of the workload.
+func (r *run) take(ctx context.Context, step planner.Step) error {
+	if err := r.count(); err != nil {
+		return err
+	}
+	tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
+	err := r.make(ctx, step)
+	if errors.Is(err, errOverwritten) {
+		// Somebody has taken it out of the template again: it is written again.
+		r.alone = false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if words := step.String(); !slices.Contains(r.done, words) {
+		r.done = append(r.done, words)
 	}
 	return nil
 }
 
-// begin asks once more before the first write: half a change is worse than none.
-func (l looked) begin(hooks Hooks) error {
-	for _, t := range l.workloads {
-		writes := slices.ContainsFunc(l.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == t.Workload && s.Template() })
-		if !writes || t.NoWait {
-			continue
-		}
-		if err := holds(l.snapshot, t); err != nil {
-			return err
-		}
-	}
-	if hooks.Begin == nil {
-		return nil
-	}
-	return hooks.Begin(l.Plan)
-}
-
-// take makes one step.
-func take(ctx context.Context, cluster *kube.Cluster, change Change, step planner.Step, comparison eviction.Comparison, hooks Hooks) error {
+func (r *run) make(ctx context.Context, step planner.Step) error {
 	switch step.Kind {
 	case planner.Label:
-		return changeLabels(ctx, cluster, change.Labels.Adding(), step.Labels)
+		r.age(nil)
+		return changeLabels(ctx, r.cluster, r.change.Labels.Adding(), step.Labels)
 	case planner.Unlabel:
-		return changeLabels(ctx, cluster, *change.Labels, step.Labels)
+		r.age(nil)
+		return changeLabels(ctx, r.cluster, *r.change.Labels, step.Labels)
 	case planner.Switched:
-		approve := hooks.Approve
+		r.age(nil)
+		approve := r.hooks.Approve
 		if approve == nil {
 			approve = func(planner.NodePlan) error { return nil }
 		}
-		return SwitchTaints(ctx, cluster, *change.Nodes, approve)
-	}
-	d := desiredOf(change.Workloads, step.Workload)
-	switch {
-	case step.Kind != planner.Wait:
-		return edit(ctx, cluster, d, comparison)
-	case step.Shed != nil:
-		err := await(ctx, cluster, d, shedding(step.Shed), false)
-		if late := new(StuckError); errors.As(err, &late) {
-			late.Shed = true
-		}
+		return SwitchTaints(ctx, r.cluster, *r.change.Nodes, approve)
+	case planner.Wait:
+		_, err := r.await(ctx, step.Workload, step.Shed)
 		return err
 	}
-	return await(ctx, cluster, d, lacking(d), true)
+	return r.edit(ctx, step.Workload)
 }
 
 // changeLabels writes the labels of several nodes, merged again from each node

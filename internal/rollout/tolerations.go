@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -18,10 +17,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
-
-// lookAgain is how long a wait for pods goes without looking at the workload
-// itself, which may have been paused or scaled meanwhile.
-const lookAgain = time.Second
 
 // Tolerations is a desired change of one workload, by reference.
 type Tolerations struct {
@@ -101,18 +96,12 @@ func ChangeTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tol
 	return err
 }
 
-func desiredOf(desired []Tolerations, w *workload.Workload) Tolerations {
-	for _, d := range desired {
-		if d.Ref == w.Ref && workload.JoinPath(d.Path) == workload.JoinPath(w.Path) {
-			return d
-		}
-	}
-	return desired[0]
-}
-
-// edit merges again from the workload as it is read for the write.
-func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison eviction.Comparison) error {
-	_, err := cluster.EditWorkload(ctx, d.Ref, d.Path, func(w *workload.Workload) (*kube.WorkloadEdit, error) {
+// edit merges again from the workload as it is read for the write. It returns it
+// as it was read, and as it stands afterwards, which is the same where there was
+// nothing to write.
+func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison eviction.Comparison) (before, after *workload.Workload, err error) {
+	after, err = cluster.EditWorkload(ctx, d.Ref, d.Path, func(w *workload.Workload) (*kube.WorkloadEdit, error) {
+		before = w
 		if err := d.unreadable(w); err != nil {
 			return nil, err
 		}
@@ -139,7 +128,7 @@ func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison 
 		}
 		return edit, nil
 	})
-	return err
+	return before, after, err
 }
 
 // of is the change of a workload as it was observed.
@@ -203,7 +192,7 @@ func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison 
 	for _, m := range marked {
 		for _, path := range retiringPaths(m) {
 			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: toleration.Claim{Path: path.claim}, NoWait: true}
-			if err := edit(ctx, cluster, d, comparison); err != nil && !errors.Is(err, kube.ErrNotFound) {
+			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !errors.Is(err, kube.ErrNotFound) {
 				return err
 			}
 		}

@@ -34,7 +34,7 @@ func (e *PathError) Error() string { return e.Message }
 func Observe(object *unstructured.Unstructured, path []string) (*Workload, error) {
 	w := &Workload{
 		Ref: Ref{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()},
-		UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(), Labels: object.GetLabels(),
+		UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(), Generation: object.GetGeneration(), Labels: object.GetLabels(),
 		Path: path, Wants: -1, Observed: true,
 	}
 	w.Record, w.RecordErr = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])

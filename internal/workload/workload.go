@@ -17,7 +17,9 @@ type Workload struct {
 	Ref
 	UID             types.UID
 	ResourceVersion string
-	Labels          map[string]string
+	// Generation grows with every change of what the object asks for.
+	Generation int64
+	Labels     map[string]string
 	// Observed says that the object's controller has seen its newest form.
 	Observed bool
 	// Path is where the tolerations stand.

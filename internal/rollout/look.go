@@ -1,0 +1,226 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// known is what a run knows of one workload of its change. To read all of them
+// before each step would be as many requests as the square of their number: a step
+// reads its own, and the rest is read again where much depends on it.
+type known struct {
+	// workload is as it was read or written last, nil where it is gone.
+	workload *workload.Workload
+	// readAt is when that was. It is zero once something has been written or waited
+	// for since.
+	readAt time.Time
+	// followed is the workload as it was when its pods were last seen to follow,
+	// nil for never.
+	followed *workload.Workload
+}
+
+// looked is a plan and what it was made from.
+type looked struct {
+	planner.Plan
+	snapshot  *eviction.Snapshot
+	workloads []planner.Tolerations
+}
+
+// fresh says that the workload is known as it is now.
+func (k known) fresh() bool {
+	return !k.readAt.IsZero() && time.Since(k.readAt) < lookAgain
+}
+
+// look asks the planner what is left to do. What is known of the workloads serves
+// to find the next step of each, which reads it again. Nothing that concerns all of
+// them is concluded from it.
+func (r *run) look(ctx context.Context) (looked, error) {
+	if !r.alone {
+		if err := r.read(ctx); err != nil {
+			return looked{}, err
+		}
+		r.alone = true
+	}
+	l, err := r.plan(ctx)
+	if err == nil && l.concludes() && !r.fresh() {
+		if err := r.read(ctx); err != nil {
+			return looked{}, err
+		}
+		l, err = r.plan(ctx)
+	}
+	if err != nil {
+		return looked{}, err
+	}
+	return l, l.obstacle()
+}
+
+// concludes says that the plan must not rest on workloads that were read a while
+// ago: it ends the change, forbids it, or takes from nodes what pods rely on.
+func (l looked) concludes() bool {
+	return len(l.Steps) == 0 || l.Steps[0].Kind == planner.Switched || l.Steps[0].Kind == planner.Unlabel || l.obstacle() != nil
+}
+
+// obstacle is what forbids every write.
+func (l looked) obstacle() error {
+	switch {
+	case len(l.Refusals) > 0:
+		return &RefusedError{Refusals: l.Refusals}
+	case len(l.Conflicts) > 0:
+		return &ConflictError{Conflicts: l.Conflicts}
+	}
+	return nil
+}
+
+// begin asks once more before the first write: half a change is worse than none.
+func (l looked) begin(hooks Hooks) error {
+	for _, t := range l.workloads {
+		writes := slices.ContainsFunc(l.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == t.Workload && s.Template() })
+		if !writes || t.NoWait {
+			continue
+		}
+		if err := holds(l.snapshot, t); err != nil {
+			return err
+		}
+	}
+	if hooks.Begin == nil {
+		return nil
+	}
+	return hooks.Begin(l.Plan)
+}
+
+// plan asks the planner what is left to do by what is known.
+func (r *run) plan(ctx context.Context) (looked, error) {
+	snapshot, err := r.cluster.Snapshot(ctx)
+	if err != nil {
+		return looked{}, err
+	}
+	var desired planner.Change
+	if r.change.Labels != nil {
+		desired.Labels = []planner.NodeLabels{*r.change.Labels}
+	}
+	if r.change.Nodes != nil {
+		desired.Nodes = []planner.NodeTaints{*r.change.Nodes}
+	}
+	for i, d := range r.change.Workloads {
+		if w := r.known[i].workload; w != nil {
+			desired.Workloads = append(desired.Workloads, d.of(w))
+		}
+	}
+	return looked{planner.Order(snapshot, desired, r.comparison), snapshot, desired.Workloads}, nil
+}
+
+// fresh says that every workload is known as it is now.
+func (r *run) fresh() bool {
+	return !slices.ContainsFunc(r.known, func(k known) bool { return !k.fresh() })
+}
+
+// read reads every workload that is not known as it is now. One that is gone has
+// nothing to give up.
+func (r *run) read(ctx context.Context) error {
+	for i, d := range r.change.Workloads {
+		if r.known[i].fresh() {
+			continue
+		}
+		w, err := d.read(ctx, r.cluster)
+		if err == nil && w != nil {
+			err = d.unreadable(w)
+		}
+		if err != nil {
+			return &WorkloadError{Ref: d.Ref, Err: err}
+		}
+		r.known[i].workload, r.known[i].readAt = w, time.Now()
+	}
+	return nil
+}
+
+// read reads the workload, nil where it is gone and was to give something up.
+func (d Tolerations) read(ctx context.Context, cluster *kube.Cluster) (*workload.Workload, error) {
+	w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
+	if gone(err) && d.Claim.Release {
+		return nil, nil
+	}
+	return w, err
+}
+
+// age says that time has passed since workloads were read, except for one.
+func (r *run) age(except *known) {
+	for i := range r.known {
+		if k := &r.known[i]; k != except {
+			k.readAt = time.Time{}
+		}
+	}
+}
+
+// of returns the part of the change that is about a workload of its plan, and
+// what is known of that.
+func (r *run) of(w *workload.Workload) (Tolerations, *known) {
+	i := slices.IndexFunc(r.known, func(k known) bool { return k.workload == w })
+	return r.change.Workloads[i], &r.known[i]
+}
+
+// await waits for the pods of a workload: those that lack what is wanted, or that
+// require labels which they shall shed. It says whether time has passed by it.
+func (r *run) await(ctx context.Context, w *workload.Workload, shed map[string][]string) (waited bool, err error) {
+	d, k := r.of(w)
+	a := wait{cluster: r.cluster, desired: d, waiting: lacking(d), rewrite: true, known: *k}
+	if shed != nil {
+		a.waiting, a.rewrite = shedding(shed), false
+	}
+	err = a.end(ctx)
+	*k = a.known
+	if a.waited {
+		r.age(k)
+	}
+	return a.waited, err
+}
+
+// edit writes a workload, merged again from the object that is read for the write.
+func (r *run) edit(ctx context.Context, w *workload.Workload) error {
+	d, k := r.of(w)
+	r.age(nil)
+	before, after, err := edit(ctx, r.cluster, d, r.comparison)
+	if gone(err) && d.Claim.Release {
+		k.workload, k.readAt = nil, time.Now()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Others at work show in what is read for the write: they may have been at the
+	// other workloads too. A status that has changed is nobody's work.
+	r.alone = r.alone && alike(before, w) && after != before
+	k.workload, k.readAt = after, time.Now()
+	return r.share(ctx, d, k)
+}
+
+// share takes over what was written for the other lists of the same object.
+func (r *run) share(ctx context.Context, written Tolerations, source *known) error {
+	for i, d := range r.change.Workloads {
+		k := &r.known[i]
+		if k == source || d.Ref != written.Ref || k.workload == nil {
+			continue
+		}
+		w, err := r.cluster.Workload(ctx, d.Ref, d.Path)
+		if err != nil {
+			return &WorkloadError{Ref: d.Ref, Err: err}
+		}
+		k.workload = w
+	}
+	return nil
+}
+
+// alike says whether nobody has changed what an object asks for, or the records of
+// who owns what of it, between two readings.
+func alike(a, b *workload.Workload) bool {
+	return a.UID == b.UID && a.Generation == b.Generation &&
+		a.Record.String() == b.Record.String() && a.LabelRecord.String() == b.LabelRecord.String()
+}
