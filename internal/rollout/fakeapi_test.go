@@ -22,35 +22,43 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// fakeAPI is as much of an API server as a rollout needs: nodes, writes that are
-// guarded by resource version, and a watch. What a test has others do happens
-// right before or right after a write of ours, so that it happens in every run.
+// fakeAPI is as much of an API server as a rollout needs: nodes, workloads with
+// their pods, writes that are guarded by resource version, and a watch. What a test
+// has others do happens right before or right after a write of ours, so that it
+// happens in every run.
 type fakeAPI struct {
 	// before is called before a write is carried out; a status other than 0 is
 	// answered instead.
-	before func(node string) (status int)
+	before func(name string) (status int)
 	// after is called when a write has been carried out and nobody has seen it
 	// yet, with the lock held.
-	after func(node string)
+	after func(name string)
 
 	mu      sync.Mutex
 	version int
 	nodes   map[string]*corev1.Node
+	fakeWorkloads
 	history []event
 	more    chan struct{}
-	// begun are the nodes of all writes, in the order in which they came; done
+	// closed ends the watches.
+	closed chan struct{}
+	// begun are the objects of all writes, in the order in which they came; done
 	// counts those that changed something.
 	begun []string
 	done  int
 }
 
 type event struct {
-	Type   string       `json:"type"`
-	Object *corev1.Node `json:"object"`
+	// path is that of the objects of a kind.
+	path   string
+	Type   string `json:"type"`
+	Object any    `json:"object"`
 }
 
+const nodesPath = "/api/v1/nodes"
+
 func newFakeAPI(nodes ...*corev1.Node) *fakeAPI {
-	a := &fakeAPI{nodes: map[string]*corev1.Node{}, more: make(chan struct{})}
+	a := &fakeAPI{nodes: map[string]*corev1.Node{}, more: make(chan struct{}), closed: make(chan struct{}), fakeWorkloads: newFakeWorkloads()}
 	for _, n := range nodes {
 		a.store(n)
 	}
@@ -61,8 +69,15 @@ func newFakeAPI(nodes ...*corev1.Node) *fakeAPI {
 // follows it.
 func (a *fakeAPI) follow(t *testing.T) *kube.Cluster {
 	t.Helper()
+	return a.serve(t, false)
+}
+
+func (a *fakeAPI) serve(t *testing.T, withPods bool) *kube.Cluster {
+	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(func() {
+		// Watches outlive their users, and begin anew when they are cut off.
+		close(a.closed)
 		server.CloseClientConnections()
 		server.Close()
 	})
@@ -70,7 +85,7 @@ func (a *fakeAPI) follow(t *testing.T) *kube.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := c.Follow(t.Context(), false)
+	release, err := c.Follow(t.Context(), withPods)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,13 +101,19 @@ func (a *fakeAPI) store(n *corev1.Node) {
 		kind = "ADDED"
 	}
 	a.nodes[n.Name] = n
-	a.show(kind, n)
+	a.showNode(kind, n)
 }
 
-func (a *fakeAPI) show(kind string, n *corev1.Node) {
+func (a *fakeAPI) showNode(kind string, n *corev1.Node) {
+	n.Kind, n.APIVersion = "Node", "v1"
+	a.show(nodesPath, kind, n)
+}
+
+// show tells those who watch. The caller holds mu, or is alone.
+func (a *fakeAPI) show(path, kind string, o metav1.Object) {
 	a.version++
-	n.Kind, n.APIVersion, n.ResourceVersion = "Node", "v1", strconv.Itoa(a.version)
-	a.history = append(a.history, event{kind, n})
+	o.SetResourceVersion(strconv.Itoa(a.version))
+	a.history = append(a.history, event{path, kind, o})
 	close(a.more)
 	a.more = make(chan struct{})
 }
@@ -114,7 +135,7 @@ func (a *fakeAPI) meanwhile(something func()) {
 func (a *fakeAPI) remove(name string) {
 	n := a.nodes[name].DeepCopy()
 	delete(a.nodes, name)
-	a.show("DELETED", n)
+	a.showNode("DELETED", n)
 }
 
 // writes returns the nodes of the writes that have come, and how many were
@@ -148,7 +169,7 @@ func (a *fakeAPI) taints() map[string]string {
 
 // ServeHTTP answers a request.
 func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name, one := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
+	name, one := strings.CutPrefix(r.URL.Path, nodesPath+"/")
 	switch {
 	case r.URL.Query().Get("watch") != "":
 		a.watch(w, r)
@@ -158,6 +179,8 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		answerNode(w, a.nodes[name])
+	case r.URL.Path != nodesPath:
+		a.serveWorkloads(w, r)
 	default:
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -170,16 +193,22 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (a *fakeAPI) write(w http.ResponseWriter, r *http.Request, name string) {
+// begins notes that a write has come; a status other than 0 is answered to it.
+func (a *fakeAPI) begins(name string) (status int) {
 	a.mu.Lock()
 	a.begun = append(a.begun, name)
 	before := a.before
 	a.mu.Unlock()
 	if before != nil {
-		if status := before(name); status != 0 {
-			fail(w, status)
-			return
-		}
+		status = before(name)
+	}
+	return status
+}
+
+func (a *fakeAPI) write(w http.ResponseWriter, r *http.Request, name string) {
+	if status := a.begins(name); status != 0 {
+		fail(w, status)
+		return
 	}
 	var patch corev1.Node
 	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
@@ -219,13 +248,17 @@ func (a *fakeAPI) watch(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		more := a.more
 		for ; next < len(a.history); next++ {
-			_ = json.NewEncoder(&news).Encode(a.history[next])
+			if a.history[next].path == r.URL.Path {
+				_ = json.NewEncoder(&news).Encode(a.history[next])
+			}
 		}
 		a.mu.Unlock()
 		_, _ = w.Write(news.Bytes())
 		w.(http.Flusher).Flush()
 		select {
 		case <-r.Context().Done():
+			return
+		case <-a.closed:
 			return
 		case <-more:
 		}

@@ -1,0 +1,283 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+// TestRun_goesOnWhereItWasInterrupted has each write of a change fail in turn, once
+// before it is carried out and once after, and each hook, and runs the change again.
+// All together must write what one run would have written.
+func TestRun_goesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	const before, after = "before it is carried out", "after it is carried out"
+	type interruption struct {
+		when string
+		nth  int
+	}
+	var all []interruption
+	for _, when := range []string{before, after} {
+		for nth := 1; nth <= 5; nth++ {
+			all = append(all, interruption{when, nth})
+		}
+	}
+	for _, tt := range all {
+		t.Run(fmt.Sprintf("write %d %s", tt.nth, tt.when), func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			if tt.when == before {
+				api.before = func(string) int {
+					if begun, _ := api.writes(); len(begun) == tt.nth {
+						return http.StatusForbidden
+					}
+					return 0
+				}
+			} else {
+				api.after = func(string) {
+					if api.done == tt.nth {
+						interrupt()
+					}
+				}
+			}
+			api.pool(t, aSet("db", 1, "*"+teamA), aSet("web", 2, "*"+teamA))
+			cluster := api.serve(t, true)
+			if _, err := carry(ctx, cluster, fromAToB("db", "web"), Hooks{}); err == nil {
+				t.Fatal("the first run was not interrupted")
+			}
+			if _, err := carry(t.Context(), cluster, fromAToB("db", "web"), Hooks{}); err != nil {
+				t.Fatalf("beginning again: %v", err)
+			}
+			begun, done := api.writes()
+			if done != 5 {
+				t.Errorf("%d writes were carried out, want each of the five once: %v", done, begun)
+			}
+			if diff := cmp.Diff(map[string]string{"db": "*" + teamB, "web": "*" + teamB}, api.tolerations()); diff != "" {
+				t.Errorf("tolerations: %s", diff)
+			}
+			if diff := cmp.Diff(map[string]string{"n1": "*" + teamB}, api.taints()); diff != "" {
+				t.Errorf("taints: %s", diff)
+			}
+		})
+	}
+}
+
+func TestRun_endsAFight(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
+	api.after = func(name string) {
+		// The controller makes the pods anew each time, so that nothing is waited for.
+		api.editSet(name, takeOut)
+		api.roll(name)
+	}
+	api.pool(t, aSet("web", 1, "*"+teamA))
+	steps, err := carry(t.Context(), api.serve(t, true), fromAToB("web"), Hooks{})
+	if !errors.Is(err, ErrFight) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff([]string{"expand web"}, inShort(steps)); diff != "" {
+		t.Errorf("steps: %s", diff)
+	}
+	begun, _ := api.writes()
+	if len(begun) < 2 || len(begun) > 2*maxRounds || slices.Contains(begun, "n1") {
+		t.Errorf("wrote %v", begun)
+	}
+	if api.taints()["n1"] != "*"+teamA {
+		t.Errorf("the node carries %s", api.taints()["n1"])
+	}
+}
+
+// TestRun_saysWhatItWaitsForWhenItsTimeIsOver lets the time end in every wait.
+func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		roll  func(a *fakeAPI)
+		parts []string
+	}{
+		{
+			"pods of the old template are named", func(*fakeAPI) {},
+			[]string{`StatefulSet "shop/web" has not finished rolling out`, "still without the tolerations: web-pod-1, web-pod-2"},
+		},
+		{
+			"pods that are on no node yet are named beside them", func(a *fakeAPI) {
+				p := a.podsOf("web")[0].DeepCopy()
+				p.Spec.NodeName, p.Spec.Tolerations = "", a.sets["web"].Spec.Template.Spec.Tolerations
+				a.pods[p.Name] = p
+				a.show(podsPath, "MODIFIED", p)
+			},
+			[]string{"still without the tolerations: web-pod-2; made anew and on no node yet: web-pod-1"},
+		},
+		{
+			"a pod that does not come back is told", func(a *fakeAPI) {
+				a.roll("web")
+				p := a.podsOf("web")[0].DeepCopy()
+				delete(a.pods, p.Name)
+				a.show(podsPath, "DELETED", p)
+			},
+			[]string{"fewer pods than it wants"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
+			api.idle = func(string) bool { return true }
+			api.after = func(string) { tt.roll(api) }
+			api.pool(t, aSet("web", 2, "*"+teamA))
+			cluster := api.serve(t, true)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*lookAgain)
+			defer cancel()
+			_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
+			stuck := new(StuckError)
+			if !errors.As(err, &stuck) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("got %v", err)
+			}
+			for _, part := range tt.parts {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not say %q: %v", part, err)
+				}
+			}
+			if begun, _ := api.writes(); strings.Join(begun, " ") != "web" {
+				t.Errorf("wrote %v", begun)
+			}
+		})
+	}
+}
+
+// TestRun_asksBeforeTheFirstWriteOfALaterRound begins with nothing to do but to wait,
+// and finds something to do after that.
+func TestRun_asksBeforeTheFirstWriteOfALaterRound(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(aNode("n1", "gpu"))
+	api.pool(t, aSet("web", 1, "*"+teamA))
+	api.meanwhile(func() {
+		p := api.podsOf("web")[0].DeepCopy()
+		delete(api.pods, p.Name)
+		api.show(podsPath, "DELETED", p)
+		api.read = func(_ string, nth int) {
+			if nth == 2 {
+				api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
+			}
+		}
+	})
+	no := errors.New("no")
+	_, err := carry(t.Context(), api.serve(t, true), Change{Workloads: wanting(teamA, "web")}, Hooks{Begin: func(planner.Plan) error { return no }})
+	if begun, _ := api.writes(); !errors.Is(err, no) || len(begun) > 0 {
+		t.Errorf("got %v, and wrote %v", err, begun)
+	}
+}
+
+// many are the names of StatefulSets, and these with one pod each.
+func many(count int) (names []string, sets []*appsv1.StatefulSet) {
+	for n := range count {
+		name := fmt.Sprintf("web%02d", n)
+		names = append(names, name)
+		sets = append(sets, aSet(name, 1, "*"+teamA))
+	}
+	return names, sets
+}
+
+// TestRun_readsEachWorkloadAFewTimesHoweverManyThereAre: before the first write, for
+// the expansion, for the wait, before the taint, for the contraction, and in the end.
+func TestRun_readsEachWorkloadAFewTimesHoweverManyThereAre(t *testing.T) {
+	t.Parallel()
+	const few = 9
+	for _, count := range []int{1, 30} {
+		t.Run(fmt.Sprintf("%d workloads", count), func(t *testing.T) {
+			t.Parallel()
+			names, sets := many(count)
+			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
+			api.pool(t, sets...)
+			if _, err := carry(t.Context(), api.serve(t, true), fromAToB(names...), Hooks{}); err != nil {
+				t.Fatal(err)
+			}
+			all := 0
+			for _, n := range api.readings() {
+				all += n
+			}
+			t.Logf("%d workloads were read %d times", count, all)
+			if all > count*few {
+				t.Errorf("%d workloads were read %d times", count, all)
+			}
+		})
+	}
+}
+
+// TestRun_doesNotReadAWorkloadForThePodsOfOthers lets the pods of another workload
+// change all the time while one waits for its own.
+func TestRun_doesNotReadAWorkloadForThePodsOfOthers(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
+	api.idle = func(string) bool { return true }
+	api.pool(t, aSet("other", 3, teamA), aSet("web", 2, "*"+teamA))
+	cluster := api.serve(t, true)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*lookAgain)
+	defer cancel()
+	busy := make(chan int)
+	go func() {
+		touched := 0
+		for ; ctx.Err() == nil; touched++ {
+			api.meanwhile(func() { api.touchPods("other") })
+			cluster.NextPods(ctx, time.Millisecond)
+		}
+		busy <- touched
+	}()
+	_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
+	if touched := <-busy; touched < 10 {
+		t.Fatalf("the pods of the other workload have changed only %d times", touched)
+	}
+	if late := new(StuckError); !errors.As(err, &late) {
+		t.Fatalf("got %v", err)
+	}
+	// Before the first write, for the write, and after one second of waiting.
+	if diff := cmp.Diff(map[string]int{"web": 3}, api.readings()); diff != "" {
+		t.Errorf("readings: %s", diff)
+	}
+}
+
+// TestAwaitTolerations_waitsForThePodsOfEach has the pods of one come first.
+func TestAwaitTolerations_waitsForThePodsOfEach(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(aNode("n1", "gpu"))
+	for _, name := range []string{"db", "web"} {
+		api.addSet(aSet(name, 1))
+		api.editSet(name, func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, teamA).Spec.Template })
+	}
+	cluster := api.serve(t, true)
+	api.read = func(name string, nth int) {
+		// Each is read for the second time after a while without its pods.
+		if nth == 2 {
+			api.roll(name)
+		}
+	}
+	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
+		t.Fatal(err)
+	}
+	api.meanwhile(func() {
+		for name, p := range api.pods {
+			if len(p.Spec.Tolerations) != 1 {
+				t.Errorf("the wait has ended before %s had followed", name)
+			}
+		}
+	})
+	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "cache")); !errors.Is(err, kube.ErrNotFound) {
+		t.Errorf("got %v for one that is not there", err)
+	}
+}
