@@ -116,6 +116,8 @@ func stuckDetail(verb string, stuck *rollout.StuckError) string {
 	if stuck.Shed {
 		b.WriteString("The template does not require the labels of the nodes any more, and not every live pod has been made anew from it:\n")
 		without, consequence = "of the old template", "The labels stay on the nodes until then. "
+	} else if stuck.Relapses {
+		b.WriteString("The tolerations stand in the template and every live pod carries them, but the update is not complete: until all its pods are ready, a pod below the partition that is lost comes back from the old template.\n")
 	} else {
 		b.WriteString("The tolerations stand in the template, and not every live pod carries them yet:\n")
 	}

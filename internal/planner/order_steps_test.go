@@ -190,6 +190,12 @@ func TestOrder_waits(t *testing.T) {
 			steps: []string{"wait for web:", "switch a: x=1:NoExecute"},
 		},
 		{
+			name: "as long as a lost pod would come back from an older template, before a taint that comes",
+			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
+			but:   func(c *Change) { c.Workloads[0].Workload.Relapses = true },
+			steps: []string{"wait for web:", "switch a: x=1:NoExecute"},
+		},
+		{
 			name: "not for missing pods where no taint comes",
 			node: []string{"*x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, taints: []string{}, tolerations: added,
 			but:   func(c *Change) { c.Workloads[0].Workload.Wants = 3 },

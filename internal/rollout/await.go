@@ -205,7 +205,7 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 		return true, nil
 	case len(s.lacking) > 0 && w.Rolling.Hold != "":
 		return false, &HoldError{Workload: w, Pods: s.lacking, Written: s.written}
-	case s.complete() && w.Observed:
+	case s.complete() && w.Observed && !w.Relapses:
 		if late, err := a.late(ctx); !late || err != nil {
 			return err == nil, err
 		}
@@ -262,7 +262,7 @@ func gone(err error) bool {
 
 // stuck says what a wait that ends here ends with.
 func (s seen) stuck() *StuckError {
-	e := &StuckError{Workload: s.workload}
+	e := &StuckError{Workload: s.workload, Relapses: s.complete() && s.workload.Relapses}
 	for _, p := range s.lacking {
 		e.Lacking = append(e.Lacking, p.Name)
 	}

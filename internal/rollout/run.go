@@ -121,7 +121,8 @@ func (r *run) count() error {
 func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 	calm = true
 	for _, t := range plan.workloads {
-		if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
+		held := t.Workload.Rolling.Hold != "" && !t.Workload.Relapses
+		if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later || held {
 			continue
 		}
 		waited, err := r.await(ctx, t.Workload, nil)

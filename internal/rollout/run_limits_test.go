@@ -133,6 +133,17 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 			},
 			[]string{"fewer pods than it wants"},
 		},
+		{
+			"an update that is not complete is told, where a lost pod would come back as it was", func(a *fakeAPI) {
+				a.roll("web")
+				a.editSet("web", func(s *appsv1.StatefulSet) {
+					partition := int32(1)
+					s.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition}
+					s.Status.CurrentRevision, s.Status.UpdateRevision, s.Status.ObservedGeneration = "web-a", "web-b", s.Generation+1
+				})
+			},
+			[]string{"a pod that is lost would come back from an older template"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -65,7 +65,10 @@ type StuckError struct {
 	// require of nodes.
 	Lacking, Pending []string
 	Shed             bool
-	Err              error
+	// Relapses is set where all pods are as they shall be, and one that is lost would
+	// come back from an older template.
+	Relapses bool
+	Err      error
 }
 
 // Error names the pods.
@@ -80,6 +83,9 @@ func (e *StuckError) Error() string {
 	}
 	if len(e.Pending) > 0 {
 		parts = append(parts, "made anew and on no node yet: "+strings.Join(e.Pending, ", "))
+	}
+	if e.Relapses {
+		parts = append(parts, "a pod that is lost would come back from an older template")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "fewer pods than it wants")

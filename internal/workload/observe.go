@@ -174,14 +174,34 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	if rolling := update.RollingUpdate; rolling != nil && rolling.MaxUnavailable != nil && rolling.MaxUnavailable.String() != "1" {
 		w.Rolling.Manner = fmt.Sprintf("at most %s at a time, from the last to the first", rolling.MaxUnavailable)
 	}
+	partitioned := update.RollingUpdate != nil && update.RollingUpdate.Partition != nil && *update.RollingUpdate.Partition > 0
+	w.Relapses = partitioned && relapses(s.Status)
 	switch {
 	case update.Type == appsv1.OnDeleteStatefulSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"
 		w.Rolling.WayOut = "set the update strategy to RollingUpdate, or delete its pods one by one after the change"
-	case update.RollingUpdate != nil && update.RollingUpdate.Partition != nil && *update.RollingUpdate.Partition > 0 && w.Wants > 0:
+	case partitioned && w.Wants > 0:
 		w.Rolling.Hold = fmt.Sprintf("its rolling update leaves out the pods below partition %d", *update.RollingUpdate.Partition)
 		w.Rolling.WayOut = "set the partition to 0"
 	}
+}
+
+// relapses says of a StatefulSet with a partition that its controller would make a
+// pod below that from the current revision, and that no live pod is of it. So it is
+// where the partition was raised in the middle of an update, until all pods are
+// ready: only then the revision that they are of becomes the current one
+// (k8s.io/kubernetes v1.37.1 pkg/controller/statefulset/stateful_set_utils.go:535,
+// newVersionedStatefulSetPod, and :645, completeUpdate). Where a live pod is of the
+// current revision, what that pod carries shows what others would come back with.
+//
+// Without a partition there is no such moment. Pods below the number of those of the
+// current revision come back from it where rollingUpdate is not set at all, which is
+// none once no live pod is of it; the rest is made of the newest template. Nor is
+// there one for a DaemonSet, whose pods are made of its template as the controller
+// sees it, before it writes that it has seen it (pkg/controller/daemon/
+// daemon_controller.go:1068, syncNodes, and :1179, storeDaemonSetStatus).
+func relapses(s appsv1.StatefulSetStatus) bool {
+	return s.CurrentRevision != s.UpdateRevision && s.CurrentReplicas == 0
 }
 
 func (w *Workload) daemonSet(d *appsv1.DaemonSet) {

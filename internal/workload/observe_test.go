@@ -71,7 +71,7 @@ func TestObserve_howPodsFollow(t *testing.T) {
 	tests := []struct {
 		name, apiVersion, kind, rest string
 		wants                        int64
-		unseen                       bool
+		unseen, relapses             bool
 		rolling                      Rolling
 	}{
 		{
@@ -121,6 +121,21 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a StatefulSet with a partition and no pods", apiVersion: "apps/v1", kind: "StatefulSet", wants: 0,
 			rest:    `{"spec":{"replicas":0,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}`,
+			rolling: Rolling{Manner: "one at a time, from the last to the first"},
+		},
+		{
+			name: "a StatefulSet whose lost pods come back from a revision that no live pod is of", apiVersion: "apps/v1", kind: "StatefulSet", wants: 1, relapses: true,
+			rest:    `{"spec":{"replicas":1,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1}}},"status":{"replicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
+		},
+		{
+			name: "a StatefulSet whose pods below the partition are of the old revision", apiVersion: "apps/v1", kind: "StatefulSet", wants: 2,
+			rest:    `{"spec":{"replicas":2,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1}}},"status":{"replicas":2,"currentReplicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
+		},
+		{
+			name: "a StatefulSet without a partition makes lost pods of the newest template", apiVersion: "apps/v1", kind: "StatefulSet", wants: 1,
+			rest:    `{"spec":{"replicas":1,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":0}}},"status":{"replicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
 			rolling: Rolling{Manner: "one at a time, from the last to the first"},
 		},
 		{
@@ -188,6 +203,9 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := observe(t, object(t, tt.apiVersion, tt.kind, tt.rest))
+			if w.Relapses != tt.relapses {
+				t.Errorf("relapses: %t, want %t", w.Relapses, tt.relapses)
+			}
 			if w.Wants != tt.wants || w.Observed == tt.unseen {
 				t.Errorf("wants %d pods, seen %t; want %d and %t", w.Wants, w.Observed, tt.wants, !tt.unseen)
 			}

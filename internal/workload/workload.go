@@ -22,6 +22,9 @@ type Workload struct {
 	Labels     map[string]string
 	// Observed says that the object's controller has seen its newest form.
 	Observed bool
+	// Relapses says that a pod which is lost now would come back from an older
+	// template, although no live pod is made of that.
+	Relapses bool
 	// Path is where the tolerations stand.
 	Path        []string
 	Tolerations []corev1.Toleration
