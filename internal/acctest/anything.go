@@ -5,8 +5,10 @@ package acctest
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -70,6 +72,28 @@ func (c *Cluster) Look(t testing.TB, thing Thing) *unstructured.Unstructured {
 	}
 	must(t, err)
 	return object
+}
+
+// At returns what stands at a path of an object, nil for nothing.
+func (c *Cluster) At(t testing.TB, thing Thing, path []string) any {
+	t.Helper()
+	object := c.Look(t, thing)
+	if object == nil {
+		t.Fatalf("%s %s is gone", thing.Kind, thing.Name)
+	}
+	value, _, err := unstructured.NestedFieldCopy(object.Object, path...)
+	must(t, err)
+	return value
+}
+
+// TolerationsAt returns the tolerations that stand at a path of an object.
+func (c *Cluster) TolerationsAt(t testing.TB, thing Thing, path []string) []corev1.Toleration {
+	t.Helper()
+	raw, err := json.Marshal(c.At(t, thing, path))
+	must(t, err)
+	var out []corev1.Toleration
+	must(t, json.Unmarshal(raw, &out))
+	return out
 }
 
 // Change changes an object by a merge patch without a guard, as careless writers

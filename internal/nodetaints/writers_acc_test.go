@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -139,16 +138,7 @@ func careful(ctx context.Context, c *acctest.Cluster, node string, w int) (lost 
 
 // edit changes a node's taints as a well-behaved controller does.
 func edit(ctx context.Context, c *acctest.Cluster, name string, change func([]corev1.Taint) []corev1.Taint) {
-	for ctx.Err() == nil {
-		node, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return
-		}
-		node.Spec.Taints = change(node.Spec.Taints)
-		if _, err = c.Admin.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
-			return
-		}
-	}
+	c.EditNode(ctx, name, func(n *corev1.Node) { n.Spec.Taints = change(n.Spec.Taints) })
 }
 
 // careless adds and removes a taint without a guard, from its own read.

@@ -4,12 +4,9 @@
 package workloadtolerations_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,13 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
-)
-
-const (
-	widgetGroup = "test.kubetaint.io"
-	widgetPath  = "spec.placement.tolerations"
 )
 
 // noPods are rights to workloads without any to pods.
@@ -34,82 +27,39 @@ var noPods = []rbacv1.PolicyRule{
 	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "replicasets"}, Verbs: []string{"get", "list", "patch"}},
 }
 
-// widgetRights are what a user adds to the documented role for custom resources
-// that are managed by path.
-var widgetRights = []rbacv1.PolicyRule{{APIGroups: []string{widgetGroup}, Resources: []string{"widgets", "gadgets"}, Verbs: []string{"get", "list", "patch"}}}
-
-// widgetDefinition is a custom resource definition that knows a list of
-// tolerations, and drops every field that it does not know.
-const widgetDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"%[1]ss.test.kubetaint.io"},
-"spec":{"group":"test.kubetaint.io","scope":"%[3]s","names":{"plural":"%[1]ss","singular":"%[1]s","kind":"%[2]s"},
-"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
-"size":{"type":"integer"},
-"placement":{"type":"object","properties":{"zone":{"type":"string"},"tolerations":{"type":"array","items":{"type":"object","properties":{
-"key":{"type":"string"},"operator":{"type":"string"},"value":{"type":"string"},"effect":{"type":"string"},"tolerationSeconds":{"type":"integer","format":"int64"}}}}}}}}}}}}]}}`
-
-func (s *shop) define(singular, kind, scope string) {
-	s.t.Helper()
-	s.c.Define(s.t, schema.GroupVersionResource{Group: widgetGroup, Version: "v1", Resource: singular + "s"}, fmt.Sprintf(widgetDefinition, singular, kind, scope))
-}
-
 // widget makes an object of a custom kind.
 func (s *shop) widget(name string, spec map[string]any) acctest.Thing {
 	s.t.Helper()
-	s.define("widget", "Widget", "Namespaced")
-	return s.custom(acctest.Thing{APIVersion: widgetGroup + "/v1", Kind: "Widget", Namespace: s.namespace, Name: name}, spec)
+	return s.c.Widget(s.t, s.namespace, name, spec)
 }
 
 // gadget makes an object of a custom kind without a namespace, named after the
 // shop.
 func (s *shop) gadget(spec map[string]any) acctest.Thing {
 	s.t.Helper()
-	s.define("gadget", "Gadget", "Cluster")
-	return s.custom(acctest.Thing{APIVersion: widgetGroup + "/v1", Kind: "Gadget", Name: s.namespace}, spec)
+	return s.c.Gadget(s.t, s.namespace, spec)
+}
+
+// managesWidgets gives the provider the rights for objects of custom kinds.
+func (s *shop) managesWidgets() {
+	s.t.Helper()
+	s.tf = &acctest.Terraform{Provider: s.c.WidgetProvider(s.t)}
 }
 
 func (s *shop) custom(thing acctest.Thing, spec map[string]any) acctest.Thing {
 	s.t.Helper()
-	if spec == nil {
-		spec = map[string]any{"size": 3}
-	}
-	s.c.Make(s.t, thing, map[string]any{"spec": spec, "metadata": map[string]any{"labels": map[string]any{"app": thing.Name}}})
+	s.c.Make(s.t, thing, map[string]any{"spec": spec})
 	return thing
 }
 
-// owned gives a workload an owner, as an operator does.
-func (s *shop) owned(thing acctest.Thing, owner *unstructured.Unstructured, kind, name, uid string) {
-	s.t.Helper()
-	if owner != nil {
-		kind, name, uid = owner.GetKind(), owner.GetName(), string(owner.GetUID())
-	}
-	s.c.Change(s.t, thing, "operator", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"x/v1","kind":%q,"name":%q,"uid":%q}]}}`, kind, name, uid))
-}
-
-// operate plays an operator until the test ends: it copies the list of an object to
-// the workload that it makes of it, when it is told to.
-func (s *shop) operate(object acctest.Thing, path []string, operand acctest.Thing) (begin func()) {
-	s.t.Helper()
-	told, to := make(chan struct{}), s.pathOf(operand.Kind)
-	ctx, stop := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-told:
-		case <-ctx.Done():
-		}
-		for ctx.Err() == nil {
-			s.c.Copy(ctx, object, path, operand, to)
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-ctx.Done():
-			}
-		}
-	})
-	s.t.Cleanup(func() {
-		stop()
-		wg.Wait()
-	})
-	return sync.OnceFunc(func() { close(told) })
+// version is a ClusterServiceVersion as owner references name it.
+func version(name, uid string) *unstructured.Unstructured {
+	owner := &unstructured.Unstructured{}
+	owner.SetAPIVersion("operators.coreos.com/v1alpha1")
+	owner.SetKind("ClusterServiceVersion")
+	owner.SetName(name)
+	owner.SetUID(types.UID(uid))
+	return owner
 }
 
 // place makes a namespace of OpenShift's, which stays for other tests.
@@ -169,23 +119,23 @@ var operators = map[string]func(s *shop) operator{
 		object := s.custom(s.thing("Subscription", acctest.Name(s.t, "gpu")), map[string]any{"name": "gpu-operator"})
 		s.c.ChangeStatus(s.t, object, `{"status":{"installedCSV":"gpu-operator.v1","currentCSV":"gpu-operator.v2"}}`)
 		operand := s.make("Deployment", acctest.Name(s.t, "operator"), 2, "", nil)
-		s.owned(operand, nil, "ClusterServiceVersion", "gpu-operator.v1", "11111111-1111-1111-1111-111111111111")
+		s.c.Own(s.t, operand, version("gpu-operator.v1", "11111111-1111-1111-1111-111111111111"))
 		other := s.make("Deployment", acctest.Name(s.t, "other"), 1, "", nil)
-		s.owned(other, nil, "ClusterServiceVersion", "other-operator.v1", "22222222-2222-2222-2222-222222222222")
+		s.c.Own(s.t, other, version("other-operator.v1", "22222222-2222-2222-2222-222222222222"))
 		return operator{object: object, there: s, operand: operand}
 	},
 	"Widget": func(s *shop) operator {
 		object := s.widget(acctest.Name(s.t, "widget"), nil)
 		operand := s.make("StatefulSet", acctest.Name(s.t, "operand"), 2, "", nil)
-		s.owned(operand, s.c.Look(s.t, object), "", "", "")
+		s.c.Own(s.t, operand, s.c.Look(s.t, object))
 		s.make("StatefulSet", acctest.Name(s.t, "other"), 1, "", nil)
-		return operator{object: object, there: s, operand: operand, path: strings.Split(widgetPath, ".")}
+		return operator{object: object, there: s, operand: operand, path: strings.Split(acctest.WidgetPath, ".")}
 	},
 	"Gadget": func(s *shop) operator {
 		object := s.gadget(nil)
 		operand := s.make("DaemonSet", acctest.Name(s.t, "operand"), 1, "", nil)
-		s.owned(operand, s.c.Look(s.t, object), "", "", "")
-		return operator{object: object, there: s, operand: operand, path: strings.Split(widgetPath, ".")}
+		s.c.Own(s.t, operand, s.c.Look(s.t, object))
+		return operator{object: object, there: s, operand: operand, path: strings.Split(acctest.WidgetPath, ".")}
 	},
 }
 
@@ -203,15 +153,15 @@ func TestAccWorkloadTolerations_operatorsObjects(t *testing.T) {
 			if o.path == nil {
 				o.path = s.pathOf(name)
 			} else {
-				more["path"] = widgetPath
-				s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+				more["path"] = acctest.WidgetPath
+				s.managesWidgets()
 			}
 			before := s.c.Look(t, o.object).Object["spec"]
 			config := s.manage(o.object, "team=a:NoExecute spot*", more)
 			i := s.fresh()
 
 			// The wait goes on until the operator has followed.
-			begin := o.there.operate(o.object, o.path, o.operand)
+			begin := s.c.Operate(t, o.object, o.path, o.operand, s.pathOf(o.operand.Kind))
 			done := make(chan acctest.Diagnostics)
 			go func() { done <- s.tf.Apply(t, i, config) }()
 			s.until("the object has the tolerations", func() bool { return len(s.standing(o.object, o.path)) == 2 })
@@ -253,10 +203,10 @@ func TestAccWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *t
 			t.Parallel()
 			s := shared.on(t)
 			object := s.widget(acctest.Name(t, "widget"), map[string]any{"placement": placement})
-			s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+			s.managesWidgets()
 			before := s.c.Look(t, object).Object["spec"]
 			i := s.fresh()
-			s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": widgetPath}))
+			s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": acctest.WidgetPath}))
 			s.destroy(i)
 			if diff := cmp.Diff(before, s.c.Look(t, object).Object["spec"]); diff != "" {
 				t.Fatalf("the object is not as it was: %s", diff)
@@ -266,9 +216,9 @@ func TestAccWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *t
 	// What came beside ours stays as well.
 	s := shared
 	object := s.widget("beside", nil)
-	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	s.managesWidgets()
 	i := s.fresh()
-	s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": widgetPath}))
+	s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": acctest.WidgetPath}))
 	s.c.Change(t, object, "somebody", `{"spec":{"placement":{"zone":"b"}}}`)
 	s.destroy(i)
 	want := map[string]any{"size": int64(3), "placement": map[string]any{"zone": "b"}}
@@ -281,8 +231,8 @@ func TestAccWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	object := s.widget("lonely", nil)
-	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
-	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath})
+	s.managesWidgets()
+	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath})
 	s.warned(config, `[AttributeName("wait_for_rollout")] The pods of Widget "`+s.namespace+`/lonely" are not known`, "names this object as its owner", "data.kubetaint_workloads")
 	s.apply(s.fresh(), config)
 	config["wait_for_rollout"] = false
@@ -296,10 +246,10 @@ func TestAccWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
 func TestAccWorkloadTolerations_whatUnknownPodsMayLiveByStays(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
-	object, path := s.widget("lonely", nil), strings.Split(widgetPath, ".")
-	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	object, path := s.widget("lonely", nil), strings.Split(acctest.WidgetPath, ".")
+	s.managesWidgets()
 	tolerating := func(tolerations string) map[string]any {
-		return s.manage(object, tolerations, map[string]any{"path": widgetPath})
+		return s.manage(object, tolerations, map[string]any{"path": acctest.WidgetPath})
 	}
 	s.c.Patch(t, s.namespace, `{"spec":{"taints":[{"key":"lonely","value":"a","effect":"NoExecute"}]}}`)
 	i := s.fresh()
@@ -335,6 +285,6 @@ func TestAccWorkloadTolerations_customKindWithoutRightsSaysSo(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	object := s.widget("secret", nil)
-	got := s.tf.Plan(t, s.fresh(), s.manage(object, "team=a:NoExecute", map[string]any{"path": widgetPath})).Diagnostics
+	got := s.tf.Plan(t, s.fresh(), s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath})).Diagnostics
 	says(t, "diagnostic", got.Errors()+got.Warnings(), "no permission", "widgets", `guide "Permissions"`)
 }

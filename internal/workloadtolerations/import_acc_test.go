@@ -169,8 +169,8 @@ func TestAccWorkloadTolerations_importBlocks(t *testing.T) {
 		"by identity":           {`kind = "Deployment", namespace = "%[1]s", name = "%[2]s"`, "", `identity = { kind = "Deployment", namespace = "%[1]s", name = "%[2]s" }`},
 		"with a version":        {`api_version = "apps/v1", kind = "Deployment", namespace = "%[1]s", name = "%[2]s"`, "", `identity = { kind = "Deployment", namespace = "%[1]s", name = "%[2]s" }`},
 		"by selector":           {`kind = "Deployment", namespace = "%[1]s", selector = "app=%[2]s"`, "", `identity = { kind = "Deployment", namespace = "%[1]s", selector = "app=%[2]s" }`},
-		"of a custom kind":      {`api_version = "test.kubetaint.io/v1", kind = "Widget", namespace = "%[1]s", name = "` + widget.Name + `"`, widgetPath, `identity = { api_version = "test.kubetaint.io/v1", kind = "Widget", namespace = "%[1]s", name = "` + widget.Name + `", path = "` + widgetPath + `" }`},
-		"without any namespace": {`api_version = "test.kubetaint.io/v1", kind = "Gadget", name = "` + gadget.Name + `"`, widgetPath, `identity = { api_version = "test.kubetaint.io/v1", kind = "Gadget", name = "` + gadget.Name + `", path = "` + widgetPath + `" }`},
+		"of a custom kind":      {`api_version = "test.kubetaint.io/v1", kind = "Widget", namespace = "%[1]s", name = "` + widget.Name + `"`, acctest.WidgetPath, `identity = { api_version = "test.kubetaint.io/v1", kind = "Widget", namespace = "%[1]s", name = "` + widget.Name + `", path = "` + acctest.WidgetPath + `" }`},
+		"without any namespace": {`api_version = "test.kubetaint.io/v1", kind = "Gadget", name = "` + gadget.Name + `"`, acctest.WidgetPath, `identity = { api_version = "test.kubetaint.io/v1", kind = "Gadget", name = "` + gadget.Name + `", path = "` + acctest.WidgetPath + `" }`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +184,7 @@ func TestAccWorkloadTolerations_importBlocks(t *testing.T) {
 			workload := strings.NewReplacer("%[1]s", s.namespace, "%[2]s", thing.Name).Replace(tt.workload)
 			block := strings.NewReplacer("%[1]s", s.namespace, "%[2]s", thing.Name).Replace(tt.block)
 			config := s.hcl(workload, "team=a:NoExecute@30 foreign*:NoSchedule", path)
-			cli.Write(s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...)), config+"import {\n  to = kubetaint_workload_tolerations.this\n  "+block+"\n}\n")
+			cli.Write(s.c.WidgetProvider(t), config+"import {\n  to = kubetaint_workload_tolerations.this\n  "+block+"\n}\n")
 			out := cli.MustRun("apply", "-auto-approve", "-input=false")
 			if !strings.Contains(out, "1 imported, 0 added, 0 changed, 0 destroyed") {
 				t.Fatalf("importing changes something:\n%s", out)

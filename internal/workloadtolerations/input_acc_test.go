@@ -15,7 +15,7 @@ func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *tes
 	s := shared
 	thing := s.make("Deployment", "web", 1, "", nil)
 	widget, gadget := s.widget("w", nil), s.gadget(nil)
-	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	s.managesWidgets()
 	good := s.manage(thing, "team=a:NoExecute", nil)
 	tolerations := func(all ...map[string]any) map[string]any {
 		list := make([]any, len(all))
@@ -31,7 +31,7 @@ func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *tes
 	custom := func(config map[string]any, changes map[string]any) map[string]any {
 		return acctest.With(config, map[string]any{"workload": acctest.With(config["workload"].(map[string]any), changes)})
 	}
-	widgets, gadgets := s.manage(widget, "team=a:NoExecute", map[string]any{"path": widgetPath}), s.manage(gadget, "team=a:NoExecute", map[string]any{"path": widgetPath})
+	widgets, gadgets := s.manage(widget, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath}), s.manage(gadget, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath})
 	const inKind, inNamespace, inPath, inWorkload, inTolerations = `AttributeName("workload").AttributeName("kind")`, `AttributeName("workload").AttributeName("namespace")`, `[AttributeName("path")]`, `[AttributeName("workload")]`, `[AttributeName("tolerations")]`
 	for name, tt := range map[string]struct {
 		config map[string]any

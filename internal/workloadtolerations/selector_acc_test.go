@@ -143,17 +143,17 @@ func TestAccWorkloadTolerations_selectorOfACustomKind(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	one, two := s.widget("one", nil), s.widget("two", nil)
-	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenAnd(t, widgetRights...))}
+	s.managesWidgets()
 	s.labelled(one, "tier", "gpu")
 	s.labelled(two, "tier", "gpu")
 	// No other test taints nodes with this key: whose pods are not known, any node
 	// counts.
 	config := s.managing("Widget", "tier=gpu", "leaver=a:NoExecute")
-	config["path"] = widgetPath
-	config["workload"].(map[string]any)["api_version"] = widgetGroup + "/v1"
+	config["path"] = acctest.WidgetPath
+	config["workload"].(map[string]any)["api_version"] = acctest.WidgetVersion
 	i := s.fresh()
 	s.apply(i, config)
-	path := strings.Split(widgetPath, ".")
+	path := strings.Split(acctest.WidgetPath, ".")
 	if got := formatted(s.standing(one, path)) + formatted(s.standing(two, path)); got != "leaver=a:NoExecuteleaver=a:NoExecute" {
 		t.Fatalf("the widgets have %q", got)
 	}

@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -240,23 +239,7 @@ func (s *shop) pathOf(kind string) []string {
 // standing returns the tolerations that stand at a path of an object.
 func (s *shop) standing(thing acctest.Thing, path []string) []corev1.Toleration {
 	s.t.Helper()
-	object := s.c.Look(s.t, thing)
-	if object == nil {
-		s.t.Fatalf("%s %s is gone", thing.Kind, thing.Name)
-	}
-	value, _, err := unstructured.NestedFieldNoCopy(object.Object, path...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	raw, err := json.Marshal(value)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var out []corev1.Toleration
-	if err := json.Unmarshal(raw, &out); err != nil {
-		s.t.Fatal(err)
-	}
-	return out
+	return s.c.TolerationsAt(s.t, thing, path)
 }
 
 // want expects exactly these tolerations, in this order, and a mark for each of

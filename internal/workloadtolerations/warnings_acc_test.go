@@ -184,8 +184,7 @@ func TestAccWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 	thing := s.make("Deployment", "web", 0, "", nil)
 	allow := func(annotation string) {
 		t.Helper()
-		s.c.Change(t, acctest.Thing{APIVersion: "v1", Kind: "Namespace", Name: s.namespace}, "admin",
-			fmt.Sprintf(`{"metadata":{"annotations":{"scheduler.alpha.kubernetes.io/tolerationsWhitelist":%q}}}`, annotation))
+		s.c.Allow(t, s.namespace, annotation)
 	}
 	config := s.manage(thing, "team=a:NoExecute spot*:NoSchedule", nil)
 	allow(`[{"key":"team","operator":"Exists"}]`)

@@ -11,28 +11,14 @@ import (
 	"sync"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// add appends a toleration as a well-behaved writer does: it repeats what
-// somebody else came in between of.
+// add appends a toleration as a well-behaved writer does.
 func (s *shop) add(ctx context.Context, name, one string) {
 	s.t.Helper()
-	deployments := s.c.Admin.AppsV1().Deployments(s.namespace)
-	for ctx.Err() == nil {
-		d, err := deployments.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return
-		}
-		d.Spec.Template.Spec.Tolerations = append(d.Spec.Template.Spec.Tolerations, list(s.t, one)...)
-		if _, err = deployments.Update(ctx, d, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
-			return
-		}
-	}
+	s.c.AddToleration(ctx, s.namespace, name, list(s.t, one)[0])
 }
 
 func TestAccWorkloadTolerations_foreignListsAreKeptWholeAndInOrder(t *testing.T) {
