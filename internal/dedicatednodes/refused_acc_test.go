@@ -1,0 +1,83 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccDedicatedNodes_templateThatTheApiServerWouldRefuse has an admission policy
+// of the cluster stand against a toleration, or against a pin.
+func TestAccDedicatedNodes_templateThatTheApiServerWouldRefuse(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	const message = "this is not done here"
+	for name, tt := range map[string]struct{ unless, patch string }{
+		"a toleration": {
+			`object.spec.template.spec.tolerations.all(t, t.key != "team")`,
+			`{"spec":{"template":{"spec":{"tolerations":[{"key":"team","operator":"Exists"}]}}}}`,
+		},
+		"a pin": {
+			`!("dedicated" in object.spec.template.spec.nodeSelector)`,
+			`{"spec":{"template":{"spec":{"nodeSelector":{"dedicated":"x"}}}}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, c, "StatefulSet", "Deployment")
+			tf, i := terraform(t, c), newInstance()
+			thing := acctest.Thing{APIVersion: "apps/v1", Kind: "Deployment", Namespace: p.namespace, Name: "deployment"}
+			w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned, "StatefulSet": tolerating}}
+			planned := tf.Plan(t, i, p.config(w))
+			if planned.Diagnostics.Errors() != "" {
+				t.Fatal(planned.Diagnostics.Errors())
+			}
+			allow := c.Forbid(t, thing, tt.unless, message, tt.patch)
+
+			// The one of two workloads is named, and nothing is written.
+			wantError(t, tf.Apply(t, i, p.config(w)), `[AttributeName("workloads").ElementKeyInt(0)] Unable to change the tolerations of Deployment "`+p.namespace+`/deployment": the API server would refuse it`,
+				"a dry run", message)
+			p.want(wish{}, "Deployment", "StatefulSet")
+
+			// A plan that was made before it ends in the middle, without a taint that
+			// pods do not tolerate, and goes on when the policy is gone.
+			walk := tf.Walk(t)
+			wantError(t, walk.ApplyChange(i, planned, p.config(w)), `ElementKeyInt(0)`, message)
+			allow()
+			planned = tf.Plan(t, i, p.config(w))
+			walk = tf.Walk(t)
+			walk.Between = func() { allow = c.Forbid(t, thing, tt.unless, message, tt.patch) }
+			wantError(t, walk.ApplyChange(i, planned, p.config(w)), "Unable to create the dedication", "An admission policy of the cluster may forbid it", "Apply again to go on where it stopped", message)
+			for _, node := range p.nodes {
+				if taints := c.Taints(t, node); taints != foreignTaint {
+					t.Fatalf("node %s has the taints %s", node, taints)
+				}
+			}
+			p.wantOwned("Deployment", "StatefulSet")
+			allow()
+			apply(t, tf, i, p.config(w))
+			p.want(w, "Deployment", "StatefulSet")
+			destroy(t, tf, i)
+			p.want(wish{}, "Deployment", "StatefulSet")
+		})
+	}
+}
+
+func TestAccDedicatedNodes_namespaceThatDoesNotAllowTheTolerations(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "DaemonSet", "Deployment")
+	tf := terraform(t, c)
+	w := wish{taints: "team=a:NoExecute zone:NoSchedule", workloads: map[string]string{"Deployment": tolerating}}
+	c.Allow(t, p.namespace, `[{"key":"team","operator":"Exists"},{"key":"foreign","operator":"Exists"}]`)
+	wantWarning(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `[AttributeName("workloads").ElementKeyInt(0)] Namespace "`+p.namespace+`" does not allow zone:NoSchedule`,
+		"PodTolerationRestriction", "Add the toleration to the annotation first")
+	c.Allow(t, p.namespace, `[{"key":"team","operator":"Exists"},{"key":"zone","operator":"Exists"}]`)
+	if d := tf.Plan(t, newInstance(), p.config(w)).Diagnostics; d.Errors() != "" || strings.Contains(d.Warnings(), "does not allow") {
+		t.Fatalf("the namespace allows them, and the plan says: %s%s", d.Errors(), d.Warnings())
+	}
+}
