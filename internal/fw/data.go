@@ -31,6 +31,8 @@ type Data struct {
 	// MaxConcurrentRollouts is how many rollouts of machines run at the same
 	// time, at least 1.
 	MaxConcurrentRollouts int64
+	// Rollouts are those that run now.
+	Rollouts Slots
 	// Created holds the ids of the objects that this process has created or tried
 	// to.
 	Created sync.Map

@@ -5,7 +5,9 @@ package fw
 
 import (
 	"context"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -87,6 +89,26 @@ func WorkloadNamespace() schema.Attribute {
 		MarkdownDescription: "Namespace. Required unless objects of this kind have none.",
 		Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 	}
+}
+
+// ToleratedByAttribute is the tolerated_by attribute of a resource that writes taints.
+func ToleratedByAttribute() schema.Attribute {
+	return schema.SetAttribute{
+		Optional:            true,
+		ElementType:         types.StringType,
+		MarkdownDescription: "The `id`s of `kubetaint_workload_tolerations` that let pods stay. They are changed before the taints, their tolerations count in the plan, and no taint is written before the live pods carry them.",
+		Validators:          []validator.Set{setvalidator.SizeAtLeast(1)},
+	}
+}
+
+// Linked returns the ids in tolerated_by; false while any is not known.
+func Linked(ctx context.Context, toleratedBy types.Set, diags *diag.Diagnostics) ([]string, bool) {
+	if toleratedBy.IsUnknown() || slices.ContainsFunc(toleratedBy.Elements(), attr.Value.IsUnknown) {
+		return nil, false
+	}
+	var ids []string
+	diags.Append(toleratedBy.ElementsAs(ctx, &ids, false)...)
+	return ids, !diags.HasError()
 }
 
 // BudgetOf returns the evictions block of a resource over the provider's; false

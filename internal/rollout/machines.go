@@ -137,7 +137,7 @@ func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return r.gone(err)
 	}
-	if err := readable(observed.Set, r.desired); err != nil {
+	if err := CheckSet(observed.Set, r.desired); err != nil {
 		return false, err
 	}
 	next := machineset.Next(observed, r.desired, time.Now())
@@ -192,9 +192,9 @@ func (r *machineRollout) gone(err error) (bool, error) {
 	return false, err
 }
 
-// readable says whether what is written on the MachineSet can be read, and is
-// ours to change.
-func readable(s *machineset.Set, desired machineset.Desired) error {
+// CheckSet says whether what is written on a MachineSet can be read, and is ours to
+// change. Errors: *StoppedError, *SetConflictError.
+func CheckSet(s *machineset.Set, desired machineset.Desired) error {
 	if s.RecordErr != nil {
 		return &StoppedError{Set: s, Why: s.RecordErr.Error()}
 	}

@@ -206,6 +206,32 @@ func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison 
 	return nil
 }
 
+// AwaitLinked waits until the live pods of the workloads to which the resources of
+// these ids give tolerations carry them: those that this run plans, and those that
+// their marks tell of. The cluster must be followed with pods meanwhile. Errors: those
+// of AwaitTolerations and MarkedBy.
+func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string) error {
+	for _, id := range ids {
+		var waits []Tolerations
+		planned, told := shared.Of(id)
+		for _, p := range planned {
+			d := Tolerations{Ref: p.Ref, Path: p.Path}
+			d.Claim.Tolerations = p.Wanted
+			waits = append(waits, d)
+		}
+		if !told {
+			var err error
+			if waits, err = MarkedBy(ctx, cluster, id); err != nil {
+				return err
+			}
+		}
+		if err := AwaitTolerations(ctx, cluster, waits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // MarkedBy finds the workloads that carry tolerations of the resource of this id,
 // and which these are. It serves for a resource that has nothing to do in this
 // run, and so has told nothing.

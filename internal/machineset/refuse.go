@@ -1,0 +1,156 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Refusal says why a MachineSet must not be changed, or not with this strategy.
+type Refusal struct {
+	Why string
+	// Strategy is set where another strategy would do.
+	Strategy bool
+}
+
+// Refuse says why a change must not be made, nothing where it may.
+func Refuse(o Observed, d Desired) []Refusal {
+	s := o.Set
+	var out []Refusal
+	add := func(strategy bool, format string, args ...any) {
+		out = append(out, Refusal{Why: fmt.Sprintf(format, args...), Strategy: strategy})
+	}
+	if s.Role == "master" {
+		add(false, "it makes control-plane machines: their taints belong to OpenShift's machine-config operator, and replacing them is the ControlPlaneMachineSet's")
+	}
+	if s.Authority != "" {
+		add(false, "%s is authoritative for it, and the Machine API's controllers leave it alone (status.authoritativeAPI)", s.Authority)
+	}
+	if s.Hive && !d.Claim.Release {
+		add(false, "Hive manages it, and puts taints and replicas back to those of its MachinePool: change the MachinePool instead")
+	}
+	n := o.goal()
+	switch {
+	case s.Autoscaler == nil || s.Marker != nil:
+	case d.Rollout.Strategy == ScaleToZero && n > 0:
+		add(true, "MachineAutoscaler %q scales it between %d and %d, and would scale it up while it waits at zero", s.Autoscaler.Owner, s.Autoscaler.Min, s.Autoscaler.Max)
+	case d.Rollout.Strategy == Surge && n > 0 && n+min(d.Rollout.MaxSurge, n) > s.Autoscaler.Max:
+		add(true, "MachineAutoscaler %q allows %d machines at most, and max_surge would make it %d", s.Autoscaler.Owner, s.Autoscaler.Max, n+min(d.Rollout.MaxSurge, n))
+	}
+	return out
+}
+
+// goal is how many machines there are to be once nothing rolls out.
+func (o Observed) goal() int {
+	if o.Set.Marker != nil {
+		return o.Set.Marker.OriginalReplicas
+	}
+	return o.Set.Replicas
+}
+
+// Effect is what a change does to machines that exist.
+type Effect struct {
+	Template Template
+	// Stale are the machines that differ, in order; Replaced says whether they are
+	// replaced, and otherwise written to in place.
+	Stale    []*Machine
+	Replaced bool
+	// Interrupted is set where an earlier rollout goes on.
+	Interrupted *Marker
+}
+
+// Changes says whether anything is written at all.
+func (e Effect) Changes() bool {
+	return e.Template.Changed || len(e.Stale) > 0 || e.Interrupted != nil
+}
+
+// Plan says what a change does to the machines that exist.
+func Plan(o Observed, d Desired) Effect {
+	v := look(o, d)
+	e := Effect{Template: v.template, Replaced: v.strategy().Replaces()}
+	if v.strategy() != TemplateOnly {
+		e.Stale = v.old
+	}
+	if m := o.Set.Marker; m != nil && m.ID == d.Claim.Owner {
+		e.Interrupted = m
+	}
+	return e
+}
+
+// Deviations says of each machine that is not being deleted how it, or its node,
+// differs from the template in an entry of ours.
+func Deviations(o Observed, d Desired) map[string]taint.Status {
+	t := d.Merge(o.Set)
+	out := map[string]taint.Status{}
+	for _, m := range o.Machines {
+		if m.Deleting {
+			continue
+		}
+		status := t.deviation(m)
+		if n := o.Nodes[m.Node]; n != nil && status == "" {
+			// What a node lacks nodelink is about to add.
+			if own := t.of(n).present(n.Taints); !own.Agrees(n.Taints) {
+				status = taint.Different
+			}
+		}
+		if status != "" {
+			out[m.Name] = status
+		}
+	}
+	return out
+}
+
+// deviation says how a machine's list differs: one entry that is missing is told
+// rather than one that differs, since it is what lets pods in.
+func (t Template) deviation(m *Machine) taint.Status {
+	switch {
+	case t.Agrees(m.Taints):
+		return ""
+	case slices.ContainsFunc(t.Ours, func(id taint.ID) bool { return taint.Find(t.Taints, id) >= 0 && taint.Find(m.Taints, id) < 0 }):
+		return taint.Missing
+	}
+	return taint.Different
+}
+
+// listed reads taints as the autoscaler's annotation has them; what does not parse
+// is left out.
+func listed(s string) []corev1.Taint {
+	var out []corev1.Taint
+	for part := range strings.SplitSeq(s, ",") {
+		if t, err := taint.Parse(part); err == nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Warnings says what may go wrong with a rollout, one sentence each.
+func Warnings(o Observed, d Desired) []string {
+	var out []string
+	e := Plan(o, d)
+	if t := e.Template; t.Changed && o.Set.CapacityTaints != "" && !t.Agrees(listed(o.Set.CapacityTaints)) {
+		out = append(out, fmt.Sprintf("the annotation from which an autoscaler simulates a node of it where it has none says %q: it is not changed with the template, so that see to it yourself", o.Set.CapacityTaints))
+	}
+	if !e.Replaced {
+		return out
+	}
+	for _, tool := range o.Set.Scalers {
+		out = append(out, tool+" sets spec.replicas as well, and may put it back in the middle of the rollout")
+	}
+	for _, m := range e.Stale {
+		for _, hook := range m.Hooks {
+			out = append(out, fmt.Sprintf("machine %s waits for the lifecycle hook %s before it goes", m.Name, hook))
+		}
+		if m.NoDrain {
+			out = append(out, fmt.Sprintf("machine %s is not drained (machine.openshift.io/exclude-node-draining): its pods are killed with it", m.Name))
+		}
+	}
+	return out
+}

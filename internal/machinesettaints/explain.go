@@ -1,0 +1,155 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// refusedError says that a MachineSet must not be changed.
+type refusedError struct {
+	set      *machineset.Set
+	refusals []machineset.Refusal
+}
+
+// Error returns the first reason.
+func (e *refusedError) Error() string { return e.refusals[0].Why }
+
+func (e *refusedError) diagnostic() diag.Diagnostic {
+	first := e.refusals[0]
+	if first.Strategy {
+		return diag.NewAttributeErrorDiagnostic(path.Root("rollout").AtName("strategy"), "Unable to roll "+e.set.Title()+" out with this strategy",
+			"Nothing has been written: "+first.Why+". Use in_place or rolling, which leave the number of machines to the autoscaler.")
+	}
+	return diag.NewErrorDiagnostic("Unable to change the taints of "+e.set.Title(), "Nothing has been written: "+first.Why+".")
+}
+
+// explain words an error of a change.
+func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnostic {
+	thing := w.target.place()
+	if set != nil {
+		thing = set.Title()
+	}
+	refused, over, stranded, conflict := new(refusedError), new(fw.Exceeded), new(fw.Stranded), new(rollout.SetConflictError)
+	switch {
+	case errors.As(err, &refused):
+		return refused.diagnostic()
+	case errors.As(err, &over):
+		return over.Diagnostic()
+	case errors.As(err, &stranded):
+		return stranded.Diagnostic()
+	case errors.As(err, &conflict):
+		return explainConflict(w, conflict)
+	case errors.Is(err, kube.ErrNoMachineAPI):
+		return diag.NewErrorDiagnostic("Unable to find MachineSets: the cluster has no Machine API", noMachineAPI(err))
+	}
+	summary, detail := "Unable to "+verb+" taints of "+thing, goesOn(verb)
+	late, stopped, gone := new(rollout.MachinesError), new(rollout.StoppedError), new(rollout.SetGoneError)
+	switch {
+	case errors.As(err, &late):
+		summary += ": " + ended(late.Err)
+		detail = explainLate(late) + "\n\n" + detail
+	case errors.As(err, &stopped):
+		detail = "The rollout does not go on by itself: " + stopped.Why + ".\n\n" + detail
+	case errors.As(err, &gone):
+		detail = "Plan again: what is there then decides."
+	default:
+		if advice := fw.Advise(err); advice != "" {
+			detail = advice + "\n\n" + detail
+		}
+	}
+	return diag.NewErrorDiagnostic(summary, detail+"\n\nOriginal error: "+err.Error())
+}
+
+func ended(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "the time is over"
+	}
+	return "it was interrupted"
+}
+
+// explainLate says what a rollout waited for, and what was done about its count.
+func explainLate(e *rollout.MachinesError) string {
+	var b strings.Builder
+	b.WriteString("It waited for machines:\n  " + strings.Join(e.Waiting, "\n  "))
+	if len(e.Holds) > 0 {
+		b.WriteString("\n\nWhat holds them:\n  " + strings.Join(e.Holds, "\n  "))
+	}
+	if e.Restored {
+		b.WriteString("\n\nspec.replicas has been set back to what it was.")
+	}
+	return b.String()
+}
+
+// goesOn says what the next apply does.
+func goesOn(verb string) string {
+	out := "What is done stays, and each entry is marked as this resource's. Apply again to go on where it stopped"
+	if verb == "create" {
+		return out + ". Nothing is saved in the state; to give up instead, import the resource and destroy it."
+	}
+	return out + ", or allow it more time in timeouts."
+}
+
+func explainConflict(w wanted, e *rollout.SetConflictError) diag.Diagnostic {
+	c := e.Conflicts[0]
+	summary := fmt.Sprintf("Unable to claim taint %q on %s", c.ID, e.Set.Title())
+	switch {
+	case c.Owner == w.Claim.Owner:
+		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, "This resource's own id stands there with another generation: a replacement that creates before it destroys has not ended, or the same configuration is applied from a second state. Nothing has been written. Apply with -replace=ADDRESS to take the entries over.")
+	case c.Owner != "":
+		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, fmt.Sprintf("It belongs to %q. Nothing has been written. It must be given up there first.", c.Owner))
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, fmt.Sprintf("It is in the template already, with the value %q, and was not put there by this resource. Nothing has been written. "+
+		"To take it on, set on_conflict = \"adopt\": destroying the resource will then remove it. Or import it.", c.Value))
+}
+
+// gone words that a named MachineSet went away between plan and apply.
+func gone(verb string, w wanted) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Unable to "+verb+" taints of "+w.target.place()+": it is not there",
+		"Nothing has been written. Check the name and the namespace (kubectl get machinesets -A), and plan again.")
+}
+
+func noMachineAPI(err error) string {
+	return "MachineSets are OpenShift's (machine.openshift.io/v1beta1), and this cluster does not serve them: it is not OpenShift, or one without the capability MachineAPI, or one whose control plane is hosted. " +
+		"kubetaint_node_taints works on any cluster.\n\nOriginal error: " + err.Error()
+}
+
+// refuseParameters refuses parameters that the strategy does not look at.
+func (m model) refuseParameters(ctx context.Context, diags *diag.Diagnostics) {
+	if m.Rollout.IsUnknown() || m.Rollout.IsNull() {
+		return
+	}
+	var block rolloutModel
+	diags.Append(m.Rollout.As(ctx, &block, basetypes.ObjectAsOptions{})...)
+	if block.Strategy.IsUnknown() || diags.HasError() {
+		return
+	}
+	for _, p := range []struct {
+		name     string
+		value    attr.Value
+		strategy machineset.Strategy
+	}{
+		{"max_unavailable", block.MaxUnavailable, machineset.Rolling},
+		{"max_surge", block.MaxSurge, machineset.Surge},
+		{"wait_for", block.WaitFor, machineset.ScaleToZero},
+	} {
+		if !p.value.IsNull() && block.Strategy.ValueString() != string(p.strategy) {
+			diags.AddAttributeError(path.Root("rollout").AtName(p.name), "Unable to use "+p.name+" with the strategy "+block.Strategy.ValueString(),
+				"It belongs to the strategy "+string(p.strategy)+". Leave it out, or choose that strategy.")
+		}
+	}
+}

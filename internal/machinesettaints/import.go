@@ -1,0 +1,155 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const importForms = "Write NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as openshift-machine-api/gpu-a/dedicated:NoSchedule; for a selector, use an import block with an identity."
+
+// rolloutType is the type of the rollout block.
+var rolloutType = map[string]attr.Type{"strategy": types.StringType, "max_unavailable": types.Int64Type, "max_surge": types.Int64Type, "wait_for": types.StringType}
+
+// ImportState takes taints that stand in templates into the state. It writes
+// nothing to the cluster. Its rollout is template_only until the configuration says
+// otherwise: an import must replace no machine.
+func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	m, ids := importedModel(), []taint.ID(nil)
+	if req.ID != "" {
+		ids = m.fromID(req.ID, &resp.Diagnostics)
+	} else {
+		ids = m.fromIdentity(ctx, req, &resp.Diagnostics)
+	}
+	t, known := m.targets(&resp.Diagnostics)
+	if !known && !resp.Diagnostics.HasError() {
+		resp.Diagnostics.AddError("Unable to import taints of MachineSets", "Neither a name nor a selector is given. "+importForms)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	cluster, sets, err := r.observe(ctx, "", &resp.Diagnostics)
+	if err != nil {
+		resp.Diagnostics.Append(fw.UnableTo("import taints of "+t.place(), err))
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	own := fw.NewOwnership[taint.ID](cluster)
+	taints, owner := inspect(sets, t, ids, &resp.Diagnostics)
+	own.Imported = taints.generations
+	m.Taints = fw.TaintSet(ctx, taints.found, &resp.Diagnostics)
+	desired, _ := m.desired(ctx, own, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	m.ID = types.StringValue(cmp.Or(owner, newID(r.data.Owner, desired)))
+	r.save(ctx, m, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+func importedModel() model {
+	return model{
+		Namespace: types.StringValue(defaultNamespace), OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType), ToleratedBy: types.SetNull(types.StringType),
+		Rollout: types.ObjectValueMust(rolloutType, map[string]attr.Value{
+			"strategy": types.StringValue(string(machineset.TemplateOnly)), "max_unavailable": types.Int64Null(), "max_surge": types.Int64Null(), "wait_for": types.StringNull(),
+		}),
+		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
+	}
+}
+
+func (m *model) fromID(id string, diags *diag.Diagnostics) []taint.ID {
+	parts := strings.SplitN(id, "/", 3)
+	if len(parts) < 3 || parts[0] == "" || parts[1] == "" {
+		diags.AddError("Unable to import taints by the id \""+id+"\"", importForms)
+		return nil
+	}
+	m.Namespace, m.Name = types.StringValue(parts[0]), types.StringValue(parts[1])
+	return parseIDs(strings.Split(parts[2], ","), id, diags)
+}
+
+func (m *model) fromIdentity(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) []taint.ID {
+	var from identity
+	diags.Append(req.Identity.Get(ctx, &from)...)
+	var taints []string
+	diags.Append(from.Taints.ElementsAs(ctx, &taints, false)...)
+	if diags.HasError() {
+		return nil
+	}
+	m.Namespace = types.StringValue(cmp.Or(from.Namespace.ValueString(), defaultNamespace))
+	m.Name, m.Selector = from.Name, from.Selector
+	return parseIDs(taints, strings.Join(taints, ","), diags)
+}
+
+func parseIDs(parts []string, what string, diags *diag.Diagnostics) []taint.ID {
+	var ids []taint.ID
+	for _, part := range parts {
+		id, err := taint.ParseID(part)
+		if err == nil && slices.Contains(ids, id) {
+			err = errors.New("it is named twice")
+		}
+		if err != nil {
+			diags.AddError("Unable to import taints by \""+what+"\"", err.Error()+"\n\n"+importForms)
+			return nil
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+type inspected struct {
+	found       []corev1.Taint
+	generations map[taint.ID][]string
+}
+
+// inspect looks for the taints in the templates. The owner is that of all marks,
+// "" where some are not marked or the owners differ.
+func inspect(sets []machineset.Observed, t target, ids []taint.ID, diags *diag.Diagnostics) (inspected, string) {
+	out, owners := inspected{generations: map[taint.ID][]string{}}, map[string]bool{}
+	for _, id := range ids {
+		if why, reserved := taint.Reserved(id, ""); reserved {
+			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
+			continue
+		}
+		found := false
+		for _, o := range sets {
+			at := taint.Find(o.Set.Taints, id)
+			if at < 0 || !t.matches(o.Set) {
+				continue
+			}
+			mark, _ := o.Set.Record.Of(id)
+			owners[mark.Owner] = true
+			if !found {
+				out.found, found = append(out.found, o.Set.Taints[at]), true
+			}
+			if !slices.Contains(out.generations[id], mark.Generation) {
+				out.generations[id] = append(out.generations[id], mark.Generation)
+			}
+		}
+		if !found {
+			diags.AddError(fmt.Sprintf("Unable to import taint %q of %s", id, t.place()), "No such taint stands in its template. Look at what does: kubectl get machineset NAME -o yaml.")
+		}
+	}
+	if len(owners) == 1 {
+		for owner := range owners {
+			return out, owner
+		}
+	}
+	return out, ""
+}

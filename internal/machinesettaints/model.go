@@ -1,0 +1,209 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// model is the resource as it stands in configuration, plan and state.
+type model struct {
+	ID           types.String   `tfsdk:"id"`
+	Namespace    types.String   `tfsdk:"namespace"`
+	Name         types.String   `tfsdk:"name"`
+	Selector     types.String   `tfsdk:"selector"`
+	Taints       types.Set      `tfsdk:"taints"`
+	OnConflict   types.String   `tfsdk:"on_conflict"`
+	Evictions    types.Object   `tfsdk:"evictions"`
+	ToleratedBy  types.Set      `tfsdk:"tolerated_by"`
+	Rollout      types.Object   `tfsdk:"rollout"`
+	Machines     types.Map      `tfsdk:"machines"`
+	RolloutState types.String   `tfsdk:"rollout_state"`
+	Timeouts     timeouts.Value `tfsdk:"timeouts"`
+}
+
+// rolloutModel is the rollout block.
+type rolloutModel struct {
+	Strategy       types.String `tfsdk:"strategy"`
+	MaxUnavailable types.Int64  `tfsdk:"max_unavailable"`
+	MaxSurge       types.Int64  `tfsdk:"max_surge"`
+	WaitFor        types.String `tfsdk:"wait_for"`
+}
+
+// identity is what an import block by identity names.
+type identity struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+	Selector  types.String `tfsdk:"selector"`
+	Taints    types.List   `tfsdk:"taints"`
+}
+
+// target says which MachineSets are meant.
+type target struct {
+	namespace string
+	name      string
+	// selector is set in place of a name.
+	selector labels.Selector
+}
+
+// matches says whether a MachineSet is meant.
+func (t target) matches(s *machineset.Set) bool {
+	if s.Namespace != t.namespace {
+		return false
+	}
+	if t.selector != nil {
+		return t.selector.Matches(labels.Set(s.Labels))
+	}
+	return s.Name == t.name
+}
+
+// String returns the form that ids use: NAMESPACE/NAME or NAMESPACE/SELECTOR.
+func (t target) String() string {
+	if t.selector != nil {
+		return t.namespace + "/" + strings.ReplaceAll(t.selector.String(), "==", "=")
+	}
+	return t.namespace + "/" + t.name
+}
+
+// place names the MachineSets in messages.
+func (t target) place() string {
+	if t.selector != nil {
+		return `MachineSets matching "` + t.selector.String() + `"`
+	}
+	return `MachineSet "` + t.namespace + "/" + t.name + `"`
+}
+
+// wanted is what the model wants.
+type wanted struct {
+	target target
+	machineset.Desired
+}
+
+// of is what is wanted of one MachineSet: all is given up in one that is not meant.
+func (w wanted) of(s *machineset.Set) machineset.Desired {
+	d := w.Desired
+	if !w.target.matches(s) {
+		d.Claim.Release, d.Claim.TakeOver = true, false
+		d.Claim.Imported = nil
+	}
+	return d
+}
+
+// noMachines is the value of machines when all is well.
+func noMachines() types.Map {
+	return types.MapValueMust(types.StringType, nil)
+}
+
+func (m model) targets(diags *diag.Diagnostics) (target, bool) {
+	if m.Namespace.IsUnknown() || m.Name.IsUnknown() || m.Selector.IsUnknown() {
+		return target{}, false
+	}
+	t := target{namespace: cmp.Or(m.Namespace.ValueString(), defaultNamespace), name: m.Name.ValueString()}
+	if m.Selector.IsNull() {
+		return t, t.name != ""
+	}
+	selector, err := labels.Parse(m.Selector.ValueString())
+	if err != nil {
+		diags.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+		return t, false
+	}
+	t.selector = selector
+	return t, true
+}
+
+// rollout reads the rollout block; false while any of it is not known.
+func (m model) rollout(ctx context.Context, diags *diag.Diagnostics) (machineset.Rollout, bool) {
+	if m.Rollout.IsUnknown() || m.Rollout.IsNull() {
+		return machineset.Rollout{}, false
+	}
+	var block rolloutModel
+	diags.Append(m.Rollout.As(ctx, &block, basetypes.ObjectAsOptions{})...)
+	if block.Strategy.IsUnknown() || block.MaxUnavailable.IsUnknown() || block.MaxSurge.IsUnknown() || block.WaitFor.IsUnknown() || diags.HasError() {
+		return machineset.Rollout{}, false
+	}
+	return machineset.Rollout{
+		Strategy:       machineset.Strategy(block.Strategy.ValueString()),
+		MaxUnavailable: int(max(block.MaxUnavailable.ValueInt64(), 1)),
+		MaxSurge:       int(max(block.MaxSurge.ValueInt64(), 1)),
+		Removed:        block.WaitFor.ValueString() == waitRemoved,
+	}, true
+}
+
+// desired returns what the model wants and what it may call its own; false while
+// any of it is not known.
+func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	t, targetKnown := m.targets(diags)
+	taints, taintsKnown := fw.Taints(ctx, m.Taints, diags)
+	rollout, rolloutKnown := m.rollout(ctx, diags)
+	if !targetKnown || !taintsKnown || !rolloutKnown || m.OnConflict.IsUnknown() || diags.HasError() {
+		return wanted{}, false
+	}
+	return wanted{target: t, Desired: machineset.Desired{
+		Claim: taint.Claim{
+			Owner: m.ID.ValueString(), Generation: own.Generation, Imported: own.Imported,
+			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
+		},
+		Rollout: rollout,
+	}}, true
+}
+
+// retire adds what a state had and what is wanted does not: machines may still
+// carry it.
+func (w wanted) retire(state wanted) wanted {
+	for _, id := range state.Claim.IDs() {
+		if !slices.Contains(w.Claim.IDs(), id) || w.Claim.Release {
+			w.Retired = append(w.Retired, id)
+		}
+	}
+	return w
+}
+
+// keepWording plans what the state holds where the configuration says the same in
+// other words.
+func (m *model) keepWording(ctx context.Context, state model) {
+	var ignored diag.Diagnostics
+	planned, plannedKnown := fw.Taints(ctx, m.Taints, &ignored)
+	stored, storedKnown := fw.Taints(ctx, state.Taints, &ignored)
+	if plannedKnown && storedKnown && slices.Equal(planned, stored) {
+		m.Taints = state.Taints
+	}
+	had, _ := state.targets(&ignored)
+	if now, known := m.targets(&ignored); known && now.selector != nil && had.selector != nil && now.String() == had.String() {
+		m.Selector = state.Selector
+	}
+}
+
+// newID is the id of a resource that is created with these entries.
+func newID(owner string, w wanted) string {
+	var ids []string
+	for _, id := range w.Claim.IDs() {
+		ids = append(ids, id.String())
+	}
+	return strings.Join([]string{owner, "machine_set_taints", w.target.String(), strings.Join(ids, ",")}, "/")
+}
+
+// identityOf makes the identity from what is desired.
+func identityOf(ctx context.Context, m model, w wanted, diags *diag.Diagnostics) identity {
+	var ids []string
+	for _, id := range w.Claim.IDs() {
+		ids = append(ids, id.String())
+	}
+	list, found := types.ListValueFrom(ctx, types.StringType, ids)
+	diags.Append(found...)
+	return identity{Namespace: types.StringValue(w.target.namespace), Name: m.Name, Selector: m.Selector, Taints: list}
+}

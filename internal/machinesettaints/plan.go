@@ -1,0 +1,166 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// ModifyPlan completes the plan and says what it would do to machines and pods. It
+// runs again at apply: nothing that it learns from the cluster may go into the plan
+// itself.
+func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.data == nil {
+		return
+	}
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
+	var state, plan model
+	creating := req.State.Raw.IsNull()
+	if !creating {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		var err error
+		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
+			r.data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			return
+		}
+	}
+	before, _ := state.desired(ctx, own, &resp.Diagnostics)
+	if req.Plan.Raw.IsNull() {
+		before.Claim.Release = true
+		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
+		return
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !creating && req.Plan.Raw.Equal(req.State.Raw) && settled(state, before) {
+		r.claimUnchanged(ctx, before, own, &resp.Diagnostics)
+		return
+	}
+	if !creating {
+		plan.keepWording(ctx, state)
+	}
+	r.complete(ctx, plan, before, own, creating, resp)
+}
+
+// complete plans what is not as wanted, and previews it.
+func (r *machineSetTaints) complete(ctx context.Context, plan model, before wanted, own ownership, creating bool, resp *resource.ModifyPlanResponse) {
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	// All is well after an apply, unless machines are left as they are.
+	plan.Machines, plan.RolloutState = noMachines(), types.StringValue(stateComplete)
+	if !known || desired.Rollout.Strategy == machineset.TemplateOnly {
+		plan.Machines = types.MapUnknown(types.StringType)
+	}
+	if creating && known {
+		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if known && !resp.Diagnostics.HasError() {
+		r.preview(ctx, plan, desired.retire(before), own, &resp.Diagnostics)
+	}
+}
+
+// settled says that a state asks for nothing: no machine differs, or those that do
+// are left as they are.
+func settled(state model, desired wanted) bool {
+	return state.RolloutState.ValueString() != stateInterrupted &&
+		(len(state.Machines.Elements()) == 0 || desired.Rollout.Strategy == machineset.TemplateOnly)
+}
+
+// preview says what the change would do, as diagnostics.
+func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted, own ownership, diags *diag.Diagnostics) {
+	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	strict := budgetKnown && budget.Set()
+	_, sets, err := r.observe(ctx, own.Cluster, diags)
+	if diags.HasError() {
+		return
+	}
+	if err != nil {
+		fw.NoPreview(desired.target.place(), err, strict, r.data, diags)
+		return
+	}
+	meant := concerned(sets, desired)
+	if !desired.Claim.Release {
+		r.claim(desired, own, meant, diags)
+		warnTarget(desired, meant, diags)
+	}
+	var all []affected
+	for _, o := range meant {
+		d := desired.of(o.Set)
+		a := affected{o, machineset.Plan(o, d)}
+		if !a.effect.Changes() {
+			continue
+		}
+		if found := refuse(o, d); found != nil {
+			diags.Append(found)
+			return
+		}
+		warn(o, d, a.effect, diags)
+		all = append(all, a)
+	}
+	if len(all) > 0 && !diags.HasError() {
+		r.impact(ctx, m, desired, all, budget, strict, diags)
+	}
+}
+
+// claim notes which taints the resource wants of which MachineSets, so that a second
+// one in the same run that wants the same is told at plan.
+func (r *machineSetTaints) claim(desired wanted, own ownership, meant []machineset.Observed, diags *diag.Diagnostics) {
+	holder := fw.Holder(own.Generation)
+	for _, o := range meant {
+		if !desired.target.matches(o.Set) {
+			continue
+		}
+		for _, id := range desired.Claim.IDs() {
+			if !r.data.Claims.Take("machineset/"+o.Set.Key()+"/"+id.String(), holder) {
+				diags.AddAttributeError(path.Root("taints"), fmt.Sprintf("Unable to claim taint %q of %s twice", id, o.Set.Title()),
+					"Another resource in this configuration claims the same taint of the same MachineSet. A taint has one owner: remove it from one of them.")
+				return
+			}
+		}
+	}
+}
+
+func (r *machineSetTaints) claimUnchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+	if _, sets, err := r.observe(ctx, own.Cluster, diags); err == nil && !diags.HasError() {
+		r.claim(desired, own, concerned(sets, desired), diags)
+	}
+}
+
+// warnTarget says that there is nothing there to taint.
+func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnostics) {
+	switch {
+	case len(meant) > 0:
+	case desired.target.selector != nil:
+		diags.AddAttributeWarning(path.Root("selector"), "No MachineSet matches \""+desired.target.selector.String()+"\"",
+			"Nothing is tainted now. MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets -n "+desired.target.namespace+" --show-labels).")
+	default:
+		diags.AddAttributeError(path.Root("name"), "Unable to find "+desired.target.place(),
+			"There is no MachineSet of this name. Check the name and the namespace (kubectl get machinesets -A).")
+	}
+}
+
+// refuse words why a MachineSet must not be changed; nil where it may.
+func refuse(o machineset.Observed, d machineset.Desired) diag.Diagnostic {
+	if err := rollout.CheckSet(o.Set, d); err != nil {
+		return explain("change", wanted{target: target{namespace: o.Set.Namespace, name: o.Set.Name}, Desired: d}, o.Set, err)
+	}
+	if refusals := machineset.Refuse(o, d); len(refusals) > 0 {
+		return (&refusedError{set: o.Set, refusals: refusals}).diagnostic()
+	}
+	return nil
+}

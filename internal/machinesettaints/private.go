@@ -1,0 +1,48 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// ownership is what the resource remembers beside its state.
+type ownership = fw.Ownership[taint.ID]
+
+// ownership loads the private state of an existing instance, or recovers what it
+// held. The error is that of reading the cluster for it.
+func (r *machineSetTaints) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
+	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
+	if own.Generation != "" || diags.HasError() {
+		return own, nil
+	}
+	_, sets, err := r.observe(ctx, own.Cluster, diags)
+	if err != nil || diags.HasError() {
+		return own, err
+	}
+	return recovered(ctx, state, sets, diags), nil
+}
+
+// recovered finds out again what a private state held that is lost.
+func recovered(ctx context.Context, state model, sets []machineset.Observed, diags *diag.Diagnostics) ownership {
+	generation, id := "", state.ID.ValueString()
+	for _, o := range sets {
+		for _, mark := range o.Set.Record {
+			if mark.Owner == id {
+				generation = mark.Generation
+			}
+		}
+	}
+	if generation == "" {
+		diags.Append(fw.NotThisCluster("No MachineSet", id))
+	}
+	taints, _ := fw.Taints(ctx, state.Taints, diags)
+	return fw.RecoverOwnership(generation, taint.IDs(taints))
+}

@@ -1,0 +1,121 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Read compares the MachineSets with the state. State is dropped on one ground
+// alone: the named MachineSet does not exist, in a cluster that has the Machine API.
+func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	cluster, sets, err := r.observe(ctx, own.Cluster, &resp.Diagnostics)
+	if err != nil || resp.Diagnostics.HasError() {
+		// The stored state stays as it is.
+		r.data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+		return
+	}
+	if own.Generation == "" {
+		if own = recovered(ctx, state, sets, &resp.Diagnostics); resp.Diagnostics.HasError() {
+			return
+		}
+	}
+	own.Cluster = cluster
+	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if desired.target.selector == nil && len(concerned(sets, desired)) == 0 {
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
+	own.Save(ctx, resp.Private, &resp.Diagnostics)
+	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+	if resp.Identity != nil {
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(ctx, state, desired, &resp.Diagnostics))...)
+	}
+}
+
+// observe returns the cluster's id and its MachineSets. A cluster other than the
+// expected one is an error in the diagnostics, before anything else is read.
+func (r *machineSetTaints) observe(ctx context.Context, expected string, diags *diag.Diagnostics) (string, []machineset.Observed, error) {
+	cluster, err := r.data.Identify(ctx, expected, diags)
+	if err != nil || diags.HasError() {
+		return "", nil, err
+	}
+	sets, err := r.data.Cluster.MachineSets(ctx)
+	if errors.Is(err, kube.ErrNoMachineAPI) {
+		diags.AddError("Unable to find MachineSets: the cluster has no Machine API", noMachineAPI(err))
+		return cluster, nil, nil
+	}
+	return cluster, sets, err
+}
+
+// concerned are the MachineSets that are meant, and those that carry something of
+// ours, by name.
+func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
+	var out []machineset.Observed
+	for _, o := range sets {
+		ours := o.Set.Marker != nil && o.Set.Marker.ID == w.Claim.Owner
+		if ours || w.target.matches(o.Set) || w.Claim.Owns(o.Set.Record) {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) })
+	return out
+}
+
+// look puts into the model how machines differ, and whether a rollout is
+// interrupted.
+func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, diags *diag.Diagnostics) {
+	differ, state := map[string]taint.Status{}, stateComplete
+	for _, o := range sets {
+		maps.Copy(differ, machineset.Deviations(o, w.of(o.Set)))
+		if o.Set.Marker != nil && o.Set.Marker.ID == w.Claim.Owner {
+			state = stateInterrupted
+		}
+		if machineset.Plan(o, w.of(o.Set)).Template.Changed {
+			// The template itself has lost an entry, or a set has come or left.
+			differ[o.Set.Name] = taint.Different
+		}
+	}
+	m.Machines, m.RolloutState = noMachines(), types.StringValue(state)
+	if len(differ) > 0 {
+		var found diag.Diagnostics
+		m.Machines, found = types.MapValueFrom(ctx, types.StringType, differ)
+		diags.Append(found...)
+	}
+}
+
+// note puts into the model what an apply has left: nothing, unless machines are
+// left as they are.
+func (r *machineSetTaints) note(ctx context.Context, m *model, desired wanted, diags *diag.Diagnostics) {
+	m.Machines, m.RolloutState = noMachines(), types.StringValue(stateComplete)
+	if desired.Rollout.Strategy != machineset.TemplateOnly {
+		return
+	}
+	if sets, err := r.data.Cluster.MachineSets(ctx); err == nil {
+		m.look(ctx, concerned(sets, desired), desired, diags)
+	}
+}
