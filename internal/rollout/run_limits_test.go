@@ -195,6 +195,27 @@ func TestRun_asksBeforeTheFirstWriteOfALaterRound(t *testing.T) {
 	}
 }
 
+// TestRun_looksAtTheOthersAgainAfterAWait has somebody overwrite one workload while
+// another, at the very end, waits for a pod that has been lost.
+func TestRun_looksAtTheOthersAgainAfterAWait(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(aNode("n1", "gpu"))
+	api.pool(t, aSet("db", 1, "*"+teamA), aSet("web", 1, "*"+teamA))
+	api.meanwhile(func() { api.removePods("db") })
+	api.read = func(name string, nth int) {
+		if name == "db" && nth == 2 {
+			api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
+			api.roll("db")
+		}
+	}
+	if _, err := carry(t.Context(), api.serve(t, true), Change{Workloads: wanting(teamA, "web", "db")}, Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"db": "*" + teamA, "web": "*" + teamA}, api.tolerations()); diff != "" {
+		t.Errorf("tolerations: %s", diff)
+	}
+}
+
 // many are the names of StatefulSets, and these with one pod each.
 func many(count int) (names []string, sets []*appsv1.StatefulSet) {
 	for n := range count {
@@ -216,8 +237,13 @@ func TestRun_readsEachWorkloadAFewTimesHoweverManyThereAre(t *testing.T) {
 			names, sets := many(count)
 			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
 			api.pool(t, sets...)
-			if _, err := carry(t.Context(), api.serve(t, true), fromAToB(names...), Hooks{}); err != nil {
+			asked := 0
+			hooks := Hooks{Begin: func(planner.Plan) error { asked++; return nil }}
+			if _, err := carry(t.Context(), api.serve(t, true), fromAToB(names...), hooks); err != nil {
 				t.Fatal(err)
+			}
+			if asked != 1 {
+				t.Errorf("was asked %d times before the first write", asked)
 			}
 			all := 0
 			for _, n := range api.readings() {
@@ -232,34 +258,50 @@ func TestRun_readsEachWorkloadAFewTimesHoweverManyThereAre(t *testing.T) {
 }
 
 // TestRun_doesNotReadAWorkloadForThePodsOfOthers lets the pods of another workload
-// change all the time while one waits for its own.
+// change all the time while one waits for three seconds.
 func TestRun_doesNotReadAWorkloadForThePodsOfOthers(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
-	api.idle = func(string) bool { return true }
-	api.pool(t, aSet("other", 3, teamA), aSet("web", 2, "*"+teamA))
-	cluster := api.serve(t, true)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*lookAgain)
-	defer cancel()
-	busy := make(chan int)
-	go func() {
-		touched := 0
-		for ; ctx.Err() == nil; touched++ {
-			api.meanwhile(func() { api.touchPods("other") })
-			cluster.NextPods(ctx, time.Millisecond)
-		}
-		busy <- touched
-	}()
-	_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
-	if touched := <-busy; touched < 10 {
-		t.Fatalf("the pods of the other workload have changed only %d times", touched)
-	}
-	if late := new(StuckError); !errors.As(err, &late) {
-		t.Fatalf("got %v", err)
-	}
-	// Before the first write, for the write, and after one second of waiting.
-	if diff := cmp.Diff(map[string]int{"web": 3}, api.readings()); diff != "" {
-		t.Errorf("readings: %s", diff)
+	for _, tt := range []struct {
+		name  string
+		after func(a *fakeAPI)
+		// most is how often it may be read. Twice is before the wait.
+		most int
+	}{
+		{"while its own pods are missing", func(*fakeAPI) {}, 2 + 1},
+		{"while its controller has not said that it has seen the change", func(a *fakeAPI) {
+			a.removePods("web")
+			a.addPod(a.sets["web"])
+		}, 2 + 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
+			api.idle = func(string) bool { return true }
+			api.after = func(string) { tt.after(api) }
+			api.pool(t, aSet("other", 3, teamA), aSet("web", 1, "*"+teamA))
+			cluster := api.serve(t, true)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*lookAgain)
+			defer cancel()
+			busy := make(chan int)
+			go func() {
+				touched := 0
+				for ; ctx.Err() == nil; touched++ {
+					api.meanwhile(func() { api.touchPods("other") })
+					cluster.NextPods(ctx, time.Millisecond)
+				}
+				busy <- touched
+			}()
+			_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
+			if touched := <-busy; touched < 10 {
+				t.Fatalf("the pods of the other workload have changed only %d times", touched)
+			}
+			if late := new(StuckError); !errors.As(err, &late) {
+				t.Fatalf("got %v", err)
+			}
+			if read := api.readings()["web"]; read > tt.most {
+				t.Errorf("it was read %d times, at most %d are needed", read, tt.most)
+			}
+		})
 	}
 }
 
