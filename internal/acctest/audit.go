@@ -50,9 +50,7 @@ func (c *Cluster) Audit(t testing.TB) (*Audit, map[string]any) {
 	if dir == "" {
 		t.Skip("needs the audit log of the test bed")
 	}
-	role, err := c.Admin.RbacV1().ClusterRoles().Get(t.Context(), rightsNamespace, metav1.GetOptions{})
-	must(t, err)
-	token, account := c.accountWith(t, role.Rules...)
+	token, account := c.accountWith(t, c.Rights(t)...)
 	a := &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}
 	return a, c.ProviderAt(t, c.REST.Host, token)
 }
@@ -115,4 +113,19 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 		})
 	}
 	return out, caughtUp, lines.Err()
+}
+
+// Counted counts requests by verb and resource. One that did not come from the
+// provider fails the test: it would be counted as its own.
+func Counted(t testing.TB, phase string, requests []AuditedRequest) map[string]int {
+	t.Helper()
+	count := map[string]int{}
+	for _, r := range requests {
+		count[strings.TrimSpace(r.Verb+" "+r.Resource)]++
+		if !strings.HasPrefix(r.UserAgent, "terraform-provider-kubetaint/") {
+			t.Errorf("%s: %s came from %q", phase, r, r.UserAgent)
+		}
+	}
+	t.Logf("%s: %d requests: %v", phase, len(requests), count)
+	return count
 }

@@ -147,9 +147,15 @@ func (c *Cluster) TokenWith(t testing.TB, rules ...rbacv1.PolicyRule) string {
 // rights and these.
 func (c *Cluster) TokenAnd(t testing.TB, rules ...rbacv1.PolicyRule) string {
 	t.Helper()
+	return c.TokenWith(t, append(c.Rights(t), rules...)...)
+}
+
+// Rights are the documented rules.
+func (c *Cluster) Rights(t testing.TB) []rbacv1.PolicyRule {
+	t.Helper()
 	role, err := c.Admin.RbacV1().ClusterRoles().Get(t.Context(), rightsNamespace, metav1.GetOptions{})
 	must(t, err)
-	return c.TokenWith(t, append(role.Rules, rules...)...)
+	return role.Rules
 }
 
 func (c *Cluster) accountWith(t testing.TB, rules ...rbacv1.PolicyRule) (token, account string) {

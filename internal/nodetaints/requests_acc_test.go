@@ -6,7 +6,6 @@ package nodetaints_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -25,14 +24,7 @@ const (
 // writes nor, where nothing changes, looks at pods.
 func wantFew(t *testing.T, phase string, requests []acctest.AuditedRequest, limit int, planning, unchanged bool) {
 	t.Helper()
-	count := map[string]int{}
-	for _, r := range requests {
-		count[strings.TrimSpace(r.Verb+" "+r.Resource)]++
-		if !strings.HasPrefix(r.UserAgent, "terraform-provider-kubetaint/") {
-			t.Errorf("%s: %s came from %q", phase, r, r.UserAgent)
-		}
-	}
-	t.Logf("%s: %d requests: %v", phase, len(requests), count)
+	count := acctest.Counted(t, phase, requests)
 	if len(requests) > limit {
 		t.Errorf("%s made %d requests, at most %d are allowed: %v", phase, len(requests), limit, count)
 	}

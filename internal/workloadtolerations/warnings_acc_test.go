@@ -214,12 +214,16 @@ func TestAccWorkloadTolerations_takingOverIsSaid(t *testing.T) {
 	s.want(thing, "", 0)
 }
 
-// Without permission to look at pods the change is planned all the same.
+// Without permission to look at pods the change is planned all the same. Applying
+// it would wait for pods that it cannot see.
 func TestAccWorkloadTolerations_previewThatCannotBeMadeSaysSo(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	thing := s.make("Deployment", "web", 1, "", nil)
 	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenWith(t, noPods...))}
-	planned := s.planned(s.fresh(), s.manage(thing, "team=a:NoExecute", nil))
+	i, config := s.fresh(), s.manage(thing, "team=a:NoExecute", nil)
+	planned := s.planned(i, config)
 	says(t, "warning", planned.Diagnostics.Warnings(), `Unable to preview the change of Deployment "`+s.namespace+`/web"`, "no permission", "list pods", `guide "Permissions"`)
+	says(t, "error", s.tf.Carry(t, i, planned, config).Errors(), "no permission", "list pods", `guide "Permissions"`)
+	s.want(thing, "", 0)
 }

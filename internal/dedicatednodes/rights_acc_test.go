@@ -1,0 +1,109 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// without returns the documented rules less some verbs for a resource.
+func without(rules []rbacv1.PolicyRule, resource string, verbs ...string) []rbacv1.PolicyRule {
+	var out []rbacv1.PolicyRule
+	for _, rule := range rules {
+		if !slices.Contains(rule.Resources, resource) {
+			out = append(out, rule)
+			continue
+		}
+		rest, less := *rule.DeepCopy(), *rule.DeepCopy()
+		rest.Resources = slices.DeleteFunc(rest.Resources, func(r string) bool { return r == resource })
+		less.Resources, less.Verbs = []string{resource}, slices.DeleteFunc(less.Verbs, func(v string) bool { return slices.Contains(verbs, v) })
+		if len(rest.Resources) > 0 {
+			out = append(out, rest)
+		}
+		if len(less.Verbs) > 0 {
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+// TestAccDedicatedNodes_whatIsLostWithoutARight takes single rights away from the
+// documented role, and expects of plan and apply what the guide "Permissions" says.
+func TestAccDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	for name, tt := range map[string]struct {
+		resource string
+		verbs    []string
+		// planned is what the plan says, and failed what the apply says where it
+		// fails.
+		planned, failed string
+	}{
+		"list of pods":               {"pods", []string{"list", "watch"}, "Unable to preview what happens on nodes", "no permission"},
+		"watch of pods":              {"pods", []string{"watch"}, "", ""},
+		"patch of nodes":             {"nodes", []string{"patch"}, "", "no permission"},
+		"watch of nodes":             {"nodes", []string{"watch"}, "", ""},
+		"get of the workload":        {"deployments", []string{"get"}, "Unable to preview what happens on nodes", "no permission"},
+		"patch of the workload":      {"deployments", []string{"patch"}, "", "no permission"},
+		"list of workloads":          {"deployments", []string{"list"}, "", ""},
+		"list of another kind":       {"cronjobs", []string{"list"}, "", ""},
+		"list of budgets for drains": {"poddisruptionbudgets", []string{"list"}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, c, "Deployment")
+			w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+			config := acctest.With(p.config(w), map[string]any{"timeouts": map[string]any{"create": "1m", "update": "1m"}})
+			tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, without(c.Rights(t), tt.resource, tt.verbs...)...))}
+			i := newInstance()
+			planned := tf.Plan(t, i, config)
+			if planned.Diagnostics.Errors() != "" {
+				t.Fatal(planned.Diagnostics.Errors())
+			}
+			if tt.planned != "" {
+				wantWarning(t, planned.Diagnostics, tt.planned, `The guide "Permissions" of the provider's documentation lists it`)
+			}
+			d := tf.Carry(t, i, planned, config)
+			if tt.failed == "" {
+				if d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				p.want(w, "Deployment")
+				changed := wish{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads}
+				apply(t, tf, i, p.config(changed))
+				p.want(changed, "Deployment")
+			} else {
+				wantError(t, d, tt.failed, `"Permissions"`)
+				p.wantOwned("Deployment")
+				for _, node := range p.nodes {
+					if taints := c.Taints(t, node); taints != foreignTaint {
+						t.Fatalf("node %s has the taints %s", node, taints)
+					}
+				}
+				// With all rights it goes on.
+				tf = terraform(t, c)
+				apply(t, tf, i, config)
+				p.want(w, "Deployment")
+			}
+			destroy(t, tf, i)
+			p.want(wish{}, "Deployment")
+		})
+	}
+}
+
+// TestAccDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan: a budget
+// cannot be checked without pods.
+func TestAccDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, without(c.Rights(t), "pods", "list", "watch")...))}
+	config := acctest.With(p.config(wish{taints: "team=a:NoExecute"}), map[string]any{"evictions": map[string]any{"max_pods": 0}})
+	wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, `[AttributeName("evictions")] Unable to preview what happens on nodes`, "cannot be checked", "no permission")
+}
