@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -174,4 +175,35 @@ func (c *CLI) KillProvider() int {
 		}
 	}
 	return killed
+}
+
+// ApplyAndKill applies the saved plan "plan", whose provider leads through the
+// proxy, and kills the provider as soon as the API server has answered so many
+// requests of the apply. What comes after them never reaches it, whatever the
+// process manages to send before it ends. It returns false where the apply ends
+// before that. An apply that fails though nothing was killed fails the test.
+func (c *CLI) ApplyAndKill(p *Proxy, counts func(Request) bool, after int) bool {
+	c.t.Helper()
+	var begun, answered atomic.Int64
+	var killing atomic.Bool
+	p.Spoil(func(r Request) Fault {
+		if counts(r) && begun.Add(1) > int64(after) || answered.Load() >= int64(after) {
+			return CutBefore
+		}
+		return None
+	})
+	p.After(func(r Request) {
+		if counts(r) && answered.Add(1) == int64(after) {
+			// The command line may end before all processes have been looked at.
+			killing.Store(true)
+			c.KillProvider()
+		}
+	})
+	out, ok := c.Run("apply", "-input=false", "plan")
+	if !ok && !killing.Load() {
+		c.t.Fatalf("the apply failed before request %d, and no process was killed:\n%s", after, out)
+	}
+	p.After(nil)
+	p.Spoil(nil)
+	return !ok
 }

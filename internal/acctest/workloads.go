@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -148,14 +149,20 @@ func (c *Cluster) Evictions(t testing.TB, namespace string) func() []string {
 	must(t, err)
 	var evicted []string
 	var wg sync.WaitGroup
+	var stopped atomic.Bool
 	wg.Go(func() {
 		for event := range watcher.ResultChan() {
 			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type != watch.Error && pod.DeletionTimestamp == nil && byTaint(pod) && !slices.Contains(evicted, pod.Name) {
 				evicted = append(evicted, pod.Name)
 			}
 		}
+		if !stopped.Load() && t.Context().Err() == nil {
+			t.Error("the watch of pods has ended: evictions after that were not seen")
+		}
 	})
 	return func() []string {
+		t.Helper()
+		stopped.Store(true)
 		watcher.Stop()
 		wg.Wait()
 		return evicted

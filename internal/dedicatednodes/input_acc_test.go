@@ -4,6 +4,7 @@
 package dedicatednodes_test
 
 import (
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,6 +78,37 @@ func TestAccDedicatedNodes_workloadThatDoesNotRollIsRefusedBeforeTheFirstWrite(t
 	tf := terraform(t, c)
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	wantError(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `"workloads"`, "ElementKeyInt(0)", "it is paused", "kubectl rollout resume")
+	p.want(wish{}, "Deployment")
+}
+
+// TestAccDedicatedNodes_workloadThatCannotChangeNamesTheAttribute: what only the
+// cluster can tell is told at plan.
+func TestAccDedicatedNodes_workloadThatCannotChangeNamesTheAttribute(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment")
+	c.Make(t, acctest.Thing{APIVersion: "batch/v1", Kind: "Job", Namespace: p.namespace, Name: "job"}, map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+		"restartPolicy": "Never", "nodeSelector": map[string]any{"field": p.name}, "containers": []any{map[string]any{"name": "main", "image": "registry.k8s.io/pause:3.10.2"}},
+	}}}})
+	// It has started by then, and its template is fixed.
+	acctest.Until(t, "the Job has started", func(ctx context.Context) (bool, error) {
+		job, err := c.Admin.BatchV1().Jobs(p.namespace).Get(ctx, "job", metav1.GetOptions{})
+		return err == nil && job.Status.StartTime != nil, err
+	})
+	for name, tt := range map[string]struct {
+		workload map[string]any
+		want     []string
+	}{
+		"a path to a number":                 {map[string]any{"kind": "Deployment", "name": "deployment", "path": "spec.replicas"}, []string{`.AttributeName("path")]`, "is not a list"}},
+		"a path to a list of something else": {map[string]any{"kind": "Deployment", "name": "deployment", "path": "spec.template.spec.containers"}, []string{`.AttributeName("path")]`, "not a list of tolerations"}},
+		"a Job that has started":             {map[string]any{"kind": "Job", "name": "job"}, []string{`ElementKeyInt(0)]`, "its template is fixed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := p.config(wish{taints: "team=a:NoExecute"})
+			config["workloads"] = []any{acctest.With(tt.workload, map[string]any{"namespace": p.namespace})}
+			wantError(t, terraform(t, c).Plan(t, newInstance(), config).Diagnostics, append(tt.want, `[AttributeName("workloads")`)...)
+		})
+	}
 	p.want(wish{}, "Deployment")
 }
 

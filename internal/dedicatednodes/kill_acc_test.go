@@ -4,7 +4,6 @@
 package dedicatednodes_test
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -60,38 +59,11 @@ func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 }
 
 // killAfter applies and kills the provider after a number of writes of the apply
-// phase, those included that the plan tries before. What comes after the last of
-// them never reaches the API server. It returns false where the apply ends before
-// that.
+// phase, those included that the plan tries before.
 func (p *pool) killAfter(cli *acctest.CLI, config string, writes int) bool {
 	p.t.Helper()
 	proxy := p.c.Proxy(p.t)
 	cli.Write(proxy.Provider(p.t, p.c), config)
 	cli.MustRun("plan", "-input=false", "-out=plan")
-	var begun, answered atomic.Int64
-	var killing atomic.Bool
-	proxy.Spoil(func(r acctest.Request) acctest.Fault {
-		// Neither may the process come to its end before it is killed.
-		if r.Write() && begun.Add(1) > int64(writes) || answered.Load() >= int64(writes) {
-			return acctest.CutBefore
-		}
-		return acctest.None
-	})
-	proxy.After(func(r acctest.Request) {
-		if r.Write() && answered.Add(1) == int64(writes) {
-			// The command line may end before all processes have been looked at.
-			killing.Store(true)
-			cli.KillProvider()
-		}
-	})
-	out, ok := cli.Run("apply", "-input=false", "plan")
-	if !ok && !killing.Load() {
-		p.t.Fatalf("the apply failed before write %d, and no process was killed:\n%s", writes, out)
-	}
-	if ok && killing.Load() {
-		p.t.Fatalf("the provider was killed after write %d, and the apply succeeded:\n%s", writes, out)
-	}
-	proxy.After(nil)
-	proxy.Spoil(nil)
-	return !ok
+	return cli.ApplyAndKill(proxy, acctest.Request.Write, writes)
 }

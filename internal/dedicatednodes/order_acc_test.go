@@ -63,3 +63,24 @@ func TestAccDedicatedNodes_nobodyIsEvicted(t *testing.T) {
 		})
 	}
 }
+
+// TestAccDedicatedNodes_daemonSetNeverLosesMoreThanItAllows watches a DaemonSet
+// whose pods the nodes are kept for.
+func TestAccDedicatedNodes_daemonSetNeverLosesMoreThanItAllows(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "DaemonSet")
+	tf, i := terraform(t, c), newInstance()
+	workloads := map[string]string{"DaemonSet": tolerating}
+	const pods = 3
+	apply(t, tf, i, p.config(wish{taints: "team=a:NoExecute", workloads: workloads}))
+	c.Running(t, p.namespace, "daemonset", pods)
+	least := c.LeastReady(t, p.namespace, "daemonset")
+	for _, taints := range []string{"team=b:NoExecute", "group=b:NoSchedule", "group=b:NoExecute zone:NoExecute"} {
+		apply(t, tf, i, p.config(wish{taints: taints, workloads: workloads}))
+	}
+	c.Running(t, p.namespace, "daemonset", pods)
+	if ready := least(); ready < pods-1 {
+		t.Fatalf("only %d of %d pods were ready at some moment, and maxUnavailable is 1", ready, pods)
+	}
+}

@@ -6,10 +6,10 @@ package workloadtolerations_test
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -22,6 +22,8 @@ const killers = 4
 func TestAccOrder_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
+	// A watch may be answered at any time.
+	counted := func(r acctest.Request) bool { return !r.Watch }
 	for killer := range killers {
 		t.Run(fmt.Sprintf("requests_%d_of_%d", killer+1, killers), func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +36,7 @@ func TestAccOrder_kill9AfterEachRequest(t *testing.T) {
 			kills := 0
 			for after := killer + 1; ; after += killers {
 				values[0], values[1] = values[1], values[0]
-				killed := killAfter(t, c, cli, p.config(values[0], values[0], toleratedBy, ""), after)
+				killed := killAfter(t, c, cli, p.config(values[0], values[0], toleratedBy, ""), counted, after)
 				if !killed {
 					break
 				}
@@ -57,38 +59,80 @@ func TestAccOrder_kill9AfterEachRequest(t *testing.T) {
 	}
 }
 
+// TestAccOrder_kill9AfterEachWrite does the same after each write of applies that
+// add, take away, and take away a part of it.
+func TestAccOrder_kill9AfterEachWrite(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	const both, one = "team=a:NoExecute zone=x:NoExecute", "team=a:NoExecute"
+	for name, s := range map[string]struct{ taints, tolerations, nextTaints, nextTolerations string }{
+		"adding both":                 {"", "", both, both},
+		"removing both":               {both, both, "", ""},
+		"removing one of both":        {both, both, one, one},
+		"changing the effect":         {"team=a:NoSchedule", "team=a:NoSchedule", one, one},
+		"changing the key":            {one, one, "group=a:NoExecute", "group=a:NoExecute"},
+		"removing the taint alone":    {both, both, one, both},
+		"changing two taints at once": {both, both, "team=b:NoExecute zone=y:NoExecute", "team=b:NoExecute zone=y:NoExecute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, c, "Deployment")
+			cli := acctest.NewCLI(t)
+			evicted := c.Evictions(t, p.namespace)
+			kills := 0
+			for after := 1; ; after++ {
+				cli.Write(c.Provider(t), p.config(s.taints, s.tolerations, dependsOn, ""))
+				cli.MustRun("apply", "-auto-approve", "-input=false")
+				p.want(s.taints, s.tolerations)
+				if !killAfter(t, c, cli, p.config(s.nextTaints, s.nextTolerations, dependsOn, ""), acctest.Request.Write, after) {
+					break
+				}
+				kills++
+				p.wantOwners()
+				cli.MustRun("apply", "-auto-approve", "-input=false")
+				p.want(s.nextTaints, s.nextTolerations)
+				cli.WantEmptyPlan()
+			}
+			p.want(s.nextTaints, s.nextTolerations)
+			p.settled()
+			if names := evicted(); len(names) > 0 {
+				t.Fatalf("the taint-eviction controller deleted %v", names)
+			}
+			// Each of the nodes is written at least.
+			if kills < len(p.nodes) {
+				t.Fatalf("the apply was killed only %d times", kills)
+			}
+			t.Logf("killed %d times", kills)
+		})
+	}
+}
+
 // killAfter applies and kills the provider after a number of requests of the
 // apply phase. It returns false where the apply ends before that.
-func killAfter(t *testing.T, c *acctest.Cluster, cli *acctest.CLI, config string, after int) bool {
+func killAfter(t *testing.T, c *acctest.Cluster, cli *acctest.CLI, config string, counts func(acctest.Request) bool, after int) bool {
 	t.Helper()
 	proxy := c.Proxy(t)
 	cli.Write(proxy.Provider(t, c), config)
 	cli.MustRun("plan", "-input=false", "-out=plan")
-	var answered atomic.Int64
-	killed := make(chan int, 1)
-	proxy.After(func(r acctest.Request) {
-		if !r.Watch && answered.Add(1) == int64(after) {
-			killed <- cli.KillProvider()
-		}
-	})
-	out, ok := cli.Run("apply", "-input=false", "plan")
-	processes := 0
-	if answered.Load() >= int64(after) {
-		// The command line may end before the processes are counted.
-		processes = <-killed
-	}
-	if !ok && processes == 0 {
-		t.Fatalf("no process was killed after request %d, and the apply failed:\n%s", after, out)
-	}
-	proxy.After(nil)
-	// A process that was on its way out when it was killed has done its work.
-	return !ok
+	return cli.ApplyAndKill(proxy, counts, after)
 }
 
-// wantOwners fails the test where a toleration that is not foreign has no mark,
-// or a mark no toleration.
+// wantOwners fails the test where a taint, or a toleration that is not foreign, has
+// no mark, or a mark has none of them.
 func (p *pool) wantOwners() {
 	p.t.Helper()
+	for _, name := range p.nodes {
+		node := p.c.Get(p.t, name)
+		record, err := taint.ParseRecord(node.Annotations[taint.OwnedAnnotation])
+		if err != nil || len(record) != len(node.Spec.Taints) {
+			p.t.Fatalf("node %s has the taints %s and the record %s (%v)", name, taint.FormatAll(node.Spec.Taints), record, err)
+		}
+		for _, mark := range record {
+			if taint.Find(node.Spec.Taints, mark.ID()) < 0 {
+				p.t.Fatalf("node %s has the mark %v and not the taint", name, mark)
+			}
+		}
+	}
 	for _, kind := range p.workloads {
 		spec, annotations := p.c.Template(p.t, p.namespace, kind, strings.ToLower(kind))
 		record, err := toleration.ParseRecord(annotations[toleration.OwnedAnnotation])

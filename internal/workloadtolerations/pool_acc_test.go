@@ -126,6 +126,7 @@ func (p *pool) want(taints, tolerations string) {
 			p.t.Errorf("%s has the record %v (%v)", kind, record, err)
 		}
 	}
+	p.wantOwners()
 	if p.t.Failed() {
 		p.t.FailNow()
 	}
