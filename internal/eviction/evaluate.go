@@ -18,10 +18,7 @@ import (
 // node, namespace and name. Its cost grows with these pods and with the number
 // of nodes, not with the pods elsewhere.
 func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
-	e := &evaluation{
-		snapshot: s, change: change, comparison: comparison,
-		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*Scheduling{}, searches: newSearches(),
-	}
+	e := newEvaluation(s, change, comparison)
 	names := slices.Collect(maps.Keys(change.Taints))
 	for name := range change.Drains {
 		if _, tainted := change.Taints[name]; !tainted {
@@ -44,6 +41,13 @@ func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
 	}
 	e.coverByBudgets(report.Pods)
 	return report
+}
+
+func newEvaluation(s *Snapshot, change Change, comparison Comparison) *evaluation {
+	return &evaluation{
+		snapshot: s, change: change, comparison: comparison,
+		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*Scheduling{}, searches: newSearches(),
+	}
 }
 
 type judgeKey struct {

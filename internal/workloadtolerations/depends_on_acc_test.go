@@ -5,7 +5,6 @@ package workloadtolerations_test
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -63,6 +62,3 @@ func TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee(t *testing.T) {
 		t.Fatalf("the taint-eviction controller deleted %v", names)
 	}
 }
-
-// otherNodes is how many nodes tests have made that run at the same time.
-var otherNodes = regexp.MustCompile(`\d+ (does|do) not match`)

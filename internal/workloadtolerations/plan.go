@@ -156,6 +156,13 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 		subject = "Removing the tolerations of "
 	}
 	fw.WarnCost(subject+desired.target.title(), plan, diags)
+	if desired.now {
+		var displaced []planner.Displaced
+		for _, step := range plan.Steps {
+			displaced = append(displaced, planner.Displaces(snapshot, step, r.data.Comparison)...)
+		}
+		fw.WarnDisplaced(subject+desired.target.title(), displaced, path.Root("retire"), diags)
+	}
 	for _, t := range change.Workloads[:len(observed.workloads)] {
 		if slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Workload.Ref == t.Workload.Ref && s.Merged.Template }) {
 			r.data.WarnWriters(ctx, t, at, diags)

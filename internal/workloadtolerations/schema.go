@@ -67,7 +67,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 				Optional:            true,
 				Computed:            true,
 				Default:             stringdefault.StaticString(retireWhenUnneeded),
-				MarkdownDescription: "What becomes of a toleration that is changed or removed while pods live by it: `when_unneeded` (the default) keeps it until the taints that need it are switched or gone, `now` takes it away at once, and the pods that are made anew are not put on these nodes again.",
+				MarkdownDescription: "What becomes of a toleration that is changed or removed while pods live by it: `when_unneeded` (the default) keeps it until the taints that need it are switched or gone, `now` takes it away at once, and the pods that are made anew are not put on these nodes again; the plan names who loses a place.",
 				Validators:          []validator.String{stringvalidator.OneOf(retireWhenUnneeded, retireNow)},
 			},
 			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{

@@ -1,0 +1,62 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// The golden is a whole warning, to be read aloud.
+func TestWarnDisplaced_golden(t *testing.T) {
+	t.Parallel()
+	var pods []planner.Displaced
+	add := func(n int, kind, name string, change func(*planner.Displaced)) {
+		for i := range n {
+			d := planner.Displaced{
+				Pod:    &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i+1)},
+				Owner:  eviction.Owner{Kind: kind, Name: name},
+				Losses: []planner.Loss{{Taint: taintsOf(t, "team=a:NoExecute")[0], Lasts: toleration.Untolerated}},
+			}
+			change(&d)
+			pods = append(pods, d)
+		}
+	}
+	found := func(d *planner.Displaced) { d.Found = true }
+	noSchedule := func(d *planner.Displaced) { d.Losses[0].Taint = taintsOf(t, "team=a:NoSchedule")[0] }
+	add(4, "Deployment", "moves", found)
+	add(3, "Deployment", "stuck", func(d *planner.Displaced) {
+		d.Obstacles = "2 are tainted team=a:NoExecute, 1 does not match its node selector"
+	})
+	add(3, "DaemonSet", "agent", func(*planner.Displaced) {})
+	add(2, "DaemonSet", "shipper", noSchedule)
+	add(1, "DaemonSet", "manual", func(d *planner.Displaced) { noSchedule(d); d.Hold = "its update strategy is OnDelete" })
+	add(2, "StatefulSet", "db", func(d *planner.Displaced) {
+		d.Hold, d.Obstacles = "its update strategy is OnDelete", "3 do not match its node selector"
+	})
+	add(1, "CronJob", "report", func(d *planner.Displaced) { found(d); d.Hold = "its next jobs have the change" })
+	add(1, "Deployment", "short", func(d *planner.Displaced) { found(d); d.Losses[0].Lasts = 30 })
+	add(1, "Deployment", "both", func(d *planner.Displaced) {
+		found(d)
+		d.Losses = append(d.Losses, planner.Loss{Taint: taintsOf(t, "spot:NoSchedule")[0], Lasts: toleration.Untolerated})
+	})
+	var diags diag.Diagnostics
+	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, nil, path.Root("retire"), &diags)
+	if len(diags) > 0 {
+		t.Fatalf("nobody loses a place, and it says %v", diags)
+	}
+	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, pods, path.Root("retire"), &diags)
+	if at, ok := diags[0].(diag.DiagnosticWithPath); len(diags) != 1 || !ok || !at.Path().Equal(path.Root("retire")) {
+		t.Fatalf("it is not one warning at retire: %v", diags)
+	}
+	golden.Check(t, "displaced.golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
+}

@@ -1,0 +1,88 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// Displaced is a pod whose place is lost to a change of its workload's
+// tolerations: a pod that comes for it tolerates its node for a shorter time.
+type Displaced struct {
+	Pod    *eviction.Pod
+	Owner  eviction.Owner
+	Losses []Loss
+	// Hold says why pods do not follow the change by themselves, empty where they
+	// do.
+	Hold string
+	eviction.Home
+}
+
+// Loss is a taint of a pod's node that is tolerated for a shorter time, and for how
+// long: toleration.Untolerated, or seconds.
+type Loss struct {
+	Taint corev1.Taint
+	Lasts int64
+}
+
+// AtOnce says that the pod is deleted as soon as the template is written: the
+// DaemonSet controller judges by the template which pods may go on, whatever the
+// update strategy (k8s.io/kubernetes v1.37.1
+// pkg/controller/daemon/daemon_controller.go, podsShouldBeOnNode and
+// NodeShouldRunDaemonPod).
+func (d Displaced) AtOnce() bool {
+	return d.Owner.Kind == "DaemonSet" && slices.ContainsFunc(d.Losses, func(l Loss) bool {
+		return l.Lasts == toleration.Untolerated && l.Taint.Effect == corev1.TaintEffectNoExecute
+	})
+}
+
+// Displaces returns the pods whose places a step takes that takes tolerations away,
+// with the taints of the nodes as they are.
+func Displaces(s *eviction.Snapshot, step Step, comparison eviction.Comparison) []Displaced {
+	if step.Kind == Wait || step.Workload == nil || len(step.Merged.Removed) == 0 || !step.Merged.Template {
+		return nil
+	}
+	w := step.Workload
+	change := eviction.Planned{Before: w.Tolerations, After: step.Merged.Tolerations, Sure: true}
+	var out []Displaced
+	var pods []*eviction.Pod
+	for _, pod := range s.WorkloadPods(w.Pods...) {
+		node, known := s.Nodes[pod.Node]
+		if !known {
+			continue
+		}
+		d := Displaced{Pod: pod, Owner: s.Owner(pod), Hold: w.Rolling.Hold}
+		if w.Rolling.Later {
+			d.Hold = w.Rolling.Manner
+		}
+		d.lose(node.Taints, change.Merge(pod.Scheduling.Tolerations), comparison)
+		if len(d.Losses) > 0 {
+			out, pods = append(out, d), append(pods, pod)
+		}
+	}
+	for i, home := range eviction.Homes(s, pods, change, comparison) {
+		out[i].Home = home
+	}
+	return out
+}
+
+// lose notes the taints that a new list of tolerations tolerates for a shorter time
+// than the pod does. PreferNoSchedule keeps nobody away.
+func (d *Displaced) lose(taints []corev1.Taint, after []corev1.Toleration, comparison eviction.Comparison) {
+	// Where the gate is not known, an entry with Lt or Gt may be the one that the
+	// pod lives by.
+	gate := comparison != eviction.ComparisonOff
+	for _, t := range taints {
+		lasts := toleration.Lasts(after, t, gate)
+		if t.Effect == corev1.TaintEffectPreferNoSchedule || lasts >= toleration.Lasts(d.Pod.Scheduling.Tolerations, t, gate) {
+			continue
+		}
+		d.Losses = append(d.Losses, Loss{t, lasts})
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// The pod a1 runs on the node a, which carries taints; the node b carries none
+// unless it says so.
+func TestDisplaces_whoLosesAPlaceByATolerationThatGoesAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		kind, hold string
+		// taints are those of the nodes a and b, list is the template's and pod what
+		// the pod carries where it differs.
+		taints, elsewhere, list, pod []string
+		wanted                       []string
+		later                        bool
+		want                         []string
+	}{
+		"a Deployment's pod goes to another node": {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
+		"or to none":                                          {taints: []string{"x=1:NoExecute"}, elsewhere: []string{"y:NoSchedule"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1"}},
+		"one under NoSchedule too":                            {taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
+		"PreferNoSchedule keeps nobody away":                  {taints: []string{"x=1:PreferNoSchedule"}, list: []string{"*x=1:PreferNoSchedule"}},
+		"a taint that is not there costs nothing":             {taints: []string{"x=2:NoExecute"}, list: []string{"*x=1:NoExecute"}},
+		"nor one that another toleration covers":              {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists"}},
+		"nor one that admission added to the pod":             {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, pod: []string{"x=1:NoExecute", "x Exists"}},
+		"nor one that is not tolerated as it is":              {taints: []string{"y:NoExecute", "x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
+		"another value that comes does not help":              {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=2:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
+		"a limited one is left":                               {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists:NoExecute for 30s"}, want: []string{"a1 x=1:NoExecute 30 elsewhere"}},
+		"two taints are both told":                            {taints: []string{"x=1:NoExecute", "y:NoSchedule"}, list: []string{"*x=1:NoExecute", "*y:NoSchedule"}, want: []string{"a1 x=1:NoExecute -1 y:NoSchedule -1 elsewhere"}},
+		"a DaemonSet's pod under NoExecute is deleted":        {kind: "DaemonSet", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 at once elsewhere"}},
+		"whatever holds it back":                              {kind: "DaemonSet", hold: "OnDelete", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 at once held elsewhere"}},
+		"but not under NoSchedule":                            {kind: "DaemonSet", taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
+		"nor where it is tolerated for a while":               {kind: "DaemonSet", taints: []string{"x=1:NoExecute", "y:NoSchedule"}, list: []string{"*x=1:NoExecute", "x Exists:NoExecute for 30s", "*y:NoSchedule"}, want: []string{"a1 x=1:NoExecute 30 y:NoSchedule -1 elsewhere"}},
+		"a CronJob's pod keeps what it has":                   {kind: "CronJob", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 held elsewhere"}},
+		"what waits until it is not needed costs no place":    {later: true, taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}},
+		"what stays costs no place, whatever comes":           {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=1:NoExecute", "z:NoExecute"}},
+		"an entry of somebody else's stays, and so do places": {taints: []string{"x=1:NoExecute"}, list: []string{"!x=1:NoExecute"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tt.kind == "" {
+				tt.kind = "Deployment"
+			}
+			w := aWorkload(t, tt.kind, "web", tt.list...)
+			w.Rolling.Hold = tt.hold
+			w.Rolling.Manner = "later"
+			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", tt.taints...), aNode(t, "b", "cpu", tt.elsewhere...)}, aPod(t, w, "a1", "a", tt.pod...))
+			desired := tolerate(t, w, tt.wanted...)
+			desired.Now = !tt.later
+			var got []string
+			for _, step := range Order(snapshot, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps {
+				for _, d := range Displaces(snapshot, step, eviction.ComparisonOff) {
+					got = append(got, writeDisplaced(d))
+				}
+			}
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func writeDisplaced(d Displaced) string {
+	out := []string{d.Pod.Name}
+	for _, l := range d.Losses {
+		out = append(out, fmt.Sprintf("%s %d", taint.Format(l.Taint), l.Lasts))
+	}
+	if d.AtOnce() {
+		out = append(out, "at once")
+	}
+	if d.Hold != "" {
+		out = append(out, "held")
+	}
+	if d.Found {
+		out = append(out, "elsewhere")
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,151 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames takes away at
+// once what pods live by, and watches what the controllers make of it. In no case
+// does the taint-eviction controller delete a pod: what runs keeps its tolerations.
+func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testing.T) {
+	t.Parallel()
+	onDelete := map[string]any{"updateStrategy": map[string]any{"type": "OnDelete"}}
+	for name, tt := range map[string]struct {
+		kind   string
+		spec   map[string]any
+		effect string
+		// elsewhere makes another node that takes the pods.
+		elsewhere bool
+		// deleted has somebody delete a pod afterwards.
+		deleted bool
+		says    []string
+		// settled says that what was warned of has come about, from the live pods that
+		// keep their places, those that have found another, and those that wait.
+		settled func(kept, moved, waiting int) bool
+	}{
+		"a DaemonSet under NoExecute": {
+			kind: "DaemonSet", effect: "NoExecute", says: []string{"1 of a DaemonSet are deleted at the same moment", "deleted at once, whatever its update strategy, and not made again"},
+			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
+		},
+		"a DaemonSet with OnDelete under NoExecute": {
+			kind: "DaemonSet", spec: onDelete, effect: "NoExecute", says: []string{"1 of a DaemonSet are deleted at the same moment", "deleted at once, whatever its update strategy, and not made again"},
+			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
+		},
+		"a DaemonSet under NoSchedule": {
+			kind: "DaemonSet", effect: "NoSchedule", says: []string{"deleted by the rollout, and not made again"},
+			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
+		},
+		"a DaemonSet with OnDelete under NoSchedule": {
+			kind: "DaemonSet", spec: onDelete, effect: "NoSchedule", deleted: true, says: []string{"stays for now (its update strategy is OnDelete); once it is deleted, it is not made again"},
+			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
+		},
+		"a Deployment that another node takes": {
+			kind: "Deployment", effect: "NoExecute", elsewhere: true, says: []string{"2 pods: replaced; the pod that comes for it is not put on this node, which is tainted team=a:NoExecute, but on another"},
+			settled: func(kept, moved, waiting int) bool { return kept+waiting == 0 && moved == 2 },
+		},
+		"a Deployment that no other node takes": {
+			kind: "Deployment", effect: "NoExecute", says: []string{"no other node would take 2 of them", "2 pods: replaced; the pod that comes for it is not put on this node, which is tainted team=a:NoExecute, nor on any other", "the rollout comes to a halt"},
+			settled: func(kept, moved, waiting int) bool { return kept == 2 && moved == 0 && waiting == 1 },
+		},
+		"a StatefulSet that no other node takes": {
+			kind: "StatefulSet", effect: "NoSchedule", says: []string{"no other node would take 2 of them", "2 pods: replaced; the pod that comes for it is not put on this node, which is tainted team=a:NoSchedule, nor on any other"},
+			settled: func(kept, moved, waiting int) bool { return kept == 1 && moved == 0 && waiting == 1 },
+		},
+		"a StatefulSet with OnDelete": {
+			kind: "StatefulSet", spec: onDelete, effect: "NoExecute", deleted: true, says: []string{"2 pods: stays for now (its update strategy is OnDelete); the pod that comes for it is not put on this node"},
+			settled: func(kept, moved, waiting int) bool { return kept == 1 && moved == 0 && waiting == 1 },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t)
+			s.c.Node(t, acctest.Node{Name: acctest.Name(t, "other")})
+			pods := 2
+			if tt.kind == "DaemonSet" {
+				pods = 1
+			}
+			old, kept := "team=a:"+tt.effect, "kept=x:NoSchedule"
+			thing, i := s.make(tt.kind, "web", pods, "", tt.spec), s.fresh()
+			s.apply(i, s.manage(thing, old+" "+kept, map[string]any{"wait_for_rollout": false, "retire": "now"}))
+			s.renew(pods, old)
+			if tt.elsewhere {
+				s.c.Node(t, acctest.Node{Name: s.pool + "-2", Labels: map[string]string{"shop": s.pool}})
+			}
+			s.c.Patch(t, s.pool, `{"spec":{"taints":[{"key":"team","value":"a","effect":"`+tt.effect+`"}]}}`)
+
+			config := s.manage(thing, kept, map[string]any{"retire": "now"})
+			planned := s.planned(i, config)
+			says(t, "warning", planned.Diagnostics.Warnings(), append([]string{
+				`[AttributeName("retire")] Changing the tolerations of ` + tt.kind + ` "` + s.namespace + `/web" at once costs `, " their place under team=a:" + tt.effect, s.live("web")[0].Name + " on " + s.pool,
+			}, tt.says...)...)
+			evicted := s.c.Evictions(t, s.namespace)
+			if d := s.tf.Carry(t, i, planned, config); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			if tt.deleted {
+				if kept, _, _ := s.places(old); kept != pods {
+					t.Fatalf("%d of %d pods stay for now", kept, pods)
+				}
+				if err := s.c.Admin.CoreV1().Pods(s.namespace).Delete(t.Context(), s.live("web")[0].Name, metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			acctest.Until(t, "it is as the plan said", func(context.Context) (bool, error) {
+				wanted, _, err := unstructured.NestedInt64(s.c.Look(t, thing).Object, "status", "desiredNumberScheduled")
+				kept, moved, waiting := s.places(old)
+				return wanted == 0 && tt.settled(kept, moved, waiting), err
+			})
+			if names := evicted(); len(names) > 0 {
+				t.Fatalf("the taint-eviction controller deleted %v", names)
+			}
+		})
+	}
+}
+
+// renew waits until all pods were made from the template, by deleting those that
+// are not.
+func (s *shop) renew(count int, carrying string) {
+	s.t.Helper()
+	want := list(s.t, carrying)[0]
+	s.until("all pods are of the template", func() bool {
+		pods := s.live("web")
+		behind := slices.IndexFunc(pods, func(p corev1.Pod) bool { return !toleration.Contains(p.Spec.Tolerations, want) })
+		if behind >= 0 {
+			_ = s.c.Admin.CoreV1().Pods(s.namespace).Delete(s.t.Context(), pods[behind].Name, metav1.DeleteOptions{})
+		}
+		return behind < 0 && len(pods) == count
+	})
+	s.c.Running(s.t, s.namespace, "web", count)
+}
+
+// places counts the live pods that are on the shop's node as before, on another
+// one, and on none.
+func (s *shop) places(old string) (kept, moved, waiting int) {
+	s.t.Helper()
+	lived := list(s.t, old)[0]
+	for _, p := range s.live("web") {
+		switch carries := toleration.Contains(p.Spec.Tolerations, lived); {
+		case p.Spec.NodeName == "":
+			waiting++
+		case p.Spec.NodeName != s.pool:
+			moved++
+		case carries:
+			kept++
+		default:
+			s.t.Errorf("pod %s was put on the node without %s", p.Name, old)
+		}
+	}
+	return kept, moved, waiting
+}
