@@ -48,11 +48,12 @@ type Cluster struct {
 	ancestry ancestry
 	families families
 
-	namespaces namespaces
-	workloads  workloads
-	built      builtSnapshot
-	follower   follower
-	wrote      atomic.Pointer[time.Time] // when this process has last written
+	controllers listedControllers
+	namespaces  namespaces
+	workloads   workloads
+	built       builtSnapshot
+	follower    follower
+	wrote       atomic.Pointer[time.Time] // when this process has last written
 }
 
 // New prepares the connection. It sends nothing: the first request is made

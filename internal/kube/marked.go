@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -25,16 +24,18 @@ type Marked struct {
 }
 
 // Marked returns the workloads that carry a record of what is owned there. The
-// metadata of the built-in kinds is listed once per process; what this process
-// reads or writes itself, of any kind, is known without.
+// metadata of the built-in kinds is listed once per process, ReplicaSets and Jobs
+// together with what a snapshot needs of them; what this process reads or writes
+// itself, of any kind, is known without.
 func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 	listed, err := c.marked.get(ctx, func() ([]Marked, error) {
 		kinds := workload.BuiltinKinds()
 		found := make([][]Marked, len(kinds))
 		lists := make([]func() error, len(kinds))
 		for i, kind := range kinds {
-			lists[i] = func() (err error) {
-				found[i], err = c.markedOfKind(ctx, kind)
+			lists[i] = func() error {
+				some, err := c.controllersOf(ctx, kind)
+				found[i] = some.marked
 				return err
 			}
 		}
@@ -66,13 +67,6 @@ func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 	return out, nil
 }
 
-func (c *Cluster) markedOfKind(ctx context.Context, kind workload.Kind) ([]Marked, error) {
-	ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind}
-	return markedIn(ctx, kind.Plural, ref, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.meta.Resource(kind.Resource()).List(ctx, o)
-	})
-}
-
 // MarkedIn returns the objects of any kind in a namespace that carry a record, as
 // they are now: Marked knows the built-in kinds alone.
 func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, error) {
@@ -80,14 +74,10 @@ func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, er
 	if err != nil {
 		return nil, err
 	}
-	return markedIn(ctx, kind.Kind+" objects", kind, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	var found []Marked
+	err = each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return objects.List(ctx, o)
-	})
-}
-
-// markedIn returns the objects of a list that carry a record.
-func markedIn(ctx context.Context, plural string, kind workload.Ref, list pager.ListPageFunc) (found []Marked, err error) {
-	err = each(ctx, plural, list, func() { found = nil }, func(o runtime.Object) error {
+	}, func() { found = nil }, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
 		if err != nil {
 			return err

@@ -4,8 +4,10 @@
 package kube
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -39,6 +41,54 @@ func TestMarkedOf_takesAnObjectsOwnRecordsAndNotThoseThatAControllerCopied(t *te
 			got, marked := markedOf(workload.Ref{Kind: tt.kind, Name: "web"}, &metav1.ObjectMeta{Annotations: tt.annotations, OwnerReferences: tt.owners})
 			if marked != (tt.records+tt.pin > 0) || len(got.Record) != tt.records || len(got.Pins) != tt.pin {
 				t.Errorf("marked is %t with %v and %v", marked, got.Record, got.Pins)
+			}
+		})
+	}
+}
+
+// A snapshot and the marks need the same lists of what is there in great numbers:
+// whichever comes first reads them for both.
+func TestMarked_listsNothingTwiceThatASnapshotLists(t *testing.T) {
+	t.Parallel()
+	const tolerations = `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1","retiring":true}]`
+	marked := partial("rs-9", "")
+	marked.Annotations = map[string]string{toleration.OwnedAnnotation: tolerations}
+	snapshot := func(t *testing.T, c *Cluster) {
+		t.Helper()
+		s, err := c.Snapshot(t.Context())
+		if err != nil || s.Parents["rs-1"].Name != "web" || s.Parents["job-1"].Name != "nightly" {
+			t.Fatalf("parents are %v: %v", s.Parents, err)
+		}
+	}
+	marks := func(t *testing.T, c *Cluster) {
+		t.Helper()
+		got, err := c.Marked(t.Context())
+		if err != nil || len(got) != 1 || got[0].Name != "rs-9" || !got[0].Record.Retiring() {
+			t.Fatalf("%v are marked: %v", got, err)
+		}
+	}
+	for name, steps := range map[string][]func(*testing.T, *Cluster){
+		"a snapshot first":  {snapshot, marks, snapshot, marks},
+		"the marks first":   {marks, snapshot, marks},
+		"the marks alone":   {marks, marks},
+		"a snapshot alone":  {snapshot},
+		"one at both times": {marks, marks, snapshot, snapshot},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := town()
+			api.lists[replicaSetsPath] = partials(partial("rs-1", "Deployment/web"), marked)
+			for _, plural := range []string{"apps/v1/deployments", "apps/v1/statefulsets", "apps/v1/daemonsets", "batch/v1/cronjobs"} {
+				api.lists["/apis/"+plural] = partials()
+			}
+			c := api.connect(t)
+			for _, step := range steps {
+				step(t, c)
+			}
+			requests := api.requests()
+			slices.Sort(requests)
+			if diff := cmp.Diff(slices.Compact(slices.Clone(requests)), requests); diff != "" {
+				t.Errorf("something is listed twice: %s", diff)
 			}
 		})
 	}

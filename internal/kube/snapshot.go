@@ -12,15 +12,14 @@ import (
 	"sync"
 
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // surroundings are what verdicts need beside nodes and pods. They are read
@@ -110,7 +109,7 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 		var mu sync.Mutex
 		parents := func(plural, kind string) func() error {
 			return func() error {
-				return gap(&mu, c.parents(ctx, middlemen[kind], &mu, &s),
+				return gap(&mu, c.parents(ctx, kind, &mu, &s),
 					fmt.Sprintf("%s could not be read (no permission to list them): their pods are not rolled up any further", plural), &s.gaps, &s.ownerGaps)
 			}
 		}
@@ -153,22 +152,17 @@ func gap(mu *sync.Mutex, err error, sentence string, lists ...*[]string) error {
 
 // parents reads only the metadata of controllers that may be controlled
 // themselves.
-func (c *Cluster) parents(ctx context.Context, resource schema.GroupVersionResource, mu *sync.Mutex, into *surroundings) error {
-	return each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.meta.Resource(resource).List(ctx, o)
-	}, func() {}, func(o runtime.Object) error {
-		object, err := meta.Accessor(o)
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		into.listed[object.GetUID()] = true
-		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			into.parents[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
-		}
-		return nil
-	})
+func (c *Cluster) parents(ctx context.Context, kind string, mu *sync.Mutex, into *surroundings) error {
+	known, _ := workload.Lookup("", kind)
+	found, err := c.controllersOf(ctx, known)
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	maps.Copy(into.listed, found.listed)
+	maps.Copy(into.parents, found.parents)
+	return nil
 }
 
 // Budgets lists the PodDisruptionBudgets as they are now, by namespace: what they
