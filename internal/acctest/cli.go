@@ -153,7 +153,9 @@ func (c *CLI) PlanWarnings() []PlanWarning {
 			Diagnostic PlanWarning `json:"diagnostic"`
 		}
 		must(c.t, json.Unmarshal(lines.Bytes(), &line))
-		if line.Type == "diagnostic" && line.Diagnostic.Address != "" {
+		// What is about the command line itself has no address, as has what is about a
+		// resource that is no longer in the configuration.
+		if line.Type == "diagnostic" && !strings.HasPrefix(line.Diagnostic.Summary, "Provider development overrides") {
 			warnings = append(warnings, line.Diagnostic)
 		}
 	}

@@ -86,10 +86,32 @@ func (c *cost) pins(step planner.Step) {
 // the sentence, such as: Changing the tolerations of Deployment "shop/web". Where
 // no pod is known to restart it says what stays for now, if anything does.
 func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
-	pods, rollouts, kept := 0, 0, 0
+	b := add(costs(plan))
+	if b.pods == 0 {
+		if b.kept > 0 {
+			diags.AddWarning(subject+" keeps "+Count(b.kept, "toleration")+" for now", "No pod is known to restart by it.\n"+b.lines)
+		}
+		return
+	}
+	summary := subject + " restarts " + Count(b.pods, "pod")
+	if b.rollouts > 1 {
+		summary += fmt.Sprintf(" in %d rollouts", b.rollouts)
+	}
+	diags.AddWarning(summary, "Tolerations of pods that run cannot be taken away, and they are part of the template: a change of it replaces the pods.\n"+b.lines)
+}
+
+// bill is what a change costs all of its workloads, listed by workload.
+type bill struct {
+	pods, rollouts, kept int
+	lines                string
+}
+
+// add adds up what a change costs.
+func add(all []*cost) bill {
+	var out bill
 	var b strings.Builder
-	for _, c := range costs(plan) {
-		pods, rollouts, kept = pods+c.pods, max(rollouts, c.rollouts), kept+c.kept
+	for _, c := range all {
+		out.pods, out.rollouts, out.kept = out.pods+c.pods, max(out.rollouts, c.rollouts), out.kept+c.kept
 		fmt.Fprintf(&b, "\n  %s: %s", c.workload.Words(), Count(c.pods, "pod"))
 		if c.workload.Rolling.Manner != "" && c.pods > 0 {
 			b.WriteString(", replaced " + c.workload.Rolling.Manner)
@@ -98,15 +120,6 @@ func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
 			b.WriteString("\n    " + line)
 		}
 	}
-	if pods == 0 {
-		if kept > 0 {
-			diags.AddWarning(subject+" keeps "+Count(kept, "toleration")+" for now", "No pod is known to restart by it.\n"+b.String())
-		}
-		return
-	}
-	summary := subject + " restarts " + Count(pods, "pod")
-	if rollouts > 1 {
-		summary += fmt.Sprintf(" in %d rollouts", rollouts)
-	}
-	diags.AddWarning(summary, "Tolerations of pods that run cannot be taken away, and they are part of the template: a change of it replaces the pods.\n"+b.String())
+	out.lines = b.String()
+	return out
 }

@@ -38,8 +38,10 @@ type Data struct {
 	Created sync.Map
 	// Claims are the entries that resources of this run want.
 	Claims *Claims
-	// Planned are the tolerations that resources of this run plan.
-	Planned planner.Shared
+	// Planned are the tolerations that resources of this run plan, and Switching
+	// the changes of taints.
+	Planned   planner.Shared
+	Switching planner.Switching
 
 	unreachable sync.Once
 }

@@ -117,7 +117,11 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
 	}
-	if plan.Harmless() || diags.HasError() {
+	if diags.HasError() {
+		return
+	}
+	r.data.WarnRestarts(ctx, desired, plan, diags)
+	if plan.Harmless() {
 		return
 	}
 	r.impact(ctx, m, desired, plan, budget, strict, diags)

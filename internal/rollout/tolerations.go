@@ -232,6 +232,34 @@ func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Sha
 	return nil
 }
 
+// Retiring returns the workloads in which tolerations retire, by name and once for
+// each list of theirs: ContractTolerations takes away what is not needed there. Nothing is
+// returned where there is no permission to look for them.
+func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload, error) {
+	marked, err := cluster.Marked(ctx)
+	if errors.Is(err, kube.ErrForbidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []*workload.Workload
+	for _, m := range marked {
+		for _, path := range retiringPaths(m) {
+			w, err := cluster.Workload(ctx, m.Ref, path.fields)
+			if gone(err) || errors.Is(err, kube.ErrForbidden) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, w)
+		}
+	}
+	slices.SortFunc(out, func(a, b *workload.Workload) int { return strings.Compare(a.String(), b.String()) })
+	return out, nil
+}
+
 // MarkedBy finds the workloads that carry tolerations of the resource of this id,
 // and which these are. It serves for a resource that has nothing to do in this
 // run, and so has told nothing.

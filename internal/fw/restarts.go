@@ -1,0 +1,73 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// WarnRestarts says whose pods restart because taints go that were the last to need
+// tolerations which retire: the apply takes these away. Several resources of a run
+// may take the taints away together; the one that is planned last says it.
+//
+// Nothing is read where no taint goes, and no pods where nothing retires.
+func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, plan planner.NodePlan, diags *diag.Diagnostics) {
+	if len(plan.Taken()) == 0 {
+		return
+	}
+	planned := d.Switching.Note(desired)
+	subject := Subject{Verb: "Taking", Taints: plan.Taken(), Preposition: "off", Where: Where(desired.Target, len(plan.Switches))}
+	steps, err := d.frees(ctx, planned)
+	switch {
+	case err == nil:
+	case kube.OutOfReach(err):
+		d.Unreachable(err, diags)
+	default:
+		diags.AddWarning("Unable to tell which pods restart by "+subject.String(),
+			"The change itself is planned. Tolerations that retire, and that no taint needs any more after it, are taken away with it, which restarts the pods of their workloads.\n\nOriginal error: "+err.Error())
+	}
+	steps = slices.DeleteFunc(steps, func(s planner.Step) bool {
+		return !d.Claims.Take("restart/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), desired.Claim.Owner)
+	})
+	warnRestarts(subject, planner.Plan{Steps: steps}, diags)
+}
+
+// frees finds the contractions that the changes of this run lead to.
+func (d *Data) frees(ctx context.Context, planned []planner.NodeTaints) ([]planner.Step, error) {
+	retiring, err := rollout.Retiring(ctx, d.Cluster)
+	if err != nil || len(retiring) == 0 {
+		return nil, err
+	}
+	snapshot, err := d.Cluster.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return planner.Frees(snapshot, retiring, planned, d.Comparison), nil
+}
+
+// warnRestarts words contractions that a change of taints leads to.
+func warnRestarts(subject Subject, plan planner.Plan, diags *diag.Diagnostics) {
+	all := costs(plan)
+	bill := add(all)
+	if bill.pods == 0 {
+		return
+	}
+	restarting := slices.DeleteFunc(slices.Clone(all), func(c *cost) bool { return c.pods == 0 })
+	whose := Count(len(restarting), "workload") + " in 1 rollout each"
+	if len(restarting) == 1 {
+		whose = restarting[0].workload.Title() + " in 1 rollout"
+	}
+	diags.AddWarning(subject.String()+" restarts "+Count(bill.pods, "pod")+" of "+whose,
+		"Tolerations of these workloads retire: nobody wants them any more, and they were kept because pods lived by them. No taint needs them after this apply, which takes them away. "+
+			"They are part of the template: a change of it replaces the pods.\n"+bill.lines+
+			"\n\nThe rollouts begin when the taints are gone. Nobody is evicted by them, and apply does not wait for them.")
+}

@@ -1,0 +1,98 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// The nodes a and b carry taints, and the pods a1 and b1 of the workload web stand
+// on them.
+func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
+	t.Parallel()
+	// without gives up all taints of a node, on b those of another resource; with
+	// wants these of it.
+	without := func(t *testing.T, node string) NodeTaints {
+		t.Helper()
+		claim := taint.Claim{Owner: "me", Generation: "g2", Release: true}
+		if node == "b" {
+			claim.Owner, claim.Generation = "other", "g9"
+		}
+		return NodeTaints{Target: Target{Name: node}, Claim: claim}
+	}
+	with := func(t *testing.T, node string, taints ...string) NodeTaints {
+		t.Helper()
+		return desire(t, Target{Name: node}, taints...)
+	}
+	for name, tt := range map[string]struct {
+		a, b, list []string
+		changes    []NodeTaints
+		hold       string
+		want       []string
+	}{
+		"the last taint goes":                                {a: []string{"*x=1:NoExecute"}, list: []string{"foreign Exists", "~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web: foreign Exists, restarts a1 b1"}},
+		"another value comes in its place":                   {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "*x=2:NoExecute"}, changes: []NodeTaints{with(t, "a", "x=2:NoExecute")}, want: []string{"contract web: x=2:NoExecute, restarts a1 b1"}},
+		"another node has it still":                          {a: []string{"*x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}},
+		"two changes take it off both nodes":                 {a: []string{"*x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a"), without(t, "b")}, want: []string{"contract web:, restarts a1 b1"}},
+		"two changes take two taints off one node":           {a: []string{"*x=1:NoExecute", "*y:NoExecute"}, list: []string{"~x=1:NoExecute", "~y:NoExecute"}, changes: []NodeTaints{with(t, "a", "x=1:NoExecute"), without(t, "a")}, want: []string{"contract web:, restarts a1 b1"}},
+		"one of two taints goes":                             {a: []string{"*x=1:NoExecute", "*y:NoExecute"}, list: []string{"~x=1:NoExecute", "~y:NoExecute"}, changes: []NodeTaints{with(t, "a", "x=1:NoExecute")}, want: []string{"contract web: ~x=1:NoExecute, restarts a1 b1"}},
+		"a later change brings it back":                      {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a"), with(t, "a", "x=1:NoExecute")}},
+		"a taint of somebody else's needs it":                {a: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}},
+		"another toleration covers it":                       {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "x Exists"}, changes: []NodeTaints{without(t, "b")}, want: []string{"contract web: x Exists, restarts a1 b1"}},
+		"what does not retire stays":                         {a: []string{"*x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists:NoSchedule"}, changes: []NodeTaints{without(t, "a")}},
+		"pods that do not follow do not restart":             {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, hold: "it is paused", changes: []NodeTaints{without(t, "a")}, want: []string{"contract web:"}},
+		"what nobody needed before goes with any change too": {list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web:, restarts a1 b1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := aWorkload(t, "Deployment", "web", tt.list...)
+			w.Rolling.Hold = tt.hold
+			nodes := []*eviction.Node{aNode(t, "a", "gpu", tt.a...), aNode(t, "b", "cpu", tt.b...)}
+			snapshot := aSnapshot(nodes, aPod(t, w, "a1", "a"), aPod(t, w, "b1", "b"))
+			before := len(nodes[0].Taints)
+			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, tt.changes, eviction.ComparisonOff)})
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if len(nodes[0].Taints) != before {
+				t.Error("the shared snapshot has changed")
+			}
+		})
+	}
+}
+
+func TestNodePlan_takenAreTaintsThatGoOrChangeTheirValue(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		nodes  [][]string
+		wanted []string
+		want   string
+	}{
+		"nothing goes where one comes":      {nodes: [][]string{{"z:NoSchedule"}}, wanted: []string{"x=1:NoExecute"}},
+		"a taint that goes":                 {nodes: [][]string{{"*x=1:NoExecute", "z:NoSchedule"}}, wanted: []string{"y:NoExecute"}, want: "x=1:NoExecute"},
+		"a value that changes":              {nodes: [][]string{{"*x=1:NoExecute"}}, wanted: []string{"x=2:NoExecute"}, want: "x=1:NoExecute"},
+		"of many nodes each is told once":   {nodes: [][]string{{"*x=1:NoExecute"}, {"*x=1:NoExecute", "*w:NoSchedule"}}, wanted: []string{"y:NoExecute"}, want: "w:NoSchedule, x=1:NoExecute"},
+		"what does not change is not taken": {nodes: [][]string{{"*x=1:NoExecute"}}, wanted: []string{"x=1:NoExecute"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var nodes []*eviction.Node
+			for i, taints := range tt.nodes {
+				nodes = append(nodes, aNode(t, strings.Repeat("n", i+1), "gpu", taints...))
+			}
+			if got := taint.FormatAll(PlanNodes(slices.Clone(nodes), desire(t, pool(t, "gpu"), tt.wanted...)).Taken()); got != tt.want {
+				t.Errorf("%q is taken, want %q", got, tt.want)
+			}
+		})
+	}
+}
