@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,7 @@ type Audit struct {
 type AuditedRequest struct {
 	Verb      string
 	Resource  string
+	Namespace string
 	Name      string
 	UserAgent string
 	// DryRun is set where a write was only tried.
@@ -96,7 +98,7 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 		var event struct {
 			Stage, Verb, UserAgent, RequestURI string
 			User                               struct{ Username string }
-			ObjectRef                          struct{ Resource, Name, Subresource string }
+			ObjectRef                          struct{ Resource, Namespace, Name string }
 		}
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			// The last line may be half written.
@@ -108,11 +110,19 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 			continue
 		}
 		out = append(out, AuditedRequest{
-			Verb: event.Verb, Resource: event.ObjectRef.Resource, Name: event.ObjectRef.Name, UserAgent: event.UserAgent,
+			Verb: event.Verb, Resource: event.ObjectRef.Resource, Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name, UserAgent: event.UserAgent,
 			DryRun: strings.Contains(event.RequestURI, "dryRun="),
 		})
 	}
 	return out, caughtUp, lines.Err()
+}
+
+// Within leaves out what is about objects in namespaces of other tests: an apply that
+// changes taints also takes away tolerations that retire there.
+func Within(requests []AuditedRequest, namespace string) []AuditedRequest {
+	return slices.DeleteFunc(requests, func(r AuditedRequest) bool {
+		return r.Resource != "namespaces" && r.Namespace != "" && r.Namespace != namespace
+	})
 }
 
 // Counted counts requests by verb and resource. One that did not come from the

@@ -52,7 +52,7 @@ func TestAccDedicatedNodes_requests(t *testing.T) {
 		}
 		audit.Reset()
 		cli.MustRun(args...)
-		wantRequests(t, phase, audit.Requests(), most)
+		wantRequests(t, phase, acctest.Within(audit.Requests(), p.namespace), most)
 	}
 	// Looking at the change takes one list of each kind, and one dry run of each
 	// workload that would change; finding workloads by their marks lists these.
