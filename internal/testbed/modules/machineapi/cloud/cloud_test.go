@@ -1,0 +1,52 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cloud
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestSpecOf_readsWhatIsDocumentedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	const head = `{"apiVersion":"cloud.kubetaint.io/v1","kind":"InventedMachineSpec"`
+	for name, c := range map[string]struct{ value, wantError string }{
+		"every field": {head + `,"provisionDelay":"1s","bootDelay":"2s","deleteDelay":"3s","fail":true,"failMachines":[2],
+			"quota":0,"deleteError":"no","node":{"labels":{"a":"b"},"taints":[{"key":"os","effect":"NoSchedule"}],"allocatable":{"cpu":"4"}}}`, ""},
+		"no field at all":         {head + `}`, ""},
+		"a mistyped field":        {head + `,"bootdelays":"1s"}`, "unknown field"},
+		"a number for a duration": {head + `,"bootDelay":1}`, "providerSpec"},
+		"another cloud":           {`{"apiVersion":"machine.openshift.io/v1beta1","kind":"AWSMachineProviderConfig"}`, "AWSMachineProviderConfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &machinev1beta1.Machine{}
+			m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: []byte(c.value)}
+			_, err := specOf(m)
+			switch {
+			case c.wantError == "" && err != nil:
+				t.Error(err)
+			case c.wantError != "" && (err == nil || !strings.Contains(err.Error(), c.wantError)):
+				t.Errorf("the error is %v, want one with %q", err, c.wantError)
+			}
+		})
+	}
+}
+
+func TestDescribe_neighboursDiffer(t *testing.T) {
+	t.Parallel()
+	one, other := &machinev1beta1.Machine{}, &machinev1beta1.Machine{}
+	one.Name, one.UID, other.Name, other.UID = "m", "1", "m", "2"
+	a, b := describe(one, &Spec{}, time.Now()), describe(other, &Spec{}, time.Now())
+	if a.NodeName == b.NodeName || a.Address == b.Address || a.ProviderID == b.ProviderID {
+		t.Errorf("two machines of one name have instances %+v and %+v", a, b)
+	}
+	if a.NodeName == one.Name {
+		t.Error("the node is called like its machine, which hides who takes one for the other")
+	}
+}
