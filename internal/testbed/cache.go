@@ -88,7 +88,8 @@ func cacheKey(c component, moduleDir, goVersion string) (string, error) {
 	add(buildArgs(c)...)
 	// WalkDir goes in lexical order, the hash is the same everywhere.
 	err := filepath.WalkDir(moduleDir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
+		// A component's tests are not in its binary.
+		if err != nil || !entry.Type().IsRegular() || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		rel, err := filepath.Rel(moduleDir, path)

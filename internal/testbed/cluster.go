@@ -21,15 +21,22 @@ const dirEnv = "KUBETAINT_TESTBED_DIR"
 // cluster is a running cluster.
 type cluster struct {
 	settings
-	binary    string
+	programs
 	held      []*port
 	processes []*process
 }
 
+// programs is what a cluster runs.
+type programs struct {
+	controlPlane string
+	// machineAPI is nil for a cluster without one.
+	machineAPI *machineAPI
+}
+
 // startCluster starts a cluster with its files in dir and returns when it can be
 // used. A cluster that did not start is torn down again.
-func startCluster(ctx context.Context, binary, cache, dir string) (*cluster, error) {
-	c := &cluster{binary: binary}
+func startCluster(ctx context.Context, run programs, cache, dir string) (*cluster, error) {
+	c := &cluster{programs: run}
 	if err := c.prepare(ctx, cache, dir); err != nil {
 		c.stop()
 		return nil, err
@@ -46,7 +53,7 @@ func startCluster(ctx context.Context, binary, cache, dir string) (*cluster, err
 func (c *cluster) prepare(ctx context.Context, cache, dir string) error {
 	c.dir = dir
 	c.ports = map[string]int{}
-	for _, name := range []string{etcdName, etcdPeerPort, apiServerName, controllerManagerName, schedulerName, kwokName} {
+	for _, name := range []string{etcdName, etcdPeerPort, apiServerName, controllerManagerName, schedulerName, kwokName, machineAPIName} {
 		port, err := reservePort(cache)
 		if err != nil {
 			return err
@@ -70,7 +77,7 @@ func (c *cluster) prepare(ctx context.Context, cache, dir string) error {
 	if err := os.WriteFile(c.path("audit-policy.yaml"), []byte(auditPolicy), 0o644); err != nil {
 		return fmt.Errorf("writing the audit policy: %w", err)
 	}
-	stages, err := exec.CommandContext(ctx, c.binary, "kwok-stages").Output()
+	stages, err := exec.CommandContext(ctx, c.controlPlane, "kwok-stages").Output()
 	if err != nil {
 		return fmt.Errorf("asking kwok for its stages: %w", err)
 	}
@@ -130,12 +137,27 @@ func (c *cluster) start(ctx context.Context) error {
 	if err := local("https", schedulerName, "/readyz").wait(ctx, scheduler); err != nil {
 		return err
 	}
-	return local("http", kwokName, "/healthz").wait(ctx, kwok)
+	if err := local("http", kwokName, "/healthz").wait(ctx, kwok); err != nil {
+		return err
+	}
+	if c.machineAPI == nil {
+		return nil
+	}
+	machineAPI, err := c.launchProgram(machineAPIName, c.machineAPI.binary, c.machineAPIFlags(c.machineAPI))
+	if err != nil {
+		return err
+	}
+	return local("http", machineAPIName, "/readyz").wait(ctx, machineAPI)
 }
 
-// launch starts one component under supervision.
+// launch starts one component of the multi-call binary.
 func (c *cluster) launch(name string, flags []string) (*process, error) {
-	p := newProcess(c.dir, name, c.binary, flags)
+	return c.launchProgram(name, c.controlPlane, append([]string{name}, flags...))
+}
+
+// launchProgram starts a program under supervision.
+func (c *cluster) launchProgram(name, binary string, args []string) (*process, error) {
+	p := newProcess(c.dir, name, binary, args)
 	if err := p.run(); err != nil {
 		return nil, err
 	}

@@ -213,9 +213,16 @@ func environ(env []string, name string) (value string) {
 	return value
 }
 
-// askForNamespace reads the namespace default as the admin, and returns the
-// status of the answer.
+// askForNamespace reads the namespace default as the admin, and returns "ok" or
+// the error.
 func askForNamespace(t *testing.T, dir string) string {
+	t.Helper()
+	return ask(t, dir, "/api/v1/namespaces/default")
+}
+
+// ask reads a path of the API server as the admin, and returns "ok" or the
+// error.
+func ask(t *testing.T, dir, path string) string {
 	t.Helper()
 	kubeconfig, err := os.ReadFile(filepath.Join(dir, "kubeconfig"))
 	if err != nil {
@@ -232,7 +239,7 @@ func askForNamespace(t *testing.T, dir string) string {
 	}
 	client := newProbeClient(caPEM)
 	defer client.CloseIdleConnections()
-	err = probe{client: client, url: fields["server"] + "/api/v1/namespaces/default", token: fields["token"]}.ask(t.Context())
+	err = probe{client: client, url: fields["server"] + path, token: fields["token"]}.ask(t.Context())
 	if err != nil {
 		return err.Error()
 	}

@@ -30,8 +30,13 @@ type component struct {
 	cold string
 }
 
-// clusterComponent is the component that holds everything a cluster runs.
-const clusterComponent = "controlplane"
+const (
+	// clusterComponent is the component that holds everything a cluster runs.
+	clusterComponent = "controlplane"
+	// machineAPIComponent is what a cluster with OpenShift's Machine API runs beside
+	// it.
+	machineAPIComponent = "machineapi"
+)
 
 // components lists all that can be built, the cluster's first.
 func components() []component {
@@ -52,6 +57,15 @@ func components() []component {
 				"sigs.k8s.io/kwok/pkg/consts.Version=v0.8.0",
 			},
 			cold: "7 minutes",
+		},
+		{
+			name:    machineAPIComponent,
+			title:   "Machine API",
+			version: "v0.0.0-20260715165912-72066cc9718b",
+			module:  "github.com/openshift/api",
+			pkg:     ".",
+			binary:  "machineapi",
+			cold:    "2 minutes",
 		},
 		{
 			name:    "terraform",

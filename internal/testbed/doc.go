@@ -18,6 +18,11 @@
 //	testbed up [--name NAME]           start a cluster in the background
 //	testbed down [--name NAME]         stop it and remove its folder
 //
+// With --machine-api, run and up play OpenShift's Machine API on the cluster,
+// modules/machineapi: MachineSets make Machines, and those make nodes of kwok.
+// Without it the cluster knows no Machines. Its times are OpenShift's, minutes
+// where a drain is stuck; --machine-api-flags '--drain-timeout=2s' sets others.
+//
 // It is a module of its own, to be built first, since CMD runs in the caller's
 // working directory and `go -C` would change that:
 //

@@ -15,6 +15,7 @@ const (
 	controllerManagerName = "kube-controller-manager"
 	schedulerName         = "kube-scheduler"
 	kwokName              = "kwok"
+	machineAPIName        = "machine-api"
 )
 
 // serviceAccountIssuer is the issuer of service account tokens.
@@ -125,6 +126,15 @@ func (s settings) kwokFlags() []string {
 		"--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
 		"--server-address=" + address(s.ports[kwokName]),
 	}
+}
+
+// machineAPIFlags come before those of the caller, who may know better.
+func (s settings) machineAPIFlags(m *machineAPI) []string {
+	return append([]string{
+		"--kubeconfig=" + s.identities[machineAPIName].kubeconfig,
+		"--crds=" + m.crds,
+		"--health-address=" + address(s.ports[machineAPIName]),
+	}, m.flags...)
 }
 
 // clientFlags are those of components that are clients of the API server. The

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,9 +71,9 @@ func testbed(t *testing.T, args ...string) *exec.Cmd {
 
 // testbedRun returns a command that runs testbed beside a child that plays a
 // role.
-func testbedRun(t *testing.T, role string) *exec.Cmd {
+func testbedRun(t *testing.T, role string, flags ...string) *exec.Cmd {
 	t.Helper()
-	cmd := testbed(t, "run", "--")
+	cmd := testbed(t, slices.Concat([]string{"run"}, flags, []string{"--"})...)
 	cmd.Args = append(cmd.Args, cmd.Path)
 	cmd.Env = append(cmd.Env, playChild+"="+role)
 	return cmd
@@ -86,9 +87,11 @@ func (w *logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// needCluster builds the control plane, or skips the test with -short.
-func needCluster(t *testing.T) {
+// needCluster builds the control plane, or skips the test with -short. More
+// components are built as well.
+func needCluster(t *testing.T, more ...string) {
 	t.Helper()
+	components := append([]string{clusterComponent}, more...)
 	if testing.Short() {
 		t.Skip("needs a cluster")
 	}
@@ -96,16 +99,18 @@ func needCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.binary(t.Context(), clusterComponent); err != nil {
-		t.Fatal(err)
+	for _, name := range components {
+		if _, err := b.binary(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 // startWaiting starts testbed beside a child that waits for SIGTERM, and returns
 // the cluster's folder once it is ready.
-func startWaiting(t *testing.T) (cmd *exec.Cmd, dir string) {
+func startWaiting(t *testing.T, flags ...string) (cmd *exec.Cmd, dir string) {
 	t.Helper()
-	cmd = testbedRun(t, "wait for SIGTERM")
+	cmd = testbedRun(t, "wait for SIGTERM", flags...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -124,11 +129,11 @@ func startWaiting(t *testing.T) (cmd *exec.Cmd, dir string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// pids reads the ids of all components of a cluster.
-func pids(t *testing.T, dir string) map[string]int {
+// pids reads the ids of all components of a cluster, and of more if it has more.
+func pids(t *testing.T, dir string, more ...string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
-	for _, name := range []string{etcdName, apiServerName, controllerManagerName, schedulerName, kwokName} {
+	for _, name := range append([]string{etcdName, apiServerName, controllerManagerName, schedulerName, kwokName}, more...) {
 		content, err := os.ReadFile(filepath.Join(dir, "pids", name+".pid"))
 		if err != nil {
 			t.Fatal(err)

@@ -34,6 +34,7 @@ func identities(dir string) map[string]identity {
 		controllerManagerName: "system:kube-controller-manager",
 		schedulerName:         "system:kube-scheduler",
 		kwokName:              "system:kwok",
+		machineAPIName:        "system:machine-api",
 	} {
 		users[name] = identity{user: user, kubeconfig: filepath.Join(dir, "kubeconfigs", name)}
 	}

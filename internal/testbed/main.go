@@ -18,6 +18,10 @@ const usage = `usage:
   testbed run [--dir DIR] -- CMD...  run CMD beside a cluster of its own
   testbed up [--name NAME]           start a cluster in the background
   testbed down [--name NAME]         stop it and remove its folder
+
+run and up take
+  --machine-api                      play OpenShift's Machine API on the cluster
+  --machine-api-flags 'FLAGS'        with these flags of "testbed path machineapi"
 `
 
 // usageError is a wrong command line.

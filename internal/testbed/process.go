@@ -62,7 +62,7 @@ func newProcess(dir, name, binary string, args []string) *process {
 	return &process{
 		name:    name,
 		binary:  binary,
-		args:    append([]string{name}, args...),
+		args:    args,
 		pidFile: filepath.Join(dir, "pids", name+".pid"),
 		logFile: filepath.Join(dir, "logs", name+".log"),
 		stopped: make(chan struct{}),

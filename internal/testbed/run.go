@@ -6,9 +6,7 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +19,9 @@ const tempPattern = "kubetaint-testbed-"
 // runCommand starts a cluster, runs a command beside it and tears it down. It
 // returns the command's exit code.
 func runCommand(ctx context.Context, args []string) (int, error) {
-	flags := flag.NewFlagSet("run", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // The error is printed once, by main.
+	flags := newFlags("run")
 	dir := flags.String("dir", "", "keep the cluster's files in this empty or missing `folder`, and leave them there")
+	machines := addMachineAPI(flags)
 	if err := flags.Parse(args); err != nil {
 		return 0, usageError{err}
 	}
@@ -39,7 +37,7 @@ func runCommand(ctx context.Context, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	binary, err := b.binary(ctx, clusterComponent)
+	programs, err := machines.programs(ctx, b)
 	if err != nil {
 		return 0, err
 	}
@@ -48,7 +46,7 @@ func runCommand(ctx context.Context, args []string) (int, error) {
 		return 0, err
 	}
 	defer remove()
-	c, err := startCluster(ctx, binary, b.cache, folder)
+	c, err := startCluster(ctx, programs, b.cache, folder)
 	if err != nil {
 		return 0, err
 	}

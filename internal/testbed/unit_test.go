@@ -41,6 +41,11 @@ func TestCacheKeyFollowsEverythingThatIsBuilt(t *testing.T) {
 		t.Errorf("another folder with the same files has key %s, want %s", same, original)
 	}
 
+	tested := key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a", "sub/a_test.go": "package a"}), goVersion)
+	if tested != original {
+		t.Errorf("with a test the key is %s, want %s", tested, original)
+	}
+
 	linked := base
 	linked.vars = []string{"main.version=1"}
 	for name, changed := range map[string]string{

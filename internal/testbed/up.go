@@ -28,10 +28,16 @@ type background struct {
 // validName keeps a name from reaching out of the cache folder.
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
-// parseBackground reads the flags that up and down share.
-func parseBackground(command string, args []string) (*background, error) {
+// newFlags returns the flags of a command.
+func newFlags(command string) *flag.FlagSet {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // The error is printed once, by main.
+	return flags
+}
+
+// parseBackground reads the flags of a command, to which it adds the one that
+// names the cluster.
+func parseBackground(command string, flags *flag.FlagSet, args []string) (*background, error) {
 	name := flags.String("name", "default", "`name` of the cluster")
 	if err := flags.Parse(args); err != nil {
 		return nil, usageError{err}
@@ -81,7 +87,9 @@ func (b *background) running() (bool, error) {
 // upCommand starts a cluster in the background unless it runs already. What it
 // prints on standard output can be evaluated by a shell.
 func upCommand(ctx context.Context, args []string, stdout io.Writer) error {
-	b, err := parseBackground("up", args)
+	flags := newFlags("up")
+	machines := addMachineAPI(flags)
+	b, err := parseBackground("up", flags, args)
 	if err != nil {
 		return err
 	}
@@ -90,7 +98,7 @@ func upCommand(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	binary, err := builder.binary(ctx, clusterComponent)
+	programs, err := machines.programs(ctx, builder)
 	if err != nil {
 		return err
 	}
@@ -104,9 +112,12 @@ func upCommand(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	if !running {
-		if err := b.start(ctx, binary); err != nil {
-			return err
-		}
+		err = b.start(ctx, programs)
+	} else if machines.wanted && !fileExists(filepath.Join(b.dir(), "pids", machineAPIName+".pid")) {
+		err = fmt.Errorf("the cluster %q runs without the Machine API: end it with \"down\" first", b.name)
+	}
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(os.Stderr, "cluster %q is up, its kubeconfig is %s\n", b.name, filepath.Join(b.dir(), "kubeconfig"))
 	for _, variable := range clusterEnvironment(b.dir()) {
@@ -117,7 +128,7 @@ func upCommand(ctx context.Context, args []string, stdout io.Writer) error {
 }
 
 // start starts a supervisor and waits for its cluster.
-func (b *background) start(ctx context.Context, binary string) error {
+func (b *background) start(ctx context.Context, programs programs) error {
 	if err := os.RemoveAll(b.dir()); err != nil {
 		return fmt.Errorf("removing an old cluster: %w", err)
 	}
@@ -130,7 +141,7 @@ func (b *background) start(ctx context.Context, binary string) error {
 		return fmt.Errorf("making the supervisor's log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(self, "supervise", "--name", b.name, "--binary", binary)
+	cmd := exec.Command(self, append([]string{"supervise", "--name", b.name}, programs.arguments()...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = detached()
 	if err := cmd.Start(); err != nil {
@@ -157,14 +168,9 @@ func (b *background) readyFile() string { return filepath.Join(b.dir(), "ready")
 
 // superviseCommand is the process behind up.
 func superviseCommand(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("supervise", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // The error is printed once, by main.
-	name := flags.String("name", "", "`name` of the cluster")
-	binary := flags.String("binary", "", "`path` of the control plane")
-	if err := flags.Parse(args); err != nil {
-		return usageError{err}
-	}
-	b, err := parseBackground("supervise", []string{"--name", *name})
+	flags := newFlags("supervise")
+	programs := addPrograms(flags)
+	b, err := parseBackground("supervise", flags, args)
 	if err != nil {
 		return err
 	}
@@ -179,7 +185,7 @@ func superviseCommand(ctx context.Context, args []string) error {
 	if err := os.WriteFile(b.pidFile(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
 		return fmt.Errorf("writing the pid file: %w", err)
 	}
-	c, err := startCluster(ctx, *binary, filepath.Dir(b.base), b.dir())
+	c, err := startCluster(ctx, programs(), filepath.Dir(b.base), b.dir())
 	if err != nil {
 		return err
 	}
@@ -193,7 +199,7 @@ func superviseCommand(ctx context.Context, args []string) error {
 
 // downCommand stops a background cluster and removes its files.
 func downCommand(ctx context.Context, args []string) error {
-	b, err := parseBackground("down", args)
+	b, err := parseBackground("down", newFlags("down"), args)
 	if err != nil {
 		return err
 	}
