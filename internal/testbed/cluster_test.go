@@ -111,7 +111,7 @@ func TestNothingSurvivesSIGKILL(t *testing.T) {
 }
 
 func TestUpAndDown(t *testing.T) {
-	needCluster(t)
+	needCluster(t, machineAPIComponent)
 	t.Parallel()
 	name := "test-" + strings.ToLower(rand.Text())
 	t.Cleanup(func() {
@@ -141,6 +141,9 @@ func TestUpAndDown(t *testing.T) {
 		if components[component] != pid {
 			t.Errorf("up has started %s again", component)
 		}
+	}
+	if out, err := testbed(t, "up", "--name", name, "--machine-api").Output(); err == nil {
+		t.Errorf("up says that a cluster without a Machine API has one:\n%s", out)
 	}
 	if err := testbed(t, "down", "--name", name).Run(); err != nil {
 		t.Fatal(err)
