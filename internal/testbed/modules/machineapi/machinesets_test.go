@@ -114,14 +114,40 @@ func TestMachineSet_annotatedAndFailedMachinesGoFirst(t *testing.T) {
 	}
 }
 
+// orphan makes a Machine that the test's MachineSet selects and nobody controls.
+func (w *world) orphan(name string, spec cloud.Spec) *machinev1beta1.Machine {
+	w.t.Helper()
+	m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{
+		Namespace: w.namespace, Name: name, Labels: map[string]string{"set": "workers", machinev1beta1.MachineClusterIDLabel: "test"},
+	}}
+	m.Spec.ProviderSpec.Value = w.value(spec)
+	w.must(w.Create(w.t.Context(), m))
+	return m
+}
+
+func TestMachineSet_aFailedMachineMayGoInsteadOfAnAnnotatedOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	failed := w.orphan("a", cloud.Spec{Fail: true})
+	annotated := w.orphan("b", cloud.Spec{})
+	w.patch(annotated, `{"metadata":{"annotations":{"machine.openshift.io/delete-machine":"true"}}}`)
+	w.orphan("c", cloud.Spec{})
+	w.phase(2, machinev1beta1.PhaseRunning)
+	w.phase(1, machinev1beta1.PhaseFailed)
+	ms := w.machineSet(3, cloud.Spec{}, nil)
+	w.until("they are counted", func() (bool, error) { return w.fresh(ms) && ms.Status.ReadyReplicas == 2, nil })
+	w.patch(ms, `{"spec":{"replicas":2}}`)
+	// Of two that are equal the first goes here. Nothing promises that.
+	w.gone(failed)
+	if !w.fresh(annotated) || annotated.DeletionTimestamp != nil {
+		t.Error("the annotated machine has gone as well")
+	}
+}
+
 func TestMachineSet_adoptsWhatItSelectsAndLetsGoWhatItDoesNot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	orphan := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{
-		Namespace: w.namespace, Name: "orphan", Labels: map[string]string{"set": "workers", machinev1beta1.MachineClusterIDLabel: "test"},
-	}}
-	orphan.Spec.ProviderSpec.Value = w.value(cloud.Spec{})
-	w.must(w.Create(t.Context(), orphan))
+	orphan := w.orphan("orphan", cloud.Spec{})
 	ms, machines := w.running(2, nil)
 	if !slices.ContainsFunc(machines, func(m machinev1beta1.Machine) bool { return m.Name == "orphan" && metav1.IsControlledBy(&m, ms) }) {
 		t.Errorf("the orphan is not among %v", machines)
