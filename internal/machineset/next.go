@@ -123,6 +123,9 @@ func (v *view) goOn() Decision {
 		// Another strategy has taken its place, and there is nothing left to do.
 		return v.settle()
 	}
+	if v.strategy().Replaces() && len(v.old) > 0 && !v.Set.Observed {
+		return Decision{Waiting: v.unfinished()}
+	}
 	switch v.strategy() {
 	case InPlace:
 		return v.inPlace()

@@ -261,6 +261,7 @@ func TestNext_stops(t *testing.T) {
 			d := Next(c.observed(), desire(t, tt.strategy, "team=b:NoExecute"), time.Unix(0, 0))
 			for len(d.Intents) == 1 && d.Intents[0].Kind == WriteSet {
 				c.carry(d.Intents[0])
+				c.set.Observed = true
 				d = Next(c.observed(), desire(t, tt.strategy, "team=b:NoExecute"), time.Unix(0, 0))
 			}
 			if !strings.Contains(d.Stop, tt.want) {

@@ -21,8 +21,10 @@ import (
 // is made at once, all that is too many is deleted at once, a deleted machine is
 // replaced at once, and nodelink adds and does no more.
 type cloud struct {
-	r        *rand.Rand
-	set      Set
+	r   *rand.Rand
+	set Set
+	// seen is the MachineSet as its controller knows it, which may be as it was.
+	seen     Set
 	machines []*Machine
 	nodes    map[string]*eviction.Node
 	named    int
@@ -67,8 +69,11 @@ func (c *cloud) step() bool {
 
 func (c *cloud) moves() []func() {
 	var out []func()
-	if live := c.live(); len(live) != c.set.Replicas {
+	if len(c.live()) != c.seen.Replicas {
 		out = append(out, c.sync)
+	}
+	if !c.set.Observed {
+		out = append(out, func() { c.seen, c.set.Observed = c.set, true })
 	}
 	for _, m := range c.machines {
 		n := c.nodes[m.Node]
@@ -103,13 +108,13 @@ func (c *cloud) live() []*Machine {
 // sync is the MachineSet controller.
 func (c *cloud) sync() {
 	live := c.live()
-	for range c.set.Replicas - len(live) {
+	for range c.seen.Replicas - len(live) {
 		c.made, c.named = c.made+1, c.named+1
-		c.machines = append(c.machines, &Machine{Name: fmt.Sprintf("m%d", c.named), Taints: slices.Clone(c.set.Taints)})
+		c.machines = append(c.machines, &Machine{Name: fmt.Sprintf("m%d", c.named), Taints: slices.Clone(c.seen.Taints)})
 	}
 	c.r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
 	slices.SortStableFunc(live, func(a, b *Machine) int { return priority(b) - priority(a) })
-	for _, m := range live[:max(0, len(live)-c.set.Replicas)] {
+	for _, m := range live[:max(0, len(live)-c.seen.Replicas)] {
 		m.Deleting = true
 	}
 }
@@ -147,6 +152,7 @@ func (c *cloud) carry(i Intent) {
 		if t := i.Set.Template; t != nil {
 			c.set.Taints, c.set.Record = t.Taints, t.Record
 		}
+		c.set.Observed = false
 		if i.Set.Replicas != nil {
 			c.set.Replicas = *i.Set.Replicas
 		}

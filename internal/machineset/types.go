@@ -24,6 +24,9 @@ type Set struct {
 	Labels          map[string]string
 	// Replicas is spec.replicas.
 	Replicas int
+	// Observed says that the controller has seen the newest generation: what is
+	// deleted before could be replaced from the template as it was.
+	Observed bool
 	// Taints are those of the template, Record says who owns which.
 	Taints    []corev1.Taint
 	Record    taint.Record

@@ -102,12 +102,12 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	for _, o := range meant {
 		d := desired.of(o.Set)
 		a := affected{o, machineset.Plan(o, d)}
-		if !a.effect.Changes() {
-			continue
-		}
-		if found := refuse(o, d); found != nil {
+		if found := refuse(o, d, a.effect.Changes()); found != nil {
 			diags.Append(found)
 			return
+		}
+		if !a.effect.Changes() {
+			continue
 		}
 		warn(o, d, a.effect, diags)
 		all = append(all, a)
@@ -155,9 +155,12 @@ func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnos
 }
 
 // refuse words why a MachineSet must not be changed; nil where it may.
-func refuse(o machineset.Observed, d machineset.Desired) diag.Diagnostic {
+func refuse(o machineset.Observed, d machineset.Desired, changes bool) diag.Diagnostic {
 	if err := rollout.CheckSet(o.Set, d); err != nil {
 		return explain("change", wanted{target: target{namespace: o.Set.Namespace, name: o.Set.Name}, Desired: d}, o.Set, err)
+	}
+	if !changes {
+		return nil
 	}
 	if refusals := machineset.Refuse(o, d); len(refusals) > 0 {
 		return (&refusedError{set: o.Set, refusals: refusals}).diagnostic()

@@ -101,7 +101,7 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 func rolloutAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Required:            true,
-		MarkdownDescription: "How the taints reach machines that exist. Changing it alone writes nothing.",
+		MarkdownDescription: "How the taints reach machines that exist. Changing it alone writes nothing, unless `template_only` has left machines as they were.",
 		Attributes: map[string]schema.Attribute{
 			"strategy": schema.StringAttribute{
 				Required: true,

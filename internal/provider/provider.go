@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/functions"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesettaints"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadsdata"
@@ -92,6 +93,7 @@ func (p *kubetaint) share(data *fw.Data, resp *provider.ConfigureResponse) {
 func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		dedicatednodes.NewResource,
+		machinesettaints.NewResource,
 		nodetaints.NewResource,
 		workloadtolerations.NewResource,
 	}

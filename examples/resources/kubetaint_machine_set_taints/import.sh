@@ -1,0 +1,2 @@
+# By MachineSet: NAMESPACE/NAME/KEY:EFFECT, several taints separated by commas.
+terraform import kubetaint_machine_set_taints.gpu 'openshift-machine-api/cluster-x7k2p-gpu-us-east-1a/nvidia.com/gpu:NoSchedule'

@@ -1,0 +1,314 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// MachineSet describes a MachineSet to make.
+type MachineSet struct {
+	Namespace, Name string
+	Replicas        int
+	Labels          map[string]string
+	Annotations     map[string]string
+	// Taints are those of the template, in kubectl's notation.
+	Taints string
+	// Cloud is what the test bed's cloud does for its machines, beside nothing.
+	Cloud map[string]any
+}
+
+// Pool is a MachineSet of a test.
+type Pool struct {
+	c *Cluster
+	t testing.TB
+	Thing
+	// seen are the names of all machines that there were at some moment.
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// MachineSet makes a MachineSet, and waits until its machines serve. It, its
+// machines and their nodes are deleted when the test ends.
+func (c *Cluster) MachineSet(t testing.TB, s MachineSet) *Pool {
+	t.Helper()
+	p := &Pool{c: c, t: t, seen: map[string]bool{}, Thing: Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}}
+	value := map[string]any{"apiVersion": "cloud.kubetaint.io/v1", "kind": "InventedMachineSpec", "node": map[string]any{"labels": map[string]any{"pool": s.Name}}}
+	for name, more := range s.Cloud {
+		value[name] = more
+	}
+	labels := map[string]any{"machine.openshift.io/cluster-api-machineset": s.Name}
+	spec := map[string]any{"providerSpec": map[string]any{"value": value}}
+	if taints := Parse(t, s.Taints); len(taints) > 0 {
+		spec["taints"] = taints
+	}
+	p.follow()
+	c.Make(t, p.Thing, map[string]any{
+		"metadata": map[string]any{"labels": s.Labels, "annotations": s.Annotations},
+		"spec": map[string]any{
+			"replicas": s.Replicas,
+			"selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{
+				"machine.openshift.io/cluster-api-machineset": s.Name, machinev1beta1.MachineClusterIDLabel: "test",
+			}}, "spec": spec},
+		},
+	})
+	t.Cleanup(func() { p.scaleAway() })
+	p.Serve(s.Replicas)
+	return p
+}
+
+// follow notes all machines that are made until the test ends.
+func (p *Pool) follow() {
+	p.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	p.t.Cleanup(stop)
+	w, err := p.c.things(p.t, p.machine("")).Watch(ctx, metav1.ListOptions{LabelSelector: "machine.openshift.io/cluster-api-machineset=" + p.Name})
+	must(p.t, err)
+	go func() {
+		for event := range w.ResultChan() {
+			if object, ok := event.Object.(*unstructured.Unstructured); ok {
+				p.mu.Lock()
+				p.seen[object.GetName()] = true
+				p.mu.Unlock()
+			}
+		}
+	}()
+}
+
+// scaleAway ends the machines, whatever holds them, before the MachineSet goes.
+func (p *Pool) scaleAway() {
+	ctx := context.Background()
+	_ = p.c.things(p.t, p.Thing).Delete(ctx, p.Name, metav1.DeleteOptions{})
+	for _, m := range p.machines(ctx) {
+		machine := p.machine(m.Name)
+		_ = p.c.things(p.t, machine).Delete(ctx, m.Name, metav1.DeleteOptions{})
+		if m.Status.NodeRef != nil {
+			p.c.DeleteNode(p.t, m.Status.NodeRef.Name)
+		}
+	}
+}
+
+func (p *Pool) machine(name string) Thing {
+	return Thing{APIVersion: p.APIVersion, Kind: "Machine", Namespace: p.Namespace, Name: name}
+}
+
+func (p *Pool) machines(ctx context.Context) []machinev1beta1.Machine {
+	list, err := p.c.things(p.t, p.machine("")).List(ctx, metav1.ListOptions{LabelSelector: "machine.openshift.io/cluster-api-machineset=" + p.Name})
+	if err != nil {
+		if ctx.Err() == nil {
+			p.t.Errorf("listing machines: %v", err)
+		}
+		return nil
+	}
+	var out []machinev1beta1.Machine
+	for _, object := range list.Items {
+		var m machinev1beta1.Machine
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &m); err != nil {
+			p.t.Errorf("reading a machine: %v", err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Machines are the machines, by name, those that are being deleted included.
+func (p *Pool) Machines() map[string]machinev1beta1.Machine {
+	p.t.Helper()
+	out := map[string]machinev1beta1.Machine{}
+	for _, m := range p.machines(p.t.Context()) {
+		out[m.Name] = m
+	}
+	return out
+}
+
+// Made counts the machines that have been made so far.
+func (p *Pool) Made() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.seen)
+}
+
+// Delete deletes a machine, as a person does.
+func (p *Pool) Delete(name string) {
+	p.t.Helper()
+	must(p.t, p.c.things(p.t, p.machine(name)).Delete(p.t.Context(), name, metav1.DeleteOptions{}))
+}
+
+// Names are the machines' names, sorted.
+func (p *Pool) Names() []string {
+	var out []string
+	for name := range p.Machines() {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Serve waits until there are as many machines, all of them with nodes that are
+// ready and carry the machine's taints.
+func (p *Pool) Serve(count int) {
+	p.t.Helper()
+	last := ""
+	defer func() {
+		if p.t.Failed() {
+			p.t.Logf("the machines of %s: %s", p.Name, last)
+		}
+	}()
+	Until(p.t, fmt.Sprintf("%d machines of %s serve", count, p.Name), func(ctx context.Context) (bool, error) {
+		machines, serving := p.machines(ctx), 0
+		var words []string
+		for _, m := range machines {
+			state := p.state(ctx, &m)
+			words = append(words, m.Name+" "+state)
+			if state == "serves" {
+				serving++
+			}
+		}
+		last = strings.Join(words, ", ")
+		return serving == count && len(machines) == count, nil
+	})
+}
+
+// state says what a machine lacks to serve.
+func (p *Pool) state(ctx context.Context, m *machinev1beta1.Machine) string {
+	switch {
+	case m.DeletionTimestamp != nil:
+		return "is being deleted"
+	case m.Status.NodeRef == nil:
+		return fmt.Sprintf("has no node (phase %q)", ptr.Deref(m.Status.Phase, ""))
+	}
+	n, err := p.c.Admin.CoreV1().Nodes().Get(ctx, m.Status.NodeRef.Name, metav1.GetOptions{})
+	if err != nil {
+		return "has a node that cannot be read"
+	}
+	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+	if !ready || slices.ContainsFunc(n.Spec.Taints, taint.Joining) {
+		return "has a node that is not ready"
+	}
+	for _, t := range m.Spec.Taints {
+		if taint.Find(n.Spec.Taints, taint.IDOf(t)) < 0 {
+			return "has a node without " + taint.Format(t)
+		}
+	}
+	return "serves"
+}
+
+// Template returns the template's taints, sorted, in kubectl's notation.
+func (p *Pool) Template() string {
+	p.t.Helper()
+	return sorted(p.set().Spec.Template.Spec.Taints)
+}
+
+// Replicas returns spec.replicas.
+func (p *Pool) Replicas() int {
+	p.t.Helper()
+	return int(*p.set().Spec.Replicas)
+}
+
+// Annotation returns one of the MachineSet's, "" for none.
+func (p *Pool) Annotation(name string) string {
+	p.t.Helper()
+	return p.set().Annotations[name]
+}
+
+func (p *Pool) set() machinev1beta1.MachineSet {
+	p.t.Helper()
+	object := p.c.Look(p.t, p.Thing)
+	if object == nil {
+		p.t.Fatalf("MachineSet %s is gone", p.Name)
+	}
+	return convert[machinev1beta1.MachineSet](p.t, object)
+}
+
+func convert[T any](t testing.TB, object *unstructured.Unstructured) T {
+	t.Helper()
+	var out T
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &out))
+	return out
+}
+
+func sorted(taints []corev1.Taint) string {
+	return taint.FormatAll(taint.Sort(slices.Clone(taints)))
+}
+
+// Want expects that template, machines and nodes have these taints, that there are as
+// many machines as the count says, and that nothing is left of a rollout.
+func (p *Pool) Want(replicas int, notation string) {
+	p.t.Helper()
+	want := sorted(Parse(p.t, notation))
+	p.Serve(replicas)
+	if got := p.Template(); got != want || p.Replicas() != replicas {
+		p.t.Fatalf("the template has %q and %d replicas, want %q and %d", got, p.Replicas(), want, replicas)
+	}
+	if got := p.Annotation("kubetaint.io/rollout"); got != "" {
+		p.t.Fatalf("a marker is left: %s", got)
+	}
+	for name, m := range p.Machines() {
+		n := p.c.Get(p.t, m.Status.NodeRef.Name)
+		if got, onNode := sorted(m.Spec.Taints), sorted(n.Spec.Taints); got != want || onNode != want {
+			p.t.Fatalf("machine %s has %q and its node %q, want %q", name, got, onNode, want)
+		}
+	}
+}
+
+// Least watches the nodes of the machines that are not being deleted, and returns a
+// function that ends it and says how few were ready at some moment.
+func (p *Pool) Least() func() int {
+	p.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	p.t.Cleanup(stop)
+	least, done := make(chan int, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		fewest := -1
+		for ctx.Err() == nil {
+			serving := 0
+			for _, m := range p.machines(ctx) {
+				if s := p.state(ctx, &m); s == "serves" || strings.HasPrefix(s, "has a node without") {
+					serving++
+				}
+			}
+			if ctx.Err() == nil && (fewest < 0 || serving < fewest) {
+				fewest = serving
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		least <- fewest
+	}()
+	return func() int {
+		stop()
+		<-done
+		return <-least
+	}
+}
+
+// NeedMachines skips a test on a cluster that serves no MachineSets: with neither
+// OpenShift's Machine API nor that of the test bed.
+func (c *Cluster) NeedMachines(t testing.TB) {
+	t.Helper()
+	if _, err := c.dynamic(t).Resource(machinev1beta1.GroupVersion.WithResource("machinesets")).List(t.Context(), metav1.ListOptions{Limit: 1}); err != nil {
+		t.Skip("the cluster serves no MachineSets: \"testbed run --machine-api\" plays them")
+	}
+}

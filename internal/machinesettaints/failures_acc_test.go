@@ -1,0 +1,228 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// says expects that a text has all parts.
+func (s *stage) says(text string, parts ...string) {
+	s.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			s.Fatalf("nothing says %q in:\n%s", part, text)
+		}
+	}
+}
+
+// failed applies a configuration and expects an error with these parts.
+func (s *stage) failed(i *acctest.Instance, config map[string]any, parts ...string) {
+	s.Helper()
+	s.says(s.tf.Apply(s.T, i, config).Errors(), parts...)
+}
+
+func (s *stage) pool(replicas int, more func(*acctest.MachineSet)) *acctest.Pool {
+	s.Helper()
+	m := acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(s.T, "ms"), Replicas: replicas, Taints: foreign}
+	if more != nil {
+		more(&m)
+	}
+	return s.c.MachineSet(s.T, m)
+}
+
+// TestAccMachineSetTaints_refusals is what a plan refuses before anything is written.
+func TestAccMachineSetTaints_refusals(t *testing.T) {
+	t.Parallel()
+	bounds := func(most string) map[string]string {
+		return map[string]string{
+			"autoscaling.openshift.io/machineautoscaler":                      "openshift-machine-api/gpu",
+			"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": "1",
+			"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": most,
+		}
+	}
+	for name, tt := range map[string]struct {
+		set      func(*acctest.MachineSet)
+		strategy string
+		want     []string
+	}{
+		"an autoscaled set is not scaled to zero": {func(m *acctest.MachineSet) { m.Annotations = bounds("5") }, "scale_to_zero",
+			[]string{`AttributeName("rollout").AttributeName("strategy")`, `MachineAutoscaler "openshift-machine-api/gpu" scales it between 1 and 5`, "Use in_place or rolling"}},
+		"an autoscaled set does not surge beyond its maximum": {func(m *acctest.MachineSet) { m.Annotations = bounds("1") }, "surge",
+			[]string{"allows 1 machines at most, and max_surge would make it 2"}},
+		"what Hive manages": {func(m *acctest.MachineSet) {
+			m.Labels = map[string]string{"hive.openshift.io/machine-pool": "worker", "hive.openshift.io/managed": "true"}
+		}, "in_place", []string{"Unable to change the taints of MachineSet", "change the MachinePool instead"}},
+		"a taint that nobody has marked": {func(m *acctest.MachineSet) { m.Taints = "team=x:NoSchedule" }, "in_place",
+			[]string{`AttributeName("taints")`, `Unable to claim taint "team:NoSchedule"`, `with the value "x"`, "on_conflict"}},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p := s.pool(1, tt.set)
+			before := p.Template()
+			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
+			s.says(s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), tt.want...)
+			if got := p.Template(); got != before {
+				t.Fatalf("the template has %q", got)
+			}
+		})
+	}
+}
+
+func TestAccMachineSetTaints_badInputNamesTheAttribute(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(0, nil)
+	good := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})
+	for name, tt := range map[string]struct {
+		change map[string]any
+		want   []string
+	}{
+		"a strategy that there is not":       {map[string]any{"rollout": map[string]any{"strategy": "recreate"}}, []string{`AttributeName("strategy")`, "template_only"}},
+		"a parameter of another strategy":    {map[string]any{"rollout": map[string]any{"strategy": "in_place", "max_surge": 2}}, []string{`AttributeName("max_surge")`, "belongs to the strategy surge"}},
+		"a surge of nothing":                 {map[string]any{"rollout": map[string]any{"strategy": "surge", "max_surge": 0}}, []string{`AttributeName("max_surge")`, "at least 1"}},
+		"neither a name nor a selector":      {map[string]any{"name": nil}, []string{"name", "selector"}},
+		"both a name and a selector":         {map[string]any{"selector": "a=b"}, []string{"name", "selector"}},
+		"a selector that does not parse":     {map[string]any{"name": nil, "selector": "=="}, []string{`AttributeName("selector")`}},
+		"a reserved taint":                   {map[string]any{"taints": acctest.Objects(t, "node.kubernetes.io/not-ready:NoExecute")}, []string{`AttributeName("taints")`}},
+		"a MachineSet that there is not":     {map[string]any{"name": "nobody"}, []string{`AttributeName("name")`, "There is no MachineSet of this name", "kubectl get machinesets"}},
+		"the same taint with another effect": {map[string]any{"taints": acctest.Objects(t, "team=a:NoSchedule team=b:NoSchedule")}, []string{`AttributeName("taints")`}},
+	} {
+		config := acctest.With(good, tt.change)
+		s.says(name+": "+s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), tt.want...)
+	}
+}
+
+// TestAccMachineSetTaints_whoHoldsADrain is told in the error when the time is over,
+// and the next apply goes on once it has let go.
+func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(1, nil)
+	apps := s.c.Namespace(t)
+	s.c.Deployment(t, apps, "db", 1, func(spec *corev1.PodSpec) {
+		spec.NodeSelector = map[string]string{"pool": p.Name}
+		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	})
+	none := intstr.FromInt32(0)
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "strict"}, Spec: policyv1.PodDisruptionBudgetSpec{
+		MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
+	}}
+	if _, err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	i := newInstance()
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
+	config["timeouts"] = map[string]any{"create": "20s"}
+	s.failed(i, config, "the time is over", "It waited for machines", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "strict"`, "Apply again to go on where it stopped")
+
+	if err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Delete(t.Context(), "strict", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	delete(config, "timeouts")
+	s.apply(i, config)
+	p.Want(1, foreign+" team=a:NoSchedule")
+	s.apply(i, nil)
+	p.Want(1, foreign)
+}
+
+// TestAccMachineSetTaints_timeoutBringsTheCountBack: a set that waits at zero is not
+// left there.
+func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "15s"} })
+	i := newInstance()
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
+	config["timeouts"] = map[string]any{"create": "5s"}
+	s.failed(i, config, "the time is over", "spec.replicas has been set back to what it was")
+	if got := p.Replicas(); got != 2 {
+		t.Fatalf("the count is %d", got)
+	}
+	delete(config, "timeouts")
+	s.apply(i, config)
+	p.Want(2, foreign+" team=a:NoSchedule")
+	s.apply(i, nil)
+	p.Want(2, foreign)
+}
+
+func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"failMachines": []int{3}} })
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
+	i := newInstance()
+	s.failed(i, config, "The rollout does not go on by itself", "failed: ", "Nothing more is deleted")
+	for name, m := range p.Machines() {
+		if m.Status.Phase != nil && *m.Status.Phase == "Failed" {
+			p.Delete(name)
+		}
+	}
+	s.apply(i, config)
+	p.Want(2, foreign+" team=a:NoSchedule")
+}
+
+func TestAccMachineSetTaints_somebodyWhoScalesInTheMiddleStopsASurge(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(1, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"provisionDelay": "3s"} })
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "surge"})
+	done := make(chan string)
+	i := newInstance()
+	go func() { done <- s.tf.Apply(t, i, config).Errors() }()
+	acctest.Until(t, "the surge has begun", func(context.Context) (bool, error) { return p.Replicas() == 2, nil })
+	s.c.Change(t, p.Thing, "somebody", `{"spec":{"replicas":5}}`)
+	s.says(<-done, "somebody else has scaled", "to 5 in the middle of a rollout that expects 1 or 2", "kubetaint.io/rollout")
+	if p.Annotation("kubetaint.io/rollout") == "" {
+		t.Fatal("the marker is gone, and with it the count")
+	}
+}
+
+func TestAccMachineSetTaints_aTemplateThatOthersEditReplacesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(2, nil)
+	i := newInstance()
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
+	s.apply(i, config)
+	before := strings.Join(p.Names(), " ")
+	s.c.Change(t, p.Thing, "somebody", `{"spec":{"template":{"metadata":{"labels":{"more":"x"}},"spec":{"taints":[{"key":"vendor","value":"x","effect":"NoSchedule"},{"key":"team","value":"a","effect":"NoSchedule"},{"key":"other","effect":"NoSchedule"}]}}}}`)
+	s.apply(i, config)
+	if after := strings.Join(p.Names(), " "); after != before {
+		t.Fatalf("the machines were %s and are %s", before, after)
+	}
+	s.apply(i, nil)
+	if got := p.Template(); got != "other:NoSchedule, vendor=x:NoSchedule" {
+		t.Fatalf("the template has %q", got)
+	}
+}
+
+func TestAccMachineSetTaints_importThenDestroyTakesThemAway(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(1, func(m *acctest.MachineSet) { m.Taints = foreign + " team=a:NoSchedule" })
+	i, d := s.tf.Import(t, "kubetaint_machine_set_taints", s.namespace+"/"+p.Name+"/team:NoSchedule")
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "template_only"})
+	if planned := s.tf.Plan(t, i, config); !planned.Empty || planned.Diagnostics.Warnings() != "" {
+		t.Fatalf("the plan after the import is not empty: %s", planned.Diagnostics.Warnings())
+	}
+	config = s.config(p.Name, "team=b:NoSchedule", map[string]any{"strategy": "in_place"})
+	s.apply(i, config)
+	p.Want(1, foreign+" team=b:NoSchedule")
+	s.apply(i, nil)
+	p.Want(1, foreign)
+}

@@ -1,0 +1,125 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// newInstance returns an instance that is not created yet.
+func newInstance() *acctest.Instance {
+	return &acctest.Instance{Type: "kubetaint_machine_set_taints"}
+}
+
+// stage is a namespace with the Machine API, and a provider.
+type stage struct {
+	*testing.T
+	c         *acctest.Cluster
+	tf        *acctest.Terraform
+	namespace string
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	c := acctest.Connect(t)
+	c.NeedMachines(t)
+	return &stage{T: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
+}
+
+// config wants taints of a MachineSet.
+func (s *stage) config(name, taints string, rollout map[string]any) map[string]any {
+	return map[string]any{"namespace": s.namespace, "name": name, "taints": acctest.Objects(s.T, taints), "rollout": rollout}
+}
+
+// apply applies a configuration and then expects that a plan is empty.
+func (s *stage) apply(i *acctest.Instance, config map[string]any) acctest.Diagnostics {
+	s.Helper()
+	d := s.tf.Apply(s.T, i, config)
+	if d.Errors() != "" {
+		s.Fatalf("apply: %s", d.Errors())
+	}
+	if config == nil {
+		return d
+	}
+	again := s.tf.Plan(s.T, i, config)
+	if !again.Empty || len(again.Diagnostics) > 0 {
+		s.Fatalf("a plan right after apply is not empty or not silent: %s%s", again.Diagnostics.Errors(), again.Diagnostics.Warnings())
+	}
+	return d
+}
+
+// strategies are all that reach machines which exist; least is how many of n serve
+// at every moment.
+var strategies = map[string]struct {
+	rollout  map[string]any
+	least    func(n int) int
+	replaces bool
+}{
+	"in_place":              {map[string]any{"strategy": "in_place"}, func(n int) int { return n }, false},
+	"rolling":               {map[string]any{"strategy": "rolling"}, func(n int) int { return n - 1 }, true},
+	"rolling two at a time": {map[string]any{"strategy": "rolling", "max_unavailable": 2}, func(n int) int { return n - 2 }, true},
+	"surge":                 {map[string]any{"strategy": "surge", "max_surge": 2}, func(n int) int { return n }, true},
+	"scale_to_zero":         {map[string]any{"strategy": "scale_to_zero"}, func(int) int { return 0 }, true},
+	"scale_to_zero removed": {map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"}, func(int) int { return 0 }, true},
+}
+
+const foreign = "vendor=x:NoSchedule"
+
+// TestAccMachineSetTaints_strategies adds, changes and removes taints with each
+// strategy.
+func TestAccMachineSetTaints_strategies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range strategies {
+		for _, machines := range []int{1, 3} {
+			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+map[int]string{1: "one", 3: "three"}[machines], func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t)
+				p := s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: machines, Taints: foreign})
+				i := newInstance()
+				for _, taints := range []string{"team=a:NoSchedule", "team=b:NoSchedule spot:PreferNoSchedule", "team=b:NoExecute", ""} {
+					before, least := p.Names(), p.Least()
+					config := s.config(p.Name, taints, tt.rollout)
+					if taints == "" {
+						config = nil
+					}
+					s.apply(i, config)
+					if got, want := least(), max(tt.least(machines), 0); got < want {
+						t.Fatalf("%q: %d machines served at some moment, want %d", taints, got, want)
+					}
+					p.Want(machines, foreign+" "+taints)
+					same := strings.Join(before, " ") == strings.Join(p.Names(), " ")
+					if same == tt.replaces {
+						t.Fatalf("%q: the machines were %v and are %v", taints, before, p.Names())
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAccMachineSetTaints_templateOnlyLeavesMachinesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: 2, Taints: foreign})
+	before := p.Names()
+	i := newInstance()
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "template_only"}))
+	if got := p.Template(); got != "team=a:NoSchedule, vendor=x:NoSchedule" {
+		t.Fatalf("the template has %q", got)
+	}
+	if got := strings.Join(p.Names(), " "); got != strings.Join(before, " ") {
+		t.Fatalf("the machines were %v and are %s", before, got)
+	}
+	machines, _ := s.tf.Attributes(t, i)["machines"].(map[string]any)
+	for _, name := range before {
+		if machines[name] != "missing" {
+			t.Fatalf("machine %s is told as %v, want missing", name, machines[name])
+		}
+	}
+	s.apply(i, nil)
+	p.Want(2, foreign)
+}
