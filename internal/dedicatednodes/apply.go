@@ -123,8 +123,7 @@ func (w wanted) about(done bool, plan planner.NodePlan) fw.Subject {
 // have gone. They are gone already, so that a failure of it fails nothing.
 func (r *dedicatedNodes) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
 	if err := rollout.ContractTolerations(ctx, r.data.Cluster, r.data.Comparison); err != nil {
-		diags.AddWarning("Unable to take away tolerations that "+desired.place()+" does not need any more",
-			"Everything of this resource is as wanted. Tolerations that retire stay on their workloads, where they do no harm; the next apply that changes taints or these tolerations takes them away.\n\nOriginal error: "+err.Error())
+		diags.Append(fw.NotContracted(desired.place(), err))
 	}
 }
 

@@ -9,13 +9,11 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
@@ -116,7 +114,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	if err != nil {
-		r.noPreview(desired, err, strict, diags)
+		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.data, diags)
 		return
 	}
 	if !r.possible(desired, observed, own, diags) {
@@ -125,7 +123,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
 		r.note(desired, observed, nil)
-		r.noPreview(desired, err, strict, diags)
+		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.data, diags)
 		return
 	}
 	plan := planner.Order(snapshot, observed.change(desired), r.data.Comparison)
@@ -204,29 +202,6 @@ func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget
 		if summary, detail := fw.Preview(about, step.Report); summary != "" {
 			diags.AddWarning(summary, detail)
 		}
-	}
-}
-
-// noPreview says that a preview could not be made. It never passes in silence,
-// which would read as "no evictions", and fails the plan only where a budget
-// depends on it.
-func (r *dedicatedNodes) noPreview(desired wanted, err error, strict bool, diags *diag.Diagnostics) {
-	summary := "Unable to preview what happens on " + desired.place()
-	detail := "The change itself is planned. Which pods it evicts and restarts is not known, because the cluster could not be read for it."
-	switch {
-	case errors.Is(err, kube.ErrForbidden):
-		detail = "The change itself is planned. Which pods it evicts and restarts is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
-	case kube.OutOfReach(err) && r.data.Cluster != nil:
-		detail += " " + fw.Advise(err)
-	}
-	detail += "\n\nOriginal error: " + err.Error()
-	switch {
-	case strict:
-		diags.AddAttributeError(path.Root("evictions"), summary, "The budget in evictions cannot be checked without it, so that this is an error. "+detail)
-	case kube.OutOfReach(err):
-		r.data.Unreachable(err, diags)
-	default:
-		diags.AddWarning(summary, detail)
 	}
 }
 

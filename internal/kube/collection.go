@@ -250,11 +250,16 @@ func (c *collection[T]) remove(item T, version string) {
 	c.touch()
 }
 
-// offer stores the answer to a write, which can overtake the watch.
+// offer stores the answer to a write or a read, which can overtake the watch, or
+// come after it: what is not known any more, and not newer than what the watch has
+// shown, was removed meanwhile, and nothing would ever remove it again.
 func (c *collection[T]) offer(item T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.items == nil || !c.newer(item) {
+		return
+	}
+	if _, known := c.items[c.key(item)]; !known && c.itemVersion != nil && !older(c.version, c.itemVersion(item)) {
 		return
 	}
 	c.items[c.key(item)] = item

@@ -199,6 +199,8 @@ func TestCollection_keepsTheNewest(t *testing.T) {
 		{name: "the watch catches up with an answer", steps: []step{{"offer", "15"}, {"put", "12"}, {"put", "15"}, {"put", "16"}}, want: "16", seen: "16"},
 		{name: "an answer that is older than the watch is dropped", steps: []step{{"put", "15"}, {"offer", "12"}}, want: "15", seen: "15"},
 		{name: "a removal", steps: []step{{"remove", "11"}}, seen: "11"},
+		{name: "an answer that comes after the removal is of what is gone", steps: []step{{"put", "12"}, {"remove", "16"}, {"offer", "15"}}, want: "", seen: "16"},
+		{name: "an answer about what is made after the removal is taken", steps: []step{{"put", "12"}, {"remove", "16"}, {"offer", "17"}}, want: "17", seen: "16"},
 		{name: "a removal older than an answer: the node was made anew", steps: []step{{"offer", "15"}, {"remove", "12"}}, want: "15", seen: "12"},
 		{name: "a node made anew after its removal", steps: []step{{"remove", "11"}, {"put", "12"}}, want: "12", seen: "12"},
 		{name: "numbers are compared as numbers", steps: []step{{"put", "99"}, {"offer", "100"}, {"offer", "98"}}, want: "100", seen: "99"},

@@ -45,6 +45,7 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 		thing = set.Title()
 	}
 	refused, over, stranded, conflict := new(refusedError), new(fw.Exceeded), new(fw.Stranded), new(rollout.SetConflictError)
+	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
 	switch {
 	case errors.As(err, &refused):
 		return refused.diagnostic()
@@ -54,6 +55,8 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 		return stranded.Diagnostic()
 	case errors.As(err, &conflict):
 		return explainConflict(w, conflict)
+	case errors.As(err, &held), errors.As(err, &stuck):
+		return fw.ExplainPods(thing, err)
 	case errors.Is(err, kube.ErrNoMachineAPI):
 		return diag.NewErrorDiagnostic("Unable to find MachineSets: the cluster has no Machine API", noMachineAPI(err))
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 )
 
 // says expects that a text has all parts.
@@ -125,7 +126,9 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
 	config["timeouts"] = map[string]any{"create": "20s"}
-	s.failed(i, config, "the time is over", "It waited for machines", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "strict"`, "Apply again to go on where it stopped")
+	told := s.tf.Apply(t, i, config).Errors()
+	s.says(told, "the time is over", "It waited for machines", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "strict"`, "Apply again to go on where it stopped")
+	golden.Check(t, "held.golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop", "[] ", "").Replace(constant(p, told)))
 
 	if err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Delete(t.Context(), "strict", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 		return
 	}
 	if err != nil {
-		fw.NoPreview(desired.target.place(), err, strict, r.data, diags)
+		fw.NoPreview("evictions on "+desired.target.place(), "evicts", err, strict, r.data, diags)
 		return
 	}
 	meant := concerned(sets, desired)

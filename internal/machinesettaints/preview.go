@@ -33,7 +33,10 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
-		fw.NoPreview(desired.target.place(), err, strict, r.data, diags)
+		fw.NoPreview("evictions on "+desired.target.place(), "evicts", err, strict, r.data, diags)
+		return
+	}
+	if !r.data.CheckLinks(linked, snapshot, diags) {
 		return
 	}
 	change := changeOf(all)

@@ -82,7 +82,7 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 			"machines": schema.MapAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Machines that are not as wanted, by name: `missing` where a taint of this resource is not there, `different` where one has another value or should not be there, on the Machine or on its node. Empty when all is well.",
+				MarkdownDescription: "Machines that are not as wanted, by name: `missing` where a taint of this resource is not there, `different` where one has another value or should not be there, on the Machine or on its node; and the MachineSet by its own name where its template differs. Empty when all is well.",
 			},
 			"rollout_state": schema.StringAttribute{
 				Computed:            true,

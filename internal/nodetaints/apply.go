@@ -20,7 +20,7 @@ import (
 // nothing needs any more.
 func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired planner.NodeTaints, diags *diag.Diagnostics) bool {
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
-	linked, _ := m.linked(ctx, diags)
+	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)
 	if diags.HasError() {
 		return false
 	}
@@ -114,29 +114,13 @@ func (r *nodeTaints) awaitLinked(ctx context.Context, linked []string, plan plan
 		return err
 	}
 	defer release()
-	for _, id := range linked {
-		var waits []rollout.Tolerations
-		if planned, told := r.data.Planned.Of(id); told {
-			for _, p := range planned {
-				d := rollout.Tolerations{Ref: p.Ref, Path: p.Path}
-				d.Claim.Tolerations = p.Wanted
-				waits = append(waits, d)
-			}
-		} else if waits, err = rollout.MarkedBy(ctx, r.data.Cluster, id); err != nil {
-			return err
-		}
-		if err := rollout.AwaitTolerations(ctx, r.data.Cluster, waits); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rollout.AwaitLinked(ctx, r.data.Cluster, &r.data.Planned, linked)
 }
 
 // contract takes away what pods lived by under the taints that have gone. They
 // are gone already, so that a failure of it fails nothing.
 func (r *nodeTaints) contract(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
 	if err := rollout.ContractTolerations(ctx, r.data.Cluster, r.data.Comparison); err != nil {
-		diags.AddWarning("Unable to take away tolerations that "+fw.Place(desired.Target)+" does not need any more",
-			"The taints are as wanted. Tolerations that retire stay on their workloads, where they do no harm; the next apply that changes taints or these tolerations takes them away.\n\nOriginal error: "+err.Error())
+		diags.Append(fw.NotContracted(fw.Place(desired.Target), err))
 	}
 }

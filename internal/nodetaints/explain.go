@@ -10,40 +10,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
-
-// unreliable words that linked tolerations are not carried by live pods that do not
-// follow their template.
-func unreliable(id string, p planner.PlannedTolerations, pods []*eviction.Pod) diag.Diagnostic {
-	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to rely on the tolerations of "+p.Ref.Title(),
-		behind(pods)+" They do not follow a change of its template ("+p.Hold+"), and \""+id+"\" does not wait for them (wait_for_rollout = false): the taints would evict them.\n\n"+
-			"The way out: apply the tolerations without these taints, and "+p.WayOut+". Once every live pod carries the tolerations, the taints are let through.")
-}
-
-// behind counts and names live pods without the tolerations of their workload.
-func behind(pods []*eviction.Pod) string {
-	names := make([]string, len(pods))
-	for i, p := range pods {
-		names[i] = p.Name
-	}
-	return fw.CountVerb(len(pods), "of its pods lives without them", "of its pods live without them") + ": " + fw.Some(names) + "."
-}
-
-// explainPods words that linked workloads are not ready for the taints.
-func explainPods(desired planner.NodeTaints, err error) diag.Diagnostic {
-	what := "The workloads that tolerated_by names have live pods without the tolerations. No taint has been written, so that nobody is evicted. " +
-		"Find out why they do not follow (kubectl rollout status), or allow them more time in timeouts, and apply again."
-	if held := new(rollout.HoldError); errors.As(err, &held) {
-		what = "The tolerations of " + held.Workload.Title() + ": " + behind(held.Pods) + " They do not follow a change of its template (" + held.Workload.Rolling.Hold + "). " +
-			"No taint has been written, so that nobody is evicted.\n\nThe way out: " + held.Workload.Rolling.WayOut + ". Once every live pod carries the tolerations, apply again."
-	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to write taints of "+fw.Place(desired.Target)+": not all pods tolerate them yet",
-		what+"\n\nOriginal error: "+err.Error())
-}
 
 // explain words an error of a change.
 func explain(verb string, desired planner.NodeTaints, err error) diag.Diagnostic {
@@ -53,7 +23,7 @@ func explain(verb string, desired planner.NodeTaints, err error) diag.Diagnostic
 	case errors.As(err, &left):
 		return left.Diagnostic()
 	case errors.As(err, &held), errors.As(err, &stuck):
-		return explainPods(desired, err)
+		return fw.ExplainPods(fw.Place(desired.Target), err)
 	case errors.As(err, &refused):
 		return fw.ExplainRefusals(desired, refused.Refusals)
 	case errors.As(err, &over):

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -94,16 +93,6 @@ func (m *model) keepWording(ctx context.Context, state model) {
 	if wanted.Selector != nil && had.Selector != nil && wanted.String() == had.String() {
 		m.NodeSelector = state.NodeSelector
 	}
-}
-
-// linked returns the ids in tolerated_by; false while any is not known.
-func (m model) linked(ctx context.Context, diags *diag.Diagnostics) ([]string, bool) {
-	if m.ToleratedBy.IsUnknown() || slices.ContainsFunc(m.ToleratedBy.Elements(), attr.Value.IsUnknown) {
-		return nil, false
-	}
-	var ids []string
-	diags.Append(m.ToleratedBy.ElementsAs(ctx, &ids, false)...)
-	return ids, !diags.HasError()
 }
 
 // identityOf makes the identity from what is desired.

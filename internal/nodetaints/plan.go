@@ -5,7 +5,6 @@ package nodetaints
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -100,7 +98,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	if err != nil {
-		r.noPreview(desired, err, strict, diags)
+		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.data, diags)
 		return
 	}
 	if desired, err = r.machines(ctx, nodes, desired); err != nil {
@@ -130,17 +128,17 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 // impact says which pods the change makes leave, with the tolerations counted
 // that the same run adds to their workloads.
 func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTaints, plan planner.NodePlan, budget fw.Budget, strict bool, diags *diag.Diagnostics) {
-	linked, linksKnown := m.linked(ctx, diags)
+	linked, linksKnown := fw.Linked(ctx, m.ToleratedBy, diags)
 	if !linksKnown {
 		// What is not known yet is not guessed at.
 		return
 	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
-		r.noPreview(desired, err, strict, diags)
+		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.data, diags)
 		return
 	}
-	if !r.checkLinks(linked, snapshot, diags) {
+	if !r.data.CheckLinks(linked, snapshot, diags) {
 		return
 	}
 	change := plan.Change()
@@ -157,44 +155,6 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 		return
 	}
 	if summary, detail := fw.Preview(about, report); summary != "" {
-		diags.AddWarning(summary, detail)
-	}
-}
-
-// checkLinks refuses to rely on tolerations that live pods do not carry and will
-// not by themselves.
-func (r *nodeTaints) checkLinks(linked []string, snapshot *eviction.Snapshot, diags *diag.Diagnostics) bool {
-	for _, id := range linked {
-		planned, _ := r.data.Planned.Of(id)
-		for _, p := range planned {
-			if pods := p.Behind(snapshot); len(pods) > 0 {
-				diags.Append(unreliable(id, p, pods))
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// noPreview says that a preview could not be made. It never passes in silence,
-// which would read as "no evictions", and fails the plan only where a budget
-// depends on it.
-func (r *nodeTaints) noPreview(desired planner.NodeTaints, err error, strict bool, diags *diag.Diagnostics) {
-	summary := "Unable to preview evictions on " + fw.Place(desired.Target)
-	detail := "The change itself is planned. Which pods it evicts is not known, because the cluster could not be read for it."
-	switch {
-	case errors.Is(err, kube.ErrForbidden):
-		detail = "The change itself is planned. Which pods it evicts is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
-	case kube.OutOfReach(err) && r.data.Cluster != nil:
-		detail += " " + fw.Advise(err)
-	}
-	detail += "\n\nOriginal error: " + err.Error()
-	switch {
-	case strict:
-		diags.AddAttributeError(path.Root("evictions"), summary, "The budget in evictions cannot be checked without it, so that this is an error. "+detail)
-	case kube.OutOfReach(err):
-		r.data.Unreachable(err, diags)
-	default:
 		diags.AddWarning(summary, detail)
 	}
 }

@@ -57,14 +57,9 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
 				}},
 			},
-			"on_conflict": fw.OnConflictAttribute(),
-			"evictions":   fw.EvictionsAttribute(),
-			"tolerated_by": schema.SetAttribute{
-				Optional:            true,
-				ElementType:         types.StringType,
-				MarkdownDescription: "The `id`s of `kubetaint_workload_tolerations` that let pods stay. They are changed before the taints, their tolerations count in the plan, and no taint is written before the live pods carry them.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1)},
-			},
+			"on_conflict":  fw.OnConflictAttribute(),
+			"evictions":    fw.EvictionsAttribute(),
+			"tolerated_by": fw.ToleratedByAttribute(),
 			"nodes": schema.MapAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
