@@ -198,10 +198,7 @@ func (p *Pool) state(ctx context.Context, m *machinev1beta1.Machine) string {
 	if err != nil {
 		return "has a node that cannot be read"
 	}
-	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-	if !ready || slices.ContainsFunc(n.Spec.Taints, taint.Joining) {
+	if !joined(n) {
 		return "has a node that is not ready"
 	}
 	for _, t := range m.Spec.Taints {
@@ -270,8 +267,10 @@ func (p *Pool) Want(replicas int, notation string) {
 	}
 }
 
-// Least watches the nodes of the machines that are not being deleted, and returns a
-// function that ends it and says how few were ready at some moment.
+// Least watches the machines' nodes, and returns a function that ends it and says how
+// few were ready and not cordoned at some moment. Each look is one list, so that it is
+// of one moment: what reads machines and then their nodes would count neither the one
+// that goes nor the one that has come meanwhile.
 func (p *Pool) Least() func() int {
 	p.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -281,14 +280,12 @@ func (p *Pool) Least() func() int {
 		defer close(done)
 		fewest := -1
 		for ctx.Err() == nil {
-			serving := 0
-			for _, m := range p.machines(ctx) {
-				if s := p.state(ctx, &m); s == "serves" || strings.HasPrefix(s, "has a node without") {
-					serving++
+			nodes, err := p.c.Admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "pool=" + p.Name})
+			if err == nil {
+				serving := len(slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return n.Spec.Unschedulable || !joined(&n) }))
+				if fewest < 0 || serving < fewest {
+					fewest = serving
 				}
-			}
-			if ctx.Err() == nil && (fewest < 0 || serving < fewest) {
-				fewest = serving
 			}
 			select {
 			case <-ctx.Done():
@@ -302,6 +299,14 @@ func (p *Pool) Least() func() int {
 		<-done
 		return <-least
 	}
+}
+
+// joined says that a node is ready and free of the taints that it begins with.
+func joined(n *corev1.Node) bool {
+	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+	return ready && !slices.ContainsFunc(n.Spec.Taints, taint.Joining)
 }
 
 // NeedMachines skips a test on a cluster that serves no MachineSets: with neither
