@@ -34,6 +34,8 @@ type AuditedRequest struct {
 	Namespace string
 	Name      string
 	UserAgent string
+	// Code is the status that was answered.
+	Code int
 	// DryRun is set where a write was only tried.
 	DryRun bool
 }
@@ -99,6 +101,7 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 			Stage, Verb, UserAgent, RequestURI string
 			User                               struct{ Username string }
 			ObjectRef                          struct{ Resource, Namespace, Name string }
+			ResponseStatus                     struct{ Code int }
 		}
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			// The last line may be half written.
@@ -110,7 +113,7 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 			continue
 		}
 		out = append(out, AuditedRequest{
-			Verb: event.Verb, Resource: event.ObjectRef.Resource, Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name, UserAgent: event.UserAgent,
+			Verb: event.Verb, Resource: event.ObjectRef.Resource, Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name, UserAgent: event.UserAgent, Code: event.ResponseStatus.Code,
 			DryRun: strings.Contains(event.RequestURI, "dryRun="),
 		})
 	}
