@@ -99,10 +99,10 @@ func toolOf(entry metav1.ManagedFieldsEntry) (string, bool) {
 	return name, known
 }
 
-// hand says that a person wrote by a command that is given once: kubectl scale,
-// label and the like update, where apply applies.
+// hand says that a person wrote by a command that is given once: kubectl scale
+// among them, which has no name of its own.
 func hand(entry metav1.ManagedFieldsEntry) bool {
-	return slices.Contains(byHand, entry.Manager) || entry.Manager == "kubectl" && entry.Operation == metav1.ManagedFieldsOperationUpdate
+	return slices.Contains(byHand, entry.Manager) || entry.Manager == "kubectl" && entry.Subresource == "scale"
 }
 
 // made says how many of the objects around the list at a path this provider has
