@@ -4,9 +4,12 @@
 package workloadtolerations_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
@@ -22,10 +25,26 @@ func (s *shop) ordered(taint, extra string) string {
 			s.pool, one.Key, one.Value, one.Effect, extra)
 }
 
+// rolledOut waits until the controller calls the update of a StatefulSet finished:
+// nothing waits for the pods that come when an old toleration has been taken away.
+func (s *shop) rolledOut(name string) {
+	s.t.Helper()
+	acctest.Until(s.t, "StatefulSet "+name+" is rolled out", func(ctx context.Context) (bool, error) {
+		set, err := s.c.Admin.AppsV1().StatefulSets(s.namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return set.Status.ObservedGeneration == set.Generation && set.Status.CurrentRevision == set.Status.UpdateRevision &&
+			set.Status.ReadyReplicas == *set.Spec.Replicas, nil
+	})
+}
+
 // TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee keeps what the plan says
 // of taints that depend on tolerations of the same plan. Nobody leaves by any of it.
+// It does not run beside tests whose tolerations retire.
+//
+//nolint:paralleltest // See above.
 func TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee(t *testing.T) {
-	t.Parallel()
 	s := openShop(t)
 	cli := acctest.NewCLI(t)
 	s.c.Node(t, acctest.Node{Name: acctest.Name(t, "other")})
@@ -37,6 +56,7 @@ func TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee(t *testing.T) {
 		{"depends_on_another_effect", "team=b:NoSchedule"},
 		{"depends_on_another_value_of_no_schedule", "team=c:NoSchedule"},
 	} {
+		s.rolledOut("db")
 		cli.Write(s.c.Provider(t), s.ordered(step.taint, ""))
 		var b strings.Builder
 		for _, w := range cli.PlanWarnings() {

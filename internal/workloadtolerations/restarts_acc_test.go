@@ -53,9 +53,12 @@ func (p *pool) replaced(app string, old []string) {
 
 // TestAccOrder_planOfTaintsAnnouncesTheRestartsThatTheyLeadTo leaves tolerations
 // retiring, and takes away the taint that pods live by. What the plan announces is
-// what comes, and nobody is evicted by it.
+// what comes, and nobody is evicted by it. It does not run beside tests whose
+// tolerations retire: an apply takes away whatever no taint of the cluster needs any
+// more, and the plan names it.
+//
+//nolint:paralleltest // See above.
 func TestAccOrder_planOfTaintsAnnouncesTheRestartsThatTheyLeadTo(t *testing.T) {
-	t.Parallel()
 	c := acctest.Connect(t)
 	for name, tt := range map[string]struct {
 		kinds []string
@@ -66,7 +69,6 @@ func TestAccOrder_planOfTaintsAnnouncesTheRestartsThatTheyLeadTo(t *testing.T) {
 		"restarts_by_another_value": {kinds: []string{"Deployment", "DaemonSet"}, tolerations: "team=b:NoExecute", taints: "team=b:NoExecute"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := newPool(t, c, tt.kinds...)
 			cli := acctest.NewCLI(t)
 			apply := func(taints, tolerations string) {
@@ -106,8 +108,9 @@ func TestAccOrder_planOfTaintsAnnouncesTheRestartsThatTheyLeadTo(t *testing.T) {
 
 // TestAccOrder_restartsAreAnnouncedOnceWhereSeveralTaintsLeadToThem has a taint of
 // its own resource on each node: the toleration is needed until the last one goes.
+//
+//nolint:paralleltest // Like the test above.
 func TestAccOrder_restartsAreAnnouncedOnceWhereSeveralTaintsLeadToThem(t *testing.T) {
-	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c, "DaemonSet")
 	cli := acctest.NewCLI(t)
