@@ -5,11 +5,14 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -23,18 +26,54 @@ type Marked struct {
 	Pins   label.Record
 }
 
+// openShiftNode is a label of every node that OpenShift's machine-config operator
+// sets up: github.com/openshift/machine-config-operator
+// templates/worker/01-worker-kubelet/_base/units/kubelet.service.yaml, and its
+// sibling for masters.
+const openShiftNode = "node.openshift.io/os_id"
+
+// markedKinds returns the kinds whose objects are listed for their records:
+// OpenShift's on its clusters alone, so that others are not asked for what they do
+// not have.
+func (c *Cluster) markedKinds(ctx context.Context) ([]workload.Kind, error) {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(nodes, func(n *eviction.Node) bool { _, is := n.Labels[openShiftNode]; return is }) {
+		return workload.Kinds(), nil
+	}
+	return workload.BuiltinKinds(), nil
+}
+
+// FindsMarks says whether Marked finds objects of this kind that this process has not
+// read: not those of custom kinds, which are too many to look for.
+func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error) {
+	kinds, err := c.markedKinds(ctx)
+	known, is := workload.Lookup(ref.APIVersion, ref.Kind)
+	return is && slices.ContainsFunc(kinds, func(k workload.Kind) bool { return k.Plural == known.Plural && k.Kind == known.Kind }), err
+}
+
 // Marked returns the workloads that carry a record of what is owned there. The
-// metadata of the built-in kinds is listed once per process, ReplicaSets and Jobs
-// together with what a snapshot needs of them; what this process reads or writes
-// itself, of any kind, is known without.
+// metadata of the built-in kinds, and of OpenShift's on its clusters, is listed once
+// per process, ReplicaSets and Jobs together with what a snapshot needs of them; what
+// this process reads or writes itself, of any kind, is known without.
 func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 	listed, err := c.marked.get(ctx, func() ([]Marked, error) {
-		kinds := workload.BuiltinKinds()
+		kinds, err := c.markedKinds(ctx)
+		if err != nil {
+			return nil, err
+		}
 		found := make([][]Marked, len(kinds))
 		lists := make([]func() error, len(kinds))
 		for i, kind := range kinds {
 			lists[i] = func() error {
 				some, err := c.controllersOf(ctx, kind)
+				if !kind.Builtin && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden)) {
+					// Not every cluster serves them, and who has no rights to
+					// them has given them no tolerations.
+					return nil
+				}
 				found[i] = some.marked
 				return err
 			}
@@ -68,7 +107,7 @@ func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 }
 
 // MarkedIn returns the objects of any kind in a namespace that carry a record, as
-// they are now: Marked knows the built-in kinds alone.
+// they are now: Marked does not find objects of custom kinds.
 func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, error) {
 	objects, err := c.objects(kind)
 	if err != nil {

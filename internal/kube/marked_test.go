@@ -4,10 +4,13 @@
 package kube
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -89,6 +92,63 @@ func TestMarked_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 			slices.Sort(requests)
 			if diff := cmp.Diff(slices.Compact(slices.Clone(requests)), requests); diff != "" {
 				t.Errorf("something is listed twice: %s", diff)
+			}
+		})
+	}
+}
+
+// OpenShift's objects are many requests where there are none: they are looked for
+// where a node says whose cluster it is, and may be missing, or forbidden, there too.
+func TestMarked_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T) {
+	t.Parallel()
+	const tolerations = `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1","retiring":true}]`
+	ingress := workload.Ref{APIVersion: "operator.openshift.io/v1", Kind: "IngressController"}
+	for name, tt := range map[string]struct {
+		label     string
+		forbidden bool
+		want      []string
+		finds     bool
+	}{
+		"no node is OpenShift's":                {want: nil},
+		"a node is OpenShift's":                 {label: openShiftNode, want: []string{"internal"}, finds: true},
+		"a node is OpenShift's, without rights": {label: openShiftNode, forbidden: true, finds: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := town()
+			api.edit("n1", func(n *corev1.Node) { n.Labels = map[string]string{tt.label: "rhcos"} })
+			for _, kind := range workload.BuiltinKinds() {
+				api.lists["/apis/"+kind.APIVersion+"/"+kind.Plural] = partials()
+			}
+			marked := partial("internal", "")
+			marked.Annotations = map[string]string{toleration.OwnedAnnotation: tolerations}
+			const path = "/apis/operator.openshift.io/v1/ingresscontrollers"
+			api.lists[path] = partials(marked)
+			api.fault = func(_, asked string, _ int) *fault {
+				if tt.forbidden && strings.HasPrefix(asked, path) {
+					return &fault{status: http.StatusForbidden}
+				}
+				return nil
+			}
+			c := api.connect(t)
+			got, err := c.Marked(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, m := range got {
+				names = append(names, m.Name)
+			}
+			if diff := cmp.Diff(tt.want, names); diff != "" {
+				t.Errorf("marked: %s", diff)
+			}
+			asked := slices.ContainsFunc(api.requests(), func(r string) bool { return strings.Contains(r, "ingresscontrollers") })
+			finds, err := c.FindsMarks(t.Context(), ingress)
+			if err != nil || finds != tt.finds || asked != tt.finds {
+				t.Errorf("OpenShift was asked: %t, and finds: %t, want %t (%v)", asked, finds, tt.finds, err)
+			}
+			if finds, err := c.FindsMarks(t.Context(), workload.Ref{APIVersion: "example.com/v1", Kind: "Widget"}); finds || err != nil {
+				t.Errorf("custom kinds are found: %t (%v)", finds, err)
 			}
 		})
 	}

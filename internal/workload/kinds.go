@@ -108,6 +108,11 @@ func BuiltinKinds() []Kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !k.Builtin })
 }
 
+// Kinds returns all that are known, those that OpenShift alone serves among them.
+func Kinds() []Kind {
+	return slices.Clone(kinds)
+}
+
 // Resource returns the kind's resource in the API.
 func (k Kind) Resource() schema.GroupVersionResource {
 	gv, _ := schema.ParseGroupVersion(k.APIVersion)

@@ -56,10 +56,16 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 				left = append(left, taint.FormatToleration(mark.Toleration()))
 			}
 		}
-		if len(left) > 0 {
-			diags.AddWarning(fmt.Sprintf("%s of %s stays for now: %s", fw.Count(len(left), "toleration"), w.Title(), strings.Join(left, ", ")),
-				"Pods of it run on nodes whose taints they tolerate by that alone: without it they could not come back there. It is marked as retiring, and whichever apply takes the last of these taints away takes it away as well.")
+		if len(left) == 0 {
+			continue
 		}
+		goes := "whichever apply takes the last of these taints away takes it away as well."
+		if found, err := r.data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
+			goes = "it goes with an apply that manages tolerations of this object when these taints are gone. No other one looks for it there: custom resources may be many. " +
+				"If nothing is to manage this object any more, remove the entry by hand then, and the annotation " + toleration.OwnedAnnotation + " with it."
+		}
+		diags.AddWarning(fmt.Sprintf("%s of %s stays for now: %s", fw.Count(len(left), "toleration"), w.Title(), strings.Join(left, ", ")),
+			"Pods of it run on nodes whose taints they tolerate by that alone: without it they could not come back there. It is marked as retiring, and "+goes)
 	}
 }
 

@@ -1,0 +1,70 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun leaves a toleration of an
+// IngressController retiring, for good since its resource is gone, and takes the taint
+// away in another run: on OpenShift it is found there, and its restart announced. It
+// does not run beside other tests, which would ask for OpenShift's objects as well.
+//
+//nolint:paralleltest // See above.
+func TestAccOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
+	s := openShop(t)
+	s.c.Patch(t, s.pool, `{"metadata":{"labels":{"node.openshift.io/os_id":"rhcos"}}}`)
+	o := operators["IngressController"](s)
+	path := s.pathOf("IngressController")
+	s.c.Operate(t, o.object, path, o.operand, s.pathOf(o.operand.Kind))()
+	tolerations := s.fresh()
+	s.apply(tolerations, s.manage(o.object, "team=a:NoExecute", nil))
+
+	taints := &acctest.Instance{Type: "kubetaint_node_taints"}
+	config := map[string]any{"node_name": s.pool, "taints": acctest.Objects(t, "team=a:NoExecute")}
+	if d := s.tf.Apply(t, taints, config); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "whichever apply takes the last of these taints away takes it away as well")
+	if got := formatted(s.standing(o.object, path)); got != "team=a:NoExecute" {
+		t.Fatalf("the object has %s", got)
+	}
+
+	// As many runs later as there may be.
+	s.tf = &acctest.Terraform{Provider: s.c.Provider(t)}
+	planned := s.tf.Plan(t, taints, nil)
+	says(t, "warning", planned.Diagnostics.Warnings(), `restarts 2 pods of IngressController "`+s.namespace+`/`+o.object.Name+`" in 1 rollout`)
+	if d := s.tf.Carry(t, taints, planned, nil); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	if got, record := s.standing(o.object, path), s.record(o.object); len(got)+len(record) > 0 {
+		t.Fatalf("the taint is gone, and the object has %s and the record %v", formatted(got), record)
+	}
+}
+
+// What retires in an object of a custom kind is not looked for, and the destroy says
+// what becomes of it.
+func TestAccWorkloadTolerations_customObjectsKeepWhatRetiresUntilTheyAreManagedAgain(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	object := s.widget("lonely", nil)
+	s.managesWidgets()
+	s.c.Patch(t, s.pool, `{"spec":{"taints":[{"key":"custom","value":"a","effect":"NoExecute"}]}}`)
+	manage := func(tolerations string) map[string]any {
+		return s.manage(object, tolerations, map[string]any{"path": acctest.WidgetPath})
+	}
+	i := s.fresh()
+	s.apply(i, manage("custom=a:NoExecute"))
+	says(t, "warning", s.destroy(i).Warnings(), "stays for now: custom=a:NoExecute", "it goes with an apply that manages tolerations of this object when these taints are gone", "remove the entry by hand")
+
+	s.c.Patch(t, s.pool, `{"spec":{"taints":[]}}`)
+	s.apply(s.fresh(), manage("other=a:NoExecute"))
+	if got := formatted(s.c.TolerationsAt(t, object, strings.Split(acctest.WidgetPath, "."))); got != "other=a:NoExecute" {
+		t.Fatalf("the object has %s", got)
+	}
+}
