@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // ModifyPlan completes the plan and says what it would do to pods.
@@ -136,9 +137,15 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	r.warnEvictions(desired, plan, budget, !m.Evictions.IsNull(), diags)
-	if !diags.HasError() {
-		r.warnWorkloads(ctx, desired, observed, plan, diags)
+	if diags.HasError() {
+		return
 	}
+	r.warnWorkloads(ctx, desired, observed, plan, diags)
+	var members []workload.Ref
+	for _, s := range observed.members {
+		members = append(members, s.Ref)
+	}
+	r.data.WarnRestarts(ctx, desired.nodes, planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes), diags, members...)
 }
 
 // possible refuses what must not be written to nodes, and workloads that there

@@ -17,10 +17,11 @@ import (
 
 // WarnRestarts says whose pods restart because taints go that were the last to need
 // tolerations which retire: the apply takes these away. Several resources of a run
-// may take the taints away together; the one that is planned last says it.
+// may take the taints away together; the one that is planned last says it. Of the
+// workloads that are the resource's own, it says itself what they cost.
 //
 // Nothing is read where no taint goes, and no pods where nothing retires.
-func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, plan planner.NodePlan, diags *diag.Diagnostics) {
+func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, plan planner.NodePlan, diags *diag.Diagnostics, own ...workload.Ref) {
 	if len(plan.Taken()) == 0 {
 		return
 	}
@@ -36,7 +37,7 @@ func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, pla
 			"The change itself is planned. Tolerations that retire, and that no taint needs any more after it, are taken away with it, which restarts the pods of their workloads.\n\nOriginal error: "+err.Error())
 	}
 	steps = slices.DeleteFunc(steps, func(s planner.Step) bool {
-		return !d.Claims.Take("restart/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), desired.Claim.Owner)
+		return slices.Contains(own, s.Workload.Ref) || !d.Claims.Take("restart/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), desired.Claim.Owner)
 	})
 	warnRestarts(subject, planner.Plan{Steps: steps}, diags)
 }
