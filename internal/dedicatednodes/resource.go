@@ -149,15 +149,7 @@ func (r *dedicatedNodes) owned(ctx context.Context, private fw.PrivateReader, st
 		return ownership{}, false
 	}
 	own, err := r.ownership(ctx, private, state, diags)
-	if err != nil {
-		diags.Append(fw.UnableTo("find out what \""+state.ID.ValueString()+"\" owns", err))
-	}
-	if diags.HasError() {
-		return own, false
-	}
-	cluster, ok := r.data.Connected(ctx, own.Cluster, diags)
-	own.Cluster = cluster
-	return own, ok
+	return fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, diags)
 }
 
 // take puts into the model what an apply has done.

@@ -108,3 +108,18 @@ func (o Ownership[ID]) Save(ctx context.Context, to PrivateWriter, diags *diag.D
 	}
 	diags.Append(to.SetKey(ctx, ownershipKey, raw)...)
 }
+
+// Connect goes on from what was found out of a resource's ownership, which may be an
+// error, to the cluster that it is on. It returns false, and says why, where that is
+// another one, or cannot be reached.
+func Connect[ID comparable](ctx context.Context, d *Data, own Ownership[ID], resource string, err error, diags *diag.Diagnostics) (Ownership[ID], bool) {
+	if err != nil {
+		diags.Append(UnableTo("find out what \""+resource+"\" owns", err))
+	}
+	if diags.HasError() {
+		return own, false
+	}
+	cluster, ok := d.Connected(ctx, own.Cluster, diags)
+	own.Cluster = cluster
+	return own, ok
+}
