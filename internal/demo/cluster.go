@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -48,14 +49,23 @@ func (s *sample) load(ctx context.Context) error {
 		}
 	}
 	for _, ns := range []string{"shop", "data", "ml", "platform", "team-a"} {
-		if _, err := s.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{}); err != nil {
+		if err := s.namespace(ctx, ns); err != nil {
 			return err
 		}
 	}
 	if err := s.workloads(ctx); err != nil {
 		return err
 	}
-	return s.running(ctx)
+	return s.runs(ctx, 24+4+4+2+3+12+12+2)
+}
+
+// namespace makes a namespace unless it is there.
+func (s *sample) namespace(ctx context.Context, name string) error {
+	_, err := s.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 func (s *sample) node(ctx context.Context, name, pool string) error {
@@ -159,9 +169,8 @@ func (s *sample) bare(ctx context.Context, namespace, name string, spec corev1.P
 	})
 }
 
-// running waits until every pod is on a node and runs, or has run.
-func (s *sample) running(ctx context.Context) error {
-	const want = 24 + 4 + 4 + 2 + 3 + 12 + 12 + 2
+// runs waits until as many pods are on a node and run, or have run.
+func (s *sample) runs(ctx context.Context, want int) error {
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		pods, err := s.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		if err != nil {

@@ -7,6 +7,9 @@
 // and destroys everything again. Then it links taints and tolerations, changes
 // the value of both in one apply, and counts whom the taint-eviction controller
 // deletes. "make demo" starts a cluster for it.
+//
+// "demo openshift" shows MachineSets instead, on a cluster that serves OpenShift's
+// Machine API: "make demo-openshift" plays it.
 package main
 
 import (
@@ -24,7 +27,11 @@ const settled = 14 * time.Second
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx); err != nil {
+	show := run
+	if len(os.Args) > 1 && os.Args[1] == "openshift" {
+		show = openshift
+	}
+	if err := show(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		stop()
 		os.Exit(1)

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -150,6 +151,29 @@ func (tf *terraform) show(ctx context.Context, command string, args ...string) e
 	cmd := tf.command(ctx, append([]string{command, "-input=false"}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// kill runs a command, kills it with the provider that it has started, and waits
+// until both are gone. It is an error where the command ends before.
+func (tf *terraform) kill(ctx context.Context, when <-chan struct{}, command string, args ...string) error {
+	cmd := tf.command(ctx, append([]string{command, "-input=false", "-compact-warnings"}, args...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	// The provider is in the group, and holds the output open: it dies with the rest.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-when:
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		<-ended
+		fmt.Println("Killed")
+		return err
+	case err := <-ended:
+		return errors.Join(errors.New("the command ended before it could be killed"), err)
+	}
 }
 
 // summarize runs a command for the reader to see its end: what a plan comes to
