@@ -168,7 +168,7 @@ func (tf *terraform) kill(ctx context.Context, when <-chan struct{}, command str
 	select {
 	case <-when:
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		<-ended
+		_ = <-ended //nolint:errcheck // It says that the command was killed.
 		fmt.Println("Killed")
 		return err
 	case err := <-ended:
