@@ -168,7 +168,9 @@ func (tf *terraform) kill(ctx context.Context, when <-chan struct{}, command str
 	select {
 	case <-when:
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = <-ended //nolint:errcheck // It says that the command was killed.
+		if <-ended == nil {
+			return errors.New("the command ended before it was killed")
+		}
 		fmt.Println("Killed")
 		return err
 	case err := <-ended:
