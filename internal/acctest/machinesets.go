@@ -247,6 +247,12 @@ func sorted(taints []corev1.Taint) string {
 	return taint.FormatAll(taint.Sort(slices.Clone(taints)))
 }
 
+// Sorted is how Template writes these taints.
+func (p *Pool) Sorted(notation string) string {
+	p.t.Helper()
+	return sorted(Parse(p.t, notation))
+}
+
 // Want expects that template, machines and nodes have these taints, that there are as
 // many machines as the count says, and that nothing is left of a rollout.
 func (p *Pool) Want(replicas int, notation string) {

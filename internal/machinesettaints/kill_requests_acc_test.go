@@ -1,0 +1,116 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// killers is how many MachineSets share the requests after which there is a kill.
+const killers = 3
+
+// TestAccMachineSetTaints_kill9AfterEachRequest kills the real provider process under
+// a real command line after each single request of an apply that changes a taint, and
+// runs the same apply again. The plan in between says what was interrupted; a kill
+// before the first write leaves everything as it was.
+func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		rollout string
+		// machines are made for one change, at most.
+		machines int
+	}{
+		"in_place":      {`strategy = "in_place"`, 0},
+		"rolling":       {`strategy = "rolling"`, 2},
+		"surge":         {`strategy = "surge"`, 3},
+		"scale_to_zero": {`strategy = "scale_to_zero"`, 2},
+	} {
+		for killer := range killers {
+			t.Run(fmt.Sprintf("%s/requests_%d_of_%d", name, killer+1, killers), func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t)
+				p := s.pool(2, nil)
+				k := &killing{stage: s, Pool: p, cli: acctest.NewCLI(t), proxy: s.c.Proxy(t), rollout: tt.rollout, value: "a"}
+				k.cli.Write(s.c.Provider(t), s.hcl(p.Name, k.value, tt.rollout))
+				k.cli.MustRun("apply", "-auto-approve", "-input=false")
+				for after := killer + 1; ; after += killers {
+					before := p.Made()
+					if !k.change(after) {
+						break
+					}
+					if made := p.Made() - before; made > tt.machines {
+						t.Fatalf("killed after request %d: %d machines were made, and at most %d are needed", after, made, tt.machines)
+					}
+				}
+				p.Want(2, foreign+" team="+k.other()+":NoSchedule")
+				if k.untouched < 1 || k.interrupted < 1 {
+					t.Fatalf("the apply was killed %d times before its first write, %d times in the middle", k.untouched, k.interrupted)
+				}
+				t.Logf("killed %d times before the first write, %d times in the middle of the rollout, %d times after it", k.untouched, k.interrupted, k.after)
+			})
+		}
+	}
+}
+
+// killing changes the taint of a MachineSet from one value to another, again and
+// again.
+type killing struct {
+	*stage
+	*acctest.Pool
+	cli     *acctest.CLI
+	proxy   *acctest.Proxy
+	rollout string
+	// value is the one that everything has now.
+	value string
+	// planned is the state for which the saved plan was made that has yet to be
+	// carried out, nil for none.
+	planned []byte
+	// untouched, interrupted and after count what was found after a kill.
+	untouched, interrupted, after int
+}
+
+func (k *killing) other() string {
+	return map[string]string{"a": "b", "b": "a"}[k.value]
+}
+
+// change makes one change and kills it after a number of requests; false where the
+// apply ends before that.
+func (k *killing) change(after int) bool {
+	k.Helper()
+	if k.planned == nil {
+		k.cli.Write(k.proxy.Provider(k.T, k.c), k.hcl(k.Name, k.other(), k.rollout))
+		k.cli.MustRun("plan", "-input=false", "-out=plan")
+		k.planned = k.cli.State()
+	}
+	// A watch may be answered at any time.
+	if !k.cli.ApplyAndKill(k.proxy, func(r acctest.Request) bool { return !r.Watch }, after) {
+		return false
+	}
+	was, is := foreign+" team="+k.value+":NoSchedule", foreign+" team="+k.other()+":NoSchedule"
+	switch {
+	case k.Annotation("kubetaint.io/rollout") != "":
+		k.interrupted++
+		if out := k.cli.MustRun("plan", "-input=false", "-no-color"); !strings.Contains(out, "is interrupted, and apply goes on with it") || !strings.Contains(out, "spec.replicas is 2 at the end") {
+			k.Fatalf("killed after request %d, and the plan does not say that a rollout is interrupted:\n%s", after, out)
+		}
+	case k.Template() == k.Sorted(was):
+		// Nothing has been written: the same plan is carried out again. Terraform has
+		// counted a change of the state in which nothing changed.
+		k.cli.SetState(k.planned)
+		k.untouched++
+		k.Want(2, was)
+		return true
+	default:
+		k.after++
+	}
+	k.cli.MustRun("apply", "-auto-approve", "-input=false")
+	k.Want(2, is)
+	k.cli.WantEmptyPlan()
+	k.value, k.planned = k.other(), nil
+	return true
+}
