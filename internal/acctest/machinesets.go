@@ -39,6 +39,8 @@ type Pool struct {
 	c *Cluster
 	t testing.TB
 	Thing
+	// content is what it was made of.
+	content map[string]any
 	// seen are the names of all machines that there were at some moment.
 	mu   sync.Mutex
 	seen map[string]bool
@@ -59,7 +61,7 @@ func (c *Cluster) MachineSet(t testing.TB, s MachineSet) *Pool {
 		spec["taints"] = taints
 	}
 	p.follow()
-	c.Make(t, p.Thing, map[string]any{
+	p.content = map[string]any{
 		"metadata": map[string]any{"labels": s.Labels, "annotations": s.Annotations},
 		"spec": map[string]any{
 			"replicas": s.Replicas,
@@ -68,7 +70,8 @@ func (c *Cluster) MachineSet(t testing.TB, s MachineSet) *Pool {
 				"machine.openshift.io/cluster-api-machineset": s.Name, machinev1beta1.MachineClusterIDLabel: "test",
 			}}, "spec": spec},
 		},
-	})
+	}
+	c.Make(t, p.Thing, p.content)
 	t.Cleanup(func() { p.scaleAway() })
 	p.Serve(s.Replicas)
 	return p

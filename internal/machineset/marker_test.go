@@ -27,6 +27,7 @@ func TestRestore(t *testing.T) {
 	}{
 		"a set at zero gets its count back":           {&Marker{ID: "me", Strategy: ScaleToZero, OriginalReplicas: 3}, 0, new(3)},
 		"one that has it already does not":            {&Marker{ID: "me", Strategy: ScaleToZero, OriginalReplicas: 3}, 3, nil},
+		"a count that somebody else has set stays":    {&Marker{ID: "me", Strategy: ScaleToZero, OriginalReplicas: 3}, 5, nil},
 		"somebody else's rollout is left to them":     {&Marker{ID: "other", Strategy: ScaleToZero, OriginalReplicas: 3}, 0, nil},
 		"the extra machines of a surge stay":          {&Marker{ID: "me", Strategy: Surge, OriginalReplicas: 3, Surge: 1}, 4, nil},
 		"a set at zero without a rollout is as it is": {nil, 0, nil},

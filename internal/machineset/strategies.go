@@ -143,10 +143,11 @@ func (v *view) scaleToZero() Decision {
 
 // Restore is the write that brings the count back where a rollout is left at
 // zero: all old machines are being deleted by then, so that the new ones can come.
-// It is nil where the count is no other than it was, and for a surge, where scaling
-// down would drain whichever machines the delete policy takes.
+// It is nil where the count is another one, which somebody else has set if it is not
+// what it was, and for a surge, where scaling down would drain whichever machines the
+// delete policy takes.
 func Restore(s *Set, id string) *SetWrite {
-	if s.Marker == nil || s.Marker.ID != id || s.Marker.Strategy != ScaleToZero || s.Replicas == s.Marker.OriginalReplicas {
+	if s.Marker == nil || s.Marker.ID != id || s.Marker.Strategy != ScaleToZero || s.Replicas != 0 || s.Marker.OriginalReplicas == 0 {
 		return nil
 	}
 	return &SetWrite{Replicas: new(s.Marker.OriginalReplicas)}

@@ -192,6 +192,12 @@ func (d Desired) Merge(s *Set) Template {
 	return t
 }
 
+// Owns says whether a MachineSet carries something of ours: an entry, or a rollout
+// that has begun.
+func (d Desired) Owns(s *Set) bool {
+	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.Owns(s.Record)
+}
+
 // Agrees says whether a list has the entries that are ours as the template has
 // them, and lacks those that the template lacks.
 func (t Template) Agrees(list []corev1.Taint) bool {

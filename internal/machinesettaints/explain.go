@@ -65,7 +65,7 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 	switch {
 	case errors.As(err, &late):
 		summary += ": " + ended(late.Err)
-		detail = explainLate(late) + "\n\n" + detail
+		detail = strings.TrimLeft(explainLate(late)+"\n\n"+detail, "\n")
 	case errors.As(err, &stopped):
 		detail = "The rollout does not go on by itself: " + stopped.Why + ".\n\n" + detail
 	case errors.As(err, &gone):
@@ -88,7 +88,9 @@ func ended(err error) string {
 // explainLate says what a rollout waited for, and what was done about its count.
 func explainLate(e *rollout.MachinesError) string {
 	var b strings.Builder
-	b.WriteString("It waited for machines:\n  " + strings.Join(e.Waiting, "\n  "))
+	if len(e.Waiting) > 0 {
+		b.WriteString("It waited for machines:\n  " + strings.Join(e.Waiting, "\n  "))
+	}
 	if len(e.Holds) > 0 {
 		b.WriteString("\n\nWhat holds them:\n  " + strings.Join(e.Holds, "\n  "))
 	}

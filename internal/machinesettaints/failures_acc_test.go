@@ -8,10 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
@@ -45,21 +42,14 @@ func (s *stage) pool(replicas int, more func(*acctest.MachineSet)) *acctest.Pool
 // TestAccMachineSetTaints_refusals is what a plan refuses before anything is written.
 func TestAccMachineSetTaints_refusals(t *testing.T) {
 	t.Parallel()
-	bounds := func(most string) map[string]string {
-		return map[string]string{
-			"autoscaling.openshift.io/machineautoscaler":                      "openshift-machine-api/gpu",
-			"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": "1",
-			"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": most,
-		}
-	}
 	for name, tt := range map[string]struct {
 		set      func(*acctest.MachineSet)
 		strategy string
 		want     []string
 	}{
-		"an autoscaled set is not scaled to zero": {func(m *acctest.MachineSet) { m.Annotations = bounds("5") }, "scale_to_zero",
+		"an autoscaled set is not scaled to zero": {func(m *acctest.MachineSet) { m.Annotations = autoscaled("1", "5") }, "scale_to_zero",
 			[]string{`AttributeName("rollout").AttributeName("strategy")`, `MachineAutoscaler "openshift-machine-api/gpu" scales it between 1 and 5`, "Use in_place or rolling"}},
-		"an autoscaled set does not surge beyond its maximum": {func(m *acctest.MachineSet) { m.Annotations = bounds("1") }, "surge",
+		"an autoscaled set does not surge beyond its maximum": {func(m *acctest.MachineSet) { m.Annotations = autoscaled("1", "1") }, "surge",
 			[]string{"allows 1 machines at most, and max_surge would make it 2"}},
 		"what Hive manages": {func(m *acctest.MachineSet) {
 			m.Labels = map[string]string{"hive.openshift.io/machine-pool": "worker", "hive.openshift.io/managed": "true"}
@@ -112,17 +102,7 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 	s := newStage(t)
 	p := s.pool(1, nil)
 	apps := s.c.Namespace(t)
-	s.c.Deployment(t, apps, "db", 1, func(spec *corev1.PodSpec) {
-		spec.NodeSelector = map[string]string{"pool": p.Name}
-		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
-	})
-	none := intstr.FromInt32(0)
-	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "strict"}, Spec: policyv1.PodDisruptionBudgetSpec{
-		MaxUnavailable: &none, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
-	}}
-	if _, err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	s.heldBy(p, apps, "strict")
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
 	config["timeouts"] = map[string]any{"create": "20s"}

@@ -77,8 +77,7 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, diags *
 func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	var out []machineset.Observed
 	for _, o := range sets {
-		ours := o.Set.Marker != nil && o.Set.Marker.ID == w.Claim.Owner
-		if ours || w.target.matches(o.Set) || w.Claim.Owns(o.Set.Record) {
+		if w.target.matches(o.Set) || w.Owns(o.Set) {
 			out = append(out, o)
 		}
 	}

@@ -135,7 +135,7 @@ type machineRollout struct {
 func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 	observed, err := r.observe()
 	if err != nil {
-		return r.gone(err)
+		return r.gone(observed.Set, err)
 	}
 	if err := CheckSet(observed.Set, r.desired); err != nil {
 		return false, err
@@ -159,8 +159,8 @@ func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 	r.approved = true
 	for _, intent := range next.Intents {
 		tflog.Info(ctx, "writing for a rollout of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})
-		if err := r.write(ctx, intent); errors.Is(err, kube.ErrConflict) {
-			// Somebody else was faster: what is known now decides.
+		if err := r.write(ctx, intent); errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrNotFound) {
+			// Somebody else was faster, or has deleted it: what is known now decides.
 			return false, r.reread(ctx, intent)
 		} else if err != nil {
 			return false, err
@@ -184,9 +184,10 @@ func (r *machineRollout) observe() (machineset.Observed, error) {
 	return observed, nil
 }
 
-// gone says that there is nothing left to give up where the MachineSet is gone.
-func (r *machineRollout) gone(err error) (bool, error) {
-	if r.desired.Claim.Release {
+// gone says that there is nothing left to give up where the MachineSet is gone. One
+// that has been made anew out of a copy can have all that was ours.
+func (r *machineRollout) gone(anew *machineset.Set, err error) (bool, error) {
+	if r.desired.Claim.Release && (anew == nil || !r.desired.Owns(anew)) {
 		return true, nil
 	}
 	return false, err
@@ -225,7 +226,8 @@ func (r *machineRollout) write(ctx context.Context, intent machineset.Intent) er
 	return fmt.Errorf("nothing is known of %q", intent.Kind)
 }
 
-// reread brings what is known up to date after a conflict.
+// reread brings what is known up to date after a conflict, or where something is
+// gone.
 func (r *machineRollout) reread(ctx context.Context, intent machineset.Intent) error {
 	switch intent.Kind {
 	case machineset.WriteSet:
@@ -282,19 +284,16 @@ func (r *machineRollout) look(ctx context.Context, observed machineset.Observed)
 	r.holds = machineset.Holds(observed, snapshot, r.budgets)
 }
 
-// leave ends a rollout. Where it ends in the middle, the count of a set that was
-// scaled to zero is brought back, past the context that has ended: its old machines
-// are being deleted, so that the new ones can come.
+// leave ends a rollout. Where it ends in the middle, for whatever reason, the count of
+// a set that was scaled to zero is brought back, past the context that may have ended:
+// its old machines are being deleted, so that the new ones can come.
 func (r *machineRollout) leave(ctx context.Context, err error) error {
 	if err == nil || r.set == nil {
 		return err
 	}
-	restored := false
-	if ctx.Err() != nil {
-		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
-		defer cancel()
-		restored = r.restore(detached)
-	}
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+	restored := r.restore(detached)
 	if ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return &MachinesError{Set: r.set, Waiting: r.waiting, Holds: r.holds, Restored: restored, Err: err}
 	}
@@ -304,7 +303,7 @@ func (r *machineRollout) leave(ctx context.Context, err error) error {
 func (r *machineRollout) restore(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		observed, there := r.cluster.MachineSet(r.key)
-		if !there {
+		if !there || observed.Set.UID != r.set.UID {
 			return false
 		}
 		w := machineset.Restore(observed.Set, r.desired.Claim.Owner)

@@ -1,0 +1,92 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// BeforeWrite calls a function when the provider is about to make its n-th write,
+// counted from 1, which goes on to the API server once the function has returned.
+func (p *Proxy) BeforeWrite(n int64, disturb func(Request)) {
+	var writes atomic.Int64
+	p.Spoil(func(r Request) Fault {
+		if r.Write() && writes.Add(1) == n {
+			disturb(r)
+		}
+		return None
+	})
+}
+
+// Scale sets spec.replicas as an autoscaler does: by the scale subresource, and
+// without a guard (openshift/kubernetes-autoscaler, openshift_unstructured.go).
+func (p *Pool) Scale(replicas int) {
+	p.t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	_, err := p.c.things(p.t, p.Thing).Patch(p.t.Context(), p.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "cluster-autoscaler"}, "scale")
+	must(p.t, err)
+}
+
+// Vanish deletes the MachineSet, and waits until it is gone. Its machines go after it.
+func (p *Pool) Vanish() {
+	p.t.Helper()
+	p.c.Remove(p.t, p.Thing)
+}
+
+// Recreate deletes the MachineSet, and makes another one of its name, as it was at
+// first.
+func (p *Pool) Recreate() {
+	p.t.Helper()
+	p.Vanish()
+	p.c.Make(p.t, p.Thing, p.content)
+}
+
+// Lose deletes a machine, as a person does, unless it is gone already, and waits until
+// it is.
+func (p *Pool) Lose(name string) {
+	p.t.Helper()
+	if err := p.c.things(p.t, p.machine(name)).Delete(p.t.Context(), name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		must(p.t, err)
+	}
+	Until(p.t, "machine "+name+" is gone", func(ctx context.Context) (bool, error) {
+		_, err := p.c.things(p.t, p.machine(name)).Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+}
+
+// ChangeCloud changes what the cloud does for the machines that exist, and for those
+// that are made later, by a merge patch of the providerSpec's value.
+func (p *Pool) ChangeCloud(value string) {
+	p.t.Helper()
+	p.ChangeCloudOfNew(value)
+	for name := range p.Machines() {
+		p.c.Change(p.t, p.machine(name), "admin", `{"spec":{"providerSpec":{"value":`+value+`}}}`)
+	}
+}
+
+// ChangeCloudOfNew does so for the machines that are made later alone.
+func (p *Pool) ChangeCloudOfNew(value string) {
+	p.t.Helper()
+	p.c.Change(p.t, p.Thing, "admin", `{"spec":{"template":{"spec":{"providerSpec":{"value":`+value+`}}}}}`)
+}
+
+// Base is the last part of a request's path: the name of an object, if it is about
+// one.
+func (r Request) Base() string {
+	return r.Path[strings.LastIndex(r.Path, "/")+1:]
+}
+
+// Keep has Recreate make the MachineSet as it stands now, annotations included.
+func (p *Pool) Keep() {
+	p.t.Helper()
+	object := p.c.Look(p.t, p.Thing)
+	p.content = map[string]any{"metadata": map[string]any{"labels": object.GetLabels(), "annotations": object.GetAnnotations()}, "spec": object.Object["spec"]}
+}

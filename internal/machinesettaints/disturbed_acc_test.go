@@ -1,0 +1,158 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// reaching are the strategies that reach machines which exist.
+var reaching = []string{"in_place", "rolling", "surge", "scale_to_zero"}
+
+// disturbed applies a configuration, calls a function right before the second write,
+// when the rollout has begun, and returns the errors.
+func (s *stage) disturbed(i *acctest.Instance, config map[string]any, disturb func(acctest.Request)) string {
+	s.Helper()
+	proxy := s.c.Proxy(s.T)
+	tf, called := &acctest.Terraform{Provider: proxy.Provider(s.T, s.c)}, false
+	planned := tf.Plan(s.T, i, config)
+	if planned.Diagnostics.Errors() != "" {
+		s.Fatal(planned.Diagnostics.Errors())
+	}
+	proxy.BeforeWrite(2, func(r acctest.Request) { called = true; disturb(r) })
+	errors := tf.Carry(s.T, i, planned, config).Errors()
+	if !called {
+		s.Fatalf("the apply ended before its second write: %s", errors)
+	}
+	return errors
+}
+
+// TestAccMachineSetTaints_aSetThatGoesInTheMiddle is deleted, or made anew, right
+// before the second write of a rollout: an error says so, another MachineSet of its
+// name is left alone, and the next plan is about what is there then.
+func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range reaching {
+		t.Run(strategy+"/deleted", func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p, i := s.pool(2, nil), newInstance()
+			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
+			s.says(s.disturbed(i, config, func(acctest.Request) { p.Vanish() }), "Unable to create taints of MachineSet", "is not there", "Plan again")
+			s.says(s.tf.Plan(t, i, config).Diagnostics.Errors(), "There is no MachineSet of this name")
+		})
+		t.Run(strategy+"/recreated", func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p, i := s.pool(2, nil), newInstance()
+			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
+			s.says(s.disturbed(i, config, func(acctest.Request) { p.Recreate() }), "Unable to create taints of MachineSet", "has been deleted and made anew", "Plan again")
+			p.Want(2, foreign)
+			s.apply(i, config)
+			p.Want(2, foreign+" team=a:NoSchedule")
+		})
+		t.Run(strategy+"/deleted while it is destroyed", func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p, i := s.pool(1, nil), newInstance()
+			s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy}))
+			if errors := s.disturbed(i, nil, func(acctest.Request) { p.Vanish() }); errors != "" {
+				t.Fatalf("there is nothing left to give up: %s", errors)
+			}
+		})
+	}
+}
+
+// TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten: a destroy whose
+// MachineSet is made anew out of a copy, marks included, does not say that all is
+// given up.
+func TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(1, nil), newInstance()
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"}))
+	p.Keep()
+	s.says(s.disturbed(i, nil, func(acctest.Request) { p.Recreate() }), "has been deleted and made anew", "Plan again")
+	p.Serve(1)
+	s.apply(i, nil)
+	p.Want(1, foreign)
+}
+
+// TestAccMachineSetTaints_aMachineThatIsDeletedByHandInTheMiddle is the one that is
+// written to, or another one.
+func TestAccMachineSetTaints_aMachineThatIsDeletedByHandInTheMiddle(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range reaching {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p, i := s.pool(2, nil), newInstance()
+			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
+			names := p.Names()
+			if errors := s.disturbed(i, config, func(r acctest.Request) {
+				if strings.Contains(r.Path, "/machines/") {
+					names[0] = r.Base()
+				}
+				p.Lose(names[0])
+			}); errors != "" {
+				t.Fatal(errors)
+			}
+			p.Want(2, foreign+" team=a:NoSchedule")
+		})
+	}
+}
+
+// TestAccMachineSetTaints_aNodeThatGoesInTheMiddle leaves its Machine Running, which
+// is nobody's to mend here.
+func TestAccMachineSetTaints_aNodeThatGoesInTheMiddle(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(2, nil), newInstance()
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"}))
+	proxy := s.c.Proxy(t)
+	gone := ""
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if r.Write() && strings.Contains(r.Path, "/nodes/") && gone == "" {
+			gone = r.Base()
+			s.c.DeleteNode(t, gone)
+		}
+		return acctest.None
+	})
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	if d := tf.Apply(t, i, s.config(p.Name, "team=b:NoSchedule", map[string]any{"strategy": "in_place"})); d.Errors() != "" || gone == "" {
+		t.Fatalf("node %q is gone: %s", gone, d.Errors())
+	}
+	for name, m := range p.Machines() {
+		if m.Status.NodeRef.Name == gone {
+			continue
+		}
+		if taints := s.c.Taints(t, m.Status.NodeRef.Name); p.Sorted(strings.ReplaceAll(taints, ",", "")) != p.Sorted(foreign+" team=b:NoSchedule") {
+			t.Fatalf("the node of %s has %s", name, taints)
+		}
+	}
+}
+
+// TestAccMachineSetTaints_noErrorLeavesASetAtZero: somebody spoils the record of who
+// owns what, right before the count is brought back.
+func TestAccMachineSetTaints_noErrorLeavesASetAtZero(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(2, nil), newInstance()
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
+	record := ""
+	s.says(s.disturbed(i, config, func(acctest.Request) {
+		record = p.Annotation("kubetaint.io/owned-taints")
+		s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/owned-taints":"{"}}}`)
+	}), "The rollout does not go on by itself", "kubetaint.io/owned-taints")
+	if got := p.Replicas(); got != 2 {
+		t.Fatalf("the count is %d", got)
+	}
+	s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/owned-taints":`+strconv.Quote(record)+`}}}`)
+	s.apply(i, config)
+	p.Want(2, foreign+" team=a:NoSchedule")
+}
