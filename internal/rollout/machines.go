@@ -93,6 +93,9 @@ type MachinesError struct {
 
 // Error says what is missing.
 func (e *MachinesError) Error() string {
+	if len(e.Waiting) == 0 {
+		return e.Err.Error()
+	}
 	return "waiting for machines: " + strings.Join(append(e.Waiting, e.Holds...), "; ") + ": " + e.Err.Error()
 }
 
@@ -284,16 +287,20 @@ func (r *machineRollout) look(ctx context.Context, observed machineset.Observed)
 	r.holds = machineset.Holds(observed, snapshot, r.budgets)
 }
 
-// leave ends a rollout. Where it ends in the middle, for whatever reason, the count of
-// a set that was scaled to zero is brought back, past the context that may have ended:
-// its old machines are being deleted, so that the new ones can come.
+// leave ends a rollout. Where it ends in the middle, the count of a set that was scaled
+// to zero is brought back, past the context that may have ended: its old machines are
+// being deleted, so that the new ones can come. What was refused before it began writes
+// nothing.
 func (r *machineRollout) leave(ctx context.Context, err error) error {
 	if err == nil || r.set == nil {
 		return err
 	}
-	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
-	defer cancel()
-	restored := r.restore(detached)
+	restored := false
+	if r.approved || ctx.Err() != nil {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+		defer cancel()
+		restored = r.restore(detached)
+	}
 	if ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return &MachinesError{Set: r.set, Waiting: r.waiting, Holds: r.holds, Restored: restored, Err: err}
 	}
@@ -301,6 +308,11 @@ func (r *machineRollout) leave(ctx context.Context, err error) error {
 }
 
 func (r *machineRollout) restore(ctx context.Context) bool {
+	if r.approved && r.desired.Rollout.Strategy == machineset.ScaleToZero {
+		// The patch that scales to zero may have been carried out though its answer
+		// never came.
+		_, _ = r.cluster.RereadSet(ctx, r.set)
+	}
 	for ctx.Err() == nil {
 		observed, there := r.cluster.MachineSet(r.key)
 		if !there || observed.Set.UID != r.set.UID {

@@ -1,0 +1,178 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints_test
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccMachineSetTaints_interruptedByHand sends SIGINT to the real command line in
+// the middle of a rollout, as Ctrl-C does. Terraform waits for the provider: a set at
+// zero gets its count back, a surge keeps its extra machine, and the others stop before
+// the next machine. Each is told, and the next apply goes on.
+func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		rollout string
+		cloud   map[string]any
+		// writes are those that reach the cluster before: what comes after them is held
+		// until Terraform has ended, unless it is the count.
+		writes int64
+		// replicas are found afterwards, and how many of three machines are as they were.
+		replicas, left int
+		says           []string
+	}{
+		"in_place": {`strategy = "in_place"`, nil, 2, 3, 2, nil},
+		"rolling":  {`strategy = "rolling"`, map[string]any{"provisionDelay": "4s"}, 2, 3, 2, []string{"it was interrupted", "It waited for machines"}},
+		"surge":    {`strategy = "surge"`, map[string]any{"provisionDelay": "4s"}, 1, 4, 3, []string{"it was interrupted", "It waited for machines"}},
+		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, map[string]any{"deleteDelay": "6s"}, 1, 3, 0,
+			[]string{"it was interrupted", "spec.replicas has been set back to what it was"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p := s.pool(3, func(m *acctest.MachineSet) { m.Cloud = tt.cloud })
+			before := p.Names()
+			cli, proxy := acctest.NewCLI(t), s.c.Proxy(t)
+			cli.Write(proxy.Provider(t, s.c), s.hcl(p.Name, "a", tt.rollout))
+			cli.MustRun("plan", "-input=false", "-out=plan")
+			out := interrupt(t, cli, proxy, tt.writes, strings.Contains(tt.rollout, "scale_to_zero"))
+			s.says(out, append(tt.says, "Interrupt received", "Unable to create taints of MachineSet", "What is done stays")...)
+			if got := p.Replicas(); got != tt.replicas || p.Annotation("kubetaint.io/rollout") == "" {
+				t.Fatalf("the count is %d and the marker %q:\n%s", got, p.Annotation("kubetaint.io/rollout"), out)
+			}
+			left, machines := 0, p.Machines()
+			for _, name := range before {
+				if m, there := machines[name]; there && m.DeletionTimestamp == nil && len(m.Spec.Taints) == 1 {
+					left++
+				}
+			}
+			if left != tt.left {
+				t.Fatalf("%d of 3 machines are as they were, want %d:\n%s", left, tt.left, out)
+			}
+			s.says(cli.MustRun("plan", "-input=false", "-no-color"), "is interrupted, and apply goes on with it", "spec.replicas is 3 at the end")
+			cli.MustRun("apply", "-auto-approve", "-input=false")
+			p.Want(3, foreign+" team=a:NoSchedule")
+			cli.WantEmptyPlan()
+		})
+	}
+}
+
+// TestAccMachineSetTaints_interruptedBeforeTheAnswer: the patch that scales to zero is
+// carried out, and its answer never comes, nor has a watch told of it. The count is
+// brought back all the same.
+func TestAccMachineSetTaints_interruptedBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(2, nil)
+	cli, proxy := acctest.NewCLI(t), s.c.Proxy(t)
+	proxy.InTurn()
+	cli.Write(proxy.Provider(t, s.c), s.hcl(p.Name, "a", `strategy = "scale_to_zero"`))
+	cli.MustRun("plan", "-input=false", "-out=plan")
+	run := newInterruption(cli)
+	asked, ask := make(chan struct{}), sync.Once{}
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		switch {
+		case r.Watch && r.Base() == "machinesets":
+			<-run.over
+			return acctest.CutBefore
+		case run.begun() && r.Method == http.MethodGet && r.Base() == p.Name:
+			ask.Do(func() { close(asked) })
+		}
+		return acctest.None
+	})
+	proxy.After(func(r acctest.Request) {
+		if r.Write() && !run.begun() {
+			close(run.reached)
+			select {
+			case <-asked:
+			case <-run.over:
+			}
+		}
+	})
+	out := run.carryOut(t)
+	s.says(out, "it was interrupted", "spec.replicas has been set back to what it was")
+	if got := p.Replicas(); got != 2 {
+		t.Fatalf("the count is %d:\n%s", got, out)
+	}
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	p.Want(2, foreign+" team=a:NoSchedule")
+}
+
+// interrupt carries out the saved plan and sends SIGINT once so many writes have been
+// answered, and returns what it prints. Later writes never reach the API server unless
+// they are let through: they are held until Terraform has ended.
+func interrupt(t *testing.T, cli *acctest.CLI, proxy *acctest.Proxy, writes int64, later bool) string {
+	t.Helper()
+	run := newInterruption(cli)
+	var begun, answered atomic.Int64
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if !r.Write() || begun.Add(1) <= writes || later {
+			return acctest.None
+		}
+		<-run.over
+		return acctest.CutBefore
+	})
+	proxy.After(func(r acctest.Request) {
+		if r.Write() && answered.Add(1) == writes {
+			close(run.reached)
+		}
+	})
+	defer proxy.After(nil)
+	defer proxy.Spoil(nil)
+	return run.carryOut(t)
+}
+
+// interruption is an apply that is interrupted when reached is closed. It closes over
+// when it has ended.
+type interruption struct {
+	apply         *exec.Cmd
+	reached, over chan struct{}
+}
+
+func newInterruption(cli *acctest.CLI) *interruption {
+	return &interruption{apply: cli.Command("apply", "-input=false", "-no-color", "plan"), reached: make(chan struct{}), over: make(chan struct{})}
+}
+
+// begun says that the moment has come.
+func (i *interruption) begun() bool {
+	select {
+	case <-i.reached:
+		return true
+	default:
+		return false
+	}
+}
+
+func (i *interruption) carryOut(t *testing.T) string {
+	t.Helper()
+	var out bytes.Buffer
+	i.apply.Stdout, i.apply.Stderr = &out, &out
+	if err := i.apply.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- i.apply.Wait() }()
+	var err error
+	select {
+	case <-i.reached:
+		_ = i.apply.Process.Signal(os.Interrupt)
+		err = <-ended
+	case err = <-ended:
+	}
+	close(i.over)
+	if err == nil {
+		t.Fatalf("the apply ended before it was interrupted:\n%s", out.String())
+	}
+	return out.String()
+}
