@@ -64,7 +64,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1)},
 				NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 			},
-			"on_conflict": fw.OnConflictAttribute(),
+			"on_conflict": fw.OnConflictAttribute("on a node"),
 			"evictions":   fw.EvictionsAttribute(),
 			"steps": schema.ListAttribute{
 				Computed:            true,

@@ -39,13 +39,14 @@ func TaintAttributes() map[string]schema.Attribute {
 	}
 }
 
-// OnConflictAttribute is the on_conflict attribute of a resource that writes taints.
-func OnConflictAttribute() schema.Attribute {
+// OnConflictAttribute is the on_conflict attribute of a resource that writes taints;
+// where they may stand already, such as: on a node.
+func OnConflictAttribute(where string) schema.Attribute {
 	return schema.StringAttribute{
 		Optional:            true,
 		Computed:            true,
 		Default:             stringdefault.StaticString(OnConflictFail),
-		MarkdownDescription: "What to do with a wanted taint that stands on a node already and that no one has marked: `fail` (the default) refuses, `adopt` takes it on, and destroying the resource then removes it. A taint that another resource has marked is refused in any case.",
+		MarkdownDescription: "What to do with a wanted taint that stands " + where + " already and that no one has marked: `fail` (the default) refuses, `adopt` takes it on, and destroying the resource then removes it. A taint that another resource has marked is refused in any case.",
 		Validators:          []validator.String{stringvalidator.OneOf(OnConflictFail, OnConflictAdopt)},
 	}
 }
