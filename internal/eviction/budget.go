@@ -22,14 +22,14 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 			continue
 		}
 		if covering[i] = e.budget(pods[i].Pod); covering[i] != nil {
-			leaving[budgetKey{pods[i].Pod.Namespace, covering[i].Name, pods[i].Verdict == Drained}]++
+			leaving[budgetKey{pods[i].Pod.Namespace, covering[i].Name, e.asks(pods[i])}]++
 		}
 	}
 	for i, b := range covering {
 		if b == nil {
 			continue
 		}
-		drained := pods[i].Verdict == Drained
+		drained := e.asks(pods[i])
 		n := leaving[budgetKey{pods[i].Pod.Namespace, b.Name, drained}]
 		if drained {
 			pods[i].Budget = fmt.Sprintf("%s is obeyed: it allows %d now, %d of its pods are drained", b.Name, b.Allowed, n)
@@ -37,6 +37,11 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 			pods[i].Budget = fmt.Sprintf("%s is not asked: it allows %d, %d of its pods leave", b.Name, b.Allowed, n)
 		}
 	}
+}
+
+// asks says whether a pod that leaves is evicted through the eviction API.
+func (e *evaluation) asks(v PodVerdict) bool {
+	return v.Verdict == Drained && !e.change.Undrained[v.Pod.Node]
 }
 
 func (e *evaluation) budget(pod *Pod) *Budget {

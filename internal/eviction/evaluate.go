@@ -73,11 +73,12 @@ type changedNode struct {
 	before, after []corev1.Taint
 	group         int
 	drained       bool
+	undrained     bool
 }
 
 func (e *evaluation) node(name string) changedNode {
 	before, after := e.taints(name)
-	return changedNode{before: before, after: after, group: e.group(before, after), drained: e.change.Drains[name]}
+	return changedNode{before: before, after: after, group: e.group(before, after), drained: e.change.Drains[name], undrained: e.change.Undrained[name]}
 }
 
 func (e *evaluation) verdict(node changedNode, pod *Pod) PodVerdict {
@@ -101,7 +102,7 @@ func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, s *Schedul
 		v.Reason = "is already being deleted; this change neither hastens nor stops that"
 		return v
 	case node.drained:
-		e.drain(&v)
+		e.drain(&v, node)
 	default:
 		j := e.judge(node, s)
 		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.seconds, j.taint, j.toleration, j.reason
@@ -111,21 +112,21 @@ func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, s *Schedul
 	} else {
 		e.placement(&v, node, s)
 	}
-	if !node.drained {
-		e.strand(&v, node, s)
-	}
+	e.strand(&v, node, s)
 	return v
 }
 
 // drain follows kubectl's drain, which the Machine API uses as well: every pod
 // but those of DaemonSets and mirror pods, whatever it tolerates
 // (k8s.io/kubectl v0.37.1 pkg/drain/filters.go).
-func (e *evaluation) drain(v *PodVerdict) {
+func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 	switch {
 	case v.Pod.Mirror:
 		v.Reason = "is the image of a static pod, which a drain leaves alone"
-	case v.Owner.Kind == "DaemonSet" && !v.Pod.Completed:
+	case e.snapshot.everywhere(v.Pod):
 		v.Reason = "belongs to a DaemonSet, which a drain leaves alone"
+	case node.undrained:
+		v.Verdict, v.Reason = Drained, "its machine goes without a drain"
 	default:
 		v.Verdict, v.Reason = Drained, "its node is drained"
 	}
@@ -145,12 +146,15 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		v.Reason += "; no controller makes it again"
 	}
 	if v.Reschedulable = e.home(v.Pod, s); v.Reschedulable {
+		if v.Awaits = e.vacancy(v.Pod, s).awaits; len(v.Awaits) > 0 && !v.Lost {
+			v.Reason += "; only new machines of " + strings.Join(v.Awaits[:min(len(v.Awaits), maxObstacles)], ", ") + " would take it"
+		}
 		return
 	}
 	if v.Owner.Kind == "DaemonSet" {
 		v.Reason += "; its DaemonSet makes it again when the node lets it"
 	} else if !v.Lost {
-		v.Reason += "; no other node would take it" + e.obstacles(v.Pod, s)
+		v.Reason += "; no other node would take it" + e.obstacles(v.Pod, s) + e.declines(v.Pod, s)
 	}
 }
 
@@ -168,10 +172,14 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 	if v.Verdict == Stays {
 		v.Taint, v.Toleration = away, nil
 		v.Reason = "stays, but does not tolerate " + taint.Format(*away) + " and would not be put on this node again"
+		if node.drained {
+			v.Reason = "is left alone by the drain, but does not tolerate " + taint.Format(*away) + ": no new machine runs one"
+		}
 	}
 	if v.Owner.Kind == "DaemonSet" {
-		v.Misscheduled = true
-		v.Reason += "; its DaemonSet counts it as mis-scheduled"
+		if v.Misscheduled = true; !node.drained {
+			v.Reason += "; its DaemonSet counts it as mis-scheduled"
+		}
 	} else if v.Reschedulable = e.home(v.Pod, s); !v.Reschedulable {
 		v.Reason += " nor on any other" + e.obstacles(v.Pod, s)
 	}

@@ -178,11 +178,16 @@ func (e *evaluation) reason(key reasonKey) string {
 
 // word says of a number of nodes what keeps the pod away from them.
 func (o obstacle) word(nodes int, d *Demand, most int64) string {
-	verb := func(one, many string) string {
-		if nodes == 1 {
-			return "1 " + one
+	return fmt.Sprintf("%d %s", nodes, o.phrase(nodes != 1, d, most))
+}
+
+// phrase says of one node, or of many, what keeps the pod away.
+func (o obstacle) phrase(many bool, d *Demand, most int64) string {
+	verb := func(one, more string) string {
+		if many {
+			return more
 		}
-		return fmt.Sprintf("%d %s", nodes, many)
+		return one
 	}
 	switch o.kind {
 	case byTaint:
@@ -203,7 +208,7 @@ func (o obstacle) word(nodes int, d *Demand, most int64) string {
 	free := "none"
 	if most > 0 {
 		free = amount(name, most, false)
-		if nodes > 1 {
+		if many {
 			free = "at most " + free
 		}
 	}

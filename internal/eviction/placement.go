@@ -16,9 +16,10 @@ import (
 // searches remembers what was found out about nodes and about pods that are
 // equal in what decides on a node.
 type searches struct {
-	// places are all nodes, and byName and byLabel lead to them. They are made when
-	// they are needed.
+	// places are all nodes, and byName and byLabel lead to them; coming are those that
+	// the change brings. They are made when they are needed.
 	places  []*place
+	coming  []*place
 	byName  map[string]*place
 	byLabel map[string]map[string][]*place
 
@@ -49,13 +50,16 @@ type place struct {
 	after   []corev1.Taint
 	drained bool
 	index   int
+	// coming is set for a place that the change brings.
+	coming *Coming
 }
 
 // home says whether any node would take the pod after the change, if it had this
 // scheduling and came alone: by its taints, cordon, node selector, required node
 // affinity, bound volumes and requests.
 func (e *evaluation) home(pod *Pod, s *Scheduling) bool {
-	return e.vacancy(pod, s).found
+	v := e.vacancy(pod, s)
+	return v.found || len(v.awaits) > 0
 }
 
 type vacancyKey struct {
@@ -69,6 +73,9 @@ type vacancy struct {
 	vacancyKey
 	found   bool
 	lacking map[corev1.ResourceName]*lacking
+	// awaits is what brings the nodes that would take the pods, where none that is
+	// there now would; declined says why others that come would not.
+	awaits, declined []string
 }
 
 func (e *evaluation) vacancy(pod *Pod, s *Scheduling) *vacancy {
@@ -86,6 +93,9 @@ func (e *evaluation) vacancy(pod *Pod, s *Scheduling) *vacancy {
 			if v.found = !lacks; lacks {
 				v.note(short)
 			}
+		}
+		if !v.found {
+			e.arrive(v)
 		}
 	}
 	return v
@@ -236,7 +246,7 @@ func (e *evaluation) allPlaces() []*place {
 		e.places, e.byName = make([]*place, 0, len(e.snapshot.Nodes)), make(map[string]*place, len(e.snapshot.Nodes))
 		for _, n := range e.snapshot.Nodes {
 			_, after := e.taints(n.Name)
-			places = append(places, place{node: n, after: after, drained: e.change.Drains[n.Name], index: len(places)})
+			places = append(places, place{node: n, after: after, drained: e.change.Drains[n.Name] || e.change.Closed[n.Name], index: len(places)})
 			p := &places[len(places)-1]
 			e.places, e.byName[n.Name] = append(e.places, p), p
 		}

@@ -75,11 +75,11 @@ func (e *evaluation) planned(pod *Pod, owner Owner) (s *Scheduling, sure, ok boo
 // has is not claimed.
 func hedge(without, with PodVerdict) PodVerdict {
 	same := without.Verdict == with.Verdict && without.AfterSeconds == with.AfterSeconds
-	if same && without.Reschedulable == with.Reschedulable && without.Misscheduled == with.Misscheduled && without.Stranded == with.Stranded {
+	if same && without.Reschedulable == with.Reschedulable && slices.Equal(without.Awaits, with.Awaits) && without.Misscheduled == with.Misscheduled && without.Stranded == with.Stranded {
 		return without
 	}
 	v := without
-	v.Hedged = true
+	v.Hedged, v.Awaits = true, nil
 	v.Stranded = without.Stranded || with.Stranded
 	v.Spared = without.Stranded != with.Stranded
 	if !same {

@@ -26,6 +26,8 @@ type Summary struct {
 	// NotReschedulable those that leave and that no node would take; Gone those
 	// that are either.
 	Lost, NotReschedulable, Gone int
+	// Awaiting counts pods that leave and that only machines which come would take.
+	Awaiting int
 }
 
 // Evicted counts the pods that leave.
@@ -56,6 +58,9 @@ func (s *Summary) add(v PodVerdict) {
 	}
 	if v.Leaves() && !v.Reschedulable {
 		s.NotReschedulable++
+	}
+	if v.Leaves() && !v.Lost && len(v.Awaits) > 0 {
+		s.Awaiting++
 	}
 	if v.Gone() {
 		s.Gone++

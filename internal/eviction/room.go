@@ -22,7 +22,7 @@ type room struct {
 func (e *evaluation) room(p *place, respects int32) *room {
 	rooms, known := e.rooms[respects]
 	if !known {
-		rooms = make([]room, len(e.places))
+		rooms = make([]room, len(e.places)+len(e.change.Comes))
 		e.rooms[respects] = rooms
 	}
 	r := &rooms[p.index]
@@ -45,6 +45,14 @@ func (e *evaluation) room(p *place, respects int32) *room {
 // newPodInformer); it does see those that are being deleted, but these will be
 // gone, as will be those that leave by this change.
 func (e *evaluation) holding(p *place, respects int32, add func(*Resources)) {
+	if p.coming != nil {
+		for _, pod := range e.snapshot.Pods[p.coming.Like] {
+			if e.snapshot.everywhere(pod) && !pod.Terminating {
+				add(&pod.demand().Holds)
+			}
+		}
+		return
+	}
 	// Only NoExecute makes a pod leave a node that is not drained.
 	evicts, node := false, changedNode{}
 	for i := range p.after {

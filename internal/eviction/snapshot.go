@@ -147,6 +147,10 @@ type Budget struct {
 	Selector labels.Selector
 	// Allowed is status.disruptionsAllowed.
 	Allowed int32
+	// Most is what it allows when all of its pods are healthy, nil where that is not
+	// known: status.expectedPods less status.desiredHealthy
+	// (k8s.io/kubernetes v1.37.1 pkg/controller/disruption/disruption.go).
+	Most *int32
 }
 
 // Owner returns the workload that a pod belongs to, as far up as it is known:

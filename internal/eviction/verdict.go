@@ -31,6 +31,12 @@ type Change struct {
 	// Drains holds the nodes whose pods are evicted through the eviction API,
 	// because their machine is replaced.
 	Drains map[string]bool
+	// Undrained holds those of them whose pods are killed with their machine.
+	Undrained map[string]bool
+	// Closed holds the nodes that go anyway: they take no pods.
+	Closed map[string]bool
+	// Comes are the nodes that the change brings, one for each kind.
+	Comes []Coming
 	// Tolerations holds, by workload, the changes of tolerations in the same run.
 	Tolerations map[WorkloadKey]Planned
 }
@@ -65,6 +71,9 @@ type PodVerdict struct {
 	// Reschedulable is false where no node would take the pod again, even if it
 	// came alone.
 	Reschedulable bool
+	// Awaits is what brings the only nodes that would take a pod that leaves; empty
+	// where another node would, or none.
+	Awaits []string
 	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
 	// would no longer put it.
 	Misscheduled bool

@@ -99,7 +99,7 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	if budgets := budgetLines(report); len(budgets) > 0 {
 		b.WriteString("\n\nPodDisruptionBudgets of these pods (a taint does not ask them, a drain obeys them):\n" + strings.Join(budgets, "\n"))
 	}
-	if total.NotReschedulable+stuck > 0 {
+	if total.NotReschedulable+total.Awaiting+stuck > 0 {
 		b.WriteString("\n\n" + Judged + " " + NotConsidered)
 	}
 	for _, gap := range report.Gaps {
@@ -128,8 +128,15 @@ func effect(total eviction.Summary, report *eviction.Report, many bool) string {
 	default:
 		out = fmt.Sprintf("evicts %s and may evict %d more%s", Count(total.Evicted(), "pod"), total.Unknown, workloads)
 	}
+	var notes []string
 	if total.Gone > 0 {
-		out += fmt.Sprintf(" (%d will not come back)", total.Gone)
+		notes = append(notes, fmt.Sprintf("%d will not come back", total.Gone))
+	}
+	if total.Awaiting > 0 {
+		notes = append(notes, fmt.Sprintf("%d only on new machines", total.Awaiting))
+	}
+	if len(notes) > 0 {
+		out += " (" + strings.Join(notes, ", ") + ")"
 	}
 	return out
 }
@@ -186,6 +193,9 @@ func introduction(total eviction.Summary) string {
 	}
 	if total.NotReschedulable > 0 {
 		out += fmt.Sprintf(" No other node would take %d of them.", total.NotReschedulable)
+	}
+	if total.Awaiting > 0 {
+		out += fmt.Sprintf(" Only new machines would take %d of them, once these are ready.", total.Awaiting)
 	}
 	return out + "\n"
 }

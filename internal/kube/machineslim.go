@@ -47,6 +47,8 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 		Namespace: in.Namespace, Name: in.Name, UID: in.UID, ResourceVersion: in.ResourceVersion, Labels: in.Labels,
 		Observed: in.Status.ObservedGeneration >= in.Generation,
 		Replicas: 1, Taints: in.Spec.Template.Spec.Taints,
+		NodeLabels: in.Spec.Template.Spec.Labels,
+
 		Role: in.Spec.Template.Labels[machineRoleLabel],
 		Hive: in.Labels[hivePoolLabel] != "" || in.Labels[hiveManagedLabel] == "true",
 

@@ -183,9 +183,18 @@ func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Bu
 			// covers nothing there either.
 			selector = labels.Nothing()
 		}
-		into[pdb.Namespace] = append(into[pdb.Namespace], eviction.Budget{Name: pdb.Name, Selector: selector, Allowed: pdb.Status.DisruptionsAllowed})
+		into[pdb.Namespace] = append(into[pdb.Namespace], eviction.Budget{Name: pdb.Name, Selector: selector, Allowed: pdb.Status.DisruptionsAllowed, Most: mostAllowed(pdb)})
 		return nil
 	})
+}
+
+// mostAllowed is what a budget allows when all of its pods are healthy; nil until
+// the disruption controller has worked out what it protects.
+func mostAllowed(pdb *policyv1.PodDisruptionBudget) *int32 {
+	if pdb.Status.ObservedGeneration < pdb.Generation || pdb.Status.ExpectedPods == 0 {
+		return nil
+	}
+	return new(max(pdb.Status.ExpectedPods-pdb.Status.DesiredHealthy, 0))
 }
 
 // each calls visit for each object of a list, and begin whenever it starts

@@ -34,6 +34,8 @@ type Set struct {
 	// Marker is the rollout that is going on, nil for none.
 	Marker    *Marker
 	MarkerErr error
+	// NodeLabels are those of the template that nodelink puts on nodes.
+	NodeLabels map[string]string
 	// Role is the template's machine role, such as worker, infra or master.
 	Role string
 	// Hive says that Hive manages the MachineSet, Authority which API does where

@@ -1,0 +1,112 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// pool is a node of a pool, with four cores.
+func pool(name string, taints ...string) *Node {
+	n := having(node(name, taints...), 4, 16)
+	n.Labels["pool"] = "gpu"
+	return n
+}
+
+// TestEvaluate_machinesThatCome may take back what a drain evicts.
+func TestEvaluate_machinesThatCome(t *testing.T) {
+	t.Parallel()
+	tolerant := tolerating(exists("team", corev1.TaintEffectNoExecute))
+	for name, tt := range map[string]struct {
+		others  []*Node
+		pods    []*Pod
+		closed  map[string]bool
+		awaits  []string
+		gone    bool
+		reasons []string
+	}{
+		"a pod that fits only there is said to": {nil, []*Pod{pod("web", "gpu-1", selecting("pool", "gpu"), tolerant)}, nil,
+			[]string{"MachineSet gpu"}, false, []string{"its node is drained; only new machines of MachineSet gpu would take it"}},
+		"a pod that another node takes does not wait for them": {[]*Node{node("free")}, []*Pod{pod("web", "gpu-1", tolerant)}, nil,
+			nil, false, []string{"its node is drained"}},
+		"another node whose machine goes anyway takes nothing": {[]*Node{node("free")}, []*Pod{pod("web", "gpu-1", tolerant)}, map[string]bool{"free": true},
+			[]string{"MachineSet gpu"}, false, []string{"only new machines of MachineSet gpu"}},
+		"a pod that does not tolerate their taints does not come back": {nil, []*Pod{pod("web", "gpu-1")}, nil,
+			nil, true, []string{"no other node would take it: there is none; the new machines are tainted team=a:NoExecute"}},
+		"a pod that selects what they do not have does not come back": {nil, []*Pod{pod("web", "gpu-1", selecting("disk", "ssd"), tolerant)}, nil,
+			nil, true, []string{"the new machines do not match its node selector"}},
+		"a pod that asks for more than they have does not come back": {nil, []*Pod{pod("web", "gpu-1", asking(5, 0), tolerant)}, nil,
+			nil, true, []string{"the new machines lack cpu (needs 5, at most 4 free)"}},
+		"what DaemonSets hold on each node is not free there": {nil, []*Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("agent", "gpu-1", ownedBy("DaemonSet", "agent"), asking(2, 0), tolerant)}, nil,
+			nil, true, []string{"belongs to a DaemonSet", "the new machines lack cpu (needs 3, at most 2 free)"}},
+		"other pods of the old machine hold nothing on the new one": {nil, []*Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("other", "gpu-1", asking(2, 0), tolerant, selecting("pool", "gpu"))}, nil,
+			[]string{"MachineSet gpu"}, false, []string{"only new machines"}},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(append(tt.others, pool("gpu-1"))...).run(tt.pods...)
+			change := draining("gpu-1")
+			change.Closed = tt.closed
+			change.Comes = []Coming{{Node: pool("", "team=a:NoExecute"), Like: "gpu-1", Of: "MachineSet gpu"}}
+			var reasons []string
+			web := PodVerdict{}
+			for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {
+				reasons = append(reasons, v.Reason)
+				if v.Pod.Name == "web" {
+					web = v
+				}
+			}
+			if diff := cmp.Diff(tt.awaits, web.Awaits); diff != "" || web.Gone() != tt.gone {
+				t.Errorf("gone is %v, awaits: %s", web.Gone(), diff)
+			}
+			for _, want := range tt.reasons {
+				if !strings.Contains(strings.Join(reasons, "\n"), want) {
+					t.Errorf("no reason says %q: %q", want, reasons)
+				}
+			}
+		})
+	}
+}
+
+// TestEvaluate_drainsThatChangeTaints tells who was meant to be on the machines, and
+// which DaemonSets have no pod on the new ones.
+func TestEvaluate_drainsThatChangeTaints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("gpu-1", "team=a:NoSchedule")).run(
+		pod("old", "gpu-1", tolerating(equal("team", "a", corev1.TaintEffectNoSchedule))),
+		pod("new", "gpu-1", tolerating(exists("team", corev1.TaintEffectNoSchedule))),
+		pod("agent", "gpu-1", ownedBy("DaemonSet", "agent"), tolerating(equal("team", "a", corev1.TaintEffectNoSchedule))),
+	)
+	change := draining("gpu-1")
+	change.Taints = tainting("gpu-1", "team=b:NoSchedule").Taints
+	stranded, lost := map[string]bool{}, map[string]bool{}
+	for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {
+		stranded[v.Pod.Name], lost[v.Pod.Name] = v.Stranded, v.Misscheduled
+	}
+	if diff := cmp.Diff(map[string]bool{"old": true, "new": false, "agent": true}, stranded); diff != "" {
+		t.Errorf("stranded: %s", diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"old": false, "new": false, "agent": true}, lost); diff != "" {
+		t.Errorf("not on the new machine: %s", diff)
+	}
+}
+
+func TestEvaluate_machinesThatGoWithoutADrainAskNoBudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("a"), node("b")).run(pod("one", "a"), pod("two", "b")).budget("app", "pdb", "app=web", 0)
+	change := draining("a", "b")
+	change.Undrained = map[string]bool{"a": true}
+	got := map[string]string{}
+	for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {
+		got[v.Pod.Name] = v.Budget
+	}
+	want := map[string]string{"one": "pdb is not asked: it allows 0, 1 of its pods leave", "two": "pdb is obeyed: it allows 0 now, 1 of its pods are drained"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
