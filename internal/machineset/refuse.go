@@ -16,16 +16,27 @@ import (
 // Refusal says why a MachineSet must not be changed, or not with this strategy.
 type Refusal struct {
 	Why string
-	// Strategy is set where another strategy would do.
-	Strategy bool
+	// Attribute is that of the rollout block which would have to be another one, ""
+	// where none would do; Instead says what to use.
+	Attribute, Instead string
 }
+
+// Attributes of the rollout block.
+const (
+	attributeStrategy = "strategy"
+	attributeWaitFor  = "wait_for"
+)
 
 // Refuse says why a change must not be made, nothing where it may.
 func Refuse(o Observed, d Desired) []Refusal {
 	s := o.Set
 	var out []Refusal
-	add := func(strategy bool, format string, args ...any) {
-		out = append(out, Refusal{Why: fmt.Sprintf(format, args...), Strategy: strategy})
+	add := func(scaled bool, format string, args ...any) {
+		r := Refusal{Why: fmt.Sprintf(format, args...)}
+		if scaled {
+			r.Attribute, r.Instead = attributeStrategy, "Use in_place or rolling, which leave the number of machines to the autoscaler"
+		}
+		out = append(out, r)
 	}
 	if s.Role == "master" {
 		add(false, "it makes control-plane machines: their taints belong to OpenShift's machine-config operator, and replacing them is the ControlPlaneMachineSet's")
@@ -62,6 +73,14 @@ type Effect struct {
 	// replaced, and otherwise written to in place.
 	Stale    []*Machine
 	Replaced bool
+	// Leaving are the machines that go, in order: those that are replaced, and with
+	// scale_to_zero all others too.
+	Leaving []*Machine
+	// Strategy is the one that is followed: that of an interrupted rollout comes to
+	// its end first where it has changed the count.
+	Strategy Strategy
+	// Gap is how much is missing at most meanwhile.
+	Gap Gap
 	// Interrupted is set where an earlier rollout goes on.
 	Interrupted *Marker
 }
@@ -74,14 +93,28 @@ func (e Effect) Changes() bool {
 // Plan says what a change does to the machines that exist.
 func Plan(o Observed, d Desired) Effect {
 	v := look(o, d)
-	e := Effect{Template: v.template, Replaced: v.strategy().Replaces()}
-	if v.strategy() != TemplateOnly {
+	e := Effect{Template: v.template, Strategy: v.strategy(), Replaced: v.strategy().Replaces()}
+	if e.Strategy != TemplateOnly {
 		e.Stale = v.old
 	}
+	e.Leaving, e.Gap = v.leaving(), v.gap()
 	if m := o.Set.Marker; m != nil && m.ID == d.Claim.Owner {
 		e.Interrupted = m
 	}
 	return e
+}
+
+// leaving are the machines that go.
+func (v *view) leaving() []*Machine {
+	zero := v.marker != nil && v.Set.Replicas == 0
+	switch s := v.strategy(); {
+	case !s.Replaces():
+		return nil
+	case s == ScaleToZero && (len(v.old) > 0 || zero):
+		return slices.SortedFunc(slices.Values(slices.Concat(v.old, v.fresh)), byName)
+	default:
+		return v.old
+	}
 }
 
 // Deviations says of each machine that is not being deleted how it, or its node,
@@ -144,7 +177,7 @@ func Warnings(o Observed, d Desired) []string {
 	for _, tool := range o.Set.Scalers {
 		out = append(out, tool+" sets spec.replicas as well, and may put it back in the middle of the rollout")
 	}
-	for _, m := range e.Stale {
+	for _, m := range e.Leaving {
 		for _, hook := range m.Hooks {
 			out = append(out, fmt.Sprintf("machine %s waits for the lifecycle hook %s before it goes", m.Name, hook))
 		}

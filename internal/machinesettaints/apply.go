@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -86,10 +85,14 @@ func (r *machineSetTaints) allowed(ctx context.Context, m model, o machineset.Ob
 	if err != nil {
 		return err
 	}
-	report := eviction.Evaluate(snapshot, changeOf([]affected{{o, effect}}), r.data.Comparison)
-	about := subject("apply", []affected{{o, effect}}, o.Set.Title())
+	all := []machineset.Affected{{Observed: o, Effect: effect}}
+	impact := machineset.Evaluate(snapshot, all, nil, r.data.Comparison)
+	if impact.Refused != nil {
+		return &refusedError{set: impact.Refused, refusals: impact.Refusals}
+	}
+	about := subject("apply", all, o.Set.Title())
 	about.Began = true
-	return budget.Allow(report, about, path.Root("tolerated_by"), !m.Evictions.IsNull())
+	return budget.Allow(impact.Report, about, path.Root("tolerated_by"), !m.Evictions.IsNull())
 }
 
 // contract takes away what pods lived by under the taints that have gone.

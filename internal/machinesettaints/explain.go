@@ -31,9 +31,9 @@ func (e *refusedError) Error() string { return e.refusals[0].Why }
 
 func (e *refusedError) diagnostic() diag.Diagnostic {
 	first := e.refusals[0]
-	if first.Strategy {
-		return diag.NewAttributeErrorDiagnostic(path.Root("rollout").AtName("strategy"), "Unable to roll "+e.set.Title()+" out with this strategy",
-			"Nothing has been written: "+first.Why+". Use in_place or rolling, which leave the number of machines to the autoscaler.")
+	if first.Attribute != "" {
+		return diag.NewAttributeErrorDiagnostic(path.Root("rollout").AtName(first.Attribute), "Unable to roll "+e.set.Title()+" out with this "+first.Attribute,
+			"Nothing has been written: "+first.Why+". "+first.Instead+".")
 	}
 	return diag.NewErrorDiagnostic("Unable to change the taints of "+e.set.Title(), "Nothing has been written: "+first.Why+".")
 }

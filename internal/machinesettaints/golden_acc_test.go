@@ -26,6 +26,10 @@ func TestAccMachineSetTaints_warnings(t *testing.T) {
 		spec.NodeSelector = map[string]string{"pool": p.Name}
 		spec.Tolerations = acctestTolerations(t, foreign)
 	})
+	s.c.Deployment(t, apps, "db", 1, func(spec *corev1.PodSpec) {
+		spec.NodeSelector = map[string]string{"pool": p.Name}
+		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	})
 	cli := acctest.NewCLI(t)
 	for strategy, rollout := range map[string]string{
 		"in_place": `strategy = "in_place"`, "surge": `strategy = "surge"`, "rolling": `strategy = "rolling"`, "scale_to_zero": `strategy = "scale_to_zero"`, "template_only": `strategy = "template_only"`,
@@ -56,7 +60,7 @@ func constant(p *acctest.Pool, text string) string {
 		`(web|db)-[a-z0-9]+-[a-z0-9]{5}`:          "$1-x",
 		`node-\d+-\d+-\d+-[0-9a-f]{6}`:            "node-x",
 		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`:      "2026-11-21 02:14:07 UTC",
-		`no other node would take it: [^\n]*`:     "no other node would take it: 9 do not match its node selector",
+		`no other node would take it: [^\n;]*`:    "no other node would take it: 9 do not match its node selector",
 	} {
 		text = regexp.MustCompile(pattern).ReplaceAllString(text, with)
 	}

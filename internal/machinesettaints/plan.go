@@ -98,18 +98,18 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 		r.claim(desired, own, meant, diags)
 		warnTarget(desired, meant, diags)
 	}
-	var all []affected
+	var all []machineset.Affected
 	for _, o := range meant {
 		d := desired.of(o.Set)
-		a := affected{o, machineset.Plan(o, d)}
-		if found := refuse(o, d, a.effect.Changes()); found != nil {
+		a := machineset.Affected{Observed: o, Effect: machineset.Plan(o, d)}
+		if found := refuse(o, d, a.Effect.Changes()); found != nil {
 			diags.Append(found)
 			return
 		}
-		if !a.effect.Changes() {
+		if !a.Effect.Changes() {
 			continue
 		}
-		warn(o, d, a.effect, diags)
+		warn(o, d, a.Effect, diags)
 		all = append(all, a)
 	}
 	if len(all) > 0 && !diags.HasError() {

@@ -1,0 +1,78 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+)
+
+// RolloutCost puts before the wording of a report what a rollout of MachineSets costs
+// in machines, how it makes pods leave, and how much capacity is missing at most.
+func RolloutCost(s Subject, all []machineset.Affected, summary, detail string) (withCost, costs string) {
+	cost := MachineCost(all)
+	if cost == "" {
+		if summary != "" && slices.ContainsFunc(all, func(a machineset.Affected) bool { return a.Effect.Strategy == machineset.InPlace }) {
+			detail = "No machine is replaced, and none is missing. NoExecute evicts as soon as a node has the taint: no PodDisruptionBudget is asked.\n\n" + detail
+		}
+		return summary, detail
+	}
+	if summary == "" {
+		summary = s.String() + " replaces machines, and evicts no pods"
+	}
+	return summary, strings.TrimSuffix(cost+"\n\n"+detail, "\n\n")
+}
+
+// MachineCost says how many machines are replaced and how much is missing meanwhile,
+// "" where none is.
+func MachineCost(all []machineset.Affected) string {
+	replaced, lines := 0, []string{}
+	for _, a := range all {
+		if n := len(a.Effect.Leaving); n > 0 {
+			replaced += n
+			lines = append(lines, a.Set.Title()+": "+a.Effect.Gap.Words())
+		}
+	}
+	if replaced == 0 {
+		return ""
+	}
+	order := ""
+	if len(lines) > 1 {
+		order = " One MachineSet rolls out after the other."
+	}
+	verb := "are"
+	if replaced == 1 {
+		verb = "is"
+	}
+	out := fmt.Sprintf("%s of %s %s replaced. Their pods are drained: PodDisruptionBudgets are obeyed, and can hold a machine up.%s\n\nWhat is missing at most, and for how long:",
+		Count(replaced, "machine"), Count(len(lines), "MachineSet"), verb, order)
+	for _, line := range lines[:min(len(lines), maxLines)] {
+		out += "\n  " + line
+	}
+	if more := len(lines) - maxLines; more > 0 {
+		out += fmt.Sprintf("\n  … and %s", Count(more, "more MachineSet"))
+	}
+	return out
+}
+
+// WarnDeadlocks says which drains do not end by themselves.
+func WarnDeadlocks(where string, found []machineset.Deadlock, diags *diag.Diagnostics) {
+	if len(found) == 0 {
+		return
+	}
+	var lines []string
+	for _, d := range found[:min(len(found), maxLines)] {
+		lines = append(lines, "  "+d.Why)
+	}
+	if more := len(found) - maxLines; more > 0 {
+		lines = append(lines, fmt.Sprintf("  … and %d more", more))
+	}
+	diags.AddWarning(fmt.Sprintf("Draining machines of %s does not end by itself", where),
+		"PodDisruptionBudgets refuse what the rollout needs, whatever its strategy but in_place, and it waits for them until its time is over:\n\n"+strings.Join(lines, "\n"))
+}

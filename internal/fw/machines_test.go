@@ -1,0 +1,88 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+)
+
+func rolled(name string, strategy machineset.Strategy, machines int) machineset.Affected {
+	a := machineset.Affected{Observed: machineset.Observed{Set: &machineset.Set{Namespace: "ns", Name: name}}, Effect: machineset.Effect{Strategy: strategy}}
+	if strategy.Replaces() {
+		a.Effect.Leaving = make([]*machineset.Machine, machines)
+		a.Effect.Gap = machineset.Gap{Strategy: strategy, Machines: machines, All: machines}
+	}
+	return a
+}
+
+func TestRolloutCost(t *testing.T) {
+	t.Parallel()
+	about := fw.Subject{Verb: "Applying", Preposition: "to", Where: "2 MachineSets"}
+	for name, tt := range map[string]struct {
+		all             []machineset.Affected
+		summary, detail string
+		wantSummary     string
+		want            []string
+	}{
+		"several sets roll out in turn": {[]machineset.Affected{rolled("a", machineset.ScaleToZero, 1), rolled("b", machineset.ScaleToZero, 2)}, "it evicts", "pods", "it evicts",
+			[]string{"3 machines of 2 MachineSets are replaced.", "One MachineSet rolls out after the other.", "\n  MachineSet \"ns/a\": 1 of 1 machine is missing at once", "\n  MachineSet \"ns/b\": all 2 machines are missing at once", "\n\npods"}},
+		"machines that nobody runs on are replaced all the same": {[]machineset.Affected{rolled("a", machineset.Rolling, 1)}, "", "", "replaces machines, and evicts no pods", []string{"1 machine of 1 MachineSet is replaced."}},
+		"in place asks no budget":                                {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "it evicts", "pods", "it evicts", []string{"No machine is replaced, and none is missing.", "no PodDisruptionBudget is asked", "\n\npods"}},
+		"in place says nothing where nobody leaves":              {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "", "", "", nil},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			summary, detail := fw.RolloutCost(about, tt.all, tt.summary, tt.detail)
+			if !strings.Contains(summary, tt.wantSummary) || (tt.wantSummary == "") != (summary == "") {
+				t.Errorf("the summary is %q", summary)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(detail, want) {
+					t.Errorf("nothing says %q in:\n%s", want, detail)
+				}
+			}
+			if len(tt.want) == 0 && detail != "" {
+				t.Errorf("it says %q", detail)
+			}
+		})
+	}
+}
+
+func TestRolloutCost_isBounded(t *testing.T) {
+	t.Parallel()
+	var all []machineset.Affected
+	var deadlocks []machineset.Deadlock
+	for i := range 30 {
+		all = append(all, rolled(fmt.Sprint(i), machineset.Rolling, 1))
+		deadlocks = append(deadlocks, machineset.Deadlock{Why: fmt.Sprintf("budget %d", i)})
+	}
+	if cost := fw.MachineCost(all); strings.Count(cost, "MachineSet \"") != 20 || !strings.Contains(cost, "… and 10 more MachineSets") {
+		t.Errorf("it says %s", cost)
+	}
+	var diags diag.Diagnostics
+	fw.WarnDeadlocks("2 MachineSets", deadlocks, &diags)
+	if len(diags) != 1 || strings.Count(diags[0].Detail(), "budget ") != 20 || !strings.Contains(diags[0].Detail(), "… and 10 more") || diags[0].Summary() != "Draining machines of 2 MachineSets does not end by itself" {
+		t.Errorf("it warns %v", diags)
+	}
+	if fw.WarnDeadlocks("nothing", nil, &diags); len(diags) != 1 {
+		t.Errorf("it warns of nothing: %v", diags)
+	}
+}
+
+func TestPreview_podsThatWaitForNewMachines(t *testing.T) {
+	t.Parallel()
+	v := eviction.PodVerdict{Pod: &eviction.Pod{Namespace: "shop", Name: "db", Node: "n"}, Owner: eviction.Owner{Kind: "Deployment", Name: "db"}, Verdict: eviction.Drained, Reschedulable: true, Awaits: []string{"MachineSet \"ns/a\""}}
+	summary, detail := fw.Preview(fw.Subject{Verb: "Applying", Preposition: "to", Where: "x"}, &eviction.Report{Pods: []eviction.PodVerdict{v}, Nodes: []string{"n"}})
+	if !strings.HasSuffix(summary, "evicts 1 pod (1 only on new machines)") || !strings.Contains(detail, "Only new machines would take 1 of them, once these are ready.") || !strings.Contains(detail, fw.Judged) {
+		t.Errorf("it says %q\n%s", summary, detail)
+	}
+}

@@ -1,0 +1,174 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// app is a pod of a Deployment that fits only the pool and tolerates its taints.
+func app(name, node string, change func(p *eviction.Pod)) *eviction.Pod {
+	p := &eviction.Pod{
+		Namespace: "shop", Name: name, Node: node, Labels: labels.Set{"app": "db"},
+		Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "db"}},
+		Scheduling: &eviction.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+	}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+func anywhere(p *eviction.Pod)   { p.Scheduling.NodeSelector = nil }
+func intolerant(p *eviction.Pod) { p.Scheduling.Tolerations = nil }
+func alone(p *eviction.Pod)      { p.Controller = nil }
+func completed(p *eviction.Pod)  { p.Completed = true }
+func daemon(p *eviction.Pod)     { p.Controller.Kind = "DaemonSet" }
+
+func budget(name string, most *int32) eviction.Budget {
+	return eviction.Budget{Name: name, Selector: labels.SelectorFromSet(labels.Set{"app": "db"}), Most: most}
+}
+
+// observe is a cluster of a fleet, one node more, and pods.
+func observe(o Observed, budgets []eviction.Budget, pods ...*eviction.Pod) *eviction.Snapshot {
+	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{"other": {Name: "other"}}, Pods: map[string][]*eviction.Pod{}, Budgets: map[string][]eviction.Budget{"shop": budgets}}
+	for name, n := range o.Nodes {
+		s.Nodes[name] = n
+	}
+	for _, p := range pods {
+		s.Pods[p.Node] = append(s.Pods[p.Node], p)
+	}
+	return s
+}
+
+// TestEvaluate_deadlocks thinks each strategy through: new machines come while old
+// ones drain, unless scale_to_zero waits until all are gone.
+func TestEvaluate_deadlocks(t *testing.T) {
+	t.Parallel()
+	replacing := []string{"rolling", "surge", "scale_to_zero", "removed"}
+	one := new(int32(1))
+	two := func(change func(p *eviction.Pod)) []*eviction.Pod {
+		return []*eviction.Pod{app("a", "node-m0", change), app("b", "node-m1", change)}
+	}
+	for name, tt := range map[string]struct {
+		budgets []eviction.Budget
+		pods    []*eviction.Pod
+		machine func(o *Observed)
+		// held are the strategies whose drain does not end, refused those of them that
+		// the plan refuses.
+		held, refused []string
+		why           string
+	}{
+		"a budget that never allows any holds every drain": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(nil), nil, replacing, nil,
+			`PodDisruptionBudget "shop/strict" allows no eviction even when all of its pods are healthy, and 2 of them are to be drained (shop/a, shop/b)`},
+		"it does so where the pods fit elsewhere": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(anywhere), nil, replacing, nil, "allows no eviction"},
+		"pods that only new machines take hold it where these come last": {[]eviction.Budget{budget("db", one)}, two(nil), nil, []string{"removed"}, []string{"removed"},
+			`PodDisruptionBudget "shop/db" lets 1 of its pods be missing, and 2 that are to be drained run again on new machines alone (shop/a, shop/b), which come when the last old one is gone`},
+		"as many as the budget allows hold nothing": {[]eviction.Budget{budget("db", new(int32(2)))}, two(nil), nil, nil, nil, ""},
+		"pods that fit elsewhere hold nothing":      {[]eviction.Budget{budget("db", one)}, two(anywhere), nil, nil, nil, ""},
+		"pods that never run again hold every drain once the budget is used up": {[]eviction.Budget{budget("db", one)}, two(intolerant), nil, replacing, nil,
+			`PodDisruptionBudget "shop/db" lets 1 of its pods be missing, and 2 that are to be drained will not run again (shop/a, shop/b)`},
+		"one that never runs again is what the budget allows": {[]eviction.Budget{budget("db", one)}, two(intolerant)[:1], nil, nil, nil, ""},
+		"pods that nothing makes again are missing as well":   {[]eviction.Budget{budget("db", one)}, two(alone), nil, replacing, nil, "will not run again"},
+		"a pod with two budgets cannot be evicted":            {[]eviction.Budget{budget("db", one), budget("all", one)}, two(nil)[:1], nil, replacing, nil, "pod shop/a is covered by 2 PodDisruptionBudgets (db, all), which the eviction API refuses"},
+		"a budget that is not worked out yet holds nothing":   {[]eviction.Budget{budget("db", nil)}, two(nil), nil, nil, nil, ""},
+		"a pod that has ended asks no budget":                 {[]eviction.Budget{budget("strict", new(int32(0)))}, two(completed), nil, nil, nil, ""},
+		"a DaemonSet's pod is not drained":                    {[]eviction.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
+		"a machine without a drain asks no budget": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(nil), func(o *Observed) {
+			for _, m := range o.Machines {
+				m.NoDrain = true
+			}
+		}, nil, nil, ""},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			for strategy, rollout := range map[string]Rollout{
+				"template_only": {Strategy: TemplateOnly}, "in_place": {Strategy: InPlace}, "rolling": {Strategy: Rolling, MaxUnavailable: 1}, "surge": {Strategy: Surge, MaxSurge: 1},
+				"scale_to_zero": {Strategy: ScaleToZero}, "removed": {Strategy: ScaleToZero, Removed: true},
+			} {
+				d := desire(t, rollout.Strategy, "team=a:NoExecute")
+				d.Rollout = rollout
+				o := fleet(2, tt.machine)
+				got := Evaluate(observe(o, tt.budgets, tt.pods...), []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff)
+				if held := slices.Contains(tt.held, strategy); held != (len(got.Deadlocks) > 0) || held && !strings.Contains(got.Deadlocks[0].Why, tt.why) {
+					t.Errorf("%s: it says %v, want %q: %v", strategy, got.Deadlocks, tt.why, held)
+				}
+				if refused := slices.Contains(tt.refused, strategy); refused != (got.Refused != nil) || refused && got.Refusals[0].Attribute != "wait_for" {
+					t.Errorf("%s: it refuses with %v, want to: %v", strategy, got.Refusals, refused)
+				}
+			}
+		})
+	}
+}
+
+// TestEvaluate_setsRollOutInTurn: what holds one is judged with the machines of the
+// others as they are then.
+func TestEvaluate_setsRollOutInTurn(t *testing.T) {
+	t.Parallel()
+	d := desire(t, ScaleToZero, "team=a:NoExecute")
+	d.Rollout.Removed = true
+	one, other := fleet(1, nil), fleet(1, func(o *Observed) {
+		o.Set = &Set{Namespace: "openshift-machine-api", Name: "gpu-b", Replicas: 1, Observed: true}
+		o.Machines[0].Node = "node-b"
+		o.Nodes = map[string]*eviction.Node{"node-b": {Name: "node-b", Labels: map[string]string{"pool": "gpu"}}}
+	})
+	s := observe(one, []eviction.Budget{budget("db", new(int32(1)))}, app("a", "node-m0", nil), app("b", "node-b", nil))
+	s.Nodes["node-b"] = other.Nodes["node-b"]
+	got := Evaluate(s, []Affected{{one, Plan(one, d)}, {other, Plan(other, d)}}, nil, eviction.ComparisonOff)
+	if len(got.Deadlocks) > 0 || got.Refused != nil {
+		t.Errorf("it says %v", got.Deadlocks)
+	}
+	if awaiting := got.Report.Summary().Awaiting; awaiting != 2 {
+		t.Errorf("%d pods are said to wait for new machines, want 2", awaiting)
+	}
+}
+
+// TestEvaluate_routers: the last machines with routers of an IngressController are not
+// scaled to zero.
+func TestEvaluate_routers(t *testing.T) {
+	t.Parallel()
+	router := func(name, node, controller string) *eviction.Pod {
+		return app(name, node, func(p *eviction.Pod) {
+			p.Namespace, p.Labels = "openshift-ingress", labels.Set{"ingresscontroller.operator.openshift.io/deployment-ingresscontroller": controller}
+		})
+	}
+	all := []*eviction.Pod{router("r1", "node-m0", "default"), router("r2", "node-m1", "default")}
+	for name, tt := range map[string]struct {
+		pods     []*eviction.Pod
+		strategy Strategy
+		change   func(o *Observed)
+		want     string
+	}{
+		"all routers of one are there":             {all, ScaleToZero, nil, `all 2 router pods of IngressController "default" run on its machines`},
+		"another one's run elsewhere":              {append(slices.Clone(all), router("r3", "other", "internal")), ScaleToZero, nil, `"default"`},
+		"one of them runs elsewhere":               {append(slices.Clone(all), router("r3", "other", "default")), ScaleToZero, nil, ""},
+		"the one elsewhere is ending":              {append(slices.Clone(all), func() *eviction.Pod { p := router("r3", "other", "default"); p.Terminating = true; return p }()), ScaleToZero, nil, `"default"`},
+		"rolling has some serve at every moment":   {all, Rolling, nil, ""},
+		"surge has some serve at every moment":     {all, Surge, nil, ""},
+		"in_place has them serve on":               {all, InPlace, nil, ""},
+		"pods of another namespace are no routers": {[]*eviction.Pod{app("a", "node-m0", func(p *eviction.Pod) { p.Labels = all[0].Labels })}, ScaleToZero, nil, ""},
+		"a rollout that has begun goes on": {all, ScaleToZero, func(o *Observed) {
+			o.Set.Replicas, o.Set.Marker = 0, &Marker{ID: "terraform/gpu", Strategy: ScaleToZero, OriginalReplicas: 2}
+		}, ""},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			o := fleet(2, tt.change)
+			got := Evaluate(observe(o, nil, tt.pods...), []Affected{{o, Plan(o, desire(t, tt.strategy, "team=a:NoSchedule"))}}, nil, eviction.ComparisonOff)
+			switch {
+			case tt.want == "" && got.Refused != nil:
+				t.Errorf("it refuses: %v", got.Refusals)
+			case tt.want != "" && (got.Refused == nil || !strings.Contains(got.Refusals[0].Why, tt.want) || got.Refusals[0].Attribute != "strategy"):
+				t.Errorf("it refuses with %v, want %q", got.Refusals, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// Affected is a MachineSet and what a change does to its machines.
+type Affected struct {
+	Observed
+	Effect Effect
+}
+
+// Impact is what a change of MachineSets does to pods, and what they do to it.
+type Impact struct {
+	Report *eviction.Report
+	// Deadlocks are drains that do not end by themselves.
+	Deadlocks []Deadlock
+	// Refused is the first MachineSet that must not be changed in this way because of
+	// what runs on its machines, nil for none; Refusals says why.
+	Refused  *Set
+	Refusals []Refusal
+}
+
+// Evaluate gives a verdict for each pod on the machines that change. MachineSets roll
+// out one after the other: what holds one is judged with the machines of the others
+// as they are.
+func Evaluate(s *eviction.Snapshot, all []Affected, tolerations map[eviction.WorkloadKey]eviction.Planned, comparison eviction.Comparison) Impact {
+	report := func(some []Affected) *eviction.Report {
+		change := changeOf(some)
+		change.Tolerations = tolerations
+		return eviction.Evaluate(s, change, comparison)
+	}
+	i := Impact{Report: report(all)}
+	for _, a := range all {
+		if len(a.Effect.Leaving) == 0 {
+			continue
+		}
+		own := i.Report
+		if len(all) > 1 {
+			own = report([]Affected{a})
+		}
+		found := Deadlocks(s, own, a)
+		for _, d := range found {
+			if !slices.Contains(i.Deadlocks, d) {
+				i.Deadlocks = append(i.Deadlocks, d)
+			}
+		}
+		if refusals := slices.Concat(refuseRouters(a, s), refuseDeadlocks(found)); i.Refused == nil && len(refusals) > 0 {
+			i.Refused, i.Refusals = a.Set, refusals
+		}
+	}
+	return i
+}
+
+// changeOf is what the nodes will look like: with other taints where machines are
+// written to in place, drained where they go, and new ones where these are replaced.
+// A drained node's taints become those of the machine that comes in its place, by
+// which it is known for whom that one is meant.
+func changeOf(all []Affected) eviction.Change {
+	c := eviction.Change{Drains: map[string]bool{}, Undrained: map[string]bool{}, Closed: map[string]bool{}, Taints: map[string][]corev1.Taint{}}
+	for _, a := range all {
+		for _, m := range a.Machines {
+			c.Closed[m.Node] = c.Closed[m.Node] || m.Deleting
+		}
+		t := a.Effect.Template
+		changed := a.Effect.Stale
+		if a.Effect.Replaced {
+			changed = a.Effect.Leaving
+		}
+		for _, m := range changed {
+			n := a.Nodes[m.Node]
+			if n == nil {
+				continue
+			}
+			if c.Taints[n.Name] = t.Apply(n.Taints); a.Effect.Replaced {
+				c.Drains[n.Name], c.Undrained[n.Name] = true, m.NoDrain
+			}
+		}
+		if coming, ok := a.coming(); ok {
+			c.Comes = append(c.Comes, coming)
+		}
+	}
+	return c
+}
+
+// coming is what a new machine of the set will look like; false where none comes.
+func (a Affected) coming() (eviction.Coming, bool) {
+	if !a.Effect.Replaced || len(a.Effect.Leaving) == 0 || a.goal() == 0 {
+		return eviction.Coming{}, false
+	}
+	n := &eviction.Node{Labels: a.labels(), Taints: a.Effect.Template.Taints, Ready: true}
+	c := eviction.Coming{Node: n, Of: a.Set.Title()}
+	if newest := a.newest(); newest != nil {
+		n.Allocatable, c.Like = newest.Allocatable, newest.Name
+	}
+	return c, true
+}
+
+// newest is the node of the machine that was made last: it is the most like the
+// template as it is.
+func (a Affected) newest() *eviction.Node {
+	machines := slices.SortedFunc(slices.Values(a.Machines), func(x, y *Machine) int {
+		return cmp.Or(y.Created.Compare(x.Created), byName(x, y))
+	})
+	for _, m := range machines {
+		if n := a.Nodes[m.Node]; n != nil && n.Allocatable != nil {
+			return n
+		}
+	}
+	return nil
+}
+
+// labels are those that all nodes of the set have and that come with a machine: the
+// host's name does not, nor do those that a resource of this provider has put there.
+func (a Affected) labels() map[string]string {
+	var out map[string]string
+	for _, m := range a.Machines {
+		n := a.Nodes[m.Node]
+		if n == nil {
+			continue
+		}
+		if out == nil {
+			out = maps.Clone(n.Labels)
+		}
+		maps.DeleteFunc(out, func(key, value string) bool {
+			_, marked := n.LabelRecord.Of(key)
+			has, there := n.Labels[key]
+			return marked || !there || has != value || key == corev1.LabelHostname
+		})
+	}
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, a.Set.NodeLabels)
+	return out
+}

@@ -1,0 +1,82 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+var everyStrategy = []Strategy{TemplateOnly, InPlace, Rolling, Surge, ScaleToZero}
+
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	bounds := func(most int) *Bounds { return &Bounds{Owner: "openshift-machine-api/gpu", Min: 1, Max: most} }
+	for name, tt := range map[string]struct {
+		change func(s *Set)
+		// refused are the strategies with which it is.
+		refused []Strategy
+		why     string
+		// another says that another strategy is named.
+		another bool
+	}{
+		"what nobody else manages is not":             {func(*Set) {}, nil, "", false},
+		"control-plane machines are, with any":        {func(s *Set) { s.Role = "master" }, everyStrategy, "it makes control-plane machines", false},
+		"what Hive manages is, with any":              {func(s *Set) { s.Hive = true }, everyStrategy, "change the MachinePool instead", false},
+		"what the Cluster API is authoritative for":   {func(s *Set) { s.Authority = "ClusterAPI" }, everyStrategy, "ClusterAPI is authoritative for it", false},
+		"what is migrating between the two":           {func(s *Set) { s.Authority = "Migrating" }, everyStrategy, "Migrating is authoritative for it", false},
+		"an autoscaled set is not scaled to zero":     {func(s *Set) { s.Autoscaler = bounds(9) }, []Strategy{ScaleToZero}, "scales it between 1 and 9", true},
+		"nor does it surge beyond the maximum":        {func(s *Set) { s.Autoscaler = bounds(3) }, []Strategy{Surge, ScaleToZero}, "", true},
+		"an autoscaled set without machines is not":   {func(s *Set) { s.Autoscaler, s.Replicas = bounds(1), 0 }, nil, "", false},
+		"an autoscaled set that rolls out already is": {func(s *Set) { s.Autoscaler, s.Marker = bounds(3), &Marker{OriginalReplicas: 3} }, nil, "", false},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			for _, strategy := range everyStrategy {
+				got := Refuse(fleet(3, func(o *Observed) { tt.change(o.Set) }), desire(t, strategy, "team=a:NoExecute"))
+				refused := slices.Contains(tt.refused, strategy)
+				if refused != (len(got) > 0) || refused && (!strings.Contains(got[0].Why, tt.why) || (got[0].Attribute == "strategy") != tt.another) {
+					t.Errorf("%s: it refuses with %v, want %v: %q", strategy, got, refused, tt.why)
+				}
+			}
+		})
+	}
+}
+
+// TestRefuse_whatHiveManagesMayBeGivenUp: a destroy takes our entries away all the same.
+func TestRefuse_whatHiveManagesMayBeGivenUp(t *testing.T) {
+	t.Parallel()
+	if got := Refuse(fleet(3, func(o *Observed) { o.Set.Hive = true }), desire(t, InPlace, "")); len(got) > 0 {
+		t.Errorf("it refuses with %v", got)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	replacing := []Strategy{Rolling, Surge, ScaleToZero}
+	for name, tt := range map[string]struct {
+		change func(o *Observed)
+		warned []Strategy
+		what   string
+	}{
+		"nothing where all is well":                                       {func(*Observed) {}, nil, ""},
+		"the annotation for scaling from zero disagrees":                  {func(o *Observed) { o.Set.CapacityTaints = "team=old:NoExecute" }, everyStrategy, `says "team=old:NoExecute": it is not changed with the template`},
+		"the annotation for scaling from zero agrees":                     {func(o *Observed) { o.Set.CapacityTaints = "team=a:NoExecute,vendor=x:NoSchedule" }, nil, ""},
+		"another tool owns the replicas":                                  {func(o *Observed) { o.Set.Scalers = []string{"Argo CD"} }, replacing, "Argo CD sets spec.replicas as well"},
+		"a machine has a lifecycle hook":                                  {func(o *Observed) { o.Machines[0].Hooks = []string{"Migrate of storage"} }, replacing, "machine m0 waits for the lifecycle hook Migrate of storage"},
+		"a machine is not drained":                                        {func(o *Observed) { o.Machines[0].NoDrain = true }, replacing, "machine m0 is not drained (machine.openshift.io/exclude-node-draining)"},
+		"scale_to_zero takes the machines that do not differ with it too": {func(o *Observed) { fresh(t, o, 0); o.Machines[0].NoDrain = true }, []Strategy{ScaleToZero}, "machine m0 is not drained"},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			for _, strategy := range everyStrategy {
+				got := Warnings(fleet(3, tt.change), desire(t, strategy, "team=a:NoExecute"))
+				if warned := slices.Contains(tt.warned, strategy); warned != (len(got) > 0) || warned && !strings.Contains(got[0], tt.what) {
+					t.Errorf("%s: it says %q, want %v: %q", strategy, got, warned, tt.what)
+				}
+			}
+		})
+	}
+}
