@@ -159,18 +159,8 @@ func (c *Cluster) Refresh(ctx context.Context) error {
 	nodes, pods := c.follower.stop != nil, c.follower.pods
 	c.follower.mu.Unlock()
 	return parallel(
-		func() error {
-			if nodes || !c.nodes.listedBefore(moment) {
-				return nil
-			}
-			return c.nodes.refresh(ctx)
-		},
-		func() error {
-			if pods || !c.pods.listedBefore(moment) {
-				return nil
-			}
-			return c.pods.refresh(ctx)
-		},
+		func() error { return freshen(ctx, c.nodes, nodes, moment) },
+		func() error { return freshen(ctx, c.pods, pods, moment) },
 	)
 }
 

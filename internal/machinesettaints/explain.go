@@ -58,7 +58,7 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 	case errors.As(err, &held), errors.As(err, &stuck):
 		return fw.ExplainPods(thing, err)
 	case errors.Is(err, kube.ErrNoMachineAPI):
-		return diag.NewErrorDiagnostic("Unable to find MachineSets: the cluster has no Machine API", noMachineAPI(err))
+		return fw.NoMachineAPI(err)
 	}
 	summary, detail := "Unable to "+verb+" taints of "+thing, goesOn(verb)
 	late, stopped, gone := new(rollout.MachinesError), new(rollout.StoppedError), new(rollout.SetGoneError)
@@ -126,11 +126,6 @@ func explainConflict(w wanted, e *rollout.SetConflictError) diag.Diagnostic {
 func gone(verb string, w wanted) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Unable to "+verb+" taints of "+w.target.place()+": it is not there",
 		"Nothing has been written. Check the name and the namespace (kubectl get machinesets -A), and plan again.")
-}
-
-func noMachineAPI(err error) string {
-	return "MachineSets are OpenShift's (machine.openshift.io/v1beta1), and this cluster does not serve them: it is not OpenShift, or one without the capability MachineAPI, or one whose control plane is hosted. " +
-		"kubetaint_node_taints works on any cluster.\n\nOriginal error: " + err.Error()
 }
 
 // refuseParameters refuses parameters that the strategy does not look at.

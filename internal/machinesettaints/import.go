@@ -66,7 +66,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 
 func importedModel() model {
 	return model{
-		Namespace: types.StringValue(defaultNamespace), OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType), ToleratedBy: types.SetNull(types.StringType),
+		Namespace: types.StringValue(fw.MachineAPINamespace), OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType), ToleratedBy: types.SetNull(types.StringType),
 		Rollout: types.ObjectValueMust(rolloutType, map[string]attr.Value{
 			"strategy": types.StringValue(string(machineset.TemplateOnly)), "max_unavailable": types.Int64Null(), "max_surge": types.Int64Null(), "wait_for": types.StringNull(),
 		}),
@@ -92,7 +92,7 @@ func (m *model) fromIdentity(ctx context.Context, req resource.ImportStateReques
 	if diags.HasError() {
 		return nil
 	}
-	m.Namespace = types.StringValue(cmp.Or(from.Namespace.ValueString(), defaultNamespace))
+	m.Namespace = types.StringValue(cmp.Or(from.Namespace.ValueString(), fw.MachineAPINamespace))
 	m.Name, m.Selector = from.Name, from.Selector
 	return parseIDs(taints, strings.Join(taints, ","), diags)
 }

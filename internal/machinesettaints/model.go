@@ -113,7 +113,7 @@ func (m model) targets(diags *diag.Diagnostics) (target, bool) {
 	if m.Namespace.IsUnknown() || m.Name.IsUnknown() || m.Selector.IsUnknown() {
 		return target{}, false
 	}
-	t := target{namespace: cmp.Or(m.Namespace.ValueString(), defaultNamespace), name: m.Name.ValueString()}
+	t := target{namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), name: m.Name.ValueString()}
 	if m.Selector.IsNull() {
 		return t, t.name != ""
 	}

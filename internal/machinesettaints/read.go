@@ -66,7 +66,7 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, diags *
 	}
 	sets, err := r.data.Cluster.MachineSets(ctx)
 	if errors.Is(err, kube.ErrNoMachineAPI) {
-		diags.AddError("Unable to find MachineSets: the cluster has no Machine API", noMachineAPI(err))
+		diags.Append(fw.NoMachineAPI(err))
 		return cluster, nil, nil
 	}
 	return cluster, sets, err

@@ -23,9 +23,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
-// defaultNamespace is where OpenShift's Machine API keeps its objects.
-const defaultNamespace = "openshift-machine-api"
-
 // What scale_to_zero waits for before it scales back.
 const (
 	waitMarkedDeleted = "marked_deleted"
@@ -53,8 +50,8 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 			"namespace": schema.StringAttribute{
 				Optional:            true,
 				Computed:            true,
-				Default:             stringdefault.StaticString(defaultNamespace),
-				MarkdownDescription: "Namespace of the MachineSets. Default: `" + defaultNamespace + "`. Changing it replaces the resource.",
+				Default:             stringdefault.StaticString(fw.MachineAPINamespace),
+				MarkdownDescription: "Namespace of the MachineSets. Default: `" + fw.MachineAPINamespace + "`. Changing it replaces the resource.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 			},
@@ -135,7 +132,7 @@ func rolloutAttribute() schema.Attribute {
 func (r *machineSetTaints) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{
 		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the MachineSets, " + defaultNamespace + " where it is left out."},
+			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the MachineSets, " + fw.MachineAPINamespace + " where it is left out."},
 			"name":      identityschema.StringAttribute{OptionalForImport: true, Description: "Name of the MachineSet."},
 			"selector":  identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the MachineSets, in place of a name."},
 			"taints":    identityschema.ListAttribute{RequiredForImport: true, ElementType: types.StringType, Description: "The taints, each as key:Effect."},

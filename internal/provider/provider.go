@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/functions"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesetsdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesettaints"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
@@ -103,6 +104,7 @@ func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
 func (p *kubetaint) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		evictionpreview.NewDataSource,
+		machinesetsdata.NewDataSource,
 		nodesdata.NewDataSource,
 		workloadsdata.NewDataSource,
 	}

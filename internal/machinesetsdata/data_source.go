@@ -1,0 +1,96 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesetsdata
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+)
+
+var (
+	_ datasource.DataSource              = (*machineSets)(nil)
+	_ datasource.DataSourceWithConfigure = (*machineSets)(nil)
+)
+
+const typeName = "kubetaint_machine_sets"
+
+type machineSets struct {
+	data *fw.Data
+}
+
+// NewDataSource returns the data source.
+func NewDataSource() datasource.DataSource {
+	return &machineSets{}
+}
+
+// Metadata names the data source.
+func (*machineSets) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = typeName
+}
+
+// Configure takes the connection from the provider.
+func (d *machineSets) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// Read lists the MachineSets.
+func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	selector, err := labels.Parse(m.Selector.ValueString())
+	if err != nil {
+		resp.Diagnostics.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+		return
+	}
+	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
+	if cluster == nil {
+		return
+	}
+	all, err := cluster.FreshMachineSets(ctx)
+	if errors.Is(err, kube.ErrNoMachineAPI) {
+		resp.Diagnostics.Append(fw.NoMachineAPI(err))
+		return
+	}
+	if err != nil {
+		fw.UnableToRead(typeName, err, &resp.Diagnostics)
+		return
+	}
+	slices.SortFunc(all, func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) })
+	m.MachineSets = []setModel{}
+	for _, o := range all {
+		if o.Set.Namespace == cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace) && selector.Matches(labels.Set(o.Set.Labels)) {
+			m.MachineSets = append(m.MachineSets, fromObserved(o))
+			warnDamaged(o.Set, &resp.Diagnostics)
+		}
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// warnDamaged says which annotations of a MachineSet cannot be read.
+func warnDamaged(s *machineset.Set, diags *diag.Diagnostics) {
+	if s.RecordErr != nil {
+		diags.AddWarning("Unable to tell who owns the taints of "+s.Title(),
+			"The record of owned taints on the MachineSet is damaged, so owner is null for all of its taints. Somebody has edited the annotation; repair it or remove it.\n\nOriginal error: "+s.RecordErr.Error())
+	}
+	if s.MarkerErr != nil {
+		diags.AddWarning("Unable to tell whether a rollout of "+s.Title()+" is going on",
+			fmt.Sprintf("The annotation that says so is damaged, so rollout is null. It may hold the number of replicas, which is %d now: read it before you take it away.\n\nOriginal error: %s", s.Replicas, s.MarkerErr))
+	}
+}

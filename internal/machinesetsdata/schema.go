@@ -1,0 +1,112 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesetsdata
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+// Schema describes the data source.
+func (*machineSets) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "OpenShift MachineSets with the taints of their templates and the owner of each, their machines, and how machines and nodes differ from the template. " +
+			"A taint in a template reaches no machine that exists: this says which ones it has not reached. On a cluster without OpenShift's Machine API it is an error.",
+		Attributes: map[string]schema.Attribute{
+			"namespace": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Namespace of the MachineSets. Default: `" + fw.MachineAPINamespace + "`.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
+			},
+			"selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets to return. Without one, all of the namespace are returned.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+			"machine_sets": schema.ListNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "MachineSets, sorted by name.",
+				NestedObject:        schema.NestedAttributeObject{Attributes: setAttributes()},
+			},
+		},
+	}
+}
+
+func setAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"namespace": text("Namespace of the MachineSet."),
+		"name":      text("Name of the MachineSet."),
+		"labels":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Labels of the MachineSet."},
+		"role":      text("Role of its machines, such as `worker` or `infra`, null where its template names none."),
+		"replicas":  number("How many machines it asks for (`spec.replicas`)."),
+		"autoscaler": schema.SingleNestedAttribute{
+			Computed:            true,
+			MarkdownDescription: "Bounds between which an autoscaler scales it, null where none does.",
+			Attributes: map[string]schema.Attribute{
+				"name": text("MachineAutoscaler as `namespace/name`, null where none is named."),
+				"min":  number("Fewest machines."),
+				"max":  number("Most machines."),
+			},
+		},
+		"taints":   list("Taints of the template, sorted by key and effect.", taintAttributes()),
+		"machines": list("Machines that it controls, sorted by name, those that are being deleted included.", machineAttributes()),
+		"rollout": schema.SingleNestedAttribute{
+			Computed:            true,
+			MarkdownDescription: "Rollout of its machines that has begun and not ended, null for none. Where nothing is applied right now it was interrupted, and the next apply of its owner goes on with it.",
+			Attributes: map[string]schema.Attribute{
+				"owner":      text("`id` of the kubetaint resource, or name of the action, that rolls out."),
+				"strategy":   text("Strategy of the rollout."),
+				"replicas":   number("How many machines the MachineSet asks for once the rollout has ended."),
+				"started_at": text("When it began, in RFC 3339."),
+			},
+		},
+	}
+}
+
+func taintAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"key":    text("Key of the taint."),
+		"value":  text("Value of the taint, null where it is empty."),
+		"effect": text("Effect of the taint."),
+		"owner":  text("`id` of the kubetaint resource that owns the taint, null where none does."),
+	}
+}
+
+func machineAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"name":     text("Name of the Machine."),
+		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`, null where it has none yet."),
+		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. No status count of the MachineSet has it from then on, though its node may still drain."},
+		"error":    text("Why it failed, null where it has not."),
+		"node":     text("Name of its node, null until it has one."),
+		"zone":     text("Zone of its node, by the label `topology.kubernetes.io/zone`."),
+		"differences": list("Taints in which the Machine or its node differs from the template, sorted by key and effect, those of the Machine first. Empty when both agree with it, and while the Machine is being deleted.",
+			map[string]schema.Attribute{
+				"on":         text("`" + onMachine + "` or `" + onNode + "`. What is on the node alone OpenShift neither adds to nor takes from the Machine."),
+				"difference": text("`missing`: the template's taint is not there. `different`: it has another value. `extra`: the template has no such taint; on nodes, those that controllers keep and those that a kubetaint resource owns there do not count."),
+				"key":        text("Key of the taint."),
+				"value":      text("Value in the template, or of the taint that is extra; null where it is empty."),
+				"effect":     text("Effect of the taint."),
+			}),
+	}
+}
+
+func text(description string) schema.Attribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func number(description string) schema.Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}
+
+func list(description string, attributes map[string]schema.Attribute) schema.Attribute {
+	return schema.ListNestedAttribute{Computed: true, MarkdownDescription: description, NestedObject: schema.NestedAttributeObject{Attributes: attributes}}
+}
