@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -33,6 +34,9 @@ type Marker struct {
 	// Retired are the entries that they must have no more, as key:Effect.
 	Retired   []string  `json:"retired,omitempty"`
 	StartedAt time.Time `json:"startedAt"`
+	// Machines are those that a cycle replaces: all that there were when it began.
+	// What has come since is new.
+	Machines []types.UID `json:"machines,omitempty"`
 }
 
 // ParseMarker reads the annotation's value; an empty one is none. One that cannot
@@ -77,6 +81,11 @@ func (v *view) mark(surge int, now time.Time) *Marker {
 	m := Marker{ID: v.desired.Claim.Owner, Strategy: v.strategy(), OriginalReplicas: v.Set.Replicas, Surge: surge, StartedAt: now.UTC().Truncate(time.Second)}
 	if v.marker != nil {
 		m = *v.marker
+	}
+	if v.desired.Cycle && v.marker == nil {
+		for _, old := range v.old {
+			m.Machines = append(m.Machines, old.UID)
+		}
 	}
 	m.TargetTaints, m.Retired = []string{}, nil
 	for _, id := range v.template.Ours {

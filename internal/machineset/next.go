@@ -62,6 +62,8 @@ type Decision struct {
 	// Done says that template, machines and nodes are as wanted, as far as the
 	// strategy goes.
 	Done bool
+	// Last says that it is done once the intents are written.
+	Last bool
 	// Stop says why it cannot go on, and that somebody must look at it.
 	Stop string
 	// Waiting says, for each machine, what is waited for.
@@ -105,6 +107,9 @@ func (v *view) obstacle() string {
 	if m != nil && m.ID != v.desired.Claim.Owner {
 		return fmt.Sprintf("another rollout of %s is going on: %q began it at %s with the strategy %s. Let it finish; if it never will, "+
 			"see that spec.replicas is %d and take the annotation %s away", v.Set.Title(), m.ID, m.StartedAt.Format(time.RFC3339), m.Strategy, m.OriginalReplicas, MarkerAnnotation)
+	}
+	if v.desired.Begun && m == nil {
+		return fmt.Sprintf("somebody has taken the annotation %s away from %s, in which the machines stand that are to be replaced. See that spec.replicas, which is %d, is what it shall be", MarkerAnnotation, v.Set.Title(), v.Set.Replicas)
 	}
 	if !v.strategy().Replaces() || m == nil && len(v.old) == 0 {
 		return ""
@@ -173,6 +178,9 @@ func look(o Observed, d Desired) *view {
 // stale says that a machine differs from the template in an entry of ours. Where
 // nothing is replaced its node counts as well.
 func (v *view) stale(m *Machine) bool {
+	if v.desired.Cycle {
+		return v.Set.Marker == nil || slices.Contains(v.Set.Marker.Machines, m.UID)
+	}
 	if !v.template.Agrees(m.Taints) {
 		return true
 	}
@@ -301,7 +309,10 @@ func (v *view) finish() Decision {
 	if v.Set.Marker == nil {
 		return Decision{Done: true}
 	}
-	return v.write(&SetWrite{MarkerChanges: true}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
+	last := v.write(&SetWrite{MarkerChanges: true}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
+	// Without its marker a cycle would begin again.
+	last.Last = v.desired.Cycle
+	return last
 }
 
 func (v *view) write(w *SetWrite, reason string) Decision {

@@ -44,7 +44,7 @@ func Refuse(o Observed, d Desired) []Refusal {
 	if s.Authority != "" {
 		add(false, "%s is authoritative for it, and the Machine API's controllers leave it alone (status.authoritativeAPI)", s.Authority)
 	}
-	if s.Hive && !d.Claim.Release {
+	if s.Hive && !d.Claim.Release && !d.Cycle {
 		add(false, "Hive manages it, and puts taints and replicas back to those of its MachinePool: change the MachinePool instead")
 	}
 	n := o.goal()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -110,7 +111,7 @@ func (c *cloud) sync() {
 	live := c.live()
 	for range c.seen.Replicas - len(live) {
 		c.made, c.named = c.made+1, c.named+1
-		c.machines = append(c.machines, &Machine{Name: fmt.Sprintf("m%d", c.named), Taints: slices.Clone(c.seen.Taints)})
+		c.machines = append(c.machines, &Machine{Name: fmt.Sprintf("m%d", c.named), UID: types.UID(fmt.Sprint(c.named)), Taints: slices.Clone(c.seen.Taints)})
 	}
 	c.r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
 	slices.SortStableFunc(live, func(a, b *Machine) int { return priority(b) - priority(a) })
@@ -188,6 +189,7 @@ func (c *cloud) serving() int {
 func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int, done bool) {
 	t.Helper()
 	for range 10_000 {
+		d.Begun = d.Begun || d.Cycle && c.set.Marker != nil
 		decision := Next(c.observed(), d, time.Unix(0, 0))
 		if decision.Stop != "" {
 			t.Fatalf("it stopped: %s", decision.Stop)
@@ -209,6 +211,9 @@ func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int,
 				c.step()
 				c.check(t, least)
 			}
+		}
+		if decision.Last {
+			return writes, true
 		}
 		if len(decision.Intents) == 0 && !c.step() {
 			t.Fatalf("it waits for %v, and nothing happens any more", decision.Waiting)

@@ -159,6 +159,9 @@ type Desired struct {
 	// carry, beside those that the template's record or the marker tells of.
 	Retired []taint.ID
 	Rollout Rollout
+	// Cycle replaces every machine that is there when it begins, whatever its taints:
+	// the marker lists them. Begun says that the marker has been seen.
+	Cycle, Begun bool
 }
 
 // Template is a claim merged into the template.

@@ -4,15 +4,11 @@
 package machinesettaints
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -60,44 +56,7 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 	case errors.Is(err, kube.ErrNoMachineAPI):
 		return fw.NoMachineAPI(err)
 	}
-	summary, detail := "Unable to "+verb+" taints of "+thing, goesOn(verb)
-	late, stopped, gone := new(rollout.MachinesError), new(rollout.StoppedError), new(rollout.SetGoneError)
-	switch {
-	case errors.As(err, &late):
-		summary += ": " + ended(late.Err)
-		detail = strings.TrimLeft(explainLate(late)+"\n\n"+detail, "\n")
-	case errors.As(err, &stopped):
-		detail = "The rollout does not go on by itself: " + stopped.Why + ".\n\n" + detail
-	case errors.As(err, &gone):
-		detail = "Plan again: what is there then decides."
-	default:
-		if advice := fw.Advise(err); advice != "" {
-			detail = advice + "\n\n" + detail
-		}
-	}
-	return diag.NewErrorDiagnostic(summary, detail+"\n\nOriginal error: "+err.Error())
-}
-
-func ended(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "the time is over"
-	}
-	return "it was interrupted"
-}
-
-// explainLate says what a rollout waited for, and what was done about its count.
-func explainLate(e *rollout.MachinesError) string {
-	var b strings.Builder
-	if len(e.Waiting) > 0 {
-		b.WriteString("It waited for machines:\n  " + strings.Join(e.Waiting, "\n  "))
-	}
-	if len(e.Holds) > 0 {
-		b.WriteString("\n\nWhat holds them:\n  " + strings.Join(e.Holds, "\n  "))
-	}
-	if e.Restored {
-		b.WriteString("\n\nspec.replicas has been set back to what it was.")
-	}
-	return b.String()
+	return fw.ExplainMachines("Unable to "+verb+" taints of "+thing, goesOn(verb), err)
 }
 
 // goesOn says what the next apply does.
@@ -126,30 +85,4 @@ func explainConflict(w wanted, e *rollout.SetConflictError) diag.Diagnostic {
 func gone(verb string, w wanted) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Unable to "+verb+" taints of "+w.target.place()+": it is not there",
 		"Nothing has been written. Check the name and the namespace (kubectl get machinesets -A), and plan again.")
-}
-
-// refuseParameters refuses parameters that the strategy does not look at.
-func (m model) refuseParameters(ctx context.Context, diags *diag.Diagnostics) {
-	if m.Rollout.IsUnknown() || m.Rollout.IsNull() {
-		return
-	}
-	var block rolloutModel
-	diags.Append(m.Rollout.As(ctx, &block, basetypes.ObjectAsOptions{})...)
-	if block.Strategy.IsUnknown() || diags.HasError() {
-		return
-	}
-	for _, p := range []struct {
-		name     string
-		value    attr.Value
-		strategy machineset.Strategy
-	}{
-		{"max_unavailable", block.MaxUnavailable, machineset.Rolling},
-		{"max_surge", block.MaxSurge, machineset.Surge},
-		{"wait_for", block.WaitFor, machineset.ScaleToZero},
-	} {
-		if !p.value.IsNull() && block.Strategy.ValueString() != string(p.strategy) {
-			diags.AddAttributeError(path.Root("rollout").AtName(p.name), "Unable to use "+p.name+" with the strategy "+block.Strategy.ValueString(),
-				"It belongs to the strategy "+string(p.strategy)+". Leave it out, or choose that strategy.")
-		}
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -35,14 +34,6 @@ type model struct {
 	Machines     types.Map      `tfsdk:"machines"`
 	RolloutState types.String   `tfsdk:"rollout_state"`
 	Timeouts     timeouts.Value `tfsdk:"timeouts"`
-}
-
-// rolloutModel is the rollout block.
-type rolloutModel struct {
-	Strategy       types.String `tfsdk:"strategy"`
-	MaxUnavailable types.Int64  `tfsdk:"max_unavailable"`
-	MaxSurge       types.Int64  `tfsdk:"max_surge"`
-	WaitFor        types.String `tfsdk:"wait_for"`
 }
 
 // identity is what an import block by identity names.
@@ -126,30 +117,12 @@ func (m model) targets(diags *diag.Diagnostics) (target, bool) {
 	return t, true
 }
 
-// rollout reads the rollout block; false while any of it is not known.
-func (m model) rollout(ctx context.Context, diags *diag.Diagnostics) (machineset.Rollout, bool) {
-	if m.Rollout.IsUnknown() || m.Rollout.IsNull() {
-		return machineset.Rollout{}, false
-	}
-	var block rolloutModel
-	diags.Append(m.Rollout.As(ctx, &block, basetypes.ObjectAsOptions{})...)
-	if block.Strategy.IsUnknown() || block.MaxUnavailable.IsUnknown() || block.MaxSurge.IsUnknown() || block.WaitFor.IsUnknown() || diags.HasError() {
-		return machineset.Rollout{}, false
-	}
-	return machineset.Rollout{
-		Strategy:       machineset.Strategy(block.Strategy.ValueString()),
-		MaxUnavailable: int(max(block.MaxUnavailable.ValueInt64(), 1)),
-		MaxSurge:       int(max(block.MaxSurge.ValueInt64(), 1)),
-		Removed:        block.WaitFor.ValueString() == waitRemoved,
-	}, true
-}
-
 // desired returns what the model wants and what it may call its own; false while
 // any of it is not known.
 func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
 	t, targetKnown := m.targets(diags)
 	taints, taintsKnown := fw.Taints(ctx, m.Taints, diags)
-	rollout, rolloutKnown := m.rollout(ctx, diags)
+	rollout, rolloutKnown := fw.RolloutOf(ctx, m.Rollout, diags)
 	if !targetKnown || !taintsKnown || !rolloutKnown || m.OnConflict.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}

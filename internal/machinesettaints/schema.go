@@ -23,12 +23,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
-// What scale_to_zero waits for before it scales back.
-const (
-	waitMarkedDeleted = "marked_deleted"
-	waitRemoved       = "removed"
-)
-
 // Values of rollout_state.
 const (
 	stateComplete    = "complete"
@@ -119,9 +113,9 @@ func rolloutAttribute() schema.Attribute {
 			},
 			"wait_for": schema.StringAttribute{
 				Optional: true,
-				MarkdownDescription: "What `scale_to_zero` waits for before it scales back: `" + waitMarkedDeleted + "` (the default), that all old machines are being deleted, " +
-					"or `" + waitRemoved + "`, that they are gone. Where pods fit on these machines alone, a PodDisruptionBudget can keep the old ones from ever going before the new ones come.",
-				Validators: []validator.String{stringvalidator.OneOf(waitMarkedDeleted, waitRemoved)},
+				MarkdownDescription: "What `scale_to_zero` waits for before it scales back: `" + fw.WaitMarkedDeleted + "` (the default), that all old machines are being deleted, " +
+					"or `" + fw.WaitRemoved + "`, that they are gone. Where pods fit on these machines alone, a PodDisruptionBudget can keep the old ones from ever going before the new ones come.",
+				Validators: []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)},
 			},
 		},
 	}

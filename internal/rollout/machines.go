@@ -38,6 +38,8 @@ type MachineHooks struct {
 	Approve func(machineset.Observed) error
 	// Progress is told what is waited for, whenever that changes.
 	Progress func(string)
+	// Writing is told of each write, before it is made.
+	Writing func(machineset.Intent)
 }
 
 // SetGoneError says that the MachineSet is not there any more, or that another one
@@ -143,6 +145,7 @@ func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 	if err := CheckSet(observed.Set, r.desired); err != nil {
 		return false, err
 	}
+	r.desired.Begun = r.desired.Begun || r.desired.Cycle && observed.Set.Marker != nil
 	next := machineset.Next(observed, r.desired, time.Now())
 	switch {
 	case next.Stop != "":
@@ -160,19 +163,35 @@ func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 		}
 	}
 	r.approved = true
+	return r.carryOut(ctx, next)
+}
+
+// carryOut makes the writes of a decision.
+func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision) (done bool, err error) {
 	for _, intent := range next.Intents {
 		tflog.Info(ctx, "writing for a rollout of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})
+		if r.hooks.Writing != nil {
+			r.hooks.Writing(intent)
+		}
 		if err := r.write(ctx, intent); errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrNotFound) {
 			// Somebody else was faster, or has deleted it: what is known now decides.
-			return false, r.reread(ctx, intent)
+			err := r.reread(ctx, intent)
+			return next.Last && r.unmarked(), err
 		} else if err != nil {
 			return false, err
 		}
-		if err := context.Cause(ctx); err != nil {
+		if err := context.Cause(ctx); err != nil && !next.Last {
 			return false, err
 		}
 	}
-	return false, nil
+	return next.Last, nil
+}
+
+// unmarked says that the marker is gone: a write whose answer was lost, and which was
+// repeated therefore, meets what it has written itself.
+func (r *machineRollout) unmarked() bool {
+	observed, there := r.cluster.MachineSet(r.key)
+	return there && observed.Set.Marker == nil && observed.Set.MarkerErr == nil
 }
 
 func (r *machineRollout) observe() (machineset.Observed, error) {
