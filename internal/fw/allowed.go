@@ -39,7 +39,7 @@ func (e *Exceeded) Diagnostic() diag.Diagnostic {
 		verb = "may"
 	}
 	summary := "Unable to " + e.Subject.String() + ": more pods " + verb + " leave than the budget allows"
-	detail := strings.Join(messages, "\n") + "\n\n" + e.Subject.written() + " Add tolerations to the pods that are meant to stay, choose other nodes, or raise the budget in evictions.\n\n" + list
+	detail := strings.Join(messages, "\n") + "\n\n" + e.Subject.written() + " " + e.Subject.wayOut() + "\n\n" + list
 	if !e.Ours {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}

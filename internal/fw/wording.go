@@ -20,6 +20,9 @@ type Subject struct {
 	// Verb is what is done, such as "Applying"; Taints what it is done with.
 	Verb   string
 	Taints []corev1.Taint
+	// What takes the taints' place where none is written, and pods leave whatever they
+	// tolerate.
+	What string
 	// Preposition joins verb and place: "to", "on", "from".
 	Preposition string
 	// Where names the nodes: `node "worker-3"` or `40 nodes matching "pool=gpu"`.
@@ -43,6 +46,14 @@ func (s Subject) advice() string {
 		"Let them tolerate the new taint first: " + rescue + ". To evict these pods all the same, set evictions = { stranded = \"evict\" }."
 }
 
+// wayOut says what to do about a budget that is exceeded.
+func (s Subject) wayOut() string {
+	if s.What != "" {
+		return "Tolerations keep no pod from it: choose other machines or nodes, or raise the budget in evictions."
+	}
+	return "Add tolerations to the pods that are meant to stay, choose other nodes, or raise the budget in evictions."
+}
+
 // written says what a refused change has left.
 func (s Subject) written() string {
 	if !s.Began {
@@ -53,11 +64,11 @@ func (s Subject) written() string {
 
 // String returns the beginning of a sentence.
 func (s Subject) String() string {
-	what := taint.FormatAll(s.Taints)
+	what := cmp.Or(s.What, taint.FormatAll(s.Taints))
 	if len(s.Taints) > 2 {
 		what = fmt.Sprintf("%s and %d more taints", taint.FormatAll(s.Taints[:1]), len(s.Taints)-1)
 	}
-	return strings.Join([]string{s.Verb, what, s.Preposition, s.Where}, " ")
+	return strings.Join(slices.DeleteFunc([]string{s.Verb, what, s.Preposition, s.Where}, func(part string) bool { return part == "" }), " ")
 }
 
 // What the answer to "would another node take it?" rests on, and what may make it

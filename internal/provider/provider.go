@@ -7,12 +7,14 @@ import (
 	"context"
 	"os"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/cyclemachineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/dedicatednodes"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/evictionpreview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/functions"
@@ -28,6 +30,7 @@ import (
 
 var (
 	_ provider.Provider              = (*kubetaint)(nil)
+	_ provider.ProviderWithActions   = (*kubetaint)(nil)
 	_ provider.ProviderWithFunctions = (*kubetaint)(nil)
 )
 
@@ -107,6 +110,13 @@ func (p *kubetaint) DataSources(context.Context) []func() datasource.DataSource 
 		machinesetsdata.NewDataSource,
 		nodesdata.NewDataSource,
 		workloadsdata.NewDataSource,
+	}
+}
+
+// Actions lists the actions, which Terraform 1.14 and later can invoke.
+func (p *kubetaint) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{
+		cyclemachineset.NewAction,
 	}
 }
 

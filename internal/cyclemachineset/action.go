@@ -1,0 +1,174 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cyclemachineset
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+var (
+	_ action.Action                   = (*cycleMachineSet)(nil)
+	_ action.ActionWithConfigure      = (*cycleMachineSet)(nil)
+	_ action.ActionWithModifyPlan     = (*cycleMachineSet)(nil)
+	_ action.ActionWithValidateConfig = (*cycleMachineSet)(nil)
+)
+
+// defaultTimeout leaves machines their time: a drain that was refused is tried again
+// after ten minutes at worst, and a machine takes as long to come.
+const defaultTimeout = 60 * time.Minute
+
+type cycleMachineSet struct {
+	data *fw.Data
+}
+
+// NewAction returns the action.
+func NewAction() action.Action {
+	return &cycleMachineSet{}
+}
+
+// Metadata names the action.
+func (*cycleMachineSet) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_cycle_machine_set"
+}
+
+// Configure takes the connection from the provider.
+func (a *cycleMachineSet) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	a.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// ValidateConfig refuses parameters of another strategy.
+func (*cycleMachineSet) ValidateConfig(ctx context.Context, req action.ValidateConfigRequest, resp *action.ValidateConfigResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if !resp.Diagnostics.HasError() {
+		fw.RefuseRolloutParameters(ctx, config.Rollout, &resp.Diagnostics)
+	}
+}
+
+// Invoke replaces the machines.
+func (a *cycleMachineSet) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if _, ok := a.data.Connected(ctx, "", &resp.Diagnostics); !ok {
+		return
+	}
+	w, known := config.wanted(ctx, a.data, &resp.Diagnostics)
+	if !known {
+		return
+	}
+	say := func(format string, args ...any) {
+		resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf(format, args...)})
+	}
+	if err := a.cycle(ctx, w, fw.TimeoutOf(config.Timeout, defaultTimeout), say); err != nil {
+		resp.Diagnostics.Append(explain(w, err))
+	}
+}
+
+// cycle replaces the machines when the MachineSet's turn has come; the clock starts
+// then.
+func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Duration, say func(string, ...any)) error {
+	release, err := a.data.Cluster.FollowMachines(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	done, err := a.data.Rollouts.Begin(ctx, w.key, a.data.MaxConcurrentRollouts)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	began := false
+	err = rollout.RollOut(ctx, a.data.Cluster, w.key, w.Desired, rollout.MachineHooks{
+		Approve: func(o machineset.Observed) error {
+			if err := a.allowed(ctx, o, w); err != nil {
+				return err
+			}
+			began = true
+			say("%s", beginning(o, w))
+			return nil
+		},
+		Writing: func(i machineset.Intent) {
+			if what := words(i); what != "" {
+				say("%s", what)
+			}
+		},
+		Progress: func(waiting string) { say("waiting for machines: %s", waiting) },
+	})
+	switch {
+	case err != nil:
+		return err
+	case began:
+		say("all machines of %s are replaced", w.title())
+	default:
+		say("%s has no machines", w.title())
+	}
+	return nil
+}
+
+// beginning says what is about to be done.
+func beginning(o machineset.Observed, w wanted) string {
+	e := machineset.Plan(o, w.Desired)
+	if m := e.Interrupted; m != nil {
+		return fmt.Sprintf("going on with what began at %s: %s of %s left to replace", m.StartedAt.Format(time.RFC3339), fw.CountVerb(len(e.Stale), "machine is", "machines are"), o.Set.Title())
+	}
+	return fmt.Sprintf("replacing %s of %s, %s", fw.Count(len(e.Stale), "machine"), o.Set.Title(), w.Rollout.Strategy)
+}
+
+// words say what is written, and with which numbers it was decided; nothing of what
+// changes no machine.
+func words(i machineset.Intent) string {
+	switch {
+	case i.Kind == machineset.Delete:
+		return "deleting " + i.Machine.Name + ": " + i.Reason
+	case i.Kind == machineset.Choose:
+		return "choosing " + i.Machine.Name + " to go when the MachineSet is scaled down: " + i.Reason
+	case i.Set != nil && i.Set.Replicas != nil:
+		return "scaling to " + fw.Count(*i.Set.Replicas, "machine")
+	}
+	return ""
+}
+
+// ModifyPlan says what would happen, and refuses what must not.
+func (a *cycleMachineSet) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if a.data == nil || resp.Diagnostics.HasError() {
+		return
+	}
+	if w, known := config.wanted(ctx, a.data, &resp.Diagnostics); known {
+		a.preview(ctx, w, &resp.Diagnostics)
+	}
+}
+
+// find returns the MachineSet that is meant.
+func (a *cycleMachineSet) find(ctx context.Context, w wanted, diags *diag.Diagnostics) (machineset.Observed, bool) {
+	strict := w.budget.Set()
+	if _, err := a.data.Identify(ctx, "", diags); err != nil {
+		fw.NoPreview("evictions on "+w.title(), "evicts", err, strict, a.data, diags)
+		return machineset.Observed{}, false
+	}
+	if _, err := a.data.Cluster.MachineSets(ctx); err != nil {
+		diags.Append(explainRead(w, err, strict, a.data)...)
+		return machineset.Observed{}, false
+	}
+	o, there := a.data.Cluster.MachineSet(w.key)
+	if !there {
+		diags.Append(notThere(w))
+	}
+	return o, there
+}

@@ -1,0 +1,54 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cyclemachineset
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// model is the action as it stands in the configuration.
+type model struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+	Rollout   types.Object `tfsdk:"rollout"`
+	Evictions types.Object `tfsdk:"evictions"`
+	Timeout   types.String `tfsdk:"timeout"`
+}
+
+// wanted is what the model wants.
+type wanted struct {
+	key    string
+	budget fw.Budget
+	// ours is set where the budget stands in the action, not in the provider.
+	ours bool
+	machineset.Desired
+}
+
+// title names the MachineSet in messages.
+func (w wanted) title() string {
+	return `MachineSet "` + w.key + `"`
+}
+
+// wanted returns what the model wants; false while any of it is not known.
+func (m model) wanted(ctx context.Context, data *fw.Data, diags *diag.Diagnostics) (wanted, bool) {
+	rollout, rolloutKnown := fw.RolloutOf(ctx, m.Rollout, diags)
+	budget, budgetKnown := fw.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
+	if !rolloutKnown || !budgetKnown || m.Namespace.IsUnknown() || m.Name.IsUnknown() || diags.HasError() {
+		return wanted{}, false
+	}
+	key := cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace) + "/" + m.Name.ValueString()
+	return wanted{
+		key: key, budget: budget, ours: !m.Evictions.IsNull(),
+		// It claims no taint: the id alone says whose rollout it is.
+		Desired: machineset.Desired{Claim: taint.Claim{Owner: data.Owner + "/cycle_machine_set/" + key}, Rollout: rollout, Cycle: true},
+	}, true
+}

@@ -1,0 +1,153 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package cyclemachineset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// preview says what the action would do, as diagnostics.
+func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
+	o, there := a.find(ctx, w, diags)
+	if !there {
+		return
+	}
+	if err := refused(o, w); err != nil {
+		diags.Append(explain(w, err))
+		return
+	}
+	effect := machineset.Plan(o, w.Desired)
+	if m := effect.Interrupted; m != nil {
+		diags.AddWarning(fmt.Sprintf("A cycle of %s is interrupted, and the action goes on with it", w.title()),
+			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s left to replace. The action goes on where it stopped, and spec.replicas is %d at the end.",
+				m.StartedAt.Format("2006-01-02 15:04:05 MST"), m.Strategy, m.OriginalReplicas, o.Set.Replicas, fw.CountVerb(len(effect.Stale), "machine is", "machines are"), m.OriginalReplicas))
+	}
+	if warnings := machineset.Warnings(o, w.Desired); len(warnings) > 0 {
+		diags.AddWarning(fmt.Sprintf("The cycle of %s may not go through by itself", w.title()), "  "+strings.Join(warnings, "\n  "))
+	}
+	if len(effect.Stale) == 0 {
+		return
+	}
+	snapshot, err := a.data.Cluster.Snapshot(ctx)
+	if err != nil {
+		fw.NoPreview("evictions on "+w.title(), "evicts", err, w.budget.Set(), a.data, diags)
+		return
+	}
+	report := a.report(snapshot, o, effect)
+	about := subject("Replacing", effect, w)
+	if violations := w.budget.Check(report); effect.Interrupted == nil && w.budget.Set() && len(violations) > 0 {
+		over := &fw.Exceeded{Violations: violations, Subject: subject("replace", effect, w), Report: report, Ours: w.ours}
+		diags.Append(over.Diagnostic())
+		return
+	}
+	summary, detail := fw.Preview(about, report)
+	if summary == "" {
+		summary = about.String() + " evicts no pods"
+	}
+	cost := "Their pods are drained: PodDisruptionBudgets are obeyed, and can hold a machine up. The template does not change."
+	diags.AddWarning(summary, strings.TrimSuffix(cost+"\n\n"+detail, "\n\n"))
+}
+
+// report says which pods leave with the machines.
+func (a *cycleMachineSet) report(s *eviction.Snapshot, o machineset.Observed, effect machineset.Effect) *eviction.Report {
+	drains := map[string]bool{}
+	for _, m := range effect.Stale {
+		if o.Nodes[m.Node] != nil {
+			drains[m.Node] = true
+		}
+	}
+	return eviction.Evaluate(s, eviction.Change{Drains: drains}, a.data.Comparison)
+}
+
+func subject(verb string, effect machineset.Effect, w wanted) fw.Subject {
+	return fw.Subject{Verb: verb, What: fw.Count(len(effect.Stale), "machine"), Preposition: "of", Where: w.title(), Many: len(effect.Stale) > 1}
+}
+
+// allowed checks what is there right before the first write.
+func (a *cycleMachineSet) allowed(ctx context.Context, o machineset.Observed, w wanted) error {
+	if err := refused(o, w); err != nil {
+		return err
+	}
+	effect := machineset.Plan(o, w.Desired)
+	if effect.Interrupted != nil || !w.budget.Set() {
+		// What was allowed goes on: stopped in the middle it would cost more.
+		return nil
+	}
+	snapshot, err := a.data.Cluster.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	return w.budget.Allow(a.report(snapshot, o, effect), subject("replace", effect, w), path.Root("evictions"), w.ours)
+}
+
+// refusedError says that the machines must not be replaced, or not like this.
+type refusedError struct {
+	why string
+}
+
+// Error returns the reason.
+func (e *refusedError) Error() string { return e.why }
+
+// refused says why nothing may be written; nil where it may.
+func refused(o machineset.Observed, w wanted) error {
+	if err := rollout.CheckSet(o.Set, w.Desired); err != nil {
+		return err
+	}
+	if m := o.Set.Marker; m != nil && m.ID != w.Claim.Owner {
+		return &refusedError{why: fmt.Sprintf("another rollout is going on: %q began it at %s with the strategy %s. Let it finish, or apply what began it again", m.ID, m.StartedAt.Format(time.RFC3339), m.Strategy)}
+	}
+	if o.Set.Hive && w.Rollout.Strategy != machineset.Rolling {
+		return &refusedError{why: "Hive manages it, and puts spec.replicas back: use the strategy rolling, which does not change it"}
+	}
+	if refusals := machineset.Refuse(o, w.Desired); len(refusals) > 0 {
+		return &refusedError{why: refusals[0].Why}
+	}
+	return nil
+}
+
+// explain words an error of the action.
+func explain(w wanted, err error) diag.Diagnostic {
+	over, no := new(fw.Exceeded), new(refusedError)
+	switch {
+	case errors.As(err, &over):
+		return over.Diagnostic()
+	case errors.As(err, &no):
+		return diag.NewErrorDiagnostic("Unable to cycle "+w.title(), "Nothing has been written: "+no.why+".")
+	case errors.Is(err, kube.ErrNoMachineAPI):
+		return fw.NoMachineAPI(err)
+	}
+	if gone := new(rollout.SetGoneError); errors.As(err, &gone) && !gone.Recreated {
+		return notThere(w)
+	}
+	return fw.ExplainMachines("Unable to cycle "+w.title(), "What is done stays, and the MachineSet remembers which machines are left: invoke the action again to go on where it stopped, with a longer timeout if need be.", err)
+}
+
+// explainRead words an error of looking at the MachineSets while Terraform plans.
+func explainRead(w wanted, err error, strict bool, data *fw.Data) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if errors.Is(err, kube.ErrNoMachineAPI) {
+		diags.Append(fw.NoMachineAPI(err))
+	} else {
+		fw.NoPreview("evictions on "+w.title(), "evicts", err, strict, data, &diags)
+	}
+	return diags
+}
+
+func notThere(w wanted) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Unable to find "+w.title(),
+		"There is no MachineSet of this name. Nothing has been written. Check the name and the namespace (kubectl get machinesets -A).")
+}
