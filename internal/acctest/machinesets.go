@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -175,10 +174,10 @@ func (p *Pool) Serve(count int) {
 		}
 	}()
 	Until(p.t, fmt.Sprintf("%d machines of %s serve", count, p.Name), func(ctx context.Context) (bool, error) {
-		machines, serving := p.machines(ctx), 0
+		machines, nodes, serving := p.machines(ctx), p.nodes(ctx), 0
 		var words []string
 		for _, m := range machines {
-			state := p.state(ctx, &m)
+			state := state(&m, nodes)
 			words = append(words, m.Name+" "+state)
 			if state == "serves" {
 				serving++
@@ -189,16 +188,29 @@ func (p *Pool) Serve(count int) {
 	})
 }
 
+// nodes are those of the machines, by name.
+func (p *Pool) nodes(ctx context.Context) map[string]*corev1.Node {
+	out := map[string]*corev1.Node{}
+	list, err := p.c.Admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "pool=" + p.Name})
+	if err != nil {
+		return out
+	}
+	for _, n := range list.Items {
+		out[n.Name] = &n
+	}
+	return out
+}
+
 // state says what a machine lacks to serve.
-func (p *Pool) state(ctx context.Context, m *machinev1beta1.Machine) string {
+func state(m *machinev1beta1.Machine, nodes map[string]*corev1.Node) string {
 	switch {
 	case m.DeletionTimestamp != nil:
 		return "is being deleted"
 	case m.Status.NodeRef == nil:
 		return fmt.Sprintf("has no node (phase %q)", ptr.Deref(m.Status.Phase, ""))
 	}
-	n, err := p.c.Admin.CoreV1().Nodes().Get(ctx, m.Status.NodeRef.Name, metav1.GetOptions{})
-	if err != nil {
+	n := nodes[m.Status.NodeRef.Name]
+	if n == nil {
 		return "has a node that cannot be read"
 	}
 	if !joined(n) {
@@ -261,13 +273,7 @@ func (p *Pool) Sorted(notation string) string {
 func (p *Pool) Want(replicas int, notation string) {
 	p.t.Helper()
 	want := sorted(Parse(p.t, notation))
-	p.Serve(replicas)
-	if got := p.Template(); got != want || p.Replicas() != replicas {
-		p.t.Fatalf("the template has %q and %d replicas, want %q and %d", got, p.Replicas(), want, replicas)
-	}
-	if got := p.Annotation("kubetaint.io/rollout"); got != "" {
-		p.t.Fatalf("a marker is left: %s", got)
-	}
+	p.WantTemplate(replicas, notation)
 	for name, m := range p.Machines() {
 		n := p.c.Get(p.t, m.Status.NodeRef.Name)
 		if got, onNode := sorted(m.Spec.Taints), sorted(n.Spec.Taints); got != want || onNode != want {
@@ -276,46 +282,18 @@ func (p *Pool) Want(replicas int, notation string) {
 	}
 }
 
-// Least watches the machines' nodes, and returns a function that ends it and says how
-// few were ready and not cordoned at some moment. Each look is one list, so that it is
-// of one moment: what reads machines and then their nodes would count neither the one
-// that goes nor the one that has come meanwhile.
-func (p *Pool) Least() func() int {
+// WantTemplate expects the same of the template and of the number of machines, whatever
+// taints these have.
+func (p *Pool) WantTemplate(replicas int, notation string) {
 	p.t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	p.t.Cleanup(stop)
-	least, done := make(chan int, 1), make(chan struct{})
-	go func() {
-		defer close(done)
-		fewest := -1
-		for ctx.Err() == nil {
-			nodes, err := p.c.Admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "pool=" + p.Name})
-			if err == nil {
-				serving := len(slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return n.Spec.Unschedulable || !joined(&n) }))
-				if fewest < 0 || serving < fewest {
-					fewest = serving
-				}
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-		least <- fewest
-	}()
-	return func() int {
-		stop()
-		<-done
-		return <-least
+	want := sorted(Parse(p.t, notation))
+	p.Serve(replicas)
+	if got := p.Template(); got != want || p.Replicas() != replicas {
+		p.t.Fatalf("the template has %q and %d replicas, want %q and %d", got, p.Replicas(), want, replicas)
 	}
-}
-
-// joined says that a node is ready and free of the taints that it begins with.
-func joined(n *corev1.Node) bool {
-	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-	return ready && !slices.ContainsFunc(n.Spec.Taints, taint.Joining)
+	if got := p.Annotation("kubetaint.io/rollout"); got != "" {
+		p.t.Fatalf("a marker is left: %s", got)
+	}
 }
 
 // NeedMachines skips a test on a cluster that serves no MachineSets: with neither

@@ -26,6 +26,8 @@
 //	    kind: InventedMachineSpec
 //	    provisionDelay: 1s   # Provisioning, then Provisioned
 //	    bootDelay: 1s        # Provisioned, then Running
+//	    jitter: 500ms        # each delay is up to so much longer
+//	    seed: 7              # by chance, which goes by this
 //	    failMachines: [2]    # the second machine is Failed
 //	    quota: 3             # a fourth stays Provisioning
 //

@@ -54,9 +54,9 @@ func (c *Cloud) Create(ctx context.Context, m *machinev1beta1.Machine) error {
 }
 
 func (c *Cloud) create(ctx context.Context, m *machinev1beta1.Machine) error {
-	spec, err := specOf(m)
+	spec, err := c.specOf(ctx, m)
 	if err != nil {
-		return &machine.InvalidError{Message: err.Error()}
+		return err
 	}
 	found, _, err := c.lookUp(ctx, m)
 	if err != nil {
@@ -82,6 +82,22 @@ func (c *Cloud) create(ctx context.Context, m *machinev1beta1.Machine) error {
 		return &machine.LaterError{After: left}
 	}
 	return c.show(ctx, m, found)
+}
+
+// specOf reads what a Machine's spec says, chance included.
+func (c *Cloud) specOf(ctx context.Context, m *machinev1beta1.Machine) (*Spec, error) {
+	spec, err := specOf(m)
+	if err != nil {
+		return nil, &machine.InvalidError{Message: err.Error()}
+	}
+	if spec.Jitter.Duration > 0 {
+		n, err := c.ordinal(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		spec.delay(n)
+	}
+	return spec, nil
 }
 
 // permit lets a Machine have an instance, or fail.
@@ -140,9 +156,9 @@ func (c *Cloud) show(ctx context.Context, m *machinev1beta1.Machine, found *inst
 
 // Delete asks for the end of an instance.
 func (c *Cloud) Delete(ctx context.Context, m *machinev1beta1.Machine) error {
-	spec, err := specOf(m)
+	spec, err := c.specOf(ctx, m)
 	if err != nil {
-		return &machine.InvalidError{Message: err.Error()}
+		return err
 	}
 	if spec.DeleteError != "" {
 		c.recorder.Eventf(m, nil, corev1.EventTypeWarning, "FailedDelete", "Delete", "%v", spec.DeleteError)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -16,7 +17,7 @@ func TestSpecOf_readsWhatIsDocumentedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	const head = `{"apiVersion":"cloud.kubetaint.io/v1","kind":"InventedMachineSpec"`
 	for name, c := range map[string]struct{ value, wantError string }{
-		"every field": {head + `,"provisionDelay":"1s","bootDelay":"2s","deleteDelay":"3s","fail":true,"failMachines":[2],
+		"every field": {head + `,"provisionDelay":"1s","bootDelay":"2s","deleteDelay":"3s","jitter":"4s","seed":7,"fail":true,"failMachines":[2],
 			"quota":0,"deleteError":"no","node":{"labels":{"a":"b"},"taints":[{"key":"os","effect":"NoSchedule"}],"allocatable":{"cpu":"4"}}}`, ""},
 		"no field at all":         {head + `}`, ""},
 		"a mistyped field":        {head + `,"bootdelays":"1s"}`, "unknown field"},
@@ -48,5 +49,26 @@ func TestDescribe_neighboursDiffer(t *testing.T) {
 	}
 	if a.NodeName == one.Name {
 		t.Error("the node is called like its machine, which hides who takes one for the other")
+	}
+}
+
+func TestSpec_delaysAreTheSameForTheSameSeedAndNumber(t *testing.T) {
+	t.Parallel()
+	delays := func(seed uint64, n int) [3]time.Duration {
+		s := &Spec{Seed: seed, Jitter: metav1.Duration{Duration: time.Second}, BootDelay: metav1.Duration{Duration: time.Minute}}
+		s.delay(n)
+		return [3]time.Duration{s.ProvisionDelay.Duration, s.BootDelay.Duration - time.Minute, s.DeleteDelay.Duration}
+	}
+	one := delays(1, 1)
+	if again := delays(1, 1); again != one {
+		t.Errorf("it is %v and then %v", one, again)
+	}
+	if delays(2, 1) == one || delays(1, 2) == one {
+		t.Errorf("neither the seed nor the number makes a difference to %v", one)
+	}
+	for _, d := range one {
+		if d < 0 || d >= time.Second {
+			t.Errorf("%v are not within a second", one)
+		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +41,13 @@ type Spec struct {
 	// DeleteDelay is how long an instance takes to go. The Machine controller looks
 	// again after 30 s, or what --requeue-after says.
 	DeleteDelay metav1.Duration `json:"deleteDelay,omitzero"`
+
+	// Jitter makes each of these delays longer by something below it, which depends
+	// on the seed and on the number of the Machine alone: Machines are counted as for
+	// FailMachines.
+	Jitter metav1.Duration `json:"jitter,omitzero"`
+	// Seed is what chance goes by.
+	Seed uint64 `json:"seed,omitempty"`
 
 	// Fail makes every Machine fail for good.
 	Fail bool `json:"fail,omitempty"`
@@ -86,6 +95,14 @@ func specOf(m *machinev1beta1.Machine) (*Spec, error) {
 		return nil, fmt.Errorf("spec.providerSpec.value: this cloud makes machines of %s %s only, not of %q %q", APIVersion, Kind, spec.APIVersion, spec.Kind)
 	}
 	return spec, nil
+}
+
+// delay makes the delays of the Machine that is asked for as the n-th longer.
+func (s *Spec) delay(n int) {
+	chance := rand.New(rand.NewPCG(s.Seed, uint64(n)))
+	for _, d := range []*metav1.Duration{&s.ProvisionDelay, &s.BootDelay, &s.DeleteDelay} {
+		d.Duration += time.Duration(chance.Int64N(int64(s.Jitter.Duration)))
+	}
 }
 
 // fails tells whether the Machine that is asked for as the n-th fails.

@@ -1,0 +1,81 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// chance returns the seed of a test: KUBETAINT_SEED, or another one in each run. It is
+// in the test's name.
+func chance(t *testing.T) uint64 {
+	t.Helper()
+	given := os.Getenv("KUBETAINT_SEED")
+	if given == "" {
+		return uint64(rand.Uint32())
+	}
+	seed, err := strconv.ParseUint(given, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seed
+}
+
+// TestAccMachineSetTaints_twentyMachines adds, changes and removes taints with each
+// strategy on twenty machines that come and go as chance has it, and counts at every
+// change how many serve. KUBETAINT_SEED replays one.
+func TestAccMachineSetTaints_twentyMachines(t *testing.T) {
+	t.Parallel()
+	seed := chance(t)
+	for name, tt := range map[string]struct {
+		rollout map[string]any
+		// least is how many serve at every moment, replaces whether machines are
+		// replaced by new ones.
+		least    int
+		replaces bool
+	}{
+		"template_only": {map[string]any{"strategy": "template_only"}, 20, false},
+		"in_place":      {map[string]any{"strategy": "in_place"}, 20, false},
+		"rolling":       {map[string]any{"strategy": "rolling", "max_unavailable": 5}, 15, true},
+		"surge":         {map[string]any{"strategy": "surge", "max_surge": 6}, 20, true},
+		"scale_to_zero": {map[string]any{"strategy": "scale_to_zero"}, 0, true},
+	} {
+		t.Run(fmt.Sprintf("%s/seed_%d", name, seed), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p := s.pool(20, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"jitter": "1500ms", "seed": seed} })
+			i := newInstance()
+			for _, taints := range []string{"team=a:NoSchedule", "team=b:NoSchedule spot:PreferNoSchedule", ""} {
+				config := s.config(p.Name, taints, tt.rollout)
+				if taints == "" {
+					config = nil
+				}
+				before, made, least := p.Names(), p.Made(), p.Least()
+				s.apply(i, config)
+				if got := least(); got < tt.least {
+					t.Fatalf("%q: %d machines served at some moment, want %d", taints, got, tt.least)
+				}
+				if name == "template_only" {
+					p.WantTemplate(20, foreign+" "+taints)
+				} else {
+					p.Want(20, foreign+" "+taints)
+				}
+				if same := strings.Join(before, " ") == strings.Join(p.Names(), " "); same == tt.replaces {
+					t.Fatalf("%q: the machines were %v and are %v", taints, before, p.Names())
+				}
+				// With a surge the machines that were added make room for nobody else.
+				if n := p.Made() - made; n > 26 || !tt.replaces && n > 0 {
+					t.Fatalf("%q: %d machines were made", taints, n)
+				}
+			}
+		})
+	}
+}
