@@ -62,12 +62,13 @@ func (r Request) Write() bool { return r.Method != http.MethodGet }
 type Fault int
 
 // The faults: a status in place of an answer, a connection that breaks before
-// the request reaches the API server, and one that breaks after it has been
-// carried out.
+// the request reaches the API server, one that breaks after it has been carried
+// out, and what the API server answers where it serves no such kind.
 const (
 	None      Fault = 0
 	CutBefore Fault = -1
 	CutAfter  Fault = -2
+	Unserved  Fault = -3
 )
 
 // Proxy starts a proxy that ends with the test.
@@ -155,6 +156,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 	switch {
 	case spoil == CutBefore:
 		hangUp(w)
+	case spoil == Unserved:
+		http.NotFound(w, r)
 	case spoil == CutAfter && request.Watch:
 		// A watch is carried out when it has begun: it would not end by itself.
 		ctx, begun := context.WithCancel(r.Context())

@@ -4,34 +4,10 @@
 package dedicatednodes_test
 
 import (
-	"slices"
 	"testing"
-
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
-
-// without returns the documented rules less some verbs for a resource.
-func without(rules []rbacv1.PolicyRule, resource string, verbs ...string) []rbacv1.PolicyRule {
-	var out []rbacv1.PolicyRule
-	for _, rule := range rules {
-		if !slices.Contains(rule.Resources, resource) {
-			out = append(out, rule)
-			continue
-		}
-		rest, less := *rule.DeepCopy(), *rule.DeepCopy()
-		rest.Resources = slices.DeleteFunc(rest.Resources, func(r string) bool { return r == resource })
-		less.Resources, less.Verbs = []string{resource}, slices.DeleteFunc(less.Verbs, func(v string) bool { return slices.Contains(verbs, v) })
-		if len(rest.Resources) > 0 {
-			out = append(out, rest)
-		}
-		if len(less.Verbs) > 0 {
-			out = append(out, less)
-		}
-	}
-	return out
-}
 
 // TestAccDedicatedNodes_whatIsLostWithoutARight takes single rights away from the
 // documented role, and expects of plan and apply what the guide "Permissions" says.
@@ -60,7 +36,7 @@ func TestAccDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 			p := newPool(t, c, "Deployment")
 			w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 			config := acctest.With(p.config(w), map[string]any{"timeouts": map[string]any{"create": "1m", "update": "1m"}})
-			tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, without(c.Rights(t), tt.resource, tt.verbs...)...))}
+			tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), tt.resource, tt.verbs...)...))}
 			i := newInstance()
 			planned := tf.Plan(t, i, config)
 			if planned.Diagnostics.Errors() != "" {
@@ -103,7 +79,7 @@ func TestAccDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan(t *testing.
 	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c, "Deployment")
-	tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, without(c.Rights(t), "pods", "list", "watch")...))}
+	tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), "pods", "list", "watch")...))}
 	config := acctest.With(p.config(wish{taints: "team=a:NoExecute"}), map[string]any{"evictions": map[string]any{"max_pods": 0}})
 	wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, `[AttributeName("evictions")] Unable to preview what happens on nodes`, "cannot be checked", "no permission")
 }
