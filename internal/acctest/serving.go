@@ -7,11 +7,15 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"testing"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -57,6 +61,43 @@ func (p *Pool) Least() func() int {
 		watcher.Stop()
 		wg.Wait()
 		return fewest
+	}
+}
+
+// MostMarked watches the MachineSets of a namespace, and returns a function that ends it
+// and says how many were being rolled out at some moment, at most.
+func (c *Cluster) MostMarked(t testing.TB, namespace string) func() int {
+	t.Helper()
+	sets := c.things(t, Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "MachineSet", Namespace: namespace})
+	list, err := sets.List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	watcher, err := sets.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	must(t, err)
+	marked, most := map[string]bool{}, 0
+	var wg sync.WaitGroup
+	var stopped atomic.Bool
+	wg.Go(func() {
+		for event := range watcher.ResultChan() {
+			set, ok := event.Object.(*unstructured.Unstructured)
+			if !ok {
+				continue
+			}
+			if event.Type != watch.Deleted && set.GetAnnotations()[machineset.MarkerAnnotation] != "" {
+				marked[set.GetName()] = true
+			} else {
+				delete(marked, set.GetName())
+			}
+			most = max(most, len(marked))
+		}
+		if !stopped.Load() && t.Context().Err() == nil {
+			t.Error("the watch of MachineSets has ended: what came after that was not seen")
+		}
+	})
+	return func() int {
+		stopped.Store(true)
+		watcher.Stop()
+		wg.Wait()
+		return most
 	}
 }
 

@@ -5,6 +5,8 @@ package machinesettaints
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -15,8 +17,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
-// apply carries out what is desired, one MachineSet after the other: at most as many
-// at once in a run as the provider block allows.
+// apply carries out what is desired, on as many MachineSets at once in a run as the
+// provider block allows.
 func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) bool {
 	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
@@ -39,60 +41,116 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		diags.Append(gone(verb, desired))
 		return false
 	}
-	for _, o := range meant {
-		if err := r.rollOut(ctx, m, o, desired, budget, linked, timeout); err != nil {
-			diags.Append(explain(verb, desired, o.Set, err))
-			return false
+	run := &rolling{machineSetTaints: r, model: m, desired: desired, budget: budget, linked: linked, timeout: timeout, meant: meant}
+	for n, err := range run.all(ctx) {
+		if err != nil {
+			diags.Append(explain(verb, desired, meant[n].Set, err))
 		}
+	}
+	if diags.HasError() {
+		return false
 	}
 	r.contract(ctx, desired, diags)
 	return true
 }
 
-// rollOut changes one MachineSet when its turn has come; the clock starts then.
-func (r *machineSetTaints) rollOut(ctx context.Context, m model, o machineset.Observed, desired wanted, budget fw.Budget, linked []string, timeout time.Duration) error {
-	done, err := r.data.Rollouts.Begin(ctx, o.Set.Key(), r.data.MaxConcurrentRollouts)
-	if err != nil {
-		return err
+// rolling is the change of all MachineSets of a resource.
+type rolling struct {
+	*machineSetTaints
+	model   model
+	desired wanted
+	budget  fw.Budget
+	linked  []string
+	timeout time.Duration
+	meant   []machineset.Observed
+
+	// checked is set once the change of all of them together has been.
+	checked sync.Once
+	over    error
+}
+
+// all changes each MachineSet when its turn has come, in the order of their names, and
+// returns the error of each. Where one fails, those that have begun go on to their end,
+// and no other one begins.
+func (r *rolling) all(ctx context.Context) []error {
+	errs := make([]error, len(r.meant))
+	var failed atomic.Bool
+	var begun sync.WaitGroup
+	for n, o := range r.meant {
+		done, err := r.data.Rollouts.Begin(ctx, o.Set.Key(), r.data.MaxConcurrentRollouts)
+		if err != nil {
+			errs[n] = err
+			break
+		}
+		if failed.Load() {
+			done()
+			break
+		}
+		begun.Go(func() {
+			defer done()
+			errs[n] = r.rollOut(ctx, o)
+			if errs[n] != nil {
+				failed.Store(true)
+			}
+		})
 	}
-	defer done()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	begun.Wait()
+	return errs
+}
+
+// rollOut changes one MachineSet. The clock starts now.
+func (r *rolling) rollOut(ctx context.Context, o machineset.Observed) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	d := desired.of(o.Set)
+	d := r.desired.of(o.Set)
 	if !d.Claim.Release && machineset.Plan(o, d).Changes() {
-		if err := rollout.AwaitLinked(ctx, r.data.Cluster, &r.data.Planned, linked); err != nil {
+		if err := rollout.AwaitLinked(ctx, r.data.Cluster, &r.data.Planned, r.linked); err != nil {
 			return err
 		}
 	}
 	return rollout.RollOut(ctx, r.data.Cluster, o.Set.Key(), d, rollout.MachineHooks{
 		Approve: func(now machineset.Observed) error {
-			return r.allowed(ctx, m, now, d, budget)
+			if refusals := machineset.Refuse(now, d); len(refusals) > 0 {
+				return &refusedError{set: now.Set, refusals: refusals}
+			}
+			r.checked.Do(func() { r.over = r.allowed(ctx, r.meant, r.desired.target.place()) })
+			if r.over != nil || len(r.meant) == 1 {
+				return r.over
+			}
+			return r.allowed(ctx, []machineset.Observed{now}, now.Set.Title())
 		},
 	})
 }
 
-// allowed checks a change against what is there right before the first write.
-func (r *machineSetTaints) allowed(ctx context.Context, m model, o machineset.Observed, d machineset.Desired, budget fw.Budget) error {
-	if refusals := machineset.Refuse(o, d); len(refusals) > 0 {
-		return &refusedError{set: o.Set, refusals: refusals}
-	}
-	effect := machineset.Plan(o, d)
-	if effect.Interrupted != nil || len(effect.Stale) == 0 {
+// allowed checks changes against what is there right before the first write: those of
+// all MachineSets together before the first of all, since a budget is the resource's.
+func (r *rolling) allowed(ctx context.Context, sets []machineset.Observed, place string) error {
+	var all []machineset.Affected
+	for _, o := range sets {
+		now, there := r.data.Cluster.MachineSet(o.Set.Key())
+		if !there {
+			continue
+		}
+		a := machineset.Affected{Observed: now, Effect: machineset.Plan(now, r.desired.of(now.Set))}
 		// What was allowed goes on: stopped in the middle it would cost more.
+		if a.Effect.Interrupted == nil && len(a.Effect.Stale) > 0 {
+			all = append(all, a)
+		}
+	}
+	if len(all) == 0 {
 		return nil
 	}
 	snapshot, err := r.data.Cluster.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	all := []machineset.Affected{{Observed: o, Effect: effect}}
 	impact := machineset.Evaluate(snapshot, all, nil, r.data.Comparison)
 	if impact.Refused != nil {
 		return &refusedError{set: impact.Refused, refusals: impact.Refusals}
 	}
-	about := subject("apply", all, o.Set.Title())
+	about := subject("apply", all, place)
 	about.Began = true
-	return budget.Allow(impact.Report, about, path.Root("tolerated_by"), !m.Evictions.IsNull())
+	return r.budget.Allow(impact.Report, about, path.Root("tolerated_by"), !r.model.Evictions.IsNull())
 }
 
 // contract takes away what pods lived by under the taints that have gone.
