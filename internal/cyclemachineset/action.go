@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -51,7 +52,7 @@ func (*cycleMachineSet) ValidateConfig(ctx context.Context, req action.ValidateC
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if !resp.Diagnostics.HasError() {
-		fw.RefuseRolloutParameters(ctx, config.Rollout, &resp.Diagnostics)
+		fw.RefuseRolloutParameters(ctx, path.Root("rollout"), config.Rollout, &resp.Diagnostics)
 	}
 }
 

@@ -50,9 +50,9 @@ func RolloutOf(ctx context.Context, from types.Object, diags *diag.Diagnostics) 
 	}, true
 }
 
-// RefuseRolloutParameters refuses parameters that the strategy of a rollout block does
-// not look at.
-func RefuseRolloutParameters(ctx context.Context, from types.Object, diags *diag.Diagnostics) {
+// RefuseRolloutParameters refuses parameters that the strategy of the rollout block at
+// a path does not look at.
+func RefuseRolloutParameters(ctx context.Context, at path.Path, from types.Object, diags *diag.Diagnostics) {
 	if from.IsUnknown() || from.IsNull() {
 		return
 	}
@@ -71,7 +71,7 @@ func RefuseRolloutParameters(ctx context.Context, from types.Object, diags *diag
 		{"wait_for", block.WaitFor, machineset.ScaleToZero},
 	} {
 		if !p.value.IsNull() && block.Strategy.ValueString() != string(p.strategy) {
-			diags.AddAttributeError(path.Root("rollout").AtName(p.name), "Unable to use "+p.name+" with the strategy "+block.Strategy.ValueString(),
+			diags.AddAttributeError(at.AtName(p.name), "Unable to use "+p.name+" with the strategy "+block.Strategy.ValueString(),
 				"It belongs to the strategy "+string(p.strategy)+". Leave it out, or choose that strategy.")
 		}
 	}

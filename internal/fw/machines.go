@@ -46,11 +46,11 @@ func MachineCost(all []machineset.Affected) string {
 	if len(lines) > 1 {
 		order = " One MachineSet rolls out after the other."
 	}
-	verb := "are"
+	verb := "are replaced. Their"
 	if replaced == 1 {
-		verb = "is"
+		verb = "is replaced. Its"
 	}
-	out := fmt.Sprintf("%s of %s %s replaced. Their pods are drained: PodDisruptionBudgets are obeyed, and can hold a machine up.%s\n\nWhat is missing at most, and for how long:",
+	out := fmt.Sprintf("%s of %s %s pods are drained: PodDisruptionBudgets are obeyed, and can hold a machine up.%s\n\nWhat is missing at most, and for how long:",
 		Count(replaced, "machine"), Count(len(lines), "MachineSet"), verb, order)
 	for _, line := range lines[:min(len(lines), maxLines)] {
 		out += "\n  " + line

@@ -65,7 +65,7 @@ func (r *machineSetTaints) ValidateConfig(ctx context.Context, req resource.Vali
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
 	fw.WarnSystemKeys("taints", config.Taints, &resp.Diagnostics)
-	fw.RefuseRolloutParameters(ctx, config.Rollout, &resp.Diagnostics)
+	fw.RefuseRolloutParameters(ctx, path.Root("rollout"), config.Rollout, &resp.Diagnostics)
 }
 
 // Create writes the template, and rolls out. An error saves no state: the marks on

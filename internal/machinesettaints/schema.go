@@ -20,7 +20,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
 // Values of rollout_state.
@@ -95,27 +94,24 @@ func rolloutAttribute() schema.Attribute {
 		MarkdownDescription: "How the taints reach machines that exist. Changing it alone writes nothing, unless `template_only` has left machines as they were.",
 		Attributes: map[string]schema.Attribute{
 			"strategy": schema.StringAttribute{
-				Required: true,
-				MarkdownDescription: "`template_only`: not at all; machines that are made later have them. `in_place`: each Machine and its node is written to, and none is replaced; NoExecute evicts at once, whatever PodDisruptionBudgets say. " +
-					"`rolling`: machines are deleted, `max_unavailable` at a time, and the controller replaces them. `surge`: `max_surge` machines are added first, so that there are never fewer than before. " +
-					"`scale_to_zero`: all machines go at once, and as many come back.",
-				Validators: []validator.String{stringvalidator.OneOf(string(machineset.TemplateOnly), string(machineset.InPlace), string(machineset.Rolling), string(machineset.Surge), string(machineset.ScaleToZero))},
+				Required:            true,
+				MarkdownDescription: fw.StrategyDescription,
+				Validators:          []validator.String{stringvalidator.OneOf(fw.Strategies...)},
 			},
 			"max_unavailable": schema.Int64Attribute{
 				Optional:            true,
-				MarkdownDescription: "How many machines may be missing at a time with `rolling`. Default: `1`.",
+				MarkdownDescription: fw.MaxUnavailableDescription,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
 			"max_surge": schema.Int64Attribute{
 				Optional:            true,
-				MarkdownDescription: "How many machines are added with `surge`. Default: `1`.",
+				MarkdownDescription: fw.MaxSurgeDescription,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
 			"wait_for": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "What `scale_to_zero` waits for before it scales back: `" + fw.WaitMarkedDeleted + "` (the default), that all old machines are being deleted, " +
-					"or `" + fw.WaitRemoved + "`, that they are gone. Where pods fit on these machines alone, a PodDisruptionBudget can keep the old ones from ever going before the new ones come.",
-				Validators: []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)},
+				Optional:            true,
+				MarkdownDescription: fw.WaitForDescription,
+				Validators:          []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)},
 			},
 		},
 	}
