@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -142,37 +141,21 @@ func (c *Cluster) Tolerations(t testing.TB, namespace, kind, name string) string
 // that it returns stops the watch and names them.
 func (c *Cluster) Evictions(t testing.TB, namespace string) func() []string {
 	t.Helper()
-	pods := c.Admin.CoreV1().Pods(namespace)
-	list, err := pods.List(t.Context(), metav1.ListOptions{})
-	must(t, err)
-	watcher, err := pods.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	must(t, err)
 	var evicted []string
-	var wg sync.WaitGroup
-	var stopped atomic.Bool
-	wg.Go(func() {
-		for event := range watcher.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type != watch.Error && pod.DeletionTimestamp == nil && byTaint(pod) && !slices.Contains(evicted, pod.Name) {
-				evicted = append(evicted, pod.Name)
-			}
-		}
-		if !stopped.Load() && t.Context().Err() == nil {
-			t.Error("the watch of pods has ended: evictions after that were not seen")
+	stop := c.watchPods(t, namespace, func(pod *corev1.Pod) {
+		if byTaint(pod) && !slices.Contains(evicted, pod.Name) {
+			evicted = append(evicted, pod.Name)
 		}
 	})
 	return func() []string {
 		t.Helper()
-		stopped.Store(true)
-		watcher.Stop()
-		wg.Wait()
+		stop()
 		return evicted
 	}
 }
 
 func byTaint(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Reason == "DeletionByTaintManager"
-	})
+	return disruption(p) == ByTaint
 }
 
 // LeastReady notes how many pods of a workload are ready at the same time. The

@@ -48,7 +48,7 @@ func (d *preview) Configure(_ context.Context, req datasource.ConfigureRequest, 
 // ConfigValidators says which attributes go together.
 func (*preview) ConfigValidators(context.Context) []datasource.ConfigValidator {
 	return []datasource.ConfigValidator{
-		datasourcevalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector")),
+		datasourcevalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"), path.MatchRoot("machine_sets")),
 		datasourcevalidator.AtLeastOneOf(path.MatchRoot("taints"), path.MatchRoot("absent_taints")),
 	}
 }
@@ -57,6 +57,9 @@ func (*preview) ConfigValidators(context.Context) []datasource.ConfigValidator {
 func (*preview) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if in, known := m.machineSets(ctx, &resp.Diagnostics); known {
+		fw.RefuseRolloutParameters(ctx, path.Root("machine_sets").AtName("rollout"), in.Rollout, &resp.Diagnostics)
+	}
 	fw.RefuseOverlap(m.Taints, m.AbsentTaints, path.Root("absent_taints"), &resp.Diagnostics)
 }
 
@@ -69,7 +72,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	}
 	taints, _ := fw.Taints(ctx, m.Taints, &resp.Diagnostics)
 	absent, _ := fw.Absent(ctx, m.AbsentTaints, &resp.Diagnostics)
-	change := whatIf{target: m.target(&resp.Diagnostics), taints: taints, absent: absent, added: m.added(ctx, &resp.Diagnostics)}
+	change := whatIf{target: m.target(&resp.Diagnostics), fleet: m.fleet(ctx, &resp.Diagnostics), taints: taints, absent: absent, added: m.added(ctx, &resp.Diagnostics)}
 	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -83,7 +86,15 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		fw.UnableToRead(typeName, err, &resp.Diagnostics)
 		return
 	}
-	change = change.evaluate(snapshot, d.data.Comparison)
+	if change.fleet != nil {
+		sets := observe(ctx, cluster, &resp.Diagnostics)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+		change = change.imagine(snapshot, sets, d.data.Comparison).strange(snapshot)
+	} else {
+		change = change.evaluate(snapshot, d.data.Comparison)
+	}
 	change.remark(&resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -94,8 +105,11 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 
 // remark tells what makes the preview worth less than it looks.
 func (w whatIf) remark(diags *diag.Diagnostics) {
+	if w.fleet != nil {
+		w.fleet.remark(diags)
+	}
 	switch {
-	case w.matched > 0:
+	case w.fleet != nil, w.matched > 0:
 	case w.target.Selector == nil:
 		diags.AddAttributeError(path.Root("node_name"), fmt.Sprintf("Unable to preview node %q", w.target.Name),
 			"The cluster has no node of this name. Check the name (kubectl get nodes). If this apply makes the node, add depends_on to the data source.")

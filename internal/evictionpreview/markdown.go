@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
 // What bounds the length, so that the text fits into a comment of a forge,
@@ -19,6 +20,7 @@ const (
 	maxPods      = 50
 	maxWorkloads = 50
 	maxBudgets   = 10
+	maxDoubts    = 20
 )
 
 // markdown writes the preview for a pull request.
@@ -27,13 +29,20 @@ func (w whatIf) markdown() string {
 	fmt.Fprintf(&b, "### %s\n", escape(w.heading()))
 	w.table(&b)
 	w.timeline(&b)
+	w.machines(&b)
 	w.notes(&b)
 	return b.String()
 }
 
 // heading is the sentence that is enough alone.
 func (w whatIf) heading() string {
-	switch summary, _ := fw.Preview(w.subject(), w.report); {
+	summary, _ := fw.Preview(w.subject(), w.report)
+	if w.fleet != nil {
+		summary, _ = fw.RolloutCost(w.subject(), w.fleet.sets, summary, "")
+	}
+	switch {
+	case w.fleet != nil && w.fleet.rollout.Strategy == machineset.TemplateOnly && w.matched > 0:
+		return w.subject().String() + " leaves the machines that exist as they are, and evicts no pods"
 	case w.matched == 0:
 		return w.subject().String() + " changes nothing, because there is none"
 	case len(w.report.Nodes) == 0:
@@ -124,6 +133,29 @@ func sentence(v eviction.PodVerdict) string {
 	return v.Reason
 }
 
+// machines says what is missing of MachineSets meanwhile, and what may go wrong.
+func (w whatIf) machines(b *strings.Builder) {
+	if w.fleet == nil {
+		return
+	}
+	if cost := fw.MachineCost(w.fleet.sets); cost != "" {
+		b.WriteString("\n**Machines**\n\n")
+		for line := range strings.Lines(cost) {
+			item, isItem := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
+			if isItem {
+				b.WriteString("- ")
+			}
+			b.WriteString(escape(item) + "\n")
+		}
+	}
+	if len(w.fleet.doubts) > 0 {
+		b.WriteString("\n**What may go wrong**\n\n")
+		for _, doubt := range w.fleet.doubts[:min(len(w.fleet.doubts), maxDoubts)] {
+			fmt.Fprintf(b, "- %s\n", escape(doubt))
+		}
+	}
+}
+
 // notes says what the counts do not.
 func (w whatIf) notes(b *strings.Builder) {
 	total := w.report.Summary()
@@ -141,7 +173,7 @@ func (w whatIf) notes(b *strings.Builder) {
 		}
 		notes = append(notes, note+".")
 	}
-	if same := w.matched - len(w.report.Nodes); same > 0 && len(w.report.Nodes) > 0 {
+	if same := w.matched - len(w.report.Nodes); w.fleet == nil && same > 0 && len(w.report.Nodes) > 0 {
 		notes = append(notes, fw.CountVerb(same, "node is", "nodes are")+" so already; nothing happens there.")
 	}
 	for _, gap := range w.report.Gaps {

@@ -23,6 +23,7 @@ import (
 type model struct {
 	NodeName          types.String `tfsdk:"node_name"`
 	NodeSelector      types.String `tfsdk:"node_selector"`
+	MachineSets       types.Object `tfsdk:"machine_sets"`
 	Taints            types.Set    `tfsdk:"taints"`
 	AbsentTaints      types.Set    `tfsdk:"absent_taints"`
 	AddedTolerations  []addedModel `tfsdk:"added_tolerations"`

@@ -35,7 +35,7 @@ func (*preview) Schema(_ context.Context, _ datasource.SchemaRequest, resp *data
 	}
 	attributes["markdown"] = schema.StringAttribute{
 		Computed:            true,
-		MarkdownDescription: "The preview as Markdown, for a pull request: a table of workloads, a timeline of pods, and notes. Its length is bounded.",
+		MarkdownDescription: "The preview as Markdown, for a pull request: a table of workloads, a timeline of pods, what is missing of MachineSets meanwhile, and notes. Its length is bounded.",
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +
@@ -49,17 +49,18 @@ func inputs() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"node_name": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: "Name of the node that changes. Either this or `node_selector` is required.",
+			MarkdownDescription: "Name of the node that changes. Either this, `node_selector` or `machine_sets` is required.",
 			Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
 		},
 		"node_selector": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes that change. One that matches no node gives a warning and empty results.",
+			MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes that change. One that matches none gives a warning and empty results.",
 			Validators:          []validator.String{fw.Selector()},
 		},
+		"machine_sets": machineSetsAttribute(),
 		"taints": schema.SetNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Taints that the nodes would carry. One with the same key and effect is replaced, whoever owns it.",
+			MarkdownDescription: "Taints that the nodes, or the templates, would carry. One with the same key and effect is replaced, whoever owns it.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
@@ -69,7 +70,7 @@ func inputs() map[string]schema.Attribute {
 		},
 		"absent_taints": schema.SetNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Taints that the nodes would not carry any more, whoever owns them.",
+			MarkdownDescription: "Taints that the nodes, or the templates, would not carry any more, whoever owns them.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueAbsent()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},

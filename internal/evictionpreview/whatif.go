@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -18,13 +19,15 @@ import (
 // whatIf is an imagined change and what it would do.
 type whatIf struct {
 	target planner.Target
+	// fleet is set in place of a target.
+	fleet  *fleet
 	taints []corev1.Taint
 	absent []taint.ID
 	// added are tolerations that workloads would have by then; strangers are the
 	// ones among these workloads that no pod belongs to.
 	added     map[eviction.WorkloadKey]eviction.Planned
 	strangers []string
-	// matched counts the nodes that are meant, whether they change or not.
+	// matched counts the nodes, or MachineSets, that are meant, whether they change or not.
 	matched int
 	report  *eviction.Report
 }
@@ -37,15 +40,20 @@ func (w whatIf) evaluate(s *eviction.Snapshot, comparison eviction.Comparison) w
 			w.matched++
 		}
 	}
+	change := planner.WhatIf(nodes, w.target, w.taints, w.absent)
+	change.Tolerations = w.added
+	w.report = eviction.Evaluate(s, change, comparison)
+	return w.strange(s)
+}
+
+// strange notes the workloads that no pod belongs to.
+func (w whatIf) strange(s *eviction.Snapshot) whatIf {
 	for key := range w.added {
 		if len(s.WorkloadPods(key)) == 0 {
 			w.strangers = append(w.strangers, key.Kind+" "+key.Namespace+"/"+key.Name)
 		}
 	}
 	slices.Sort(w.strangers)
-	change := planner.WhatIf(nodes, w.target, w.taints, w.absent)
-	change.Tolerations = w.added
-	w.report = eviction.Evaluate(s, change, comparison)
 	return w
 }
 
@@ -63,7 +71,10 @@ func (w whatIf) subject() fw.Subject {
 		s.Verb = "Removing " + taint.FormatAll(removed) + " and applying"
 	}
 	s.Where = fmt.Sprintf("node %q", w.target.Name)
-	if w.target.Selector != nil {
+	switch {
+	case w.fleet != nil:
+		s.Where, s.Many = w.fleet.where(), slices.ContainsFunc(w.fleet.sets, func(a machineset.Affected) bool { return len(a.Effect.Stale) > 1 })
+	case w.target.Selector != nil:
 		s.Where = fmt.Sprintf("%s matching %q", fw.Count(w.matched, "node"), w.target.Selector)
 	}
 	return s

@@ -11,12 +11,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // Affected is a MachineSet and what a change does to its machines.
 type Affected struct {
 	Observed
 	Effect Effect
+}
+
+// Imagine is a MachineSet and what it would do to its machines if these taints came
+// to its template and others went, whoever owns them. A rollout that is going on is
+// taken to have come to its end.
+func Imagine(o Observed, taints []corev1.Taint, absent []taint.ID, r Rollout) (Affected, Desired) {
+	set := *o.Set
+	set.Record, set.Marker, set.Replicas = nil, nil, o.goal()
+	set.Taints = slices.DeleteFunc(slices.Clone(set.Taints), func(t corev1.Taint) bool {
+		return taint.Find(taints, taint.IDOf(t)) >= 0 || slices.Contains(absent, taint.IDOf(t))
+	})
+	o.Set = &set
+	d := Desired{Claim: taint.Claim{Owner: "preview", Generation: "preview", Taints: taints}, Retired: absent, Rollout: r}
+	return Affected{Observed: o, Effect: Plan(o, d)}, d
 }
 
 // Impact is what a change of MachineSets does to pods, and what they do to it.
@@ -81,8 +96,10 @@ func changeOf(all []Affected) eviction.Change {
 			if n == nil {
 				continue
 			}
-			if c.Taints[n.Name] = t.Apply(n.Taints); a.Effect.Replaced {
-				c.Drains[n.Name], c.Undrained[n.Name] = true, m.NoDrain
+			if a.Effect.Replaced {
+				c.Taints[n.Name], c.Drains[n.Name], c.Undrained[n.Name] = t.Apply(n.Taints), true, m.NoDrain
+			} else {
+				c.Taints[n.Name] = t.of(n).Apply(n.Taints)
 			}
 		}
 		if coming, ok := a.coming(); ok {

@@ -27,6 +27,25 @@ check "nothing_is_lost" {
   }
 }
 
+# What would each way to replace the machines of a MachineSet do? The verdicts
+# are those of the plan of kubetaint_machine_set_taints.
+data "kubetaint_eviction_preview" "infra" {
+  for_each = toset(["in_place", "surge", "rolling"])
+
+  machine_sets = {
+    selector = "machine.openshift.io/cluster-api-machine-role=infra"
+    rollout  = { strategy = each.key }
+  }
+
+  taints = [
+    { key = "node-role.kubernetes.io/infra", effect = "NoExecute" },
+  ]
+}
+
+output "infra_costs" {
+  value = { for strategy, preview in data.kubetaint_eviction_preview.infra : strategy => preview.summary }
+}
+
 # What if this node becomes unreachable? Taints of Kubernetes' own controllers
 # are refused for writing, but not here.
 data "kubetaint_eviction_preview" "outage" {

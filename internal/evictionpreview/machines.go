@@ -1,0 +1,185 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+)
+
+// machineSetsModel says which MachineSets' templates change, and how that reaches
+// their machines.
+type machineSetsModel struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+	Selector  types.String `tfsdk:"selector"`
+	Rollout   types.Object `tfsdk:"rollout"`
+}
+
+func machineSetsAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Optional:            true,
+		MarkdownDescription: "OpenShift's MachineSets whose templates change, and how that reaches their machines: the verdicts are those of the plan of `kubetaint_machine_set_taints`. Either this, `node_name` or `node_selector` is required.",
+		Attributes: map[string]schema.Attribute{
+			"namespace": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Namespace of the MachineSets. Default: `" + fw.MachineAPINamespace + "`.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
+			},
+			"name": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Name of the MachineSet. Either this or `selector` is required.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 253), stringvalidator.ExactlyOneOf(path.MatchRelative().AtParent().AtName("name"), path.MatchRelative().AtParent().AtName("selector"))},
+			},
+			"selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+			"rollout": schema.SingleNestedAttribute{
+				Required:            true,
+				MarkdownDescription: "How the taints would reach machines that exist.",
+				Attributes: map[string]schema.Attribute{
+					"strategy":        schema.StringAttribute{Required: true, MarkdownDescription: fw.StrategyDescription, Validators: []validator.String{stringvalidator.OneOf(fw.Strategies...)}},
+					"max_unavailable": schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxUnavailableDescription, Validators: []validator.Int64{int64validator.AtLeast(1)}},
+					"max_surge":       schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxSurgeDescription, Validators: []validator.Int64{int64validator.AtLeast(1)}},
+					"wait_for":        schema.StringAttribute{Optional: true, MarkdownDescription: fw.WaitForDescription, Validators: []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)}},
+				},
+			},
+		},
+	}
+}
+
+// fleet is MachineSets whose templates change in an imagined way.
+type fleet struct {
+	namespace, name string
+	// selector is set in place of a name.
+	selector labels.Selector
+	rollout  machineset.Rollout
+
+	sets []machineset.Affected
+	// impact is what it would do; doubts is what may go wrong with it.
+	impact machineset.Impact
+	doubts []string
+}
+
+// machineSets reads the block machine_sets; false while it is not known or left out.
+func (m *model) machineSets(ctx context.Context, diags *diag.Diagnostics) (in machineSetsModel, known bool) {
+	if m.MachineSets.IsNull() || m.MachineSets.IsUnknown() {
+		return in, false
+	}
+	diags.Append(m.MachineSets.As(ctx, &in, basetypes.ObjectAsOptions{})...)
+	return in, !diags.HasError()
+}
+
+// fleet returns the MachineSets that are meant, nil where nodes are.
+func (m *model) fleet(ctx context.Context, diags *diag.Diagnostics) *fleet {
+	in, known := m.machineSets(ctx, diags)
+	if !known {
+		return nil
+	}
+	f := &fleet{namespace: cmp.Or(in.Namespace.ValueString(), fw.MachineAPINamespace), name: in.Name.ValueString()}
+	f.rollout, _ = fw.RolloutOf(ctx, in.Rollout, diags)
+	if !in.Selector.IsNull() {
+		selector, err := labels.Parse(in.Selector.ValueString())
+		if err != nil {
+			diags.AddAttributeError(path.Root("machine_sets").AtName("selector"), "Unable to read the selector", err.Error())
+		}
+		f.selector = selector
+	}
+	return f
+}
+
+func (f *fleet) matches(s *machineset.Set) bool {
+	if f.selector != nil {
+		return s.Namespace == f.namespace && f.selector.Matches(labels.Set(s.Labels))
+	}
+	return s.Namespace == f.namespace && s.Name == f.name
+}
+
+// where names the MachineSets.
+func (f *fleet) where() string {
+	if f.selector != nil {
+		return fmt.Sprintf("%s matching %q", fw.Count(len(f.sets), "MachineSet"), f.selector)
+	}
+	return fmt.Sprintf("MachineSet %q", f.namespace+"/"+f.name)
+}
+
+// imagine fills in what the change would do: with the same judgement as the plan of
+// kubetaint_machine_set_taints.
+func (w whatIf) imagine(s *eviction.Snapshot, all []machineset.Observed, comparison eviction.Comparison) whatIf {
+	f := *w.fleet
+	for _, o := range slices.SortedFunc(slices.Values(all), func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) }) {
+		if !f.matches(o.Set) {
+			continue
+		}
+		a, d := machineset.Imagine(o, w.taints, w.absent, f.rollout)
+		f.sets = append(f.sets, a)
+		for _, r := range machineset.Refuse(a.Observed, d) {
+			f.doubts = append(f.doubts, o.Set.Title()+" is refused: "+r.Why)
+		}
+		for _, warning := range machineset.Warnings(a.Observed, d) {
+			f.doubts = append(f.doubts, o.Set.Title()+": "+warning)
+		}
+	}
+	f.impact = machineset.Evaluate(s, f.sets, w.added, comparison)
+	for _, r := range f.impact.Refusals {
+		f.doubts = append(f.doubts, f.impact.Refused.Title()+" is refused: "+r.Why)
+	}
+	for _, d := range f.impact.Deadlocks {
+		if !slices.ContainsFunc(f.impact.Refusals, func(r machineset.Refusal) bool { return r.Why == d.Why }) {
+			f.doubts = append(f.doubts, d.Why)
+		}
+	}
+	w.fleet, w.matched, w.report = &f, len(f.sets), f.impact.Report
+	return w
+}
+
+// remark tells what makes the preview worth less than it looks.
+func (f *fleet) remark(diags *diag.Diagnostics) {
+	at := path.Root("machine_sets")
+	switch {
+	case len(f.sets) > 0:
+	case f.selector == nil:
+		diags.AddAttributeError(at.AtName("name"), "Unable to preview "+f.where(),
+			"The cluster has no MachineSet of this name. Check the name and the namespace (kubectl get machinesets -A). If this apply makes the MachineSet, add depends_on to the data source.")
+	default:
+		diags.AddAttributeWarning(at.AtName("selector"), fmt.Sprintf("No MachineSet matches %q", f.selector),
+			"The preview is empty, because there is nothing to change. Check the selector (kubectl get machinesets -n "+f.namespace+" --show-labels).")
+	}
+	if len(f.doubts) > 0 {
+		diags.AddAttributeWarning(at, "The rollout of "+f.where()+" may not go through", "  "+strings.Join(f.doubts[:min(len(f.doubts), maxDoubts)], "\n  "))
+	}
+}
+
+// observe reads the MachineSets; an error of a cluster that has none is in the diagnostics.
+func observe(ctx context.Context, cluster *kube.Cluster, diags *diag.Diagnostics) []machineset.Observed {
+	sets, err := cluster.FreshMachineSets(ctx)
+	switch {
+	case errors.Is(err, kube.ErrNoMachineAPI):
+		diags.Append(fw.NoMachineAPI(err))
+	case err != nil:
+		fw.UnableToRead(typeName, err, diags)
+	}
+	return sets
+}

@@ -1,0 +1,103 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+)
+
+// machines is a MachineSet with a machine for each of these nodes.
+func machines(name string, nodes ...*eviction.Node) machineset.Observed {
+	o := machineset.Observed{
+		Set:   &machineset.Set{Namespace: "openshift-machine-api", Name: name, Replicas: len(nodes), Labels: map[string]string{"role": "gpu"}, Observed: true},
+		Nodes: map[string]*eviction.Node{},
+	}
+	for _, n := range nodes {
+		n.Allocatable = &eviction.Resources{MilliCPU: 8000, Memory: 32 << 30, Pods: 100}
+		o.Machines = append(o.Machines, &machineset.Machine{Name: name + "-" + n.Name, Phase: "Running", Node: n.Name})
+		o.Nodes[n.Name] = n
+	}
+	return o
+}
+
+// station is two MachineSets and pods of which some fit only there.
+func station() (*eviction.Snapshot, []machineset.Observed) {
+	train := pod("shop", "train", "train-1", "a", corev1.Toleration{Key: gpu.Key, Operator: corev1.TolerationOpExists})
+	train.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
+	stuck := pod("shop", "queue", "queue-1", "b")
+	stuck.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
+	agent := pod("ops", "agent", "agent-1", "a")
+	agent.Controller.Kind = "DaemonSet"
+	s := cluster([]*eviction.Node{node("a"), node("b"), {Name: "c"}}, train, stuck, agent, pod("shop", "web", "web-1", "b"), pod("ops", "", "debug", "a"))
+	s.Budgets = map[string][]eviction.Budget{"shop": {{Name: "train", Selector: labels.SelectorFromSet(labels.Set{"app": "train"}), Most: new(int32(0))}}}
+	gpus := machines("gpu-a", s.Nodes["a"])
+	gpus.Machines[0].Hooks = []string{"Migrate of storage"}
+	return s, []machineset.Observed{gpus, machines("gpu-b", s.Nodes["b"]), machines("other")}
+}
+
+func TestMarkdown_machineSets(t *testing.T) {
+	t.Parallel()
+	role := labels.SelectorFromSet(labels.Set{"role": "gpu"})
+	for golds, f := range map[string]*fleet{
+		"machines-rolling":       {namespace: "openshift-machine-api", selector: role, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}},
+		"machines-scale-to-zero": {namespace: "openshift-machine-api", name: "gpu-a", rollout: machineset.Rollout{Strategy: machineset.ScaleToZero}},
+		"machines-in-place":      {namespace: "openshift-machine-api", name: "gpu-b", rollout: machineset.Rollout{Strategy: machineset.InPlace}},
+		"machines-template-only": {namespace: "openshift-machine-api", name: "gpu-b", rollout: machineset.Rollout{Strategy: machineset.TemplateOnly}},
+		"machines-none":          {namespace: "elsewhere", selector: role, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}},
+	} {
+		t.Run(golds, func(t *testing.T) {
+			t.Parallel()
+			s, all := station()
+			golden.Check(t, golds+".golden.md", whatIf{fleet: f, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff).markdown())
+		})
+	}
+}
+
+func TestImagine_remarks(t *testing.T) {
+	t.Parallel()
+	rolling := machineset.Rollout{Strategy: machineset.ScaleToZero}
+	for name, tt := range map[string]struct {
+		fleet  *fleet
+		change func(all []machineset.Observed)
+		want   []string
+		fails  bool
+	}{
+		"a MachineSet that there is not":      {&fleet{namespace: "openshift-machine-api", name: "none", rollout: rolling}, nil, []string{`Unable to preview MachineSet "openshift-machine-api/none"`}, true},
+		"a selector that matches nothing":     {&fleet{namespace: "openshift-machine-api", selector: labels.SelectorFromSet(labels.Set{"role": "none"}), rollout: rolling}, nil, []string{`No MachineSet matches "role=none"`}, false},
+		"what the resource refuses":           {&fleet{namespace: "openshift-machine-api", name: "gpu-b", rollout: rolling}, func(all []machineset.Observed) { all[1].Set.Hive = true }, []string{`MachineSet "openshift-machine-api/gpu-b" is refused: Hive manages it`}, false},
+		"what holds the machines up":          {&fleet{namespace: "openshift-machine-api", name: "gpu-a", rollout: rolling}, nil, []string{"waits for the lifecycle hook Migrate of storage", `PodDisruptionBudget "shop/train" allows no eviction`}, false},
+		"nothing where nothing holds them up": {&fleet{namespace: "openshift-machine-api", name: "gpu-b", rollout: rolling}, nil, nil, false},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			s, all := station()
+			if tt.change != nil {
+				tt.change(all)
+			}
+			var diags diag.Diagnostics
+			whatIf{fleet: tt.fleet, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff).fleet.remark(&diags)
+			text := ""
+			for _, d := range diags {
+				text += d.Summary() + "\n" + d.Detail() + "\n"
+			}
+			if diags.HasError() != tt.fails || len(tt.want) == 0 && text != "" {
+				t.Errorf("it says %s", text)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("nothing says %q in %s", want, text)
+				}
+			}
+		})
+	}
+}
