@@ -209,3 +209,26 @@ func TestAccMachineSetTaints_importThenDestroyTakesThemAway(t *testing.T) {
 	s.apply(i, nil)
 	p.Want(1, foreign)
 }
+
+// TestAccMachineSetTaints_warnsOfWhatMayHoldIt: hooks, machines that are not drained,
+// other writers of the count, and a simulated node that would lack the taint.
+func TestAccMachineSetTaints_warnsOfWhatMayHoldIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(0, func(m *acctest.MachineSet) {
+		m.Annotations = map[string]string{"capacity.cluster-autoscaler.kubernetes.io/taints": "team=old:NoSchedule"}
+	})
+	s.c.Change(t, p.Thing, "argocd-controller", `{"spec":{"replicas":1}}`)
+	p.Serve(1)
+	machine := acctest.Thing{APIVersion: p.APIVersion, Kind: "Machine", Namespace: p.Namespace, Name: p.Names()[0]}
+	s.c.Change(t, machine, "storage", `{"metadata":{"annotations":{"machine.openshift.io/exclude-node-draining":""}},"spec":{"lifecycleHooks":{"preTerminate":[{"name":"Migrate","owner":"storage"}]}}}`)
+	told := s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})).Diagnostics.Warnings()
+	s.says(told, "may not go through by itself", "machine "+machine.Name+" waits for the lifecycle hook Migrate of storage before it goes",
+		"machine "+machine.Name+" is not drained (machine.openshift.io/exclude-node-draining): its pods are killed with it",
+		"sets spec.replicas as well", `says "team=old:NoSchedule": it is not changed with the template`)
+	told = s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})).Diagnostics.Warnings()
+	if strings.Contains(told, "lifecycle hook") || strings.Contains(told, "is not drained") || !strings.Contains(told, "team=old:NoSchedule") {
+		t.Errorf("in place it warns of %s", told)
+	}
+	s.c.Change(t, machine, "storage", `{"spec":{"lifecycleHooks":null}}`)
+}

@@ -33,7 +33,7 @@ data "kubetaint_eviction_preview" "infra" {
   for_each = toset(["in_place", "surge", "rolling"])
 
   machine_sets = {
-    selector = "machine.openshift.io/cluster-api-machine-role=infra"
+    selector = "pool=infra"
     rollout  = { strategy = each.key }
   }
 
