@@ -91,7 +91,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		change = change.imagine(snapshot, sets, d.data.Comparison).strange(snapshot)
+		change = change.imagine(snapshot, sets, d.data.Comparison, int(d.data.MaxConcurrentRollouts)).strange(snapshot)
 	} else {
 		change = change.evaluate(snapshot, d.data.Comparison)
 	}

@@ -76,6 +76,8 @@ type fleet struct {
 	// selector is set in place of a name.
 	selector labels.Selector
 	rollout  machineset.Rollout
+	// atOnce is how many may roll out at the same time.
+	atOnce int
 
 	sets []machineset.Affected
 	// impact is what it would do; doubts is what may go wrong with it.
@@ -127,7 +129,7 @@ func (f *fleet) where() string {
 
 // imagine fills in what the change would do: with the same judgement as the plan of
 // kubetaint_machine_set_taints.
-func (w whatIf) imagine(s *eviction.Snapshot, all []machineset.Observed, comparison eviction.Comparison) whatIf {
+func (w whatIf) imagine(s *eviction.Snapshot, all []machineset.Observed, comparison eviction.Comparison, atOnce int) whatIf {
 	f := *w.fleet
 	for _, o := range slices.SortedFunc(slices.Values(all), func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) }) {
 		if !f.matches(o.Set) {
@@ -142,7 +144,7 @@ func (w whatIf) imagine(s *eviction.Snapshot, all []machineset.Observed, compari
 			f.doubts = append(f.doubts, o.Set.Title()+": "+warning)
 		}
 	}
-	f.impact = machineset.Evaluate(s, f.sets, w.added, comparison)
+	f.impact = machineset.Evaluate(s, f.sets, w.added, comparison, atOnce)
 	for _, r := range f.impact.Refusals {
 		f.doubts = append(f.doubts, f.impact.Refused.Title()+" is refused: "+r.Why)
 	}
@@ -151,6 +153,7 @@ func (w whatIf) imagine(s *eviction.Snapshot, all []machineset.Observed, compari
 			f.doubts = append(f.doubts, d.Why)
 		}
 	}
+	f.atOnce = atOnce
 	w.fleet, w.matched, w.report = &f, len(f.sets), f.impact.Report
 	return w
 }

@@ -58,7 +58,7 @@ func TestMarkdown_machineSets(t *testing.T) {
 		t.Run(golds, func(t *testing.T) {
 			t.Parallel()
 			s, all := station()
-			golden.Check(t, golds+".golden.md", whatIf{fleet: f, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff).markdown())
+			golden.Check(t, golds+".golden.md", whatIf{fleet: f, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1).markdown())
 		})
 	}
 }
@@ -85,7 +85,7 @@ func TestImagine_remarks(t *testing.T) {
 				tt.change(all)
 			}
 			var diags diag.Diagnostics
-			whatIf{fleet: tt.fleet, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff).fleet.remark(&diags)
+			whatIf{fleet: tt.fleet, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1).fleet.remark(&diags)
 			text := ""
 			for _, d := range diags {
 				text += d.Summary() + "\n" + d.Detail() + "\n"

@@ -38,7 +38,7 @@ func (w whatIf) markdown() string {
 func (w whatIf) heading() string {
 	summary, _ := fw.Preview(w.subject(), w.report)
 	if w.fleet != nil {
-		summary, _ = fw.RolloutCost(w.subject(), w.fleet.sets, summary, "")
+		summary, _ = fw.RolloutCost(w.subject(), w.fleet.sets, w.fleet.atOnce, summary, "")
 	}
 	switch {
 	case w.fleet != nil && w.fleet.rollout.Strategy == machineset.TemplateOnly && w.matched > 0:
@@ -138,7 +138,7 @@ func (w whatIf) machines(b *strings.Builder) {
 	if w.fleet == nil {
 		return
 	}
-	if cost := fw.MachineCost(w.fleet.sets); cost != "" {
+	if cost := fw.MachineCost(w.fleet.sets, w.fleet.atOnce); cost != "" {
 		b.WriteString("\n**Machines**\n\n")
 		for line := range strings.Lines(cost) {
 			item, isItem := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")

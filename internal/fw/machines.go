@@ -15,8 +15,8 @@ import (
 
 // RolloutCost puts before the wording of a report what a rollout of MachineSets costs
 // in machines, how it makes pods leave, and how much capacity is missing at most.
-func RolloutCost(s Subject, all []machineset.Affected, summary, detail string) (withCost, costs string) {
-	cost := MachineCost(all)
+func RolloutCost(s Subject, all []machineset.Affected, atOnce int, summary, detail string) (withCost, costs string) {
+	cost := MachineCost(all, atOnce)
 	if cost == "" {
 		if summary != "" && slices.ContainsFunc(all, func(a machineset.Affected) bool { return a.Effect.Strategy == machineset.InPlace }) {
 			detail = "No machine is replaced, and none is missing. NoExecute evicts as soon as a node has the taint: no PodDisruptionBudget is asked.\n\n" + detail
@@ -30,8 +30,8 @@ func RolloutCost(s Subject, all []machineset.Affected, summary, detail string) (
 }
 
 // MachineCost says how many machines are replaced and how much is missing meanwhile,
-// "" where none is.
-func MachineCost(all []machineset.Affected) string {
+// "" where none is. At most so many MachineSets roll out at once.
+func MachineCost(all []machineset.Affected, atOnce int) string {
 	replaced, lines := 0, []string{}
 	for _, a := range all {
 		if n := len(a.Effect.Leaving); n > 0 {
@@ -43,7 +43,11 @@ func MachineCost(all []machineset.Affected) string {
 		return ""
 	}
 	order := ""
-	if len(lines) > 1 {
+	switch {
+	case len(lines) < 2:
+	case atOnce > 1:
+		order = fmt.Sprintf(" Up to %d MachineSets roll out at the same time.", min(atOnce, len(lines)))
+	default:
 		order = " One MachineSet rolls out after the other."
 	}
 	verb := "are replaced. Their"

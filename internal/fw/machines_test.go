@@ -41,7 +41,7 @@ func TestRolloutCost(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			summary, detail := fw.RolloutCost(about, tt.all, tt.summary, tt.detail)
+			summary, detail := fw.RolloutCost(about, tt.all, 1, tt.summary, tt.detail)
 			if !strings.Contains(summary, tt.wantSummary) || (tt.wantSummary == "") != (summary == "") {
 				t.Errorf("the summary is %q", summary)
 			}
@@ -65,7 +65,7 @@ func TestRolloutCost_isBounded(t *testing.T) {
 		all = append(all, rolled(fmt.Sprint(i), machineset.Rolling, 1))
 		deadlocks = append(deadlocks, machineset.Deadlock{Why: fmt.Sprintf("budget %d", i)})
 	}
-	if cost := fw.MachineCost(all); strings.Count(cost, "MachineSet \"") != 20 || !strings.Contains(cost, "… and 10 more MachineSets") {
+	if cost := fw.MachineCost(all, 3); !strings.Contains(cost, "Up to 3 MachineSets roll out at the same time.") || strings.Count(cost, "MachineSet \"") != 20 || !strings.Contains(cost, "… and 10 more MachineSets") {
 		t.Errorf("it says %s", cost)
 	}
 	var diags diag.Diagnostics

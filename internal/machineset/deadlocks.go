@@ -28,7 +28,7 @@ type covered struct {
 	pods, gone, awaiting []string
 }
 
-// Deadlocks says which drains of one MachineSet's report never end by themselves, because a
+// Deadlocks says which drains of the report of MachineSets that roll out together never end by themselves, because a
 // PodDisruptionBudget refuses for ever, whatever the strategy: the eviction API
 // answers 429 as long as status.disruptionsAllowed is 0, and the drain tries again
 // (semantics of k8s.io/kubernetes v1.37.1 pkg/registry/core/pod/storage/eviction.go
@@ -38,10 +38,14 @@ type covered struct {
 // machines come while the old ones drain with every strategy but scale_to_zero with
 // wait_for = "removed": there pods that only they would take stay pending until every
 // old machine is gone, and none that the budget holds ever is.
-func Deadlocks(s *eviction.Snapshot, r *eviction.Report, a Affected) []Deadlock {
+func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Deadlock {
 	undrained := map[string]bool{}
-	for _, m := range a.Machines {
-		undrained[m.Node] = m.NoDrain
+	removed := false
+	for _, a := range group {
+		removed = removed || a.Effect.Gap.Removed && a.Effect.Strategy == ScaleToZero
+		for _, m := range a.Machines {
+			undrained[m.Node] = m.NoDrain
+		}
 	}
 	var found []*covered
 	var out []Deadlock
@@ -59,7 +63,6 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, a Affected) []Deadlock 
 				v.Pod.Key(), len(budgets), budgets[0].Name, budgets[1].Name)})
 		}
 	}
-	removed := a.Effect.Gap.Removed && a.Effect.Strategy == ScaleToZero
 	for _, c := range found {
 		if d, held := c.deadlock(removed); held {
 			out = append(out, d)

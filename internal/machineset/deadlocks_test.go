@@ -97,7 +97,7 @@ func TestEvaluate_deadlocks(t *testing.T) {
 				d := desire(t, rollout.Strategy, "team=a:NoExecute")
 				d.Rollout = rollout
 				o := fleet(2, tt.machine)
-				got := Evaluate(observe(o, tt.budgets, tt.pods...), []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff)
+				got := Evaluate(observe(o, tt.budgets, tt.pods...), []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff, 1)
 				if held := slices.Contains(tt.held, strategy); held != (len(got.Deadlocks) > 0) || held && !strings.Contains(got.Deadlocks[0].Why, tt.why) {
 					t.Errorf("%s: it says %v, want %q: %v", strategy, got.Deadlocks, tt.why, held)
 				}
@@ -122,9 +122,12 @@ func TestEvaluate_setsRollOutInTurn(t *testing.T) {
 	})
 	s := observe(one, []eviction.Budget{budget("db", new(int32(1)))}, app("a", "node-m0", nil), app("b", "node-b", nil))
 	s.Nodes["node-b"] = other.Nodes["node-b"]
-	got := Evaluate(s, []Affected{{one, Plan(one, d)}, {other, Plan(other, d)}}, nil, eviction.ComparisonOff)
+	got := Evaluate(s, []Affected{{one, Plan(one, d)}, {other, Plan(other, d)}}, nil, eviction.ComparisonOff, 1)
 	if len(got.Deadlocks) > 0 || got.Refused != nil {
 		t.Errorf("it says %v", got.Deadlocks)
+	}
+	if together := Evaluate(s, []Affected{{one, Plan(one, d)}, {other, Plan(other, d)}}, nil, eviction.ComparisonOff, 2); together.Refused == nil {
+		t.Errorf("it refuses nothing where both may roll out at the same time: %v", together.Deadlocks)
 	}
 	if awaiting := got.Report.Summary().Awaiting; awaiting != 2 {
 		t.Errorf("%d pods are said to wait for new machines, want 2", awaiting)
@@ -162,7 +165,7 @@ func TestEvaluate_routers(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			o := fleet(2, tt.change)
-			got := Evaluate(observe(o, nil, tt.pods...), []Affected{{o, Plan(o, desire(t, tt.strategy, "team=a:NoSchedule"))}}, nil, eviction.ComparisonOff)
+			got := Evaluate(observe(o, nil, tt.pods...), []Affected{{o, Plan(o, desire(t, tt.strategy, "team=a:NoSchedule"))}}, nil, eviction.ComparisonOff, 1)
 			switch {
 			case tt.want == "" && got.Refused != nil:
 				t.Errorf("it refuses: %v", got.Refusals)

@@ -45,32 +45,34 @@ type Impact struct {
 	Refusals []Refusal
 }
 
-// Evaluate gives a verdict for each pod on the machines that change. MachineSets roll
-// out one after the other: what holds one is judged with the machines of the others
-// as they are.
-func Evaluate(s *eviction.Snapshot, all []Affected, tolerations map[eviction.WorkloadKey]eviction.Planned, comparison eviction.Comparison) Impact {
+// Evaluate gives a verdict for each pod on the machines that change. Where MachineSets
+// roll out one after the other, what holds one is judged with the machines of the
+// others as they are; where several may at the same time, as if all did.
+func Evaluate(s *eviction.Snapshot, all []Affected, tolerations map[eviction.WorkloadKey]eviction.Planned, comparison eviction.Comparison, atOnce int) Impact {
 	report := func(some []Affected) *eviction.Report {
 		change := changeOf(some)
 		change.Tolerations = tolerations
 		return eviction.Evaluate(s, change, comparison)
 	}
 	i := Impact{Report: report(all)}
-	for _, a := range all {
-		if len(a.Effect.Leaving) == 0 {
-			continue
-		}
+	leaving := slices.DeleteFunc(slices.Clone(all), func(a Affected) bool { return len(a.Effect.Leaving) == 0 })
+	size := 1
+	if atOnce > 1 {
+		size = max(len(leaving), 1)
+	}
+	for group := range slices.Chunk(leaving, size) {
 		own := i.Report
-		if len(all) > 1 {
-			own = report([]Affected{a})
+		if len(all) > len(group) {
+			own = report(group)
 		}
-		found := Deadlocks(s, own, a)
+		found := Deadlocks(s, own, group)
 		for _, d := range found {
 			if !slices.Contains(i.Deadlocks, d) {
 				i.Deadlocks = append(i.Deadlocks, d)
 			}
 		}
-		if refusals := slices.Concat(refuseRouters(a, s), refuseDeadlocks(found)); i.Refused == nil && len(refusals) > 0 {
-			i.Refused, i.Refusals = a.Set, refusals
+		if refusals := slices.Concat(refuseRouters(group, s), refuseDeadlocks(found)); i.Refused == nil && len(refusals) > 0 {
+			i.Refused, i.Refusals = group[0].Set, refusals
 		}
 	}
 	return i

@@ -19,18 +19,23 @@ const (
 	routerLabel     = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
 )
 
-// refuseRouters refuses to scale a set to zero on whose machines all routers of an
+// refuseRouters refuses to scale sets to zero together on whose machines all routers of an
 // IngressController run: the applications behind it, the console and the logins are
 // out of reach then until new machines are ready ("do not scale the worker compute
 // machine set to 0 unless you first relocate the router pods", openshift-docs
 // modules/machineset-delete-policy.adoc). A rollout that has begun is not refused.
-func refuseRouters(a Affected, s *eviction.Snapshot) []Refusal {
-	if a.Effect.Strategy != ScaleToZero || a.Set.Marker != nil || len(a.Effect.Leaving) == 0 {
-		return nil
-	}
+func refuseRouters(group []Affected, s *eviction.Snapshot) []Refusal {
 	leaving := map[string]bool{}
-	for _, m := range a.Effect.Leaving {
-		leaving[m.Node] = m.Node != ""
+	for _, a := range group {
+		if a.Effect.Strategy != ScaleToZero || a.Set.Marker != nil {
+			continue
+		}
+		for _, m := range a.Effect.Leaving {
+			leaving[m.Node] = m.Node != ""
+		}
+	}
+	if len(leaving) == 0 {
+		return nil
 	}
 	// here counts the routers that go, elsewhere those that do not.
 	here, elsewhere := map[string]int{}, map[string]int{}

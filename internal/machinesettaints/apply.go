@@ -144,7 +144,7 @@ func (r *rolling) allowed(ctx context.Context, sets []machineset.Observed, place
 	if err != nil {
 		return err
 	}
-	impact := machineset.Evaluate(snapshot, all, nil, r.data.Comparison)
+	impact := machineset.Evaluate(snapshot, all, nil, r.data.Comparison, int(r.data.MaxConcurrentRollouts))
 	if impact.Refused != nil {
 		return &refusedError{set: impact.Refused, refusals: impact.Refusals}
 	}

@@ -32,7 +32,7 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 	if !r.data.CheckLinks(linked, snapshot, diags) {
 		return
 	}
-	impact := machineset.Evaluate(snapshot, all, r.data.Planned.Tolerations(linked), r.data.Comparison)
+	impact := machineset.Evaluate(snapshot, all, r.data.Planned.Tolerations(linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
 	report := impact.Report
 	where := desired.target.place()
 	if desired.target.selector != nil {
@@ -55,7 +55,7 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 		return
 	}
 	summary, detail := fw.Preview(about, report)
-	summary, detail = fw.RolloutCost(about, all, summary, detail)
+	summary, detail = fw.RolloutCost(about, all, int(r.data.MaxConcurrentRollouts), summary, detail)
 	if summary != "" {
 		diags.AddWarning(summary, detail)
 	}
