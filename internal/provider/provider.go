@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/cyclemachineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/dedicatednodes"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/drainnodes"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/evictionpreview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/functions"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -117,6 +118,7 @@ func (p *kubetaint) DataSources(context.Context) []func() datasource.DataSource 
 func (p *kubetaint) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{
 		cyclemachineset.NewAction,
+		drainnodes.NewAction,
 	}
 }
 

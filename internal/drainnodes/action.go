@@ -1,0 +1,116 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+var (
+	_ action.Action                     = (*drainNodes)(nil)
+	_ action.ActionWithConfigure        = (*drainNodes)(nil)
+	_ action.ActionWithModifyPlan       = (*drainNodes)(nil)
+	_ action.ActionWithConfigValidators = (*drainNodes)(nil)
+)
+
+// defaultTimeout leaves pods the time that their grace periods and their budgets ask
+// for.
+const defaultTimeout = 60 * time.Minute
+
+type drainNodes struct {
+	data *fw.Data
+}
+
+// NewAction returns the action.
+func NewAction() action.Action {
+	return &drainNodes{}
+}
+
+// Metadata names the action.
+func (*drainNodes) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_drain_nodes"
+}
+
+// Configure takes the connection from the provider.
+func (a *drainNodes) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	a.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// Invoke drains the nodes.
+func (a *drainNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if _, ok := a.data.Connected(ctx, "", &resp.Diagnostics); !ok {
+		return
+	}
+	w, known := config.wanted(ctx, a.data, &resp.Diagnostics)
+	if !known {
+		return
+	}
+	say := func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) }
+	ctx, cancel := context.WithTimeout(ctx, fw.TimeoutOf(config.Timeout, defaultTimeout))
+	defer cancel()
+	a.drain(ctx, w, say, &resp.Diagnostics)
+}
+
+func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diags *diag.Diagnostics) {
+	release, err := a.data.Cluster.Follow(ctx, true)
+	if err != nil {
+		diags.Append(fw.UnableTo("drain "+w.place(), err))
+		return
+	}
+	defer release()
+	nodes, err := a.data.Cluster.Nodes(ctx)
+	if err != nil {
+		diags.Append(fw.UnableTo("drain "+w.place(), err))
+		return
+	}
+	d := w.drain(nodes)
+	if len(d.Nodes) == 0 {
+		warnTarget(w, diags)
+		return
+	}
+	err = rollout.DrainNodes(ctx, a.data.Cluster, d, rollout.DrainHooks{
+		Approve:  func(s *eviction.Snapshot) error { return a.allowed(s, w, d) },
+		Progress: say,
+		Waiting: func(node string, pods []string) {
+			say("waiting for " + fw.Count(len(pods), "pod") + " of node " + node + ": " + strings.Join(shown(pods, 5), "; "))
+		},
+	})
+	if err != nil {
+		diags.Append(explain(w, err))
+		return
+	}
+	say(fw.Count(len(d.Nodes), "node") + " drained and cordoned: kubectl uncordon lets pods in again")
+}
+
+// report says which pods leave.
+func (a *drainNodes) report(s *eviction.Snapshot, d rollout.Drain) *eviction.Report {
+	drains := map[string]bool{}
+	for _, name := range d.Nodes {
+		drains[name] = true
+	}
+	return eviction.Evaluate(s, eviction.Change{Drains: drains}, a.data.Comparison)
+}
+
+// allowed checks the budget against what is there now.
+func (a *drainNodes) allowed(s *eviction.Snapshot, w wanted, d rollout.Drain) error {
+	if !w.budget.Set() {
+		return nil
+	}
+	return w.budget.Allow(a.report(s, d), w.subject("drain", d), path.Root("evictions"), w.ours)
+}

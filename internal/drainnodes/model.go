@@ -1,0 +1,94 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// model is the action as it stands in the configuration.
+type model struct {
+	NodeName           types.String `tfsdk:"node_name"`
+	NodeSelector       types.String `tfsdk:"node_selector"`
+	IgnoreDaemonSets   types.Bool   `tfsdk:"ignore_daemon_sets"`
+	DeleteLocalData    types.Bool   `tfsdk:"delete_local_data"`
+	GracePeriodSeconds types.Int64  `tfsdk:"grace_period_seconds"`
+	Evictions          types.Object `tfsdk:"evictions"`
+	Timeout            types.String `tfsdk:"timeout"`
+}
+
+// wanted is what the model wants.
+type wanted struct {
+	name string
+	// selector is set in place of a name.
+	selector labels.Selector
+	budget   fw.Budget
+	// ours is set where the budget stands in the action, not in the provider.
+	ours        bool
+	rules       planner.DrainRules
+	gracePeriod *int64
+}
+
+// place names the nodes in messages.
+func (w wanted) place() string {
+	if w.selector != nil {
+		return `nodes matching "` + w.selector.String() + `"`
+	}
+	return `node "` + w.name + `"`
+}
+
+// drain is the drain of the nodes that are meant now, sorted by name.
+func (w wanted) drain(nodes []*eviction.Node) rollout.Drain {
+	d := rollout.Drain{Rules: w.rules, GracePeriod: w.gracePeriod}
+	for _, n := range nodes {
+		if w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name {
+			d.Nodes = append(d.Nodes, n.Name)
+		}
+	}
+	slices.Sort(d.Nodes)
+	return d
+}
+
+// subject words what a drain is about.
+func (w wanted) subject(verb string, d rollout.Drain) fw.Subject {
+	s := fw.Subject{Verb: verb, What: w.place(), Many: len(d.Nodes) > 1}
+	if w.selector != nil {
+		s.What = fw.Count(len(d.Nodes), "node") + ` matching "` + w.selector.String() + `"`
+	}
+	return s
+}
+
+// wanted returns what the model wants; false while any of it is not known.
+func (m model) wanted(ctx context.Context, data *fw.Data, diags *diag.Diagnostics) (wanted, bool) {
+	budget, known := fw.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
+	if !known || m.NodeName.IsUnknown() || m.NodeSelector.IsUnknown() || m.IgnoreDaemonSets.IsUnknown() ||
+		m.DeleteLocalData.IsUnknown() || m.GracePeriodSeconds.IsUnknown() || diags.HasError() {
+		return wanted{}, false
+	}
+	w := wanted{
+		name: m.NodeName.ValueString(), budget: budget, ours: !m.Evictions.IsNull(), gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
+		rules: planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
+	}
+	if m.NodeSelector.IsNull() {
+		return w, true
+	}
+	selector, err := labels.Parse(m.NodeSelector.ValueString())
+	if err != nil {
+		diags.AddAttributeError(path.Root("node_selector"), "Unable to read the selector", err.Error())
+		return w, false
+	}
+	w.selector = selector
+	return w, true
+}

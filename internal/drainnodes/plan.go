@@ -1,0 +1,150 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// ModifyPlan says what would happen, and refuses what would be refused.
+func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if a.data == nil || resp.Diagnostics.HasError() {
+		return
+	}
+	if w, known := config.wanted(ctx, a.data, &resp.Diagnostics); known {
+		a.preview(ctx, w, &resp.Diagnostics)
+	}
+}
+
+// preview says which pods leave, as diagnostics.
+func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
+	_, err := a.data.Identify(ctx, "", diags)
+	var s *eviction.Snapshot
+	var nodes []*eviction.Node
+	if err == nil {
+		s, err = a.data.Cluster.Snapshot(ctx)
+	}
+	if err == nil {
+		nodes, err = a.data.Cluster.Nodes(ctx)
+	}
+	if err != nil {
+		fw.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.data, diags)
+		return
+	}
+	d := w.drain(nodes)
+	if len(d.Nodes) == 0 {
+		warnTarget(w, diags)
+		return
+	}
+	if refusals := rollout.RefuseDrain(s, d); len(refusals) > 0 {
+		diags.Append(refused(w, refusals))
+		return
+	}
+	if err := a.allowed(s, w, d); err != nil {
+		diags.Append(explain(w, err))
+		return
+	}
+	summary, detail := fw.Preview(w.subject("Draining", d), a.report(s, d))
+	if summary == "" {
+		return
+	}
+	if already := cordoned(s, d); len(already) > 0 {
+		detail += "\n\nCordoned already, by an earlier drain or by somebody else: " + fw.Some(already) + "."
+	}
+	diags.AddWarning(summary, detail)
+}
+
+// cordoned are the nodes that take no more pods already.
+func cordoned(s *eviction.Snapshot, d rollout.Drain) []string {
+	var out []string
+	for _, name := range d.Nodes {
+		if n := s.Nodes[name]; n != nil && n.Unschedulable {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// warnTarget says that there is nothing to drain: an error where a node was named.
+func warnTarget(w wanted, diags *diag.Diagnostics) {
+	if w.selector != nil {
+		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+w.selector.String()+"\"",
+			"Nothing is drained. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+		return
+	}
+	diags.AddAttributeError(path.Root("node_name"), "Unable to find "+w.place(), "There is no node of this name. Nothing has been written. Check the name (kubectl get nodes).")
+}
+
+// explain words an error of a drain.
+func explain(w wanted, err error) diag.Diagnostic {
+	over, no, stopped := new(fw.Exceeded), new(rollout.DrainRefusedError), new(rollout.DrainError)
+	left := ""
+	if errors.As(err, &stopped) {
+		left = remains(stopped)
+	}
+	switch {
+	case errors.As(err, &over) && left == "":
+		return over.Diagnostic()
+	case errors.As(err, &no) && left == "":
+		return refused(w, no.Refusals)
+	case stopped.Err == nil:
+		return fw.UnableTo("drain "+w.place(), err)
+	}
+	summary, detail := "Unable to drain "+w.place(), fw.Advise(stopped.Err)
+	if errors.Is(stopped.Err, context.DeadlineExceeded) || errors.Is(stopped.Err, context.Canceled) {
+		summary, detail = summary+": "+fw.Ended(stopped.Err), ""
+	}
+	if len(stopped.Waiting) > 0 {
+		detail = strings.TrimPrefix(detail+"\n\n", "\n\n") + fmt.Sprintf("It waited for %s of node %q:\n  %s", fw.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
+	}
+	return diag.NewErrorDiagnostic(summary, strings.TrimPrefix(detail+"\n\n"+left+"\n\nOriginal error: "+stopped.Err.Error(), "\n\n"))
+}
+
+// lines is how many an error lists at most.
+const lines = 20
+
+// shown keeps what is listed readable.
+func shown(all []string, most int) []string {
+	if len(all) <= most {
+		return all
+	}
+	return append(append([]string{}, all[:most]...), fmt.Sprintf("… and %d more", len(all)-most))
+}
+
+// remains says what an interrupted drain leaves, "" where it has written nothing.
+func remains(e *rollout.DrainError) string {
+	if len(e.Cordoned) == 0 {
+		return ""
+	}
+	out := "These nodes are cordoned, and stay so: " + strings.Join(shown(e.Cordoned, lines), ", ") + "."
+	if len(e.Drained) > 0 {
+		out += " Of these are drained: " + strings.Join(shown(e.Drained, lines), ", ") + "."
+	}
+	return out + " Invoke the action again to go on, with a longer timeout if need be; to give up instead, let pods in again: kubectl uncordon."
+}
+
+// refused words the pods that stop a drain.
+func refused(w wanted, refusals []planner.DrainRefusal) diag.Diagnostic {
+	var pods, names []string
+	for _, r := range refusals {
+		pods = append(pods, fmt.Sprintf("pod %s on node %s %s: %s", r.Pod.Key(), r.Pod.Node, r.Why, r.WayOut))
+		names = append(names, r.Pod.Key())
+	}
+	return diag.NewErrorDiagnostic("Unable to drain "+w.place()+": "+fw.CountVerb(len(names), "pod stops it", "pods stop it"),
+		"Nothing has been written.\n  "+strings.Join(shown(pods, lines), "\n  "))
+}

@@ -1,0 +1,58 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/actionvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+)
+
+// Schema describes the action.
+func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Cordons a node, or all nodes that a selector matches, and evicts their pods through the eviction API, node after node, as `kubectl drain` does: an eviction that a PodDisruptionBudget forbids is asked for again until it is allowed. " +
+			"It tells its progress and what stands still. The nodes stay cordoned.",
+		Attributes: map[string]schema.Attribute{
+			"node_name": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Name of the node. Either this or `node_selector` is required.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
+			},
+			"node_selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. All of them are cordoned first, so that no pod moves from one to the next.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+			"ignore_daemon_sets": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether pods of DaemonSets are left where they are, which is the default. With `false` they stop the drain before it begins.",
+			},
+			"delete_local_data": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether pods with an `emptyDir` may go, whose data is lost. By default they stop the drain before it begins.",
+			},
+			"grace_period_seconds": schema.Int64Attribute{
+				Optional:            true,
+				MarkdownDescription: "How long pods are given to end, in place of what they ask for. `0` kills at once.",
+				Validators:          []validator.Int64{int64validator.AtLeast(0)},
+			},
+			"evictions": fw.ActionEvictionsAttribute(),
+			"timeout":   fw.TimeoutAttribute("How long the drain may take, over all nodes, such as `90m` or `2h`. Default: `60m`."),
+		},
+	}
+}
+
+// ConfigValidators says which attributes go together.
+func (*drainNodes) ConfigValidators(context.Context) []action.ConfigValidator {
+	return []action.ConfigValidator{actionvalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"))}
+}

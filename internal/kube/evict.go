@@ -1,0 +1,93 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// HeldError says that a pod cannot be evicted now, and may be later.
+type HeldError struct {
+	// Why is what the API server says, such as which PodDisruptionBudget forbids it.
+	Why string
+	Err error
+}
+
+// Error says why.
+func (e *HeldError) Error() string { return e.Why }
+
+// Unwrap returns the API server's error.
+func (e *HeldError) Unwrap() error { return e.Err }
+
+// Evict asks for a pod to be evicted, that of this UID and no other of its name; a
+// nil grace period is the pod's own. What is gone already is no error. Errors:
+// *HeldError where asking again later may do, those of the API server.
+func (c *Cluster) Evict(ctx context.Context, p *eviction.Pod, gracePeriod *int64) error {
+	uid := p.UID
+	err := bounded(func(ctx context.Context) error {
+		return c.client.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
+			ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
+			DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: gracePeriod, Preconditions: &metav1.Preconditions{UID: &uid}},
+		})
+	})(ctx)
+	c.noteWrite()
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case transient(err), apierrors.IsConflict(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		// As kubectl drain does, and beside it whatever else passes: it goes on for as
+		// long as there is time (k8s.io/kubectl v0.37.2 pkg/drain/drain.go, evictPods).
+		return &HeldError{Why: refusal(err), Err: err}
+	}
+	return wrap("evict pod "+p.Key(), err)
+}
+
+// refusal is what the API server says about an eviction that it refuses: the causes
+// name the budgets.
+func refusal(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
+		return err.Error()
+	}
+	var out []string
+	for _, cause := range status.Status().Details.Causes {
+		out = append(out, strings.TrimSuffix(cause.Message, "."))
+	}
+	return strings.Join(out, "; ")
+}
+
+// Cordon makes a node take no more pods. A node recreated under the same name is
+// another node. Errors: ErrNotFound, ErrConflict, those of the API server.
+func (c *Cluster) Cordon(ctx context.Context, n *eviction.Node) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID}, "spec": map[string]any{"unschedulable": true}})
+	if err != nil {
+		return err
+	}
+	var written *eviction.Node
+	err = writing.do(ctx, bounded(func(ctx context.Context) error {
+		node, err := c.client.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, body, metav1.PatchOptions{})
+		if err == nil {
+			written = slimNode(node)
+		}
+		return err
+	}))
+	c.noteWrite()
+	if err == nil {
+		c.nodes.offer(written)
+	}
+	return wrap("cordon node "+n.Name, err)
+}

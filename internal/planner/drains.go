@@ -1,0 +1,51 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// DrainRules say what a drain of a node may do.
+type DrainRules struct {
+	// IgnoreDaemonSets leaves the pods of DaemonSets where they are; without it they
+	// stop the drain, since their controller would put them back at once.
+	IgnoreDaemonSets bool
+	// DeleteLocalData lets pods go that have an emptyDir.
+	DeleteLocalData bool
+}
+
+// DrainRefusal is a pod that stops a drain before it begins.
+type DrainRefusal struct {
+	Pod *eviction.Pod
+	// Why is a half sentence that begins with a verb; WayOut says what to do.
+	Why, WayOut string
+}
+
+// Drain says which pods of a node a drain evicts, in order, and which stop it: the
+// filters of kubectl drain without --force (k8s.io/kubectl v0.37.2 pkg/drain/filters.go).
+// What is terminating already belongs to the first, since it is waited for.
+func Drain(pods []*eviction.Pod, rules DrainRules) (leave []*eviction.Pod, refusals []DrainRefusal) {
+	for _, p := range slices.SortedFunc(slices.Values(pods), (*eviction.Pod).Compare) {
+		daemon := p.Controller != nil && p.Controller.Kind == "DaemonSet"
+		refuse := func(why, out string) { refusals = append(refusals, DrainRefusal{Pod: p, Why: why, WayOut: out}) }
+		switch {
+		case p.Mirror:
+		case p.Completed, p.Terminating && !daemon:
+			leave = append(leave, p)
+		case daemon && rules.IgnoreDaemonSets:
+		case daemon:
+			refuse("belongs to a DaemonSet, which would put it back at once", "set ignore_daemon_sets = true to leave it there")
+		case p.Controller == nil:
+			refuse("has no controller that would make it again", "delete it yourself (kubectl delete pod) if it is not needed any more")
+		case p.LocalData && !rules.DeleteLocalData:
+			refuse("has local data (emptyDir) that would be lost", "set delete_local_data = true to let it go")
+		default:
+			leave = append(leave, p)
+		}
+	}
+	return leave, refusals
+}

@@ -1,0 +1,264 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-log/tflog"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+// evictAgain is the pause before an eviction that was refused is asked for again, as
+// in kubectl drain (k8s.io/kubectl v0.37.2 pkg/cmd/drain, EvictErrorRetryDelay).
+const evictAgain = 5 * time.Second
+
+// Drain is a drain of nodes.
+type Drain struct {
+	// Nodes are names, in the order in which they are drained.
+	Nodes []string
+	Rules planner.DrainRules
+	// GracePeriod is in seconds, nil for the pods' own.
+	GracePeriod *int64
+}
+
+// DrainHooks are asked while nodes are drained; nil ones are not.
+type DrainHooks struct {
+	// Approve is asked right before the first write, and again once nothing new is
+	// put on the nodes, and can stop it.
+	Approve func(*eviction.Snapshot) error
+	// Progress is told what is done.
+	Progress func(string)
+	// Waiting is told what stands still on a node, whenever that changes.
+	Waiting func(node string, pods []string)
+}
+
+// DrainRefusedError says that pods stop a drain before it begins.
+type DrainRefusedError struct {
+	Refusals []planner.DrainRefusal
+}
+
+// Error names the first pod.
+func (e *DrainRefusedError) Error() string {
+	return "pod " + e.Refusals[0].Pod.Key() + " " + e.Refusals[0].Why
+}
+
+// DrainError says how far a drain came.
+type DrainError struct {
+	// Node is the one that it stopped at, empty for none, and Waiting are the pods on
+	// it that are left, each with what holds it.
+	Node    string
+	Waiting []string
+	// Cordoned are the nodes that are cordoned, those that were before included, and
+	// Drained those of them that are drained.
+	Cordoned, Drained []string
+	Err               error
+}
+
+// Error says what is missing.
+func (e *DrainError) Error() string {
+	if len(e.Waiting) == 0 {
+		return e.Err.Error()
+	}
+	return "draining node " + e.Node + ": " + strings.Join(e.Waiting, "; ") + ": " + e.Err.Error()
+}
+
+// Unwrap returns what ended it.
+func (e *DrainError) Unwrap() error { return e.Err }
+
+// DrainNodes cordons nodes and evicts their pods, node after node, through the eviction
+// API: what a PodDisruptionBudget forbids is asked for again until it is allowed. It
+// returns when the pods are gone. The nodes stay cordoned.
+//
+// The cluster must be followed with pods meanwhile. Errors: *DrainError around all
+// others, *DrainRefusedError, those of the hooks and of kube.
+func DrainNodes(ctx context.Context, cluster *kube.Cluster, drain Drain, hooks DrainHooks) error {
+	d := &draining{cluster: cluster, drain: drain, hooks: hooks}
+	if err := d.carryOut(ctx); err != nil {
+		return &DrainError{Node: d.node, Waiting: d.waiting, Cordoned: d.cordoned, Drained: d.drained, Err: err}
+	}
+	return nil
+}
+
+type draining struct {
+	cluster *kube.Cluster
+	drain   Drain
+	hooks   DrainHooks
+
+	cordoned, drained []string
+	node              string
+	waiting           []string
+	told              string
+}
+
+func (d *draining) carryOut(ctx context.Context) error {
+	if err := d.check(ctx); err != nil {
+		return err
+	}
+	for _, name := range d.drain.Nodes {
+		if err := d.cordon(ctx, name); err != nil {
+			return err
+		}
+	}
+	// What was bound before the cordons the watch may not have shown yet.
+	if err := d.cluster.RelistPods(ctx); err != nil {
+		return err
+	}
+	if err := d.check(ctx); err != nil {
+		return err
+	}
+	for _, name := range d.drain.Nodes {
+		d.node = name
+		if err := d.empty(ctx, name); err != nil {
+			return err
+		}
+		d.node, d.drained = "", append(d.drained, name)
+		d.say("node %s is drained", name)
+	}
+	return nil
+}
+
+// check looks for pods that stop the drain, and asks whether the others may go.
+func (d *draining) check(ctx context.Context) error {
+	s, err := d.cluster.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if refusals := RefuseDrain(s, d.drain); len(refusals) > 0 {
+		return &DrainRefusedError{Refusals: refusals}
+	}
+	if d.hooks.Approve == nil {
+		return nil
+	}
+	return d.hooks.Approve(s)
+}
+
+// RefuseDrain says which pods stop a drain before it begins.
+func RefuseDrain(s *eviction.Snapshot, drain Drain) []planner.DrainRefusal {
+	var out []planner.DrainRefusal
+	for _, name := range drain.Nodes {
+		_, refusals := planner.Drain(s.Pods[name], drain.Rules)
+		out = append(out, refusals...)
+	}
+	return out
+}
+
+func (d *draining) cordon(ctx context.Context, name string) error {
+	n, there := d.cluster.Node(name)
+	if !there {
+		// It is as empty as it can be.
+		return nil
+	}
+	if !n.Unschedulable {
+		if err := d.cluster.Cordon(ctx, n); err != nil {
+			return ignore(err, kube.ErrNotFound)
+		}
+		d.say("node %s is cordoned", name)
+	}
+	d.cordoned = append(d.cordoned, name)
+	return nil
+}
+
+// empty evicts the pods that are on a node now. What is put there in spite of the
+// cordon, because it tolerates that, is left: it would come back for ever.
+func (d *draining) empty(ctx context.Context, name string) error {
+	s, err := d.cluster.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	meant, _ := planner.Drain(s.Pods[name], d.drain.Rules)
+	d.say("draining node %s of %d pods", name, len(meant))
+	evictions := map[types.UID]*asked{}
+	for _, p := range meant {
+		evictions[p.UID] = &asked{}
+	}
+	for {
+		if s, err = d.cluster.Snapshot(ctx); err != nil {
+			return err
+		}
+		d.waiting = d.waiting[:0]
+		for _, p := range s.Pods[name] {
+			one := evictions[p.UID]
+			if one == nil {
+				continue
+			}
+			if err := d.evict(ctx, p, one); err != nil {
+				return err
+			}
+			d.waiting = append(d.waiting, "pod "+p.Key()+" "+one.state(p))
+		}
+		if len(d.waiting) == 0 {
+			return nil
+		}
+		slices.Sort(d.waiting)
+		d.tell(ctx, name)
+		d.cluster.NextPods(ctx, evictAgain)
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// asked is what is known of the eviction of one pod.
+type asked struct {
+	at time.Time
+	// held is why it was refused, empty where it was not.
+	held string
+}
+
+// state words what is waited for.
+func (a *asked) state(p *eviction.Pod) string {
+	switch {
+	case p.Terminating:
+		return "is terminating"
+	case a.held != "":
+		return "cannot be evicted yet: " + a.held
+	}
+	return "is being evicted"
+}
+
+// evict asks for the eviction of a pod that is not going yet, and not too often.
+func (d *draining) evict(ctx context.Context, p *eviction.Pod, one *asked) error {
+	if p.Terminating || time.Since(one.at) < evictAgain {
+		return nil
+	}
+	if one.at.IsZero() {
+		tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node})
+	}
+	err := d.cluster.Evict(ctx, p, d.drain.GracePeriod)
+	one.at, one.held = time.Now(), ""
+	if held := new(kube.HeldError); errors.As(err, &held) {
+		one.held = held.Why
+		return nil
+	}
+	return err
+}
+
+// tell says what stands still, where that has changed.
+func (d *draining) tell(ctx context.Context, name string) {
+	now := strings.Join(d.waiting, "; ")
+	if now == d.told {
+		return
+	}
+	d.told = now
+	tflog.Info(ctx, "waiting for pods to go", map[string]any{"node": name, "waiting": now})
+	if d.hooks.Waiting != nil {
+		d.hooks.Waiting(name, d.waiting)
+	}
+}
+
+func (d *draining) say(format string, args ...any) {
+	if d.hooks.Progress != nil {
+		d.hooks.Progress(fmt.Sprintf(format, args...))
+	}
+}
