@@ -90,3 +90,11 @@ func (p *Pool) Keep() {
 	object := p.c.Look(p.t, p.Thing)
 	p.content = map[string]any{"metadata": map[string]any{"labels": object.GetLabels(), "annotations": object.GetAnnotations()}, "spec": object.Object["spec"]}
 }
+
+// Doom deletes the MachineSet in the foreground: it stays, and its controller makes no
+// machine any more, until the last of its machines is gone.
+func (p *Pool) Doom() {
+	p.t.Helper()
+	policy := metav1.DeletePropagationForeground
+	must(p.t, p.c.things(p.t, p.Thing).Delete(p.t.Context(), p.Name, metav1.DeleteOptions{PropagationPolicy: &policy}))
+}

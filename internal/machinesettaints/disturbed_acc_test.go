@@ -68,6 +68,21 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 	}
 }
 
+// TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle is deleted in the foreground: the
+// apply does not wait for machines that nobody makes any more.
+func TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []string{"rolling", "surge", "scale_to_zero"} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p, i := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "2s"} }), newInstance()
+			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
+			s.says(s.disturbed(i, config, func(acctest.Request) { p.Doom() }), "Unable to create taints of MachineSet", "is not there", "Plan again")
+		})
+	}
+}
+
 // TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten: a destroy whose
 // MachineSet is made anew out of a copy, marks included, does not say that all is
 // given up.

@@ -140,20 +140,30 @@ func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
 	p.Want(2, foreign)
 }
 
+// TestAccMachineSetTaints_aMachineThatFailsStopsIt: it is the first of the new ones. No
+// count is lost, and the next apply goes on when somebody has deleted it.
 func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"failMachines": []int{3}} })
-	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
-	i := newInstance()
-	s.failed(i, config, "The rollout does not go on by itself", "failed: ", "Nothing more is deleted")
-	for name, m := range p.Machines() {
-		if m.Status.Phase != nil && *m.Status.Phase == "Failed" {
-			p.Delete(name)
-		}
+	for strategy, replicas := range map[string]int{"rolling": 2, "surge": 3, "scale_to_zero": 2} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"failMachines": []int{3}} })
+			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
+			i := newInstance()
+			s.failed(i, config, "The rollout does not go on by itself", "failed: ", "Nothing more is deleted")
+			if got := p.Replicas(); got != replicas || p.Annotation("kubetaint.io/rollout") == "" {
+				t.Fatalf("the count is %d and the marker %q", got, p.Annotation("kubetaint.io/rollout"))
+			}
+			for name, m := range p.Machines() {
+				if m.Status.Phase != nil && *m.Status.Phase == "Failed" {
+					p.Delete(name)
+				}
+			}
+			s.apply(i, config)
+			p.Want(2, foreign+" team=a:NoSchedule")
+		})
 	}
-	s.apply(i, config)
-	p.Want(2, foreign+" team=a:NoSchedule")
 }
 
 func TestAccMachineSetTaints_somebodyWhoScalesInTheMiddleStopsASurge(t *testing.T) {
