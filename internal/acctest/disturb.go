@@ -6,7 +6,9 @@ package acctest
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,16 +16,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BeforeWrite calls a function when the provider is about to make its n-th write,
-// counted from 1, which goes on to the API server once the function has returned.
-func (p *Proxy) BeforeWrite(n int64, disturb func(Request)) {
-	var writes atomic.Int64
+// BeforeWrite calls a function when the provider is about to make the write after so
+// many that were carried out: one that somebody else came in between of does not count.
+// It goes on to the API server once the function has returned. Writes have to go in
+// turn.
+func (p *Proxy) BeforeWrite(after int64, disturb func(Request)) {
+	var written atomic.Int64
+	var once sync.Once
 	p.Spoil(func(r Request) Fault {
-		if r.Write() && writes.Add(1) == n {
-			disturb(r)
+		if r.Write() && written.Load() == after {
+			once.Do(func() { disturb(r) })
 		}
 		return None
 	})
+	p.After(func(r Request) {
+		if r.Written() {
+			written.Add(1)
+		}
+	})
+}
+
+// Written says whether the request has changed something. It is known where writes go
+// in turn.
+func (r Request) Written() bool {
+	return r.Write() && r.Status >= http.StatusOK && r.Status < http.StatusMultipleChoices
 }
 
 // Scale sets spec.replicas as an autoscaler does: by the scale subresource, and

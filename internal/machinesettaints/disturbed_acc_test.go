@@ -19,12 +19,13 @@ var reaching = []string{"in_place", "rolling", "surge", "scale_to_zero"}
 func (s *stage) disturbed(i *acctest.Instance, config map[string]any, disturb func(acctest.Request)) string {
 	s.Helper()
 	proxy := s.c.Proxy(s.T)
+	proxy.InTurn()
 	tf, called := &acctest.Terraform{Provider: proxy.Provider(s.T, s.c)}, false
 	planned := tf.Plan(s.T, i, config)
 	if planned.Diagnostics.Errors() != "" {
 		s.Fatal(planned.Diagnostics.Errors())
 	}
-	proxy.BeforeWrite(2, func(r acctest.Request) { called = true; disturb(r) })
+	proxy.BeforeWrite(1, func(r acctest.Request) { called = true; disturb(r) })
 	errors := tf.Carry(s.T, i, planned, config).Errors()
 	if !called {
 		s.Fatalf("the apply ended before its second write: %s", errors)

@@ -5,6 +5,7 @@ package machinesettaints_test
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,14 +29,17 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 		// writes are those that reach the cluster before: what comes after them is held
 		// until Terraform has ended, unless it is the count.
 		writes int64
+		// when is how many machines there are, and how many that are not being deleted,
+		// when Ctrl-C comes.
+		when [2]int
 		// replicas are found afterwards, and how many of three machines are as they were.
 		replicas, left int
 		says           []string
 	}{
-		"in_place": {`strategy = "in_place"`, nil, 2, 3, 2, nil},
-		"rolling":  {`strategy = "rolling"`, map[string]any{"provisionDelay": "4s"}, 2, 3, 2, []string{"it was interrupted", "It waited for machines"}},
-		"surge":    {`strategy = "surge"`, map[string]any{"provisionDelay": "4s"}, 1, 4, 3, []string{"it was interrupted", "It waited for machines"}},
-		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, map[string]any{"deleteDelay": "6s"}, 1, 3, 0,
+		"in_place": {`strategy = "in_place"`, nil, 2, [2]int{3, 3}, 3, 2, nil},
+		"rolling":  {`strategy = "rolling"`, map[string]any{"provisionDelay": "4s", "deleteDelay": "4s"}, 2, [2]int{4, 3}, 3, 2, []string{"it was interrupted"}},
+		"surge":    {`strategy = "surge"`, map[string]any{"provisionDelay": "4s"}, 1, [2]int{4, 4}, 4, 3, []string{"it was interrupted"}},
+		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, map[string]any{"deleteDelay": "6s"}, 1, [2]int{3, 0}, 3, 0,
 			[]string{"it was interrupted", "spec.replicas has been set back to what it was"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,9 +48,20 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 			p := s.pool(3, func(m *acctest.MachineSet) { m.Cloud = tt.cloud })
 			before := p.Names()
 			cli, proxy := acctest.NewCLI(t), s.c.Proxy(t)
+			proxy.InTurn()
 			cli.Write(proxy.Provider(t, s.c), s.hcl(p.Name, "a", tt.rollout))
 			cli.MustRun("plan", "-input=false", "-out=plan")
-			out := interrupt(t, cli, proxy, tt.writes, strings.Contains(tt.rollout, "scale_to_zero"))
+			out := interrupt(t, cli, proxy, tt.writes, strings.Contains(tt.rollout, "scale_to_zero"), func() {
+				acctest.Until(t, "the cluster has followed", func(context.Context) (bool, error) {
+					all, live := p.Machines(), 0
+					for _, m := range all {
+						if m.DeletionTimestamp == nil {
+							live++
+						}
+					}
+					return len(all) == tt.when[0] && live == tt.when[1], nil
+				})
+			})
 			s.says(out, append(tt.says, "Interrupt received", "Unable to create taints of MachineSet", "What is done stays")...)
 			if got := p.Replicas(); got != tt.replicas || p.Annotation("kubetaint.io/rollout") == "" {
 				t.Fatalf("the count is %d and the marker %q:\n%s", got, p.Annotation("kubetaint.io/rollout"), out)
@@ -92,7 +107,7 @@ func TestAccMachineSetTaints_interruptedBeforeTheAnswer(t *testing.T) {
 		return acctest.None
 	})
 	proxy.After(func(r acctest.Request) {
-		if r.Write() && !run.begun() {
+		if r.Written() && !run.begun() {
 			close(run.reached)
 			select {
 			case <-asked:
@@ -110,21 +125,22 @@ func TestAccMachineSetTaints_interruptedBeforeTheAnswer(t *testing.T) {
 }
 
 // interrupt carries out the saved plan and sends SIGINT once so many writes have been
-// answered, and returns what it prints. Later writes never reach the API server unless
+// carried out, which go in turn, and returns what it prints. Later writes never reach the API server unless
 // they are let through: they are held until Terraform has ended.
-func interrupt(t *testing.T, cli *acctest.CLI, proxy *acctest.Proxy, writes int64, later bool) string {
+func interrupt(t *testing.T, cli *acctest.CLI, proxy *acctest.Proxy, writes int64, later bool, when func()) string {
 	t.Helper()
 	run := newInterruption(cli)
-	var begun, answered atomic.Int64
+	run.when = when
+	var written atomic.Int64
 	proxy.Spoil(func(r acctest.Request) acctest.Fault {
-		if !r.Write() || begun.Add(1) <= writes || later {
+		if !r.Write() || written.Load() < writes || later {
 			return acctest.None
 		}
 		<-run.over
 		return acctest.CutBefore
 	})
 	proxy.After(func(r acctest.Request) {
-		if r.Write() && answered.Add(1) == writes {
+		if r.Written() && written.Add(1) == writes {
 			close(run.reached)
 		}
 	})
@@ -138,6 +154,8 @@ func interrupt(t *testing.T, cli *acctest.CLI, proxy *acctest.Proxy, writes int6
 type interruption struct {
 	apply         *exec.Cmd
 	reached, over chan struct{}
+	// when returns once what is interrupted is as it shall be then, nil for at once.
+	when func()
 }
 
 func newInterruption(cli *acctest.CLI) *interruption {
@@ -166,6 +184,9 @@ func (i *interruption) carryOut(t *testing.T) string {
 	var err error
 	select {
 	case <-i.reached:
+		if i.when != nil {
+			i.when()
+		}
 		_ = i.apply.Process.Signal(os.Interrupt)
 		err = <-ended
 	case err = <-ended:

@@ -39,6 +39,7 @@ func TestAccMachineSetTaints_whatIsLostWithoutARight(t *testing.T) {
 			p, i := s.pool(1, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 			proxy := s.c.Proxy(t)
+			proxy.InTurn()
 			provider := acctest.With(proxy.Provider(t, s.c), map[string]any{"token": s.c.TokenWith(t, acctest.Without(s.c.Rights(t), tt.resource, tt.verbs...)...)})
 			tf := &acctest.Terraform{Provider: provider}
 			planned := tf.Plan(t, i, config)
@@ -49,7 +50,7 @@ func TestAccMachineSetTaints_whatIsLostWithoutARight(t *testing.T) {
 				s.says(planned.Diagnostics.Warnings(), tt.planned, `The guide "Permissions" of the provider's documentation lists it`)
 			}
 			// After a conflict it has to be read again.
-			proxy.BeforeWrite(1, func(acctest.Request) {
+			proxy.BeforeWrite(0, func(acctest.Request) {
 				s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"somebody":"was here"}}}`)
 			})
 			errors := tf.Carry(t, i, planned, config).Errors()

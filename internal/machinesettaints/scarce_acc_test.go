@@ -18,7 +18,7 @@ import (
 // late allows a create so little time that it ends in the middle, where something
 // holds it up.
 func late(config map[string]any) map[string]any {
-	return acctest.With(config, map[string]any{"timeouts": map[string]any{"create": "12s"}})
+	return acctest.With(config, map[string]any{"timeouts": map[string]any{"create": "20s"}})
 }
 
 // TestAccMachineSetTaints_quota: where old machines count until they are gone, the
@@ -53,7 +53,8 @@ func TestAccMachineSetTaints_quota(t *testing.T) {
 			}
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 			if tt.replicas > 0 {
-				s.failed(i, late(config), "the time is over", "is Provisioning", "Apply again to go on where it stopped")
+				// Provisioning, or not provisioned yet.
+				s.failed(i, late(config), "the time is over", "rovision", "Apply again to go on where it stopped")
 				if got := p.Replicas(); got != tt.replicas || p.Annotation("kubetaint.io/rollout") == "" {
 					t.Fatalf("the count is %d and the marker %q", got, p.Annotation("kubetaint.io/rollout"))
 				}
