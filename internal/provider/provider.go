@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -30,9 +31,10 @@ import (
 )
 
 var (
-	_ provider.Provider              = (*kubetaint)(nil)
-	_ provider.ProviderWithActions   = (*kubetaint)(nil)
-	_ provider.ProviderWithFunctions = (*kubetaint)(nil)
+	_ provider.Provider                  = (*kubetaint)(nil)
+	_ provider.ProviderWithActions       = (*kubetaint)(nil)
+	_ provider.ProviderWithFunctions     = (*kubetaint)(nil)
+	_ provider.ProviderWithListResources = (*kubetaint)(nil)
 )
 
 // kubetaint is the provider.
@@ -119,6 +121,14 @@ func (p *kubetaint) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{
 		cyclemachineset.NewAction,
 		drainnodes.NewAction,
+	}
+}
+
+// ListResources lists what Terraform 1.14 and later can query.
+func (p *kubetaint) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{
+		machinesettaints.NewListResource,
+		nodetaints.NewListResource,
 	}
 }
 

@@ -1,0 +1,11 @@
+# Taints of workers that nobody manages yet:
+#   terraform query -generate-config-out=taints.tf
+list "kubetaint_node_taints" "unmanaged" {
+  provider         = kubetaint
+  include_resource = true
+
+  config {
+    selector       = "node-role.kubernetes.io/worker"
+    unmanaged_only = true
+  }
+}

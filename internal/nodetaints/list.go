@@ -1,0 +1,120 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+var _ list.ListResourceWithConfigure = (*nodeTaints)(nil)
+
+// NewListResource returns the list resource.
+func NewListResource() list.ListResource {
+	return &nodeTaints{}
+}
+
+// listModel is what a list block asks for.
+type listModel struct {
+	Selector      types.String `tfsdk:"selector"`
+	UnmanagedOnly types.Bool   `tfsdk:"unmanaged_only"`
+}
+
+// ListResourceConfigSchema describes the list resource.
+func (*nodeTaints) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Taints of nodes, for `terraform query`: one result for each node and owner, and one for the taints that nobody has marked. " +
+			"Taints that belong to a controller are left out, and so are those that come with a node's OpenShift Machine: they belong into its MachineSet.",
+		Attributes: map[string]schema.Attribute{
+			"selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Without one, all nodes are looked at.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+			"unmanaged_only": fw.UnmanagedOnlyAttribute(),
+		},
+	}
+}
+
+// List finds taints on nodes.
+func (r *nodeTaints) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
+	var diags diag.Diagnostics
+	all := r.list(ctx, req, &diags)
+	*stream = *fw.Stream(ctx, req, all, diags)
+}
+
+func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag.Diagnostics) []fw.Listed {
+	var config listModel
+	diags.Append(req.Config.Get(ctx, &config)...)
+	selector, err := labels.Parse(config.Selector.ValueString())
+	if err != nil {
+		diags.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+	}
+	if diags.HasError() {
+		return nil
+	}
+	cluster, ok := r.data.Connected(ctx, "", diags)
+	if !ok {
+		return nil
+	}
+	nodes, machines, err := r.listable(ctx, selector)
+	if err != nil {
+		diags.Append(fw.UnableTo("list taints of nodes", err))
+		return nil
+	}
+	var out []fw.Listed
+	for _, n := range nodes {
+		own := slices.DeleteFunc(slices.Clone(n.Taints), func(t corev1.Taint) bool { return taint.Find(machines[n.Machine], taint.IDOf(t)) >= 0 })
+		for _, owned := range taint.ByOwner(own, n.Record) {
+			if owned.Owner == "" || !config.UnmanagedOnly.ValueBool() {
+				out = append(out, r.listed(ctx, n, owned, cluster, diags))
+			}
+		}
+	}
+	return out
+}
+
+// listable are the nodes that match, by name, and the taints of their Machines: these
+// are asked for only where a node has one.
+func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]*eviction.Node, map[string][]corev1.Taint, error) {
+	all, err := r.data.Cluster.Nodes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes := slices.DeleteFunc(all, func(n *eviction.Node) bool { return !selector.Matches(labels.Set(n.Labels)) })
+	slices.SortFunc(nodes, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
+	if !slices.ContainsFunc(nodes, func(n *eviction.Node) bool { return n.Machine != "" }) {
+		return nodes, nil, nil
+	}
+	machines, err := r.data.Cluster.MachineTaints(ctx)
+	return nodes, machines, err
+}
+
+// listed is what an import of these taints would give.
+func (r *nodeTaints) listed(ctx context.Context, n *eviction.Node, owned taint.Owned, cluster string, diags *diag.Diagnostics) fw.Listed {
+	target := planner.Target{Name: n.Name}
+	found, _ := fw.InspectTaints([]*eviction.Node{n}, target, taint.IDs(owned.Taints), diags)
+	own := fw.NewOwnership[taint.ID](cluster)
+	own.Imported = found.Generations
+	m := importedModel(ctx, target, found.Taints, diags)
+	desired, _ := m.desired(ctx, own, diags)
+	m.ID = types.StringValue(cmp.Or(found.Owner, newID(r.data.Owner, desired)))
+	return fw.Listed{DisplayName: n.Name + ": " + taint.FormatAll(owned.Taints), Identity: identityOf(ctx, desired, diags), Resource: m}
+}
