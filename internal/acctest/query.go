@@ -22,6 +22,7 @@ type Found struct {
 // finds, in order.
 func (c *CLI) Query(blocks string, args ...string) []Found {
 	c.t.Helper()
+	c.NeedTerraform(14)
 	must(c.t, os.WriteFile(filepath.Join(c.Dir, "main.tfquery.hcl"), []byte(blocks), 0o600))
 	out, err := c.Command(append([]string{"query", "-json"}, args...)...).Output()
 	if err != nil {

@@ -32,7 +32,9 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	c := acctest.Connect(t)
 	c.NeedMachines(t)
-	return &stage{T: t, c: c, cli: acctest.NewCLI(t), namespace: c.Namespace(t)}
+	s := &stage{T: t, c: c, cli: acctest.NewCLI(t), namespace: c.Namespace(t)}
+	s.cli.NeedTerraform(14)
+	return s
 }
 
 func (s *stage) pool(replicas int) *acctest.Pool {
@@ -243,6 +245,7 @@ func TestAccCycleMachineSet_withoutTheMachineAPISaysThatThereIsNone(t *testing.T
 	t.Parallel()
 	c := acctest.Connect(t)
 	cli, proxy := acctest.NewCLI(t), c.Proxy(t)
+	cli.NeedTerraform(14)
 	proxy.Spoil(func(r acctest.Request) acctest.Fault {
 		if strings.Contains(r.Path, "machine.openshift.io") {
 			return 404
