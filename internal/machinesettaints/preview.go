@@ -64,19 +64,20 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 // subject words what a change is about.
 func subject(verb string, all []machineset.Affected, where string) fw.Subject {
 	s := fw.Subject{Verb: verb, Preposition: "to", Where: where}
+	var stay, going []corev1.Taint
 	for _, a := range all {
 		for _, id := range a.Effect.Template.Ours {
-			at := taint.Find(a.Effect.Template.Taints, id)
-			if at < 0 {
-				at = taint.Find(a.Set.Taints, id)
-				if at >= 0 {
-					s.Taints = append(s.Taints, a.Set.Taints[at])
-				}
-				continue
+			if at := taint.Find(a.Effect.Template.Taints, id); at >= 0 {
+				stay = append(stay, a.Effect.Template.Taints[at])
+			} else if at := taint.Find(a.Set.Taints, id); at >= 0 {
+				going = append(going, a.Set.Taints[at])
 			}
-			s.Taints = append(s.Taints, a.Effect.Template.Taints[at])
 		}
 		s.Many = s.Many || len(a.Effect.Stale) > 1
+	}
+	// What goes is what it is about where nothing comes in its place.
+	if s.Taints = stay; len(stay) == 0 {
+		s.Taints = going
 	}
 	s.Taints = slices.CompactFunc(taint.Sort(s.Taints), func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
 	return s
