@@ -45,6 +45,7 @@ type Cluster struct {
 	identity once[string]
 	context  once[surroundings]
 	marked   once[[]Marked]
+	operated once[[]Marked]
 	ancestry ancestry
 	families families
 

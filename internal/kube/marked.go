@@ -32,64 +32,79 @@ type Marked struct {
 // sibling for masters.
 const openShiftNode = "node.openshift.io/os_id"
 
-// markedKinds returns the kinds whose objects are listed for their records:
-// OpenShift's on its clusters alone, so that others are not asked for what they do
-// not have.
-func (c *Cluster) markedKinds(ctx context.Context) ([]workload.Kind, error) {
+// onOpenShift says whether the cluster is one of OpenShift's.
+func (c *Cluster) onOpenShift(ctx context.Context) (bool, error) {
 	nodes, err := c.Nodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if slices.ContainsFunc(nodes, func(n *eviction.Node) bool { _, is := n.Labels[openShiftNode]; return is }) {
-		return workload.Kinds(), nil
-	}
-	return workload.BuiltinKinds(), nil
+	return slices.ContainsFunc(nodes, func(n *eviction.Node) bool { _, is := n.Labels[openShiftNode]; return is }), err
 }
 
-// FindsMarks says whether Marked finds objects of this kind that this process has not
-// read: not those of custom kinds, which are too many to look for.
+// FindsMarks says whether MarkedAnywhere finds objects of this kind that this process
+// has not read: not those of custom kinds, which are too many to look for.
 func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error) {
-	kinds, err := c.markedKinds(ctx)
-	known, is := workload.Lookup(ref.APIVersion, ref.Kind)
-	return is && slices.ContainsFunc(kinds, func(k workload.Kind) bool { return k.Plural == known.Plural && k.Kind == known.Kind }), err
+	kind, known := workload.Lookup(ref.APIVersion, ref.Kind)
+	if !known || kind.Builtin {
+		return known, nil
+	}
+	return c.onOpenShift(ctx)
 }
 
 // Marked returns the workloads that carry a record of what is owned there. The
-// metadata of the built-in kinds, and of OpenShift's on its clusters, is listed once
-// per process, ReplicaSets and Jobs together with what a snapshot needs of them; what
-// this process reads or writes itself, of any kind, is known without.
+// metadata of the built-in kinds is listed once per process, ReplicaSets and Jobs
+// together with what a snapshot needs of them; what this process reads or writes
+// itself, of any kind, is known without.
 func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
-	listed, err := c.marked.get(ctx, func() ([]Marked, error) {
-		kinds, err := c.markedKinds(ctx)
-		if err != nil {
-			return nil, err
-		}
-		found := make([][]Marked, len(kinds))
-		lists := make([]func() error, len(kinds))
-		for i, kind := range kinds {
-			lists[i] = func() error {
-				some, err := c.controllersOf(ctx, kind)
-				if !kind.Builtin && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden)) {
-					// Not every cluster serves them, and who has no rights to
-					// them has given them no tolerations.
-					return nil
-				}
-				found[i] = some.marked
-				return err
-			}
-		}
-		if err := parallel(lists...); err != nil {
-			return nil, err
-		}
-		var all []Marked
-		for _, some := range found {
-			all = append(all, some...)
-		}
-		return all, nil
-	})
+	listed, err := c.marked.get(ctx, func() ([]Marked, error) { return c.listMarked(ctx, workload.BuiltinKinds()) })
 	if err != nil {
 		return nil, err
 	}
+	return c.knownBetter(listed), nil
+}
+
+// MarkedAnywhere returns OpenShift's objects on its clusters as well; others are not
+// asked for what they do not have. Nodes tell which it is: this is for who reads them
+// anyway.
+func (c *Cluster) MarkedAnywhere(ctx context.Context) ([]Marked, error) {
+	listed, err := c.marked.get(ctx, func() ([]Marked, error) { return c.listMarked(ctx, workload.BuiltinKinds()) })
+	if err != nil {
+		return nil, err
+	}
+	if is, err := c.onOpenShift(ctx); err != nil {
+		return nil, err
+	} else if is {
+		more, err := c.operated.get(ctx, func() ([]Marked, error) { return c.listMarked(ctx, workload.OpenShiftKinds()) })
+		if err != nil {
+			return nil, err
+		}
+		listed = slices.Concat(listed, more)
+	}
+	return c.knownBetter(listed), nil
+}
+
+// listMarked lists the metadata of kinds for their records.
+func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind) ([]Marked, error) {
+	found := make([][]Marked, len(kinds))
+	lists := make([]func() error, len(kinds))
+	for i, kind := range kinds {
+		lists[i] = func() error {
+			some, err := c.controllersOf(ctx, kind)
+			if !kind.Builtin && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden)) {
+				// Not every cluster serves them, and who has no rights to them
+				// has given them no tolerations.
+				return nil
+			}
+			found[i] = some.marked
+			return err
+		}
+	}
+	if err := parallel(lists...); err != nil {
+		return nil, err
+	}
+	return slices.Concat(found...), nil
+}
+
+// knownBetter puts what this process has read or written since in the place of what
+// was listed.
+func (c *Cluster) knownBetter(listed []Marked) []Marked {
 	c.workloads.mu.Lock()
 	defer c.workloads.mu.Unlock()
 	var out []Marked
@@ -103,11 +118,11 @@ func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
 			out = append(out, m)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // MarkedIn returns the objects of any kind in a namespace that carry a record, as
-// they are now: Marked does not find objects of custom kinds.
+// they are now: neither Marked nor MarkedAnywhere finds those of custom kinds.
 func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, error) {
 	objects, err := c.objects(kind)
 	if err != nil {

@@ -99,7 +99,7 @@ func TestMarked_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 
 // OpenShift's objects are many requests where there are none: they are looked for
 // where a node says whose cluster it is, and may be missing, or forbidden, there too.
-func TestMarked_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T) {
+func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T) {
 	t.Parallel()
 	const tolerations = `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1","retiring":true}]`
 	ingress := workload.Ref{APIVersion: "operator.openshift.io/v1", Kind: "IngressController"}
@@ -131,7 +131,7 @@ func TestMarked_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T) {
 				return nil
 			}
 			c := api.connect(t)
-			got, err := c.Marked(t.Context())
+			got, err := c.MarkedAnywhere(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,45 +37,64 @@ func TestAccMachineSetTaints_kill9AfterEachWrite(t *testing.T) {
 		"surge":         {`strategy = "surge"`, 3},
 		"scale_to_zero": {`strategy = "scale_to_zero"`, 2},
 	} {
-		for step, values := range map[string][2]string{"create": {"", "a"}, "destroy": {"b", ""}} {
-			t.Run(name+"/"+step, func(t *testing.T) {
-				t.Parallel()
-				s := newStage(t)
-				kills := 0
-				for writes := 1; ; writes++ {
-					p := s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: 2, Taints: foreign})
-					cli := acctest.NewCLI(t)
-					cli.Write(s.c.Provider(t), s.hcl(p.Name, values[0], tt.rollout))
-					cli.MustRun("apply", "-auto-approve", "-input=false")
-					before := p.Made()
-					proxy := s.c.Proxy(t)
-					cli.Write(proxy.Provider(t, s.c), s.hcl(p.Name, values[1], tt.rollout))
-					cli.MustRun("plan", "-input=false", "-out=plan")
-					if !cli.ApplyAndKill(proxy, acctest.Request.Write, writes) {
-						break
-					}
-					kills++
-					if p.Annotation("kubetaint.io/rollout") != "" {
-						if out := cli.MustRun("plan", "-input=false", "-no-color"); !strings.Contains(out, "is interrupted, and apply goes on with it") || !strings.Contains(out, "spec.replicas is 2 at the end") {
-							t.Fatalf("killed after write %d, and the plan does not say that a rollout is interrupted:\n%s", writes, out)
-						}
-					}
-					cli.MustRun("apply", "-auto-approve", "-input=false")
-					want := foreign
-					if values[1] != "" {
-						want += " team=" + values[1] + ":NoSchedule"
-					}
-					p.Want(2, want)
-					cli.WantEmptyPlan()
-					if made := p.Made() - before; made > tt.machines {
-						t.Fatalf("killed after write %d: %d machines were made, and at most %d are needed", writes, made, tt.machines)
-					}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			k := &writeKilling{stage: s, Pool: s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: 2, Taints: foreign}), cli: acctest.NewCLI(t), rollout: tt.rollout, machines: tt.machines}
+			created, destroyed := 0, 0
+			for writes := 1; ; writes++ {
+				more := false
+				if k.change("a", writes) {
+					created, more = created+1, true
 				}
-				if kills < 2 {
-					t.Fatalf("the apply was killed only %d times", kills)
+				if k.change("", writes) {
+					destroyed, more = destroyed+1, true
 				}
-				t.Logf("killed %d times", kills)
-			})
-		}
+				if !more {
+					break
+				}
+			}
+			if created < 2 || destroyed < 2 {
+				t.Fatalf("the create was killed only %d times, the destroy %d", created, destroyed)
+			}
+			t.Logf("the create was killed %d times, the destroy %d", created, destroyed)
+		})
 	}
+}
+
+// writeKilling creates and destroys the taint of a MachineSet again and again.
+type writeKilling struct {
+	*stage
+	*acctest.Pool
+	cli     *acctest.CLI
+	rollout string
+	// machines are made for one change, at most.
+	machines int
+}
+
+// change brings the taint to a value, "" for none, and kills the apply after a number
+// of writes; false where it ends before that.
+func (k *writeKilling) change(value string, writes int) (killed bool) {
+	k.Helper()
+	before, proxy := k.Made(), k.c.Proxy(k.T)
+	k.cli.Write(proxy.Provider(k.T, k.c), k.hcl(k.Name, value, k.rollout))
+	k.cli.MustRun("plan", "-input=false", "-out=plan")
+	if killed = k.cli.ApplyAndKill(proxy, acctest.Request.Write, writes); killed {
+		if k.Annotation("kubetaint.io/rollout") != "" {
+			if out := k.cli.MustRun("plan", "-input=false", "-no-color"); !strings.Contains(out, "is interrupted, and apply goes on with it") || !strings.Contains(out, "spec.replicas is 2 at the end") {
+				k.Fatalf("killed after write %d, and the plan does not say that a rollout is interrupted:\n%s", writes, out)
+			}
+		}
+		k.cli.MustRun("apply", "-auto-approve", "-input=false")
+	}
+	want := foreign
+	if value != "" {
+		want += " team=" + value + ":NoSchedule"
+	}
+	k.Want(2, want)
+	k.cli.WantEmptyPlan()
+	if made := k.Made() - before; made > k.machines {
+		k.Fatalf("killed after write %d: %d machines were made, and at most %d are needed", writes, made, k.machines)
+	}
+	return killed
 }

@@ -179,7 +179,7 @@ func holds(s *eviction.Snapshot, t planner.Tolerations) error {
 // does not wait for the pods that restart by it. Pods are looked at only where
 // something retires.
 func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
-	marked, err := cluster.Marked(ctx)
+	marked, err := cluster.MarkedAnywhere(ctx)
 	if errors.Is(err, kube.ErrForbidden) {
 		// Who may not see workloads has not linked any.
 		return nil
@@ -236,7 +236,7 @@ func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Sha
 // each list of theirs: ContractTolerations takes away what is not needed there. Nothing is
 // returned where there is no permission to look for them.
 func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload, error) {
-	marked, err := cluster.Marked(ctx)
+	marked, err := cluster.MarkedAnywhere(ctx)
 	if errors.Is(err, kube.ErrForbidden) {
 		return nil, nil
 	}
@@ -264,7 +264,7 @@ func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload,
 // and which these are. It serves for a resource that has nothing to do in this
 // run, and so has told nothing.
 func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerations, error) {
-	marked, err := cluster.Marked(ctx)
+	marked, err := cluster.MarkedAnywhere(ctx)
 	if errors.Is(err, kube.ErrForbidden) {
 		return nil, nil
 	}

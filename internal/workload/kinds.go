@@ -108,9 +108,9 @@ func BuiltinKinds() []Kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !k.Builtin })
 }
 
-// Kinds returns all that are known, those that OpenShift alone serves among them.
-func Kinds() []Kind {
-	return slices.Clone(kinds)
+// OpenShiftKinds returns the others, which OpenShift and its operators serve.
+func OpenShiftKinds() []Kind {
+	return slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k.Builtin })
 }
 
 // Resource returns the kind's resource in the API.
