@@ -140,10 +140,16 @@ func (p *Pool) Machines() map[string]machinev1beta1.Machine {
 	return out
 }
 
-// Made counts the machines that have been made so far.
+// Made counts the machines that have been made so far: those that a watch has told of,
+// and those that there are now, of which it may tell only later.
 func (p *Pool) Made() int {
+	p.t.Helper()
+	now := p.Machines()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for name := range now {
+		p.seen[name] = true
+	}
 	return len(p.seen)
 }
 
