@@ -97,7 +97,9 @@ func (w *world) predictAndWatch() map[string]int {
 	// Pods of a DaemonSet come and go: those that the preview saw were there
 	// right before it or are right after it.
 	w.before = w.noteLimited()
+	noted := w.followLimited()
 	predicted := w.predict(tf, selector, change)
+	noted()
 	w.noteLimited()
 	deletions := w.watch()
 	config := map[string]any{"node_selector": selector, "taints": change, "on_conflict": "adopt", "evictions": map[string]any{"stranded": "evict"}}
@@ -150,22 +152,56 @@ func (w *world) noteLimited() map[string]bool {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	taints, there := w.standing(), map[string]bool{}
+	for i := range pods.Items {
+		there[pods.Items[i].Name] = true
+		w.note(&pods.Items[i], taints)
+	}
+	return there
+}
+
+// standing returns the taints of the nodes.
+func (w *world) standing() map[string][]corev1.Taint {
+	w.t.Helper()
 	taints := map[string][]corev1.Taint{}
 	for _, name := range w.nodes {
 		taints[name] = w.c.Get(w.t, name).Spec.Taints
 	}
-	there := map[string]bool{}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		there[p.Name] = true
-		for _, one := range taints[p.Spec.NodeName] {
-			at := taint.FirstMatch(p.Spec.Tolerations, one, false)
-			if one.Effect == corev1.TaintEffectNoExecute && at >= 0 && p.Spec.Tolerations[at].TolerationSeconds != nil {
-				w.limited[p.Name] = true
-			}
+	return taints
+}
+
+func (w *world) note(p *corev1.Pod, taints map[string][]corev1.Taint) {
+	for _, one := range taints[p.Spec.NodeName] {
+		at := taint.FirstMatch(p.Spec.Tolerations, one, false)
+		if one.Effect == corev1.TaintEffectNoExecute && at >= 0 && p.Spec.Tolerations[at].TolerationSeconds != nil {
+			w.limited[p.Name] = true
 		}
 	}
-	return there
+}
+
+// followLimited does the same for pods that come meanwhile, until the function that it
+// returns is called: one that a DaemonSet's controller makes, and that is evicted at
+// once, may be in the preview alone.
+func (w *world) followLimited() func() {
+	w.t.Helper()
+	taints := w.standing()
+	watcher, err := w.c.Admin.CoreV1().Pods(w.namespace).Watch(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range watcher.ResultChan() {
+			if p, ok := event.Object.(*corev1.Pod); ok {
+				w.note(p, taints)
+			}
+		}
+	}()
+	return func() {
+		watcher.Stop()
+		<-ended
+	}
 }
 
 // departure is when a pod left, counted from before the change was written and
