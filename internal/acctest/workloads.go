@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -100,6 +101,20 @@ func ready(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
+}
+
+// ForbidPods keeps new pods from a namespace by a quota, until they are allowed.
+func (c *Cluster) ForbidPods(t testing.TB, namespace string) (allow func()) {
+	t.Helper()
+	quotas := c.Admin.CoreV1().ResourceQuotas(namespace)
+	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
+	_, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}, metav1.CreateOptions{})
+	must(t, err)
+	Until(t, "the quota is in force", func(ctx context.Context) (bool, error) {
+		quota, err := quotas.Get(ctx, "none", metav1.GetOptions{})
+		return err == nil && len(quota.Status.Hard) > 0, err
+	})
+	return func() { must(t, quotas.Delete(t.Context(), "none", metav1.DeleteOptions{})) }
 }
 
 // Template returns the pod spec of a Deployment, StatefulSet or DaemonSet, and

@@ -128,7 +128,13 @@ func stuckDetail(verb string, stuck *rollout.StuckError) string {
 	}
 	list(stuck.Lacking, without)
 	list(stuck.Pending, "made anew and on no node yet")
-	b.WriteString("\n\n" + consequence + "Find out why the rollout stands still (kubectl rollout status, kubectl describe pod), or allow it more time in timeouts. ")
+	if stuck.Missing > 0 {
+		fmt.Fprintf(&b, "\n  %s not made yet, of %d", Count(stuck.Missing, "pod"), stuck.Workload.Wants)
+	}
+	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses {
+		b.WriteString("\n  its controller has not said yet that it has seen the change")
+	}
+	b.WriteString("\n\n" + consequence + "Find out why the rollout stands still (kubectl rollout status, kubectl describe pod, kubectl get events), or allow it more time in timeouts. ")
 	b.WriteString("Apply again to go on where it stopped.")
 	if verb == "create" {
 		b.WriteString(" Nothing is saved in the state; what is written is marked and taken over.")

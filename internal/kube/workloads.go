@@ -60,7 +60,7 @@ func (c *Cluster) Workload(ctx context.Context, ref workload.Ref, path []string)
 	object, known := c.workloads.known[ref]
 	c.workloads.mu.Unlock()
 	if known {
-		return c.observe(ctx, object, path)
+		return c.observe(ctx, object, path, c.Workload)
 	}
 	return c.FreshWorkload(ctx, ref, path)
 }
@@ -84,7 +84,7 @@ func (c *Cluster) FreshWorkload(ctx context.Context, ref workload.Ref, path []st
 		return nil, err
 	}
 	c.workloads.keep(ref, object)
-	return c.observe(ctx, object, path)
+	return c.observe(ctx, object, path, c.FreshWorkload)
 }
 
 // Workloads returns the objects of a kind in a namespace that a selector
@@ -102,7 +102,7 @@ func (c *Cluster) Workloads(ctx context.Context, kind workload.Ref, selector lab
 		object := o.(*unstructured.Unstructured) //nolint:forcetypeassert // A dynamic list holds nothing else.
 		object.SetAPIVersion(kind.APIVersion)
 		object.SetKind(kind.Kind)
-		w, err := c.observe(ctx, object, path)
+		w, err := c.observe(ctx, object, path, c.Workload)
 		if err == nil {
 			c.workloads.keep(w.Ref, object)
 			found = append(found, w)
@@ -155,18 +155,19 @@ func (w *workloads) keep(ref workload.Ref, object *unstructured.Unstructured) {
 	w.known[ref] = object
 }
 
-// observe takes from an object what is needed, and finds out which pods follow
-// from it where its kind does not tell.
-func (c *Cluster) observe(ctx context.Context, object *unstructured.Unstructured, path []string) (*workload.Workload, error) {
+// observe takes from an object what is needed, finds out which pods follow from it
+// where its kind does not tell, and reads what an operator makes of it.
+func (c *Cluster) observe(ctx context.Context, object *unstructured.Unstructured, path []string, read readWorkload) (*workload.Workload, error) {
 	w, err := workload.Observe(object, path)
-	if err != nil || w.Pods != nil {
-		return w, err
+	if err != nil {
+		return nil, err
 	}
-	w.Pods, err = c.descendants(ctx, object)
-	if errors.Is(err, ErrForbidden) {
-		err = nil
+	if w.Pods == nil {
+		if w.Pods, err = c.descendants(ctx, object); err != nil && !errors.Is(err, ErrForbidden) {
+			return nil, err
+		}
 	}
-	return w, err
+	return w, c.operands(ctx, w, read)
 }
 
 // EditWorkload reads an object, lets decide say what it shall be, and writes that
@@ -189,7 +190,7 @@ func (c *Cluster) EditWorkload(ctx context.Context, ref workload.Ref, path []str
 		if err == nil {
 			c.workloads.keep(ref, written)
 			c.noteWrite()
-			return c.observe(ctx, written, path)
+			return c.observe(ctx, written, path, c.FreshWorkload)
 		}
 		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
 			return nil, err

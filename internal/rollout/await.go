@@ -231,18 +231,21 @@ func (e *StuckError) instead(ctx context.Context, err error) error {
 // back while the Deployment asks for the same.
 func (a *wait) late(ctx context.Context) (bool, error) {
 	w, before := a.workload, a.followed
-	if a.behind == nil || before != nil && before.UID == w.UID && before.Generation == w.Generation {
+	same := before != nil && before.UID == w.UID && before.Generation == w.Generation && len(w.Operands) == 0
+	if a.behind == nil || same {
 		return false, nil
 	}
-	templates, err := a.cluster.Templates(ctx, w)
-	if errors.Is(err, kube.ErrForbidden) {
-		templates, err = nil, nil
+	for _, one := range append([]*workload.Workload{w}, w.Operands...) {
+		templates, err := a.cluster.Templates(ctx, one)
+		if err != nil && !errors.Is(err, kube.ErrForbidden) {
+			return false, err
+		}
+		if slices.ContainsFunc(templates, a.behind) {
+			return true, nil
+		}
 	}
-	late := slices.ContainsFunc(templates, a.behind)
-	if err == nil && !late {
-		a.followed = w
-	}
-	return late, err
+	a.followed = w
+	return false, nil
 }
 
 // held says whether lists have what is wanted.
@@ -262,7 +265,7 @@ func gone(err error) bool {
 
 // stuck says what a wait that ends here ends with.
 func (s seen) stuck() *StuckError {
-	e := &StuckError{Workload: s.workload, Relapses: s.complete() && s.workload.Relapses}
+	e := &StuckError{Workload: s.workload, Relapses: s.complete() && s.workload.Relapses, Missing: max(0, int(s.workload.Wants)-len(s.all))}
 	for _, p := range s.lacking {
 		e.Lacking = append(e.Lacking, p.Name)
 	}

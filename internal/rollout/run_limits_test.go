@@ -131,7 +131,7 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 				delete(a.pods, p.Name)
 				a.show(podsPath, "DELETED", p)
 			},
-			[]string{"fewer pods than it wants"},
+			[]string{"1 of 2 pods are not made yet"},
 		},
 		{
 			"an update that is not complete is told, where a lost pod would come back as it was", func(a *fakeAPI) {

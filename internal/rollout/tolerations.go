@@ -65,6 +65,8 @@ type StuckError struct {
 	// require of nodes.
 	Lacking, Pending []string
 	Shed             bool
+	// Missing is how many pods are not there that shall be.
+	Missing int
 	// Relapses is set where all pods are as they shall be, and one that is lost would
 	// come back from an older template.
 	Relapses bool
@@ -84,11 +86,14 @@ func (e *StuckError) Error() string {
 	if len(e.Pending) > 0 {
 		parts = append(parts, "made anew and on no node yet: "+strings.Join(e.Pending, ", "))
 	}
+	if e.Missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d pods are not made yet", e.Missing, e.Workload.Wants))
+	}
 	if e.Relapses {
 		parts = append(parts, "a pod that is lost would come back from an older template")
 	}
 	if len(parts) == 0 {
-		parts = append(parts, "fewer pods than it wants")
+		parts = append(parts, "its controller has not said so yet")
 	}
 	return fmt.Sprintf("%s has not finished rolling out (%s): %v", e.Workload.Title(), strings.Join(parts, "; "), e.Err)
 }

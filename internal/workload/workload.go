@@ -41,6 +41,9 @@ type Workload struct {
 	// Pods are the workloads whose pods follow from this object: itself, or
 	// what an operator makes of it. Empty where that cannot be told.
 	Pods []eviction.WorkloadKey
+	// Operands are the workloads that an operator makes of this object, as far as
+	// they can be read.
+	Operands []*Workload
 	// Wants is how many pods there shall be, negative where that is not known.
 	Wants int64
 	// Rolling says how pods follow a change.
@@ -68,6 +71,18 @@ type Rolling struct {
 	Later bool
 	// Manner describes how pods are replaced, such as "at most 1 at a time".
 	Manner string
+}
+
+// Operated takes from the workloads that an operator makes of the object what the
+// object itself does not tell: how many pods there shall be, and whether what
+// makes them has seen what it is to make.
+func (w *Workload) Operated(operands []*Workload) {
+	w.Operands, w.Wants = operands, 0
+	for _, o := range operands {
+		w.Wants += o.Wants
+		w.Observed = w.Observed && o.Observed
+		w.Relapses = w.Relapses || o.Relapses
+	}
 }
 
 // ClaimPath is the path as claims and marks have it: empty for the one that is

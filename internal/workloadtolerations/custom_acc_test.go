@@ -194,6 +194,30 @@ func TestAccWorkloadTolerations_operatorsObjects(t *testing.T) {
 	}
 }
 
+// Between the end of the old and the beginning of the new pods of what an operator
+// makes there is none that lacks anything: the wait must not end there.
+func TestAccWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPodsOfAnOperator(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	object := s.widget("widget", nil)
+	operand := s.make("Deployment", "operand", 1, "", map[string]any{"strategy": map[string]any{"type": "Recreate"}})
+	s.c.Own(t, operand, s.c.Look(t, object))
+	s.managesWidgets()
+	s.c.Operate(t, object, strings.Split(acctest.WidgetPath, "."), operand, s.pathOf("Deployment"))()
+
+	// The old pod goes, and no new one may come.
+	none := s.c.ForbidPods(t, s.namespace)
+	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "4s"}})
+	i := s.fresh()
+	says(t, "error", s.tf.Apply(t, i, config).Errors(), "its pods have not followed", "1 pod not made yet, of 1", "Apply again to go on")
+	if pods := s.live("operand"); len(pods) > 0 {
+		t.Fatalf("%d pods are there, none is allowed", len(pods))
+	}
+	none()
+	s.apply(i, config)
+	s.wantPods("operand", 1, "team=a:NoExecute", "Deployment")
+}
+
 // What somebody else has made around the list stays, even where it is empty.
 func TestAccWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *testing.T) {
 	t.Parallel()

@@ -5,10 +5,8 @@ package workloadtolerations_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -79,7 +77,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 			old, kept := "team=a:"+tt.effect, "kept=x:NoSchedule"
 			thing, i := s.make(tt.kind, "web", pods, "", tt.spec), s.fresh()
 			s.apply(i, s.manage(thing, old+" "+kept, map[string]any{"wait_for_rollout": false, "retire": "now"}))
-			s.renew(pods, old)
+			s.renew(thing, pods, old)
 			if tt.elsewhere {
 				s.c.Node(t, acctest.Node{Name: s.pool + "-2", Labels: map[string]string{"shop": s.pool}})
 			}
@@ -114,18 +112,30 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 	}
 }
 
-// renew waits until all pods were made from the template, by deleting those that
-// are not.
-func (s *shop) renew(count int, carrying string) {
+// renew waits until all pods were made from the template, as their controller has
+// seen as well: one that still has an old pod in mind would delete a new one. Pods
+// that do not follow by themselves are deleted.
+func (s *shop) renew(thing acctest.Thing, count int, carrying string) {
 	s.t.Helper()
 	want := list(s.t, carrying)[0]
 	s.until("all pods are of the template", func() bool {
-		pods := s.live("web")
-		behind := slices.IndexFunc(pods, func(p corev1.Pod) bool { return !toleration.Contains(p.Spec.Tolerations, want) })
-		if behind >= 0 {
-			_ = s.c.Admin.CoreV1().Pods(s.namespace).Delete(s.t.Context(), pods[behind].Name, metav1.DeleteOptions{})
+		object := s.c.Look(s.t, thing).Object
+		strategy, _, _ := unstructured.NestedString(object, "spec", "updateStrategy", "type")
+		behind := 0
+		for _, p := range s.live("web") {
+			if toleration.Contains(p.Spec.Tolerations, want) {
+				continue
+			}
+			behind++
+			if strategy == "OnDelete" {
+				_ = s.c.Admin.CoreV1().Pods(s.namespace).Delete(s.t.Context(), p.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(p.UID))})
+			}
 		}
-		return behind < 0 && len(pods) == count
+		updated, found, _ := unstructured.NestedInt64(object, "status", "updatedReplicas")
+		if !found {
+			updated, _, _ = unstructured.NestedInt64(object, "status", "updatedNumberScheduled")
+		}
+		return behind == 0 && updated == int64(count)
 	})
 	s.c.Running(s.t, s.namespace, "web", count)
 }
