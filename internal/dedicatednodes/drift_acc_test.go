@@ -92,7 +92,7 @@ func TestAccDedicatedNodes_namedNodesAreWaitedForAndChangeInPlace(t *testing.T) 
 	c := acctest.Connect(t)
 	tf, name := terraform(t, c), acctest.Name(t, "node")
 	c.Node(t, acctest.Node{Name: name + "-a"})
-	config := map[string]any{"node_names": []string{name + "-a", name + "-b"}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "timeouts": map[string]any{"create": "3s"}}
+	config := map[string]any{"node_names": []string{name + "-a", name + "-b"}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "timeouts": map[string]any{"create": "8s"}}
 	d := tf.Apply(t, newInstance(), config)
 	wantWarning(t, d, "1 node does not exist yet", name+"-b")
 	wantError(t, d, `"node_names"`, `Unable to find node "`+name+`-b"`)

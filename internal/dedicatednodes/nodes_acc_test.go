@@ -100,7 +100,7 @@ func TestAccDedicatedNodes_namedNodesComeAndGo(t *testing.T) {
 	c := acctest.Connect(t)
 	p := newPool(t, c, "Deployment")
 	config := acctest.With(p.config(wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}),
-		map[string]any{"node_selector": nil, "node_names": p.nodes, "timeouts": map[string]any{"update": "5s"}})
+		map[string]any{"node_selector": nil, "node_names": p.nodes, "timeouts": map[string]any{"update": "8s"}})
 	tf, i := terraform(t, c), newInstance()
 	apply(t, tf, i, config)
 	c.DeleteNode(t, p.nodes[1])

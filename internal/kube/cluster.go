@@ -24,6 +24,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 var schemeGroupVersion = schema.GroupVersion{}
@@ -44,8 +45,7 @@ type Cluster struct {
 
 	identity once[string]
 	context  once[surroundings]
-	marked   once[[]Marked]
-	operated once[[]Marked]
+	custom   once[[]workload.Kind]
 	ancestry ancestry
 	families families
 

@@ -5,10 +5,13 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -24,30 +27,36 @@ type controllers struct {
 	marked  []Marked
 }
 
-// listedControllers remembers the kinds of which both is needed.
+// listedControllers remembers the kinds that have been listed.
 type listedControllers struct {
-	replicaSets, jobs once[controllers]
+	mu    sync.Mutex
+	known map[schema.GroupVersionResource]*once[controllers]
 }
 
-// of returns where a kind is remembered, nil for one that is not.
-func (l *listedControllers) of(kind string) *once[controllers] {
-	switch kind {
-	case "ReplicaSet":
-		return &l.replicaSets
-	case "Job":
-		return &l.jobs
+// of returns where a kind is remembered.
+func (l *listedControllers) of(kind workload.Kind) *once[controllers] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[schema.GroupVersionResource]*once[controllers]{}
 	}
-	return nil
+	if l.known[kind.Resource()] == nil {
+		l.known[kind.Resource()] = &once[controllers]{}
+	}
+	return l.known[kind.Resource()]
 }
 
-// controllersOf lists the metadata of a kind of controllers; those of a snapshot
-// once per process.
+// controllersOf lists the metadata of a kind of controllers, once per process.
 func (c *Cluster) controllersOf(ctx context.Context, kind workload.Kind) (controllers, error) {
-	list := func() (controllers, error) { return c.listControllers(ctx, kind) }
-	if remembered := c.controllers.of(kind.Kind); remembered != nil {
-		return remembered.get(ctx, list)
-	}
-	return list()
+	return c.controllers.of(kind).get(ctx, func() (controllers, error) {
+		found, err := c.listControllers(ctx, kind)
+		if !kind.Builtin && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden)) {
+			// Not every cluster serves them, and who has no rights to them has given
+			// them no tolerations.
+			err = nil
+		}
+		return found, err
+	})
 }
 
 func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (controllers, error) {

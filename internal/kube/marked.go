@@ -5,7 +5,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,13 +38,17 @@ func (c *Cluster) onOpenShift(ctx context.Context) (bool, error) {
 }
 
 // FindsMarks says whether MarkedAnywhere finds objects of this kind that this process
-// has not read: not those of custom kinds, which are too many to look for.
+// has not read, with these credentials.
 func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error) {
-	kind, known := workload.Lookup(ref.APIVersion, ref.Kind)
-	if !known || kind.Builtin {
-		return known, nil
+	switch kind, known := workload.Lookup(ref.APIVersion, ref.Kind); {
+	case known && kind.Builtin:
+		return true, nil
+	case known:
+		return c.onOpenShift(ctx)
 	}
-	return c.onOpenShift(ctx)
+	custom, err := c.customKinds(ctx)
+	group := ref.GroupVersionKind().Group
+	return slices.ContainsFunc(custom, func(k workload.Kind) bool { return k.Kind == ref.Kind && k.Resource().Group == group }), err
 }
 
 // Marked returns the workloads that carry a record of what is owned there. The
@@ -53,31 +56,42 @@ func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error
 // together with what a snapshot needs of them; what this process reads or writes
 // itself, of any kind, is known without.
 func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
-	listed, err := c.marked.get(ctx, func() ([]Marked, error) { return c.listMarked(ctx, workload.BuiltinKinds()) })
-	if err != nil {
-		return nil, err
-	}
-	return c.knownBetter(listed), nil
+	return c.listMarked(ctx, workload.BuiltinKinds())
 }
 
-// MarkedAnywhere returns OpenShift's objects on its clusters as well; others are not
-// asked for what they do not have. Nodes tell which it is: this is for who reads them
-// anyway.
+// MarkedAnywhere returns objects of the custom kinds as well that the credentials'
+// rights name, and OpenShift's on its clusters: others are not asked for what they do
+// not have. Nodes tell which it is, so that this is for who reads them anyway.
 func (c *Cluster) MarkedAnywhere(ctx context.Context) ([]Marked, error) {
-	listed, err := c.marked.get(ctx, func() ([]Marked, error) { return c.listMarked(ctx, workload.BuiltinKinds()) })
+	kinds, err := c.markedKinds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if is, err := c.onOpenShift(ctx); err != nil {
+	return c.listMarked(ctx, kinds)
+}
+
+// MarkedRolling returns those of MarkedAnywhere whose pods may restart when their
+// tolerations change: neither CronJobs nor Jobs, which are not asked for.
+func (c *Cluster) MarkedRolling(ctx context.Context) ([]Marked, error) {
+	kinds, err := c.markedKinds(ctx)
+	if err != nil {
 		return nil, err
-	} else if is {
-		more, err := c.operated.get(ctx, func() ([]Marked, error) { return c.listMarked(ctx, workload.OpenShiftKinds()) })
-		if err != nil {
-			return nil, err
-		}
-		listed = slices.Concat(listed, more)
 	}
-	return c.knownBetter(listed), nil
+	return c.listMarked(ctx, slices.DeleteFunc(kinds, func(k workload.Kind) bool { return k.Kind == "CronJob" || k.Kind == "Job" }))
+}
+
+// markedKinds returns the kinds of which objects may be marked.
+func (c *Cluster) markedKinds(ctx context.Context) ([]workload.Kind, error) {
+	custom, err := c.customKinds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds := slices.Concat(workload.BuiltinKinds(), custom)
+	is, err := c.onOpenShift(ctx)
+	if is {
+		kinds = slices.Concat(kinds, workload.OpenShiftKinds())
+	}
+	return kinds, err
 }
 
 // listMarked lists the metadata of kinds for their records.
@@ -87,11 +101,6 @@ func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind) ([]Mark
 	for i, kind := range kinds {
 		lists[i] = func() error {
 			some, err := c.controllersOf(ctx, kind)
-			if !kind.Builtin && (errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden)) {
-				// Not every cluster serves them, and who has no rights to them
-				// has given them no tolerations.
-				return nil
-			}
 			found[i] = some.marked
 			return err
 		}
@@ -99,7 +108,7 @@ func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind) ([]Mark
 	if err := parallel(lists...); err != nil {
 		return nil, err
 	}
-	return slices.Concat(found...), nil
+	return c.knownBetter(slices.Concat(found...)), nil
 }
 
 // knownBetter puts what this process has read or written since in the place of what
@@ -122,7 +131,7 @@ func (c *Cluster) knownBetter(listed []Marked) []Marked {
 }
 
 // MarkedIn returns the objects of any kind in a namespace that carry a record, as
-// they are now: neither Marked nor MarkedAnywhere finds those of custom kinds.
+// they are now.
 func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, error) {
 	objects, err := c.objects(kind)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 					return
 				}
 				s.says(planned.Warnings(), "does not end by itself", tt.says)
-				s.failed(i, acctest.With(config, map[string]any{"timeouts": map[string]any{"create": "15s"}}), "the time is over", "pod "+apps+"/db-")
+				s.heldUp(i, config, "the time is over", "pod "+apps+"/db-")
 				for _, f := range remove {
 					f()
 				}

@@ -105,15 +105,12 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 	s.heldBy(p, apps, "strict")
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
-	config["timeouts"] = map[string]any{"create": "20s"}
-	told := s.tf.Apply(t, i, config).Errors()
-	s.says(told, "the time is over", "It waited for machines", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "strict"`, "Apply again to go on where it stopped")
+	told := s.heldUp(i, config, "the time is over", "It waited for machines", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "strict"`, "Apply again to go on where it stopped")
 	golden.Check(t, "held.golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop", "[] ", "").Replace(constant(p, told)))
 
 	if err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Delete(t.Context(), "strict", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	delete(config, "timeouts")
 	s.apply(i, config)
 	p.Want(1, foreign+" team=a:NoSchedule")
 	s.apply(i, nil)
@@ -125,10 +122,10 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "15s"} })
+	p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "30s"} })
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
-	config["timeouts"] = map[string]any{"create": "5s"}
+	config["timeouts"] = map[string]any{"create": "12s"}
 	s.failed(i, config, "the time is over", "spec.replicas has been set back to what it was")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d", got)

@@ -50,14 +50,14 @@ func TestAccMachineSetTaints_aClusterWithoutTheMachineAPI(t *testing.T) {
 	taints := &acctest.Instance{Type: "kubetaint_node_taints"}
 	for _, wanted := range []string{"team=a:NoSchedule", "team=b:NoSchedule"} {
 		config := map[string]any{"node_name": node, "taints": acctest.Objects(t, wanted), "absent_taints": []any{map[string]any{"key": "old", "effect": "NoSchedule"}}}
-		if d := tf.Apply(t, taints, config); len(d) > 0 || s.c.Taints(t, node) != wanted {
-			t.Fatalf("the node has %q, want %q: %s%s", s.c.Taints(t, node), wanted, d.Errors(), d.Warnings())
+		if d := tf.Apply(t, taints, config); d.Errors() != "" || s.c.Taints(t, node) != wanted {
+			t.Fatalf("the node has %q, want %q: %s", s.c.Taints(t, node), wanted, d.Errors())
 		}
 	}
 	if _, d := tf.Data(t, "kubetaint_nodes", map[string]any{"selector": "kubernetes.io/hostname=" + node}); len(d) > 0 {
 		t.Fatalf("the list of nodes says %s%s", d.Errors(), d.Warnings())
 	}
-	if d := tf.Apply(t, taints, nil); len(d) > 0 || s.c.Taints(t, node) != before {
-		t.Fatalf("the node has %q: %s%s", s.c.Taints(t, node), d.Errors(), d.Warnings())
+	if d := tf.Apply(t, taints, nil); d.Errors() != "" || s.c.Taints(t, node) != before {
+		t.Fatalf("the node has %q: %s", s.c.Taints(t, node), d.Errors())
 	}
 }

@@ -237,11 +237,12 @@ func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Sha
 	return nil
 }
 
-// Retiring returns the workloads in which tolerations retire, by name and once for
-// each list of theirs: ContractTolerations takes away what is not needed there. Nothing is
-// returned where there is no permission to look for them.
+// Retiring returns the workloads in which tolerations retire and whose pods restart
+// when they go, by name and once for each list of theirs: ContractTolerations takes
+// away what is not needed there. Nothing is returned where there is no permission to
+// look for them.
 func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload, error) {
-	marked, err := cluster.MarkedAnywhere(ctx)
+	marked, err := cluster.MarkedRolling(ctx)
 	if errors.Is(err, kube.ErrForbidden) {
 		return nil, nil
 	}

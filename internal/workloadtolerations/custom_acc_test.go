@@ -207,7 +207,7 @@ func TestAccWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPodsOfAnOperator(t
 
 	// The old pod goes, and no new one may come.
 	none := s.c.ForbidPods(t, s.namespace)
-	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "4s"}})
+	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "8s"}})
 	i := s.fresh()
 	says(t, "error", s.tf.Apply(t, i, config).Errors(), "its pods have not followed", "1 pod not made yet, of 1", "Apply again to go on")
 	if pods := s.live("operand"); len(pods) > 0 {

@@ -103,7 +103,7 @@ func stuckShop(t *testing.T, more map[string]any) (*shop, acctest.Thing, map[str
 	s := openShop(t)
 	thing := s.make("Deployment", "web", 2, "foreign*", more)
 	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":true}}`)
-	return s, thing, s.manage(thing, "team=a:NoExecute", map[string]any{"timeouts": map[string]any{"create": "4s", "update": "4s"}})
+	return s, thing, s.manage(thing, "team=a:NoExecute", map[string]any{"timeouts": map[string]any{"create": "8s", "update": "8s"}})
 }
 
 func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testing.T) {

@@ -24,16 +24,18 @@ func TestAccWorkloadTolerations_partitionRaisedInTheMiddleOfAnUpdate(t *testing.
 		name string
 		// then is what happens while the resource waits.
 		then func(s *shop)
+		// time is how long it may wait.
+		time string
 		says []string
 	}{
-		{"is waited for until the update is complete", func(s *shop) { s.ready("web-0") }, nil},
+		{"is waited for until the update is complete", func(s *shop) { s.ready("web-0") }, "2m", nil},
 		{"comes to light when the pod is lost", func(s *shop) {
 			s.lose("web-0")
 			if got := s.live("web"); len(got) != 1 || tolerates(got[0], "team") {
 				s.t.Errorf("the pod came back with %s: the test shows nothing", formatted(got[0].Spec.Tolerations))
 			}
-		}, []string{"its rolling update leaves out the pods below partition 1", "1 pod would go on without"}},
-		{"is told when the time is over", func(*shop) {}, []string{"its pods have not followed", "a pod below the partition that is lost comes back from the old template"}},
+		}, "2m", []string{"its rolling update leaves out the pods below partition 1", "1 pod would go on without"}},
+		{"is told when the time is over", func(*shop) {}, "15s", []string{"its pods have not followed", "a pod below the partition that is lost comes back from the old template"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +64,7 @@ func TestAccWorkloadTolerations_partitionRaisedInTheMiddleOfAnUpdate(t *testing.
 			proxy := s.c.Proxy(t)
 			s.tf = &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
 			done := make(chan acctest.Diagnostics, 1)
-			config := s.manage(thing, "team=a:NoExecute", map[string]any{"timeouts": map[string]any{"create": "15s"}})
+			config := s.manage(thing, "team=a:NoExecute", map[string]any{"timeouts": map[string]any{"create": tt.time}})
 			go func() { done <- s.tf.Apply(t, s.fresh(), config) }()
 			s.until("the resource waits", func() bool {
 				read := 0
