@@ -86,7 +86,9 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 		return err
 	}
 	defer release()
-	done, err := a.data.Rollouts.Begin(ctx, w.key, a.data.MaxConcurrentRollouts)
+	done, err := a.data.Rollouts.Begin(ctx, w.key, a.data.MaxConcurrentRollouts, func() {
+		say("waiting for another rollout to end: at most %d at once (max_concurrent_rollouts)", a.data.MaxConcurrentRollouts)
+	})
 	if err != nil {
 		return err
 	}

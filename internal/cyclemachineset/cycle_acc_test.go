@@ -184,6 +184,8 @@ func TestAccCycleMachineSet_refusals(t *testing.T) {
 	s := newStage(t)
 	p := s.pool(1)
 	marked := s.pool(1)
+	hive := s.pool(1)
+	s.c.Change(t, hive.Thing, "hive", `{"metadata":{"labels":{"hive.openshift.io/managed":"true"}}}`)
 	s.c.Change(t, marked.Thing, "other", `{"metadata":{"annotations":{"kubetaint.io/rollout":"{\"id\":\"terraform/other\",\"strategy\":\"rolling\",\"originalReplicas\":1,\"targetTaints\":[],\"startedAt\":\"2026-01-02T03:04:05Z\"}"}}}`)
 	before := p.Names()
 	for name, tt := range map[string]struct {
@@ -195,6 +197,7 @@ func TestAccCycleMachineSet_refusals(t *testing.T) {
 		"a timeout that is no time":        {s.hcl(p.Name, `strategy = "rolling"`, `timeout = "soon"`), []string{"timeout", "such as 90m or 2h"}},
 		"a MachineSet that there is not":   {s.hcl("nobody", `strategy = "rolling"`, ""), []string{"There is no MachineSet of this name"}},
 		"one that another rolls out":       {s.hcl(marked.Name, `strategy = "rolling"`, ""), []string{"Nothing has been written: another rollout is going on", `"terraform/other" began it at 2026-01-02T03:04:05Z`}},
+		"scaling what Hive scales back":    {s.hcl(hive.Name, `strategy = "surge"`, ""), []string{"Nothing has been written: Hive manages it", "use the strategy rolling"}},
 	} {
 		s.cli.Write(s.c.Provider(t), tt.config)
 		out, ok := s.cli.Run("apply", "-auto-approve", "-input=false", invoke)
@@ -206,6 +209,11 @@ func TestAccCycleMachineSet_refusals(t *testing.T) {
 	if got := p.Names(); !slices.Equal(got, before) {
 		t.Fatalf("the machines were %v and are %v", before, got)
 	}
+	before = hive.Names()
+	s.cli.Write(s.c.Provider(t), s.hcl(hive.Name, `strategy = "rolling"`, ""))
+	s.cli.MustRun("apply", "-auto-approve", "-input=false", invoke)
+	hive.Want(1, foreign)
+	s.replaced(hive, before)
 }
 
 // TestAccCycleMachineSet_timeoutGoesOnLater tells what holds the drain, and the next
@@ -227,6 +235,7 @@ func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	if ok {
 		t.Fatalf("it did not end:\n%s", out)
 	}
+	s.says(out, "Draining machines of MachineSet", "does not end by itself", "allows no eviction even when all of its pods are healthy", "What is missing at most, and for how long:")
 	s.says(out, "the time is over", "It waited for machines", `is held by PodDisruptionBudget "strict"`, "invoke the action again to go on where it stopped")
 	if !regexp.MustCompile(`waiting for machines: .*PodDisruptionBudget "strict"`).MatchString(acctest.Unfold(out)) {
 		t.Fatalf("no progress tells what holds the drain:\n%s", out)

@@ -47,8 +47,13 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 		fw.NoPreview("evictions on "+w.title(), "evicts", err, w.budget.Set(), a.data, diags)
 		return
 	}
-	report := a.report(snapshot, o, effect)
-	about := subject("Replacing", effect, w)
+	impact := a.impact(snapshot, o, effect)
+	report, about := impact.Report, subject("Replacing", effect, w)
+	if impact.Refused != nil {
+		diags.Append(explain(w, refusal(impact.Refusals)))
+		return
+	}
+	fw.WarnDeadlocks(w.title(), impact.Deadlocks, diags)
 	if violations := w.budget.Check(report); effect.Interrupted == nil && w.budget.Set() && len(violations) > 0 {
 		over := &fw.Exceeded{Violations: violations, Subject: subject("replace", effect, w), Report: report, Ours: w.ours}
 		diags.Append(over.Diagnostic())
@@ -58,19 +63,17 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	if summary == "" {
 		summary = about.String() + " evicts no pods"
 	}
-	cost := "Their pods are drained: PodDisruptionBudgets are obeyed, and can hold a machine up. The template does not change."
-	diags.AddWarning(summary, strings.TrimSuffix(cost+"\n\n"+detail, "\n\n"))
+	summary, detail = fw.RolloutCost(about, affected(o, effect), 1, summary, detail)
+	diags.AddWarning(summary, "The template does not change. "+detail)
 }
 
-// report says which pods leave with the machines.
-func (a *cycleMachineSet) report(s *eviction.Snapshot, o machineset.Observed, effect machineset.Effect) *eviction.Report {
-	drains := map[string]bool{}
-	for _, m := range effect.Stale {
-		if o.Nodes[m.Node] != nil {
-			drains[m.Node] = true
-		}
-	}
-	return eviction.Evaluate(s, eviction.Change{Drains: drains}, a.data.Comparison)
+// impact says which pods leave with the machines, and what holds these.
+func (a *cycleMachineSet) impact(s *eviction.Snapshot, o machineset.Observed, effect machineset.Effect) machineset.Impact {
+	return machineset.Evaluate(s, affected(o, effect), nil, a.data.Comparison, 1)
+}
+
+func affected(o machineset.Observed, effect machineset.Effect) []machineset.Affected {
+	return []machineset.Affected{{Observed: o, Effect: effect}}
 }
 
 func subject(verb string, effect machineset.Effect, w wanted) fw.Subject {
@@ -83,7 +86,7 @@ func (a *cycleMachineSet) allowed(ctx context.Context, o machineset.Observed, w 
 		return err
 	}
 	effect := machineset.Plan(o, w.Desired)
-	if effect.Interrupted != nil || !w.budget.Set() {
+	if effect.Interrupted != nil || len(effect.Stale) == 0 {
 		// What was allowed goes on: stopped in the middle it would cost more.
 		return nil
 	}
@@ -91,7 +94,11 @@ func (a *cycleMachineSet) allowed(ctx context.Context, o machineset.Observed, w 
 	if err != nil {
 		return err
 	}
-	return w.budget.Allow(a.report(snapshot, o, effect), subject("replace", effect, w), path.Root("evictions"), w.ours)
+	impact := a.impact(snapshot, o, effect)
+	if impact.Refused != nil {
+		return refusal(impact.Refusals)
+	}
+	return w.budget.Allow(impact.Report, subject("replace", effect, w), path.Root("evictions"), w.ours)
 }
 
 // refusedError says that the machines must not be replaced, or not like this.
@@ -101,6 +108,14 @@ type refusedError struct {
 
 // Error returns the reason.
 func (e *refusedError) Error() string { return e.why }
+
+// refusal is the first of what a rollout is refused for, and what to do instead.
+func refusal(all []machineset.Refusal) *refusedError {
+	if all[0].Instead == "" {
+		return &refusedError{why: all[0].Why}
+	}
+	return &refusedError{why: all[0].Why + ". " + all[0].Instead}
+}
 
 // refused says why nothing may be written; nil where it may.
 func refused(o machineset.Observed, w wanted) error {
@@ -114,7 +129,7 @@ func refused(o machineset.Observed, w wanted) error {
 		return &refusedError{why: "Hive manages it, and puts spec.replicas back: use the strategy rolling, which does not change it"}
 	}
 	if refusals := machineset.Refuse(o, w.Desired); len(refusals) > 0 {
-		return &refusedError{why: refusals[0].Why}
+		return refusal(refusals)
 	}
 	return nil
 }

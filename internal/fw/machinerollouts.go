@@ -88,6 +88,8 @@ func ExplainMachines(summary, goesOn string, err error) diag.Diagnostic {
 		detail = strings.TrimLeft(explainLate(late)+"\n\n"+goesOn, "\n")
 	case errors.As(err, &stopped):
 		detail = "The rollout does not go on by itself: " + stopped.Why + ".\n\n" + goesOn
+	case errors.Is(err, context.Canceled):
+		summary += ": " + Ended(err)
 	case errors.As(err, &gone):
 		detail = "Plan again: what is there then decides."
 	default:

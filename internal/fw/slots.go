@@ -5,6 +5,7 @@ package fw
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
@@ -16,17 +17,20 @@ type Slots struct {
 	changed chan struct{}
 }
 
-// Begin waits until fewer than most rollouts run and none of this object does. The
-// returned function ends it. The error is that of the context.
-func (s *Slots) Begin(ctx context.Context, key string, most int64) (end func(), err error) {
+// Begin waits until fewer than most rollouts run and none of this object does, and
+// tells once that it waits. The returned function ends it. The error is that of the
+// context.
+func (s *Slots) Begin(ctx context.Context, key string, most int64, waits func()) (end func(), err error) {
+	tell := sync.OnceFunc(waits)
 	for {
 		ended := s.try(key, int(most))
 		if ended == nil {
 			return sync.OnceFunc(func() { s.end(key) }), nil
 		}
+		tell()
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, fmt.Errorf("waiting for another rollout to end: %w", context.Cause(ctx))
 		case <-ended:
 		}
 	}

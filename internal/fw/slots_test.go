@@ -6,6 +6,8 @@ package fw
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -26,10 +28,11 @@ func TestSlots_letsInAsManyAsAllowedAndNoTwoOfOneObject(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var s Slots
+				var waited atomic.Int32
 				ends := make(chan func(), len(tt.keys))
 				for _, key := range tt.keys {
 					go func() {
-						end, err := s.Begin(t.Context(), key, tt.most)
+						end, err := s.Begin(t.Context(), key, tt.most, func() { waited.Add(1) })
 						if err != nil {
 							t.Error(err)
 						}
@@ -41,10 +44,13 @@ func TestSlots_letsInAsManyAsAllowedAndNoTwoOfOneObject(t *testing.T) {
 					if got := len(s.running); got > tt.running {
 						t.Errorf("%d run at once, and at most %d may", got, tt.running)
 					}
-					if left == len(tt.keys) && len(s.running) != tt.running {
-						t.Errorf("%d run at first, want %d", len(s.running), tt.running)
+					if waiting := int(waited.Load()); left == len(tt.keys) && (len(s.running) != tt.running || waiting != len(tt.keys)-tt.running) {
+						t.Errorf("%d run at first, want %d, and %d have told that they wait", len(s.running), tt.running, waiting)
 					}
 					(<-ends)()
+				}
+				if waiting := int(waited.Load()); waiting != len(tt.keys)-tt.running {
+					t.Errorf("%d have told that they wait, each once", waiting)
 				}
 			})
 		})
@@ -54,14 +60,18 @@ func TestSlots_letsInAsManyAsAllowedAndNoTwoOfOneObject(t *testing.T) {
 func TestSlots_endsWithTheContext(t *testing.T) {
 	t.Parallel()
 	var s Slots
-	end, err := s.Begin(t.Context(), "a", 1)
+	end, err := s.Begin(t.Context(), "a", 1, func() { t.Error("it does not wait") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Begin(ctx, "b", 1); !errors.Is(err, context.Canceled) {
+	_, err = s.Begin(ctx, "b", 1, func() {})
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that the context has ended", err)
+	}
+	if said := ExplainMachines("Unable to change it", "Go on.", err); said.Summary() != "Unable to change it: it was interrupted" || !strings.Contains(said.Detail(), "waiting for another rollout to end") {
+		t.Errorf("it says %s\n%s", said.Summary(), said.Detail())
 	}
 }

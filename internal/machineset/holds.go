@@ -50,14 +50,23 @@ func holds(p *eviction.Pod, budgets map[string][]eviction.Budget) string {
 	if p.Terminating {
 		return where + "is terminating"
 	}
-	var names []string
+	var covering, holding []string
 	for _, b := range budgets[p.Namespace] {
-		if b.Allowed < 1 && b.Selector.Matches(p.Labels) {
-			names = append(names, `"`+b.Name+`"`)
+		if !b.Selector.Matches(p.Labels) {
+			continue
+		}
+		covering = append(covering, `"`+b.Name+`"`)
+		if b.Allowed < 1 {
+			holding = append(holding, `"`+b.Name+`"`)
 		}
 	}
-	if len(names) == 0 {
-		return where + "has not been evicted yet"
+	switch {
+	case len(covering) > 1:
+		// The eviction API wants one at most (k8s.io/kubernetes v1.37.1
+		// pkg/registry/core/pod/storage/eviction.go, Create).
+		return where + "is covered by PodDisruptionBudgets " + strings.Join(covering, ", ") + ", and the eviction API refuses what more than one covers"
+	case len(holding) == 1:
+		return where + "is held by PodDisruptionBudget " + holding[0] + ", which allows no eviction now"
 	}
-	return where + "is held by PodDisruptionBudget " + strings.Join(names, ", ") + ", which allows no eviction now"
+	return where + "has not been evicted yet"
 }

@@ -23,6 +23,8 @@ func TestHolds(t *testing.T) {
 	}
 	budgets := map[string][]eviction.Budget{"shop": {
 		{Name: "strict", Selector: labels.SelectorFromSet(labels.Set{"app": "db"}), Allowed: 0},
+		{Name: "first", Selector: labels.SelectorFromSet(labels.Set{"app": "both"}), Allowed: 1},
+		{Name: "second", Selector: labels.SelectorFromSet(labels.Set{"app": "both"}), Allowed: 0},
 		{Name: "lax", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Allowed: 1},
 	}}
 	for name, tt := range map[string]struct {
@@ -32,6 +34,8 @@ func TestHolds(t *testing.T) {
 	}{
 		"a budget that allows nothing": {Machine{Deleting: true}, []*eviction.Pod{pod("db", nil)},
 			[]string{`pod shop/db on node n is held by PodDisruptionBudget "strict", which allows no eviction now`}},
+		"two budgets, whatever they allow": {Machine{Deleting: true}, []*eviction.Pod{pod("both", nil)},
+			[]string{`pod shop/both on node n is covered by PodDisruptionBudgets "first", "second", and the eviction API refuses what more than one covers`}},
 		"a budget that allows it":           {Machine{Deleting: true}, []*eviction.Pod{pod("web", nil)}, []string{"pod shop/web on node n has not been evicted yet"}},
 		"a pod that is ending":              {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Terminating = true })}, []string{"pod shop/db on node n is terminating"}},
 		"not a DaemonSet's pod":             {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Controller.Kind = "DaemonSet" })}, nil},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -77,7 +78,9 @@ func (r *rolling) all(ctx context.Context) []error {
 	var failed atomic.Bool
 	var begun sync.WaitGroup
 	for n, o := range r.meant {
-		done, err := r.data.Rollouts.Begin(ctx, o.Set.Key(), r.data.MaxConcurrentRollouts)
+		done, err := r.data.Rollouts.Begin(ctx, o.Set.Key(), r.data.MaxConcurrentRollouts, func() {
+			tflog.Info(ctx, "waiting for another rollout to end", map[string]any{"machine_set": o.Set.Key(), "at_once": r.data.MaxConcurrentRollouts})
+		})
 		if err != nil {
 			errs[n] = err
 			break

@@ -59,6 +59,7 @@ func (s *stage) budget(apps, app, name string, missing, pods int32) (remove func
 // through.
 func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 	t.Parallel()
+	const twice = "two budgets for one pod"
 	for name, tt := range map[string]struct {
 		tolerates string
 		budgets   map[string]int32
@@ -67,7 +68,7 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 		"a budget that lets one be missing is no deadlock": {"team=a:NoExecute", map[string]int32{"one": 1}, ""},
 		"a budget that lets none be missing":               {"team=a:NoExecute", map[string]int32{"none": 0}, "allows no eviction even when all of its pods are healthy, and 2 of them are to be drained"},
 		"pods that never run again":                        {"", map[string]int32{"one": 1}, "lets 1 of its pods be missing, and 2 that are to be drained will not run again"},
-		"two budgets for one pod":                          {"team=a:NoExecute", map[string]int32{"one": 1, "two": 2}, "is covered by 2 PodDisruptionBudgets (one, two), which the eviction API refuses"},
+		twice:                                              {"team=a:NoExecute", map[string]int32{"one": 1, "two": 2}, "is covered by 2 PodDisruptionBudgets (one, two), which the eviction API refuses"},
 	} {
 		for _, strategy := range []string{"rolling", "surge", "scale_to_zero"} {
 			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+strategy, func(t *testing.T) {
@@ -93,7 +94,11 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 					return
 				}
 				s.says(planned.Warnings(), "does not end by itself", tt.says)
-				s.heldUp(i, config, "the time is over", "pod "+apps+"/db-")
+				held := "is held by PodDisruptionBudget"
+				if name == twice {
+					held = "the eviction API refuses what more than one covers"
+				}
+				s.heldUp(i, config, "the time is over", "pod "+apps+"/db-", held)
 				for _, f := range remove {
 					f()
 				}
