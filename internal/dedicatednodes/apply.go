@@ -193,7 +193,7 @@ func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags 
 	if _, replaced := r.data.Created.Load(desired.owner()); err != nil || replaced {
 		return
 	}
-	marked, err := r.data.Cluster.Marked(ctx)
+	marked, err := r.data.Cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return
 	}

@@ -115,7 +115,7 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target pl
 		diags.Append(found...)
 		state.Labels = value
 	}
-	marked, err := r.data.Cluster.Marked(ctx)
+	marked, err := r.data.Cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		diags.Append(fw.UnableTo("find the workloads of \""+state.ID.ValueString()+"\"", err))
 		return

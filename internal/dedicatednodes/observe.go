@@ -92,7 +92,7 @@ func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted
 // marked finds the workloads that carry marks of this generation. Who may not
 // list workloads knows those of the state alone.
 func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, error) {
-	all, err := r.data.Cluster.Marked(ctx)
+	all, err := r.data.Cluster.MarkedAnywhere(ctx)
 	if errors.Is(err, kube.ErrForbidden) {
 		return nil, nil
 	}

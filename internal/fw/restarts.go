@@ -5,11 +5,15 @@ package fw
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -25,8 +29,29 @@ func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, pla
 	if len(plan.Taken()) == 0 {
 		return
 	}
-	planned := d.Switching.Note(desired)
+	planned := d.Switching.Note(planner.TaintChanges{Nodes: []planner.NodeTaints{desired}})
 	subject := Subject{Verb: "Taking", Taints: plan.Taken(), Preposition: "off", Where: Where(desired.Target, len(plan.Switches))}
+	d.warnFreed(ctx, planned, subject, desired.Claim.Owner, own, diags)
+}
+
+// WarnMachineRestarts says the same of MachineSets whose nodes lose taints.
+func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affected, where, owner string, diags *diag.Diagnostics) {
+	after := machineset.TaintsAfter(all)
+	var nodes []*eviction.Node
+	for _, a := range all {
+		nodes = slices.AppendSeq(nodes, maps.Values(a.Nodes))
+	}
+	taken := planner.Taken(nodes, after)
+	if len(taken) == 0 {
+		return
+	}
+	planned := d.Switching.Note(planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}})
+	d.warnFreed(ctx, planned, Subject{Verb: "Taking", Taints: taken, Preposition: "off", Where: where}, owner, nil, diags)
+}
+
+// warnFreed says which workloads of others restart by changes of taints; an owner says
+// it once in a run.
+func (d *Data) warnFreed(ctx context.Context, planned planner.TaintChanges, subject Subject, owner string, own []workload.Ref, diags *diag.Diagnostics) {
 	steps, err := d.frees(ctx, planned)
 	switch {
 	case err == nil:
@@ -37,13 +62,13 @@ func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, pla
 			"The change itself is planned. Tolerations that retire, and that no taint needs any more after it, are taken away with it, which restarts the pods of their workloads.\n\nOriginal error: "+err.Error())
 	}
 	steps = slices.DeleteFunc(steps, func(s planner.Step) bool {
-		return slices.Contains(own, s.Workload.Ref) || !d.Claims.Take("restart/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), desired.Claim.Owner)
+		return slices.Contains(own, s.Workload.Ref) || !d.Claims.Take("restart/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), owner)
 	})
 	warnRestarts(subject, planner.Plan{Steps: steps}, diags)
 }
 
 // frees finds the contractions that the changes of this run lead to.
-func (d *Data) frees(ctx context.Context, planned []planner.NodeTaints) ([]planner.Step, error) {
+func (d *Data) frees(ctx context.Context, planned planner.TaintChanges) ([]planner.Step, error) {
 	retiring, err := rollout.Retiring(ctx, d.Cluster)
 	if err != nil || len(retiring) == 0 {
 		return nil, err

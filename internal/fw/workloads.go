@@ -113,6 +113,9 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 func stuckDetail(verb string, stuck *rollout.StuckError) string {
 	var b strings.Builder
 	without, consequence := "without them", "No taint has been written, so that nobody is evicted. "
+	if stuck.Switched {
+		consequence = "The taints are changed already, and nobody is evicted by that. "
+	}
 	if stuck.Shed {
 		b.WriteString("The template does not require the labels of the nodes any more, and not every live pod has been made anew from it:\n")
 		without, consequence = "of the old template", "The labels stay on the nodes until then. "

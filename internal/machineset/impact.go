@@ -78,6 +78,12 @@ func Evaluate(s *eviction.Snapshot, all []Affected, tolerations map[eviction.Wor
 	return i
 }
 
+// TaintsAfter returns what the nodes of MachineSets have after their changes, by name:
+// a node that is drained stands for the one that comes in its place.
+func TaintsAfter(all []Affected) map[string][]corev1.Taint {
+	return changeOf(all).Taints
+}
+
 // changeOf is what the nodes will look like: with other taints where machines are
 // written to in place, drained where they go, and new ones where these are replaced.
 // A drained node's taints become those of the machine that comes in its place, by

@@ -114,6 +114,7 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	}
 	if len(all) > 0 && !diags.HasError() {
 		r.impact(ctx, m, desired, all, budget, strict, diags)
+		r.data.WarnMachineRestarts(ctx, all, desired.target.place(), desired.Claim.Owner, diags)
 	}
 }
 

@@ -104,9 +104,10 @@ func (r *nodeTaints) allowed(ctx context.Context, budget fw.Budget, ours bool, d
 }
 
 // awaitLinked waits until the live pods of the linked workloads carry their
-// tolerations, where taints are about to be written.
+// tolerations, where taints are about to be written. Nobody needs one for taints that
+// go.
 func (r *nodeTaints) awaitLinked(ctx context.Context, linked []string, plan planner.NodePlan) error {
-	if len(linked) == 0 || len(plan.Switches) == 0 {
+	if len(linked) == 0 || plan.Harmless() {
 		return nil
 	}
 	release, err := r.data.Cluster.Follow(ctx, true)

@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
@@ -134,9 +137,16 @@ func TestAccNodeTaints_refreshOnlyStaysQuietWhilePodsComeAndGo(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	name, namespace := acctest.Name(t, "node"), c.Namespace(t)
 	c.Node(t, acctest.Node{Name: name})
-	cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_name = %q", name), hclTaints(t, "dedicated=gpu:NoSchedule")))
+	tolerating := func(p *corev1.Pod) {
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
+	}
+	c.Pod(t, namespace, "went", name, tolerating)
+	cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_name = %q", name), hclTaints(t, "dedicated=gpu:NoExecute")))
 	cli.MustRun("apply", "-auto-approve", "-input=false")
-	c.Pod(t, namespace, "came", name, nil)
+	if err := c.Admin.CoreV1().Pods(namespace).Delete(t.Context(), "went", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.Pod(t, namespace, "came", name, tolerating)
 	c.Patch(t, name, `{"metadata":{"labels":{"changed":"yes"}}}`)
 	cli.WantEmptyPlan("-refresh-only")
 	cli.WantEmptyPlan()

@@ -4,8 +4,11 @@
 package nodetaints_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -151,6 +154,15 @@ func TestAccNodeTaints_driftOfOwnedTaintsOnly(t *testing.T) {
 		apply(t, tf, i, config)
 	}
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule, spot:NoSchedule")
+
+	// Nor is a taint that Kubernetes itself puts there.
+	c.Patch(t, name, `{"spec":{"unschedulable":true}}`)
+	acctest.Until(t, "the node has the taint of a cordon", func(context.Context) (bool, error) {
+		return strings.Contains(c.Taints(t, name), corev1.TaintNodeUnschedulable), nil
+	})
+	if planned := tf.Plan(t, i, config); !planned.Empty || len(planned.Diagnostics) > 0 {
+		t.Fatalf("a cordon is drift: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+	}
 }
 
 func TestAccNodeTaints_replaceCreatingBeforeDestroyingLosesNoTaint(t *testing.T) {

@@ -102,10 +102,6 @@ func TestAccNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
 	audit, provider := c.Audit(t)
 	tf := &acctest.Terraform{Provider: provider}
 	walk := tf.Walk(t)
-	for range 5 {
-		name := acctest.Name(t, "node")
-		c.Node(t, acctest.Node{Name: name, Quiet: true})
-	}
 	nodes := make([]string, 5)
 	for n := range nodes {
 		nodes[n] = acctest.Name(t, "node")

@@ -4,6 +4,9 @@
 package planner
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,10 +20,19 @@ import (
 // Frees returns the contractions that changes of taints lead to together: those of
 // workloads whose retiring entries no live taint needs any more after the last of
 // the changes.
-func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes []NodeTaints, comparison eviction.Comparison) []Step {
+func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes TaintChanges, comparison eviction.Comparison) []Step {
 	o := &order{snapshot: s, comparison: comparison, taints: map[string][]corev1.Taint{}}
 	nodes := s.SortedNodes()
-	for _, desired := range changes {
+	for i, n := range nodes {
+		for _, machines := range changes.Machines {
+			if taints, changes := machines[n.Name]; changes {
+				after := *n
+				after.Taints = taints
+				nodes[i], o.taints[n.Name] = &after, taints
+			}
+		}
+	}
+	for _, desired := range changes.Nodes {
 		switches := map[*eviction.Node]Switch{}
 		for _, one := range PlanNodes(nodes, desired).Switches {
 			switches[one.Node] = one
@@ -43,30 +55,50 @@ func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes []NodeTa
 // Taken returns the taints that the plan takes off some node or gives another value,
 // sorted.
 func (p NodePlan) Taken() []corev1.Taint {
-	seen := map[string]bool{}
 	var out []corev1.Taint
 	for _, s := range p.Switches {
-		for _, t := range beyond(s.Node.Taints, s.Merged.Taints) {
-			if !seen[taint.Format(t)] {
-				seen[taint.Format(t)] = true
-				out = append(out, t)
-			}
+		out = append(out, beyond(s.Node.Taints, s.Merged.Taints)...)
+	}
+	return distinct(out)
+}
+
+// Taken returns the taints that nodes lose, or that get another value, sorted; after
+// is what each will have, by name.
+func Taken(nodes []*eviction.Node, after map[string][]corev1.Taint) []corev1.Taint {
+	var out []corev1.Taint
+	for _, n := range nodes {
+		if taints, changes := after[n.Name]; changes {
+			out = append(out, beyond(n.Taints, taints)...)
 		}
 	}
-	return taint.Sort(out)
+	return distinct(out)
+}
+
+func distinct(taints []corev1.Taint) []corev1.Taint {
+	slices.SortFunc(taints, func(a, b corev1.Taint) int {
+		return cmp.Or(taint.IDOf(a).Compare(taint.IDOf(b)), strings.Compare(a.Value, b.Value))
+	})
+	return slices.CompactFunc(taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
+}
+
+// TaintChanges are changes of taints: of nodes, and of nodes by way of the templates
+// of MachineSets, for which Machines holds what each will have, by name.
+type TaintChanges struct {
+	Nodes    []NodeTaints
+	Machines []map[string][]corev1.Taint
 }
 
 // Switching is the changes of taints that the resources of one run plan: what one
 // of them leaves in place another one may take away.
 type Switching struct {
 	mu      sync.Mutex
-	planned []NodeTaints
+	planned TaintChanges
 }
 
-// Note adds a change, and returns all so far.
-func (s *Switching) Note(desired NodeTaints) []NodeTaints {
+// Note adds changes, and returns all so far.
+func (s *Switching) Note(more TaintChanges) TaintChanges {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.planned = append(s.planned, desired)
-	return append([]NodeTaints(nil), s.planned...)
+	s.planned = TaintChanges{slices.Concat(s.planned.Nodes, more.Nodes), slices.Concat(s.planned.Machines, more.Machines)}
+	return s.planned
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -37,6 +38,7 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 	for name, tt := range map[string]struct {
 		a, b, list []string
 		changes    []NodeTaints
+		machines   []map[string][]corev1.Taint
 		hold       string
 		want       []string
 	}{
@@ -51,6 +53,10 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 		"another toleration covers it":                       {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "x Exists"}, changes: []NodeTaints{without(t, "b")}, want: []string{"contract web: x Exists, restarts a1 b1"}},
 		"what does not retire stays":                         {a: []string{"*x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists:NoSchedule"}, changes: []NodeTaints{without(t, "a")}},
 		"pods that do not follow do not restart":             {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, hold: "it is paused", changes: []NodeTaints{without(t, "a")}, want: []string{"contract web:"}},
+		"a MachineSet's nodes lose it":                       {a: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}}, want: []string{"contract web:, restarts a1 b1"}},
+		"another MachineSet's nodes have it still":           {a: []string{"!x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}}},
+		"two MachineSets' nodes lose it":                     {a: []string{"!x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}, {"b": nil}}, want: []string{"contract web:, restarts a1 b1"}},
+		"a MachineSet's node and another one lose it":        {a: []string{"*x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, machines: []map[string][]corev1.Taint{{"b": nil}}, want: []string{"contract web:, restarts a1 b1"}},
 		"what nobody needed before goes with any change too": {list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web:, restarts a1 b1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +66,7 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 			nodes := []*eviction.Node{aNode(t, "a", "gpu", tt.a...), aNode(t, "b", "cpu", tt.b...)}
 			snapshot := aSnapshot(nodes, aPod(t, w, "a1", "a"), aPod(t, w, "b1", "b"))
 			before := len(nodes[0].Taints)
-			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, tt.changes, eviction.ComparisonOff)})
+			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, TaintChanges{tt.changes, tt.machines}, eviction.ComparisonOff)})
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}

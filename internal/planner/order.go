@@ -122,12 +122,13 @@ func (t Tolerations) abandons() bool {
 // LiveTaints returns the taints that the pods of a workload live with: those of
 // the nodes on which they run, as these are or as they will be. While a pod is
 // missing or waits for a node, every node that their node selector allows counts:
-// it may be the one that the pod comes from and goes back to. So does every node
+// it may be the one that the pod comes from and goes back to. So it is between the
+// runs of what makes pods from time to time. So does every node
 // where it is not known which pods are meant, as for a custom resource whose
 // operator does not say.
 func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]corev1.Taint) []corev1.Taint {
 	pods := s.WorkloadPods(w.Pods...)
-	moving := len(w.Pods) == 0 || missing(s, w) > 0
+	moving := len(w.Pods) == 0 || missing(s, w) > 0 || w.Rolling.Later
 	nodes := map[string]bool{}
 	for _, pod := range pods {
 		nodes[pod.Node] = true
@@ -135,7 +136,7 @@ func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]c
 	}
 	if moving {
 		for name, node := range s.Nodes {
-			nodes[name] = nodes[name] || allows(pods, node)
+			nodes[name] = nodes[name] || allows(w, pods, node)
 		}
 	}
 	var out []corev1.Taint
@@ -161,10 +162,13 @@ func missing(s *eviction.Snapshot, w *workload.Workload) int {
 	return max(0, int(w.Wants)-len(s.WorkloadPods(w.Pods...)))
 }
 
-// allows says whether the node selector of any of these pods allows a node.
-// Where there is none to ask, it may.
-func allows(pods []*eviction.Pod, n *eviction.Node) bool {
-	return len(pods) == 0 || slices.ContainsFunc(pods, func(p *eviction.Pod) bool {
+// allows says whether the node selector of any of these pods of a workload allows a
+// node; that of its template, where it has no pod.
+func allows(w *workload.Workload, pods []*eviction.Pod, n *eviction.Node) bool {
+	if len(pods) == 0 {
+		return labels.SelectorFromSet(w.NodeSelector).Matches(labels.Set(n.Labels))
+	}
+	return slices.ContainsFunc(pods, func(p *eviction.Pod) bool {
 		return labels.SelectorFromSet(p.Scheduling.NodeSelector).Matches(labels.Set(n.Labels))
 	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -290,56 +289,6 @@ func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
 			steps: []string{"expand web: x=1:NoExecute, restarts a1 b1", "wait for web: a1 b1", "switch a: x=1:NoExecute"},
 		},
 	})
-}
-
-func TestOrder_keepsWhatPodsThatComeBackLiveBy(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name string
-		// pod is on a node, waits for one, or is missing.
-		there, waits bool
-		selector     map[string]string
-		kept         bool
-	}{
-		{name: "a pod on the node", there: true, kept: true},
-		{name: "a pod that waits for a node", there: true, waits: true, kept: true},
-		{name: "a pod that waits for another node", there: true, waits: true, selector: map[string]string{"pool": "cpu"}},
-		{name: "a pod that is missing", kept: true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			web := aWorkload(t, "StatefulSet", "web", "*x=1:NoExecute")
-			node := "a"
-			if tt.waits {
-				node = ""
-			}
-			p := aPod(t, web, "a1", node)
-			p.Scheduling.NodeSelector = tt.selector
-			p.Terminating = !tt.there
-			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu")}, p)
-			plan := Order(snapshot, Change{Workloads: []Tolerations{tolerate(t, web, "x=2:NoExecute")}}, eviction.ComparisonOff)
-			if kept := toleration.Contains(plan.Steps[0].Merged.Tolerations, tol(t, "x=1:NoExecute")); kept != tt.kept {
-				t.Errorf("kept %t, want %t: %s", kept, tt.kept, writeSteps(plan))
-			}
-		})
-	}
-}
-
-func TestOrder_keepsWhatUnknownPodsMayLiveBy(t *testing.T) {
-	t.Parallel()
-	for name, kept := range map[string]bool{"*x=1:NoExecute": true, "*y=1:NoExecute": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			operated := aWorkload(t, "Deployment", "operated", "*x=1:NoExecute")
-			operated.Pods = nil
-			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", name), aNode(t, "b", "cpu")})
-			plan := Order(snapshot, Change{Workloads: []Tolerations{tolerate(t, operated, "x=2:NoExecute")}}, eviction.ComparisonOff)
-			if got := toleration.Contains(plan.Steps[0].Merged.Tolerations, tol(t, "x=1:NoExecute")); got != kept {
-				t.Errorf("with %s on a node, kept is %t, want %t: %s", name, got, kept, writeSteps(plan))
-			}
-		})
-	}
 }
 
 func TestOrder_keepsNothingForPodsThatShallNotBe(t *testing.T) {

@@ -34,14 +34,20 @@ const (
 // It never waits for pods that do not follow. The cluster must be followed with
 // pods meanwhile. Errors: *HoldError, *StuckError, those of kube.
 func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations) error {
-	for _, d := range desired {
-		w, err := cluster.Workload(ctx, d.Ref, d.Path)
-		if err != nil {
-			return err
-		}
-		a := wait{cluster: cluster, desired: d, waiting: lacking(d), known: known{workload: w}}
-		if err := a.end(ctx); err != nil {
-			return err
+	// While one is waited for, somebody may undo another one: it is over when all of
+	// them are as they shall be without a wait in between.
+	for again := true; again; {
+		again = false
+		for _, d := range desired {
+			w, err := cluster.Workload(ctx, d.Ref, d.Path)
+			if err != nil {
+				return err
+			}
+			a := wait{cluster: cluster, desired: d, waiting: lacking(d), known: known{workload: w}}
+			if err := a.end(ctx); err != nil {
+				return err
+			}
+			again = again || a.waited && len(desired) > 1
 		}
 	}
 	return nil

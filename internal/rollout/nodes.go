@@ -44,7 +44,7 @@ func (e *RefusedError) Error() string {
 }
 
 // ErrFight is returned where somebody else keeps changing back what is written.
-var ErrFight = errors.New("somebody else keeps changing the taints back")
+var ErrFight = errors.New("somebody else keeps changing back what is written")
 
 // SwitchTaints makes the nodes' taints as desired: nodes that are meant first,
 // then those that leave. It plans from what the cluster shows, writes, waits

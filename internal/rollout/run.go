@@ -92,6 +92,9 @@ func (r *run) carryOut(ctx context.Context) error {
 		if len(plan.Steps) == 0 || plan.Steps[0].Kind == planner.Switched {
 			// The planner has seen live pods alone: what makes them may be behind.
 			if calm, err := r.settle(ctx, plan); err != nil {
+				if stuck := new(StuckError); errors.As(err, &stuck) {
+					stuck.Switched = len(plan.Steps) == 0 && r.change.Nodes != nil
+				}
 				return err
 			} else if !calm {
 				continue

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
 
@@ -302,35 +301,5 @@ func TestRun_doesNotReadAWorkloadForThePodsOfOthers(t *testing.T) {
 				t.Errorf("it was read %d times, at most %d are needed", read, tt.most)
 			}
 		})
-	}
-}
-
-// TestAwaitTolerations_waitsForThePodsOfEach has the pods of one come first.
-func TestAwaitTolerations_waitsForThePodsOfEach(t *testing.T) {
-	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu"))
-	for _, name := range []string{"db", "web"} {
-		api.addSet(aSet(name, 1))
-		api.editSet(name, func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, teamA).Spec.Template })
-	}
-	cluster := api.serve(t, true)
-	api.read = func(name string, nth int) {
-		// Each is read for the second time after a while without its pods.
-		if nth == 2 {
-			api.roll(name)
-		}
-	}
-	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
-		t.Fatal(err)
-	}
-	api.meanwhile(func() {
-		for name, p := range api.pods {
-			if len(p.Spec.Tolerations) != 1 {
-				t.Errorf("the wait has ended before %s had followed", name)
-			}
-		}
-	})
-	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "cache")); !errors.Is(err, kube.ErrNotFound) {
-		t.Errorf("got %v for one that is not there", err)
 	}
 }

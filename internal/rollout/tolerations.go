@@ -65,6 +65,9 @@ type StuckError struct {
 	// require of nodes.
 	Lacking, Pending []string
 	Shed             bool
+	// Switched is set where the taints have been changed before: the wait is for what
+	// comes after them.
+	Switched bool
 	// Missing is how many pods are not there that shall be.
 	Missing int
 	// Relapses is set where all pods are as they shall be, and one that is lost would
@@ -182,7 +185,7 @@ func holds(s *eviction.Snapshot, t planner.Tolerations) error {
 // ContractTolerations takes away the retiring tolerations that no live taint
 // needs any more, whoever has left them, after taints have been switched. It
 // does not wait for the pods that restart by it. Pods are looked at only where
-// something retires.
+// something retires. One object that cannot be changed keeps nobody else from it.
 func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
 	marked, err := cluster.MarkedAnywhere(ctx)
 	if errors.Is(err, kube.ErrForbidden) {
@@ -200,15 +203,19 @@ func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison 
 		return err
 	}
 	defer release()
+	var errs []error
 	for _, m := range marked {
 		for _, path := range retiringPaths(m) {
 			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: toleration.Claim{Path: path.claim}, NoWait: true}
-			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !errors.Is(err, kube.ErrNotFound) {
-				return err
+			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !gone(err) {
+				errs = append(errs, err)
+			}
+			if ctx.Err() != nil {
+				return errors.Join(errs...)
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // AwaitLinked waits until the live pods of the workloads to which the resources of
@@ -216,8 +223,8 @@ func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison 
 // their marks tell of. The cluster must be followed with pods meanwhile. Errors: those
 // of AwaitTolerations and MarkedBy.
 func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string) error {
+	var waits []Tolerations
 	for _, id := range ids {
-		var waits []Tolerations
 		planned, told := shared.Of(id)
 		for _, p := range planned {
 			d := Tolerations{Ref: p.Ref, Path: p.Path}
@@ -225,16 +232,14 @@ func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Sha
 			waits = append(waits, d)
 		}
 		if !told {
-			var err error
-			if waits, err = MarkedBy(ctx, cluster, id); err != nil {
+			marked, err := MarkedBy(ctx, cluster, id)
+			if err != nil {
 				return err
 			}
-		}
-		if err := AwaitTolerations(ctx, cluster, waits); err != nil {
-			return err
+			waits = append(waits, marked...)
 		}
 	}
-	return nil
+	return AwaitTolerations(ctx, cluster, waits)
 }
 
 // Retiring returns the workloads in which tolerations retire and whose pods restart

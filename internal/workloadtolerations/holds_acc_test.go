@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // TestAccWorkloadTolerations_workloadWhosePodsDoNotFollow is refused at plan, with the
@@ -143,6 +144,44 @@ func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testin
 	s.want(thing, "foreign* team=b:NoExecute", 1)
 	s.destroy(i)
 	s.want(thing, "foreign*", 0)
+}
+
+// An update that has failed is taken back by the configuration that was there before.
+func TestAccWorkloadTolerations_failedUpdateCanBeTakenBack(t *testing.T) {
+	t.Parallel()
+	const tainted = `,"taints":[{"key":"team","value":"a","effect":"NoSchedule"}]`
+	for name, tt := range map[string]struct {
+		taints, to string
+	}{
+		"another value, of which a node has the old one": {tainted, "team=b:NoSchedule"},
+		"another value": {"", "team=b:NoSchedule"},
+		"one more":      {"", "team=a:NoSchedule more=x:NoSchedule"},
+		"one more and another value, of which a node has the old one": {tainted, "team=b:NoSchedule more=x:NoSchedule"},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t)
+			thing, i := s.make("Deployment", "web", 1, "foreign*", nil), s.fresh()
+			before := s.manage(thing, "team=a:NoSchedule", map[string]any{"timeouts": map[string]any{"update": "8s"}})
+			s.apply(i, before)
+			s.c.Patch(t, s.pool, `{"spec":{"unschedulable":true`+tt.taints+`}}`)
+			after := acctest.With(before, map[string]any{"tolerations": objects(t, tt.to)})
+			says(t, "error", s.tf.Apply(t, i, after).Errors(), "its pods have not followed", "Apply again to go on")
+
+			// There is something left to do, whichever is wanted.
+			s.planned(i, after)
+			s.planned(i, before)
+			s.c.Patch(t, s.pool, `{"spec":{"unschedulable":false}}`)
+			s.apply(i, before)
+			s.want(thing, "foreign* team=a:NoSchedule", 1)
+			for _, mark := range s.record(thing) {
+				if mark.Retiring {
+					t.Fatalf("%s retires", taint.FormatToleration(mark.Toleration()))
+				}
+			}
+			s.wantPods("web", 1, "team=a:NoSchedule", "Deployment")
+		})
+	}
 }
 
 func TestAccWorkloadTolerations_failedCreateCanBeGivenUpByImportAndDestroy(t *testing.T) {

@@ -21,7 +21,9 @@ import (
 
 // Read compares the workloads with the state. A toleration that is not there any
 // more leaves the state, and so the next plan adds it again; one that retires and
-// that nothing needs any more enters it, and so the next plan takes it away.
+// that nothing needs any more enters it, and so the next plan takes it away. What an
+// update has begun and not ended shows in it, so that the next plan goes on with that,
+// or takes it back.
 // Tolerations of others are never taken up. State is dropped on one ground
 // alone: the named workload does not exist.
 func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -57,6 +59,7 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired wanted, observed observation, diags *diag.Diagnostics) error {
 	there := slices.Clone(desired.claim.Tolerations)
 	changed := false
+	extra, fading := begun(observed.workloads, desired.claim)
 	for _, w := range observed.workloads {
 		if w.RecordErr != nil {
 			return w.RecordErr
@@ -67,6 +70,17 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 			there = slices.DeleteFunc(there, func(t corev1.Toleration) bool { return toleration.Equal(t, missing) })
 			changed = true
 		}
+	}
+	if extra {
+		// With what the update was of there is something left to do, if only to wait
+		// for the pods; with what was there before it, something to take away. A state
+		// that is empty makes a plan with either, and stays so until it is applied.
+		state.Tolerations = fw.TolerationSet(ctx, nil, diags)
+		return nil
+	}
+	if len(fading) > 0 {
+		there = slices.DeleteFunc(there, func(t corev1.Toleration) bool { return toleration.Contains(fading, t) })
+		changed = true
 	}
 	unneeded, left, err := r.unneeded(ctx, desired, observed)
 	if err != nil {
@@ -87,6 +101,31 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 		state.Tolerations = fw.TolerationSet(ctx, there, diags)
 	}
 	return nil
+}
+
+// begun says what an update that has not come to its end has left, where all workloads
+// show it: whether there are entries of ours that the state does not have, and which of
+// the state retire. Where some workloads are as they were, what they lack makes a plan.
+func begun(workloads []*workload.Workload, claim toleration.Claim) (extra bool, fading []corev1.Toleration) {
+	for i, w := range workloads {
+		more, less := false, []corev1.Toleration(nil)
+		for _, mark := range w.Record {
+			stands := toleration.Contains(claim.Tolerations, mark.Toleration())
+			switch {
+			case !claim.Owns(toleration.Record{mark}):
+			case !mark.Retiring:
+				more = more || !stands
+			case stands:
+				less = append(less, mark.Toleration())
+			}
+		}
+		if i > 0 {
+			more = more && extra
+			less = slices.DeleteFunc(less, func(t corev1.Toleration) bool { return !toleration.Contains(fading, t) })
+		}
+		extra, fading = more, less
+	}
+	return extra, fading
 }
 
 // unneeded returns the retiring entries of ours that no pod lives by any more,
