@@ -123,6 +123,7 @@ func (tf *terraform) use(hidden, shown string) error {
 func (tf *terraform) install(ctx context.Context) error {
 	mirror := filepath.Join(tf.dir, "mirror")
 	binary := filepath.Join(mirror, "registry.terraform.io", "kubetaint", "kubetaint", "0.0.1", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-kubetaint_v0.0.1")
+	fmt.Println("building the provider (about a minute the first time)")
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, ".")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {

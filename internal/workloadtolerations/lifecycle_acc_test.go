@@ -4,25 +4,30 @@
 package workloadtolerations_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// everyKind makes a workload of each built-in kind whose template can change.
+// everyKind makes a workload of each built-in kind whose template can change, and of
+// those whose pods follow in another way. Names begin with the kind.
 var everyKind = map[string]struct {
 	pods int
 	spec map[string]any
 	more map[string]any
 }{
-	"Deployment":      {pods: 2},
-	"StatefulSet":     {pods: 2},
-	"DaemonSet":       {pods: 1},
-	"CronJob":         {},
-	"ReplicaSet":      {},
-	"Job":             {spec: map[string]any{"suspend": true}},
-	"live ReplicaSet": {pods: 1, more: map[string]any{"wait_for_rollout": false}},
+	"Deployment":              {pods: 2},
+	"StatefulSet":             {pods: 2},
+	"DaemonSet":               {pods: 1},
+	"CronJob":                 {},
+	"ReplicaSet":              {},
+	"Job":                     {spec: map[string]any{"suspend": true}},
+	"ReplicaSet that is live": {pods: 1, more: map[string]any{"wait_for_rollout": false}},
+	"Deployment that counts pods after seconds": {pods: 2, spec: map[string]any{"minReadySeconds": 2}},
+	"DaemonSet with a surge":                    {pods: 1, spec: map[string]any{"updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": 1, "maxUnavailable": 0}}}},
+	"StatefulSet of parallel pods":              {pods: 2, spec: map[string]any{"podManagementPolicy": "Parallel"}},
 }
 
 func TestAccWorkloadTolerations_lifecycle(t *testing.T) {
@@ -32,10 +37,8 @@ func TestAccWorkloadTolerations_lifecycle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := shared.on(t)
-			kind, object := name, acctest.Name(t, "web")
-			if name == "live ReplicaSet" {
-				kind = "ReplicaSet"
-			}
+			kind, _, _ := strings.Cut(name, " ")
+			object := acctest.Name(t, "web")
 			const foreign = "foreign* other=1:NoExecute@30 foreign=x:NoSchedule"
 			thing := s.make(kind, object, tt.pods, foreign, tt.spec)
 			i := s.fresh()
