@@ -56,7 +56,7 @@ func (s *sample) load(ctx context.Context) error {
 	if err := s.workloads(ctx); err != nil {
 		return err
 	}
-	return s.runs(ctx, 24+4+4+2+3+12+12+2)
+	return s.runs(ctx, 24+4+4+2+3+12+12+6)
 }
 
 // namespace makes a namespace unless it is there.
@@ -78,12 +78,13 @@ func (s *sample) node(ctx context.Context, name, pool string) error {
 
 // workloads makes one of each kind that meets a taint differently.
 func (s *sample) workloads(ctx context.Context) error {
-	for10s, for5s := int64(10), int64(5)
+	for10s, for5s, for0s := int64(10), int64(5), int64(0)
 	gpu := map[string]string{"pool": "gpu"}
 	tolerates := corev1.Toleration{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}
-	briefly, shortly := tolerates, tolerates
-	briefly.TolerationSeconds, shortly.TolerationSeconds = &for10s, &for5s
-	everything := corev1.Toleration{Operator: corev1.TolerationOpExists}
+	briefly, shortly, never := tolerates, tolerates, tolerates
+	briefly.TolerationSeconds, shortly.TolerationSeconds, never.TolerationSeconds = &for10s, &for5s, &for0s
+	everything, anyValue := corev1.Toleration{Operator: corev1.TolerationOpExists}, corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists}
+	anyEffect, other := corev1.Toleration{Key: "dedicated", Value: "gpu"}, corev1.Toleration{Key: "dedicated", Value: "web"}
 
 	makers := []func() error{
 		func() error { return s.deployment(ctx, "shop", "web", 24, pod(nil)) },
@@ -96,8 +97,12 @@ func (s *sample) workloads(ctx context.Context) error {
 		func() error { return s.daemonSet(ctx, "platform", "node-agent", pod(nil, everything)) },
 		func() error { return s.daemonSet(ctx, "platform", "log-shipper", pod(nil)) },
 		func() error { return s.budget(ctx, "shop", "web", 1) },
-		func() error { return s.bare(ctx, "team-a", "notebook", pod(gpu), "") },
-		func() error { return s.bare(ctx, "team-a", "report", pod(gpu), corev1.PodSucceeded) },
+		func() error { return s.bare(ctx, "notebook", pod(gpu), "") },
+		func() error { return s.bare(ctx, "report", pod(gpu), corev1.PodSucceeded) },
+		func() error { return s.bare(ctx, "any-value", pod(gpu, anyValue), "") },
+		func() error { return s.bare(ctx, "any-effect", pod(gpu, anyEffect), "") },
+		func() error { return s.bare(ctx, "zero-seconds", pod(gpu, never), "") },
+		func() error { return s.bare(ctx, "other-value", pod(gpu, other), "") },
 	}
 	for _, do := range makers {
 		if err := do(); err != nil {
@@ -152,9 +157,10 @@ func (s *sample) budget(ctx context.Context, namespace, name string, unavailable
 	return err
 }
 
-func (s *sample) bare(ctx context.Context, namespace, name string, spec corev1.PodSpec, phase corev1.PodPhase) error {
+// bare makes a pod that no controller makes again.
+func (s *sample) bare(ctx context.Context, name string, spec corev1.PodSpec, phase corev1.PodPhase) error {
 	spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
-	pods := s.CoreV1().Pods(namespace)
+	pods := s.CoreV1().Pods("team-a")
 	if _, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{}); err != nil || phase == "" {
 		return err
 	}

@@ -43,7 +43,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	headline("Loading a sample cluster: 12 nodes, 7 workloads, a bare pod and a completed one")
+	headline("Loading a sample cluster: 12 nodes, 7 workloads, and bare pods, one of them completed")
 	if err := cluster.load(ctx); err != nil {
 		return err
 	}
