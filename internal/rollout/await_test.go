@@ -30,13 +30,7 @@ func TestAwaitTolerations_waitsForThePodsOfEach(t *testing.T) {
 	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
 		t.Fatal(err)
 	}
-	api.meanwhile(func() {
-		for name, p := range api.pods {
-			if len(p.Spec.Tolerations) != 1 {
-				t.Errorf("the wait has ended before %s had followed", name)
-			}
-		}
-	})
+	api.wantFollowed(t)
 	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "cache")); !errors.Is(err, kube.ErrNotFound) {
 		t.Errorf("got %v for one that is not there", err)
 	}
@@ -74,8 +68,14 @@ func TestAwaitTolerations_looksAgainAtWhatCameFirst(t *testing.T) {
 	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
 		t.Fatal(err)
 	}
-	api.meanwhile(func() {
-		for name, p := range api.pods {
+	api.wantFollowed(t)
+}
+
+// wantFollowed expects that every pod carries the toleration that was waited for.
+func (a *fakeAPI) wantFollowed(t *testing.T) {
+	t.Helper()
+	a.meanwhile(func() {
+		for name, p := range a.pods {
 			if len(p.Spec.Tolerations) != 1 {
 				t.Errorf("the wait has ended before %s had followed", name)
 			}
