@@ -98,6 +98,20 @@ func (c *CLI) SetState(state []byte) {
 
 func (c *CLI) stateFile() string { return filepath.Join(c.Dir, "terraform.tfstate") }
 
+// Logged makes the provider write its log, and returns a function that reads what is
+// there so far.
+func (c *CLI) Logged() func() string {
+	path := filepath.Join(c.Dir, "provider.log")
+	c.env = append(c.env, "TF_LOG_PROVIDER=DEBUG", "TF_LOG_PATH="+path)
+	return func() string {
+		log, err := os.ReadFile(path)
+		if err != nil && !os.IsNotExist(err) {
+			c.t.Error(err)
+		}
+		return string(log)
+	}
+}
+
 // Command prepares a command of the CLI.
 func (c *CLI) Command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.t.Context(), c.binary, args...)

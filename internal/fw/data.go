@@ -36,6 +36,8 @@ type Data struct {
 	// Created holds the ids of the objects that this process has created or tried
 	// to.
 	Created sync.Map
+	// Heirs are the objects that this run is about to create.
+	Heirs *Heirs
 	// Claims are the entries that resources of this run want.
 	Claims *Claims
 	// Planned are the tolerations that resources of this run plan, and Switching

@@ -99,21 +99,6 @@ func applyAndKill(t *testing.T, c *acctest.Cluster, cli *acctest.CLI, begin star
 	proxy.Spoil(nil)
 }
 
-func TestAccNodeTaints_renamedWithoutMovedLosesNoTaint(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	cli := acctest.NewCLI(t)
-	pool, nodes := pool(t, c, 2)
-	provider := c.Provider(t)
-	config := hcl(fmt.Sprintf("node_selector = \"pool=%s\"", pool), hclTaints(t, "dedicated=gpu:NoSchedule"))
-	cli.Write(provider, config)
-	cli.MustRun("apply", "-auto-approve", "-input=false")
-	cli.Write(provider, strings.Replace(config, `"this"`, `"that"`, 1))
-	cli.MustRun("apply", "-auto-approve", "-input=false")
-	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
-	cli.WantEmptyPlan()
-}
-
 func TestAccNodeTaints_createBeforeDestroyWithReplaceLosesNoTaint(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)

@@ -41,7 +41,8 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		}
 	}
 	if req.Plan.Raw.IsNull() {
-		r.planDestroy(ctx, state, own, &resp.Diagnostics)
+		heir := r.data.Heirs.PassOn(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
+		r.planDestroy(ctx, state, own, heir, &resp.Diagnostics)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -62,6 +63,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if creating && known {
 		plan.ID = types.StringValue(newID(r.data.Owner, desired))
 		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
+		r.data.Heirs.Announce(ctx, plan.ID.ValueString())
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {
@@ -74,12 +76,12 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 }
 
 // planDestroy previews a destroy, which can evict where it puts back a taint.
-func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
+func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership, heir bool, diags *diag.Diagnostics) {
 	desired, known := state.desired(ctx, own, diags)
 	if !known {
 		return
 	}
-	desired.Claim.Release = true
+	desired.Claim.Release, desired.Claim.Heir = true, heir
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",
@@ -211,7 +213,7 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 // replacement that this process made is no such case.
 func (r *nodeTaints) warnOrphans(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
 	nodes, err := r.data.Cluster.Nodes(ctx)
-	if _, replaced := r.data.Created.Load(desired.Claim.Owner); err != nil || replaced {
+	if _, replaced := r.data.Created.Load(desired.Claim.Owner); err != nil || replaced || desired.Claim.Heir {
 		return
 	}
 	var left []string

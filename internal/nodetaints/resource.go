@@ -122,7 +122,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 }
 
 // Delete gives up every entry of this generation and puts back what stood
-// there before.
+// there before. What another object takes over in the same run stays.
 func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -141,7 +141,7 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 		return
 	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
-	desired.Claim.Release = true
+	desired.Claim.Release, desired.Claim.Heir = true, fw.HasHeir(ctx, req.Private, &resp.Diagnostics)
 	if own.Moved {
 		desired.Claim.Imported = nil
 	}

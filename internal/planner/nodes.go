@@ -149,7 +149,7 @@ func MergeNode(n *eviction.Node, desired NodeTaints) taint.Merged {
 	if !desired.Target.Matches(n) {
 		// Of what was imported, only what carries a mark is known to be ours on
 		// a node that is not meant.
-		claim.Release, claim.TakeOver = true, false
+		claim.Release, claim.TakeOver, claim.Heir = true, false, false
 		claim.Imported = map[taint.ID][]string{}
 		for id, generations := range desired.Claim.Imported {
 			claim.Imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })

@@ -59,6 +59,7 @@ func (m model) data(ctx context.Context, diags *diag.Diagnostics) *fw.Data {
 		Comparison:      eviction.ComparisonUnknown,
 		FailUnreachable: m.Unreachable.ValueString() == unreachableFail,
 		Claims:          &fw.Claims{},
+		Heirs:           fw.NewHeirs(),
 
 		MaxConcurrentRollouts: defaultRollouts,
 	}

@@ -1,0 +1,131 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// gpu is what the tests below let one object take over from another one.
+const gpu = "dedicated=gpu:NoSchedule"
+
+func idOf(t *testing.T, notation string) taint.ID {
+	t.Helper()
+	return taint.IDOf(acctest.Parse(t, notation)[0])
+}
+
+// TestAccNodeTaints_renamedWithoutMovedLosesNoTaint: Terraform destroys the one and
+// creates the other, in any order, and no node is without the taint for a moment. The API
+// server answers only once the provider knows of both: how fast Terraform gets from one
+// resource to the next is no part of this.
+func TestAccNodeTaints_renamedWithoutMovedLosesNoTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli, proxy := acctest.NewCLI(t), c.Proxy(t)
+	pool, nodes := pool(t, c, 2)
+	provider := proxy.Provider(t, c)
+	config := hcl(fmt.Sprintf("node_selector = \"pool=%s\"", pool), hclTaints(t, gpu))
+	cli.Write(provider, config)
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	log := cli.Logged()
+	for _, name := range []string{"that", "this", "that"} {
+		before := strings.Count(log(), "about to be created")
+		proxy.Spoil(func(acctest.Request) acctest.Fault {
+			acctest.Until(t, "the provider knows what is created", func(context.Context) (bool, error) {
+				return strings.Count(log(), "about to be created") > before, nil
+			})
+			return acctest.None
+		})
+		cli.Write(provider, strings.Replace(config, `"this"`, `"`+name+`"`, 1))
+		bared := c.Bared(t, pool, idOf(t, gpu))
+		out := cli.MustRun("apply", "-auto-approve", "-input=false")
+		if got := bared(); len(got) > 0 {
+			t.Fatalf("%v were without the taint for a moment:\n%s", got, out)
+		}
+		acctest.WantAll(t, out, "1 added", "1 destroyed")
+		wantOwned(t, c, nodes, ", "+gpu)
+	}
+	proxy.Spoil(nil)
+	cli.WantEmptyPlan()
+	cli.MustRun("destroy", "-auto-approve", "-input=false")
+	wantOwned(t, c, nodes, "")
+}
+
+// TestAccNodeTaints_heirs: a destroy that was planned beside a create with the same id
+// leaves what that takes over, whichever comes first.
+func TestAccNodeTaints_heirs(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	for name, tt := range map[string]struct {
+		first, second bool // Which of the two steps is carried out: the destroy, and then the create.
+		createFirst   bool
+		want          string
+	}{
+		"the destroy comes first":            {first: true, second: true, want: ", " + gpu},
+		"the create comes first":             {first: true, second: true, createFirst: true, want: ", " + gpu},
+		"the create is left to a later run":  {first: true, want: ", " + gpu},
+		"the destroy is left to another run": {second: true, createFirst: true, want: ", " + gpu},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool, nodes := pool(t, c, 2)
+			left := acctest.Name(t, "left")
+			c.Node(t, acctest.Node{Name: left, Quiet: true, Labels: map[string]string{"pool": pool}, Taints: acctest.Parse(t, foreignTaint)})
+			tf, config := terraform(t, c), taintsOf(t, gpu)(pool)
+			older, newer := newInstance(), newInstance()
+			apply(t, tf, older, config)
+			// What nobody takes over goes, as in every destroy.
+			c.Patch(t, left, `{"metadata":{"labels":{"pool":"another"}}}`)
+
+			bared := c.Bared(t, pool, idOf(t, gpu))
+			plans := tf.Walk(t)
+			create, destroyed := plans.Plan(newer, config), plans.Plan(older, nil)
+			if d := append(create.Diagnostics, destroyed.Diagnostics...); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			applies := tf.Walk(t)
+			carry := func(do bool, i *acctest.Instance, planned acctest.Planned, config map[string]any) {
+				if !do {
+					return
+				}
+				if d := applies.ApplyChange(i, planned, config); d.Errors() != "" || strings.Contains(d.Warnings(), "stay on") {
+					t.Fatal(d.Errors() + d.Warnings())
+				}
+			}
+			if tt.createFirst {
+				carry(tt.second, newer, create, config)
+				carry(tt.first, older, destroyed, nil)
+			} else {
+				carry(tt.first, older, destroyed, nil)
+				carry(tt.second, newer, create, config)
+			}
+			wantOwned(t, c, nodes, tt.want)
+			if tt.first {
+				wantTaints(t, c, left, foreignTaint)
+			}
+			if !newer.Exists() {
+				apply(t, tf, newer, config)
+			}
+			if again := tf.Plan(t, newer, config); !again.Empty {
+				t.Fatal("the plan of the heir is not empty")
+			}
+			if got := bared(); len(got) > 0 {
+				t.Fatalf("%v were without the taint for a moment", got)
+			}
+			if older.Exists() {
+				destroy(t, tf, older)
+			}
+			wantOwned(t, c, nodes, ", "+gpu)
+			destroy(t, tf, newer)
+			wantOwned(t, c, nodes, "")
+			wantTaints(t, c, left, foreignTaint)
+		})
+	}
+}
