@@ -86,6 +86,14 @@ func (c *Cluster) At(t testing.TB, thing Thing, path []string) any {
 	return value
 }
 
+// Observed waits until an object's controller has seen it as it is.
+func (c *Cluster) Observed(t testing.TB, thing Thing) {
+	t.Helper()
+	Until(t, "the controller has seen "+thing.Kind+" "+thing.Name, func(context.Context) (bool, error) {
+		return c.At(t, thing, []string{"metadata", "generation"}) == c.At(t, thing, []string{"status", "observedGeneration"}), nil
+	})
+}
+
 // TolerationsAt returns the tolerations that stand at a path of an object.
 func (c *Cluster) TolerationsAt(t testing.TB, thing Thing, path []string) []corev1.Toleration {
 	t.Helper()

@@ -118,6 +118,8 @@ func TestAccNodeTaints_linkToWhatDoesNotRollServesOncePodsCarryTheTolerations(t 
 				c.Change(t, acctest.Thing{APIVersion: "apps/v1", Kind: kind, Namespace: namespace, Name: "web"}, "somebody",
 					`{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`)
 			})
+			// A controller that has not seen the new template makes a pod of the old one.
+			c.Observed(t, acctest.Thing{APIVersion: "apps/v1", Kind: kind, Namespace: h.namespace, Name: "web"})
 			for left := pods; left > 0; left-- {
 				behind := h.without()
 				if len(behind) != left {

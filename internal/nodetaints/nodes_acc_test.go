@@ -65,7 +65,7 @@ func TestAccNodeTaints_nodeThatDoesNotExistYetIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	tf, name := terraform(t, c), acctest.Name(t, "node")
-	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule"), "timeouts": map[string]any{"create": "300ms"}}
+	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule"), "timeouts": map[string]any{"create": "8s"}}
 	i := newInstance()
 	d := tf.Apply(t, i, config)
 	wantWarning(t, d, `Node "`+name+`" does not exist yet`)

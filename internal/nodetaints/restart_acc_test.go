@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -35,6 +36,9 @@ func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 	for _, all := range []string{"dedicated=gpu:NoSchedule", "dedicated=web:NoSchedule"} {
 		config := taintsOf(t, all)(pool)
 		planned := tf.Plan(t, i, config)
+		if errors := planned.Diagnostics.Errors(); errors != "" {
+			t.Fatal(errors)
+		}
 		var once sync.Once
 		proxy.After(func(r acctest.Request) {
 			if r.Write() {
@@ -47,11 +51,15 @@ func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 		proxy.After(nil)
 		acctest.Until(t, "the API server is back", func(ctx context.Context) (bool, error) {
 			_, err := c.Admin.CoreV1().Nodes().Get(ctx, nodes[0], metav1.GetOptions{})
-			return err == nil, nil
+			return err == nil && tf.Walk(t).Refresh(i).Errors() == "", nil
 		})
 		wantOwned(t, c, nodes, ", "+all)
 	}
 	destroy(t, tf, i)
+	// The tests that follow need the controllers, which come back a while later.
+	node := acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}})
+	c.Deployment(t, c.Namespace(t), "web", 1, func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"pool": node} })
 }
 
 func killAPIServer(t *testing.T, dir string) {

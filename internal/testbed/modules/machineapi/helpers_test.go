@@ -106,7 +106,7 @@ func (w *world) must(err error) {
 // until waits for a condition. An error other than NotFound ends the test.
 func (w *world) until(what string, holds func() (bool, error)) {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(25 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(25 * time.Millisecond) {
 		ok, err := holds()
 		w.must(client.IgnoreNotFound(err))
 		if ok && err == nil {
