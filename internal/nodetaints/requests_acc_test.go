@@ -95,31 +95,42 @@ func TestAccNodeTaints_requests(t *testing.T) {
 }
 
 // TestAccNodeTaints_fiveResourcesListPodsOnce shows that resources of one
-// configuration share what they read.
+// configuration share what they read: a plan lists pods once. An apply lists them for the
+// plan that Terraform makes again, and a second time for the budget, right before the first
+// write; five resources do not need more than one.
 func TestAccNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
-	audit, provider := c.Audit(t)
-	tf := &acctest.Terraform{Provider: provider}
-	walk := tf.Walk(t)
-	nodes := make([]string, 5)
-	for n := range nodes {
-		nodes[n] = acctest.Name(t, "node")
-		c.Node(t, acctest.Node{Name: nodes[n], Quiet: true})
-	}
-	for _, name := range nodes {
-		planned := walk.Plan(newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
-		if planned.Diagnostics.Errors() != "" {
-			t.Fatal(planned.Diagnostics.Errors())
-		}
-	}
-	lists := 0
-	for _, r := range audit.Requests() {
-		if r.String() == "list pods" {
-			lists++
-		}
-	}
-	if lists != 1 {
-		t.Fatalf("five resources listed pods %d times", lists)
+	for _, resources := range []int{1, 5} {
+		t.Run(fmt.Sprintf("%d resources", resources), func(t *testing.T) {
+			t.Parallel()
+			cli, pool := acctest.NewCLI(t), acctest.Name(t, "pool")
+			audit, provider := c.Audit(t)
+			for n := range resources {
+				c.Node(t, acctest.Node{Name: fmt.Sprintf("%s-%d", pool, n), Quiet: true})
+			}
+			cli.Write(provider, fmt.Sprintf(`resource "kubetaint_node_taints" "this" {
+  for_each  = toset([for n in range(%d) : "%s-${n}"])
+  node_name = each.key
+  taints    = [{ key = "dedicated", value = "gpu", effect = "NoExecute" }]
+  evictions = { max_pods = 0 }
+}
+`, resources, pool))
+			lists := func(args ...string) int {
+				t.Helper()
+				audit.Reset()
+				cli.MustRun(args...)
+				return acctest.Counted(t, args[0], audit.Requests())["list pods"]
+			}
+			if got := lists("plan", "-input=false", "-out=plan"); got != 1 {
+				t.Errorf("the plan listed pods %d times", got)
+			}
+			if got := lists("apply", "-input=false", "plan"); got != 2 {
+				t.Errorf("the apply listed pods %d times", got)
+			}
+			if got := lists("plan", "-input=false"); got != 0 {
+				t.Errorf("a plan without changes listed pods %d times", got)
+			}
+		})
 	}
 }
