@@ -60,9 +60,27 @@ func NewCLI(t testing.TB) *CLI {
 	must(t, os.Mkdir(filepath.Dir(c.provider), 0o755))
 	must(t, os.Link(provider, c.provider))
 	rc := filepath.Join(dir, "cli.tfrc")
-	must(t, os.WriteFile(rc, fmt.Appendf(nil, "provider_installation {\n  dev_overrides {\n    \"kubetaint/kubetaint\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(c.provider)), 0o600))
+	c.overrides(rc, "kubetaint/kubetaint")
 	c.env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+rc, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "NO_COLOR=1")
 	return c
+}
+
+// overrides has the command line take providers from this test's folder.
+func (c *CLI) overrides(rc string, sources ...string) {
+	c.t.Helper()
+	block := ""
+	for _, source := range sources {
+		block += fmt.Sprintf("    %q = %q\n", source, filepath.Dir(c.provider))
+	}
+	must(c.t, os.WriteFile(rc, []byte("provider_installation {\n  dev_overrides {\n"+block+"  }\n  direct {}\n}\n"), 0o600))
+}
+
+// StandIn puts something in the place of hashicorp/kubernetes: a command line wants a
+// provider for each that a state names, though it asks this one for nothing but its schema.
+func (c *CLI) StandIn() {
+	c.t.Helper()
+	must(c.t, os.Link(c.provider, filepath.Join(filepath.Dir(c.provider), "terraform-provider-kubernetes")))
+	c.overrides(filepath.Join(c.Dir, "cli.tfrc"), "kubetaint/kubetaint", "hashicorp/kubernetes")
 }
 
 // Write writes the configuration. The provider block reads its connection from

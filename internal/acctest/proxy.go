@@ -30,6 +30,7 @@ type Proxy struct {
 
 	mu       sync.Mutex
 	requests []Request
+	types    map[string]string
 	fault    func(Request) Fault
 	after    func(Request)
 
@@ -81,12 +82,18 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	must(t, err)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(c.CA(t)))
-	p := &Proxy{}
+	p := &Proxy{types: map[string]string{}}
 	reverse := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
 		FlushInterval: -1,
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { hangUp(w) },
+		ModifyResponse: func(r *http.Response) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.types[r.Request.Method+" "+r.Request.URL.Path] = r.Header.Get("Content-Type")
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { hangUp(w) },
 	}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
 	t.Cleanup(func() {
@@ -96,6 +103,13 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	p.URL = server.URL
 	p.ca = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	return p
+}
+
+// Types returns the media types of the API server's last answers, by method and path.
+func (p *Proxy) Types() map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.types)
 }
 
 // Provider returns a provider block that leads through the proxy, with the

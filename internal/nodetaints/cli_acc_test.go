@@ -4,8 +4,11 @@
 package nodetaints_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,6 +117,34 @@ func TestAccNodeTaints_createBeforeDestroyWithReplaceLosesNoTaint(t *testing.T) 
 	}
 	cli.MustRun("destroy", "-auto-approve", "-input=false")
 	wantOwned(t, c, nodes, "")
+}
+
+// TestAccNodeTaints_movedBlockTakesOverARecordedState runs a moved block against a state
+// as hashicorp/kubernetes writes it, foreign taints included.
+func TestAccNodeTaints_movedBlockTakesOverARecordedState(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli, name := acctest.NewCLI(t), acctest.Name(t, "node")
+	const all = "foreign=1:NoSchedule, dedicated=gpu:NoExecute"
+	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, strings.ReplaceAll(all, ",", ""))})
+	recorded, err := os.ReadFile(filepath.Join("testdata", "kubernetes_node_taint.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli.StandIn()
+	cli.SetState(bytes.ReplaceAll(recorded, []byte("worker-1"), []byte(name)))
+	cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_name = %q", name), hclTaints(t, "dedicated=gpu:NoExecute"))+`
+moved {
+  from = kubernetes_node_taint.gpu
+  to   = kubetaint_node_taints.this
+}
+`)
+	acctest.WantAll(t, acctest.Unfold(cli.MustRun("plan", "-input=false")), "moved from kubernetes_node_taint.gpu", "0 to add, 1 to change, 0 to destroy", "1 imported taint", "stays on node")
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	wantTaints(t, c, name, all)
+	cli.WantEmptyPlan()
+	cli.MustRun("destroy", "-auto-approve", "-input=false")
+	wantTaints(t, c, name, "foreign=1:NoSchedule")
 }
 
 func TestAccNodeTaints_refreshOnlyStaysQuietWhilePodsComeAndGo(t *testing.T) {

@@ -6,6 +6,7 @@ package nodetaints_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -133,4 +134,25 @@ func TestAccNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAccNodeTaints_readsProtobuf: a list of all pods is several times smaller and faster to
+// decode than as JSON.
+func TestAccNodeTaints_readsProtobuf(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	proxy, name := c.Proxy(t), acctest.Name(t, "node")
+	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
+	c.Node(t, acctest.Node{Name: name, Quiet: true})
+	apply(t, tf, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}})
+	types := proxy.Types()
+	for _, request := range []string{
+		"GET /api/v1/nodes", "GET /api/v1/pods", "PATCH /api/v1/nodes/" + name, "GET /api/v1/persistentvolumes", "GET /api/v1/persistentvolumeclaims",
+		"GET /apis/policy/v1/poddisruptionbudgets", "GET /apis/apps/v1/replicasets", "GET /apis/batch/v1/jobs",
+	} {
+		if got := types[request]; !strings.HasPrefix(got, "application/vnd.kubernetes.protobuf") {
+			t.Errorf("%s was answered with %q: %v", request, got, types)
+		}
+	}
+	destroy(t, tf, i)
 }

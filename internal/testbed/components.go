@@ -99,6 +99,16 @@ func components() []component {
 			cold: "3 minutes",
 		},
 		{
+			name:    "goreleaser",
+			title:   "GoReleaser",
+			version: "v2.16.0",
+			module:  "github.com/goreleaser/goreleaser/v2",
+			pkg:     "github.com/goreleaser/goreleaser/v2",
+			binary:  "goreleaser",
+			vars:    []string{"main.version=2.16.0"},
+			cold:    "4 minutes",
+		},
+		{
 			name:    "tfplugindocs",
 			title:   "tfplugindocs",
 			version: "v0.25.0",
