@@ -4,12 +4,11 @@
 package acctest
 
 import (
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -50,27 +49,9 @@ func disruption(p *corev1.Pod) string {
 // yet, from now on until the function that it returns is called.
 func (c *Cluster) watchPods(t testing.TB, namespace string, visit func(*corev1.Pod)) (stop func()) {
 	t.Helper()
-	pods := c.Admin.CoreV1().Pods(namespace)
-	list, err := pods.List(t.Context(), metav1.ListOptions{})
-	must(t, err)
-	watcher, err := pods.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	must(t, err)
-	var wg sync.WaitGroup
-	var stopped atomic.Bool
-	wg.Go(func() {
-		for event := range watcher.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok && event.Type != watch.Error && pod.DeletionTimestamp == nil {
-				visit(pod)
-			}
-		}
-		if !stopped.Load() && t.Context().Err() == nil {
-			t.Error("the watch of pods has ended: what came after that was not seen")
+	return follow(t, c.Admin.CoreV1().Pods(namespace), metav1.ListOptions{}, func(*corev1.PodList) {}, func(_ watch.EventType, object runtime.Object) {
+		if pod, ok := object.(*corev1.Pod); ok && pod.DeletionTimestamp == nil {
+			visit(pod)
 		}
 	})
-	return func() {
-		t.Helper()
-		stopped.Store(true)
-		watcher.Stop()
-		wg.Wait()
-	}
 }

@@ -7,13 +7,13 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -177,13 +177,7 @@ func byTaint(p *corev1.Pod) bool {
 // function that it returns stops the watch and says how few there ever were.
 func (c *Cluster) LeastReady(t testing.TB, namespace, app string) func() int {
 	t.Helper()
-	pods, opts := c.Admin.CoreV1().Pods(namespace), metav1.ListOptions{LabelSelector: "app=" + app}
-	list, err := pods.List(t.Context(), opts)
-	must(t, err)
-	now := map[string]bool{}
-	for i := range list.Items {
-		now[list.Items[i].Name] = ready(&list.Items[i])
-	}
+	now, least := map[string]bool{}, 0
 	count := func() (n int) {
 		for _, is := range now {
 			if is {
@@ -192,24 +186,20 @@ func (c *Cluster) LeastReady(t testing.TB, namespace, app string) func() int {
 		}
 		return n
 	}
-	least := count()
-	opts.ResourceVersion = list.ResourceVersion
-	watcher, err := pods.Watch(t.Context(), opts)
-	must(t, err)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for event := range watcher.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
-				continue
-			}
-			now[pod.Name] = event.Type != watch.Deleted && pod.DeletionTimestamp == nil && ready(pod)
+	stop := follow(t, c.Admin.CoreV1().Pods(namespace), metav1.ListOptions{LabelSelector: "app=" + app}, func(list *corev1.PodList) {
+		for i := range list.Items {
+			now[list.Items[i].Name] = ready(&list.Items[i])
+		}
+		least = count()
+	}, func(event watch.EventType, object runtime.Object) {
+		if pod, ok := object.(*corev1.Pod); ok {
+			now[pod.Name] = event != watch.Deleted && pod.DeletionTimestamp == nil && ready(pod)
 			least = min(least, count())
 		}
 	})
 	return func() int {
-		watcher.Stop()
-		wg.Wait()
+		t.Helper()
+		stop()
 		return least
 	}
 }
