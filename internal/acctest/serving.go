@@ -5,14 +5,13 @@ package acctest
 
 import (
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -25,41 +24,29 @@ import (
 // moment that there was.
 func (p *Pool) Least() func() int {
 	p.t.Helper()
-	nodes := p.c.Admin.CoreV1().Nodes()
-	list, err := nodes.List(p.t.Context(), metav1.ListOptions{LabelSelector: "pool=" + p.Name})
-	must(p.t, err)
-	watcher, err := nodes.Watch(p.t.Context(), metav1.ListOptions{LabelSelector: "pool=" + p.Name, ResourceVersion: list.ResourceVersion})
-	must(p.t, err)
-	serving := map[string]bool{}
-	for _, n := range list.Items {
-		if serves(&n) {
+	serving, fewest := map[string]bool{}, 0
+	stop := follow(p.t, p.c.Admin.CoreV1().Nodes(), metav1.ListOptions{LabelSelector: "pool=" + p.Name}, func(list *corev1.NodeList) {
+		for i := range list.Items {
+			if serves(&list.Items[i]) {
+				serving[list.Items[i].Name] = true
+			}
+		}
+		fewest = len(serving)
+	}, func(event watch.EventType, object runtime.Object) {
+		n, ok := object.(*corev1.Node)
+		if !ok {
+			return
+		}
+		if event != watch.Deleted && serves(n) {
 			serving[n.Name] = true
+		} else {
+			delete(serving, n.Name)
 		}
-	}
-	fewest := len(serving)
-	var wg sync.WaitGroup
-	var stopped atomic.Bool
-	wg.Go(func() {
-		for event := range watcher.ResultChan() {
-			n, ok := event.Object.(*corev1.Node)
-			if !ok {
-				continue
-			}
-			if event.Type != watch.Deleted && serves(n) {
-				serving[n.Name] = true
-			} else {
-				delete(serving, n.Name)
-			}
-			fewest = min(fewest, len(serving))
-		}
-		if !stopped.Load() && p.t.Context().Err() == nil {
-			p.t.Error("the watch of nodes has ended: what came after that was not seen")
-		}
+		fewest = min(fewest, len(serving))
 	})
 	return func() int {
-		stopped.Store(true)
-		watcher.Stop()
-		wg.Wait()
+		p.t.Helper()
+		stop()
 		return fewest
 	}
 }
@@ -69,34 +56,22 @@ func (p *Pool) Least() func() int {
 func (c *Cluster) MostMarked(t testing.TB, namespace string) func() int {
 	t.Helper()
 	sets := c.things(t, Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "MachineSet", Namespace: namespace})
-	list, err := sets.List(t.Context(), metav1.ListOptions{})
-	must(t, err)
-	watcher, err := sets.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
-	must(t, err)
 	marked, most := map[string]bool{}, 0
-	var wg sync.WaitGroup
-	var stopped atomic.Bool
-	wg.Go(func() {
-		for event := range watcher.ResultChan() {
-			set, ok := event.Object.(*unstructured.Unstructured)
-			if !ok {
-				continue
-			}
-			if event.Type != watch.Deleted && set.GetAnnotations()[machineset.MarkerAnnotation] != "" {
-				marked[set.GetName()] = true
-			} else {
-				delete(marked, set.GetName())
-			}
-			most = max(most, len(marked))
+	stop := follow(t, sets, metav1.ListOptions{}, func(*unstructured.UnstructuredList) {}, func(event watch.EventType, object runtime.Object) {
+		set, ok := object.(*unstructured.Unstructured)
+		if !ok {
+			return
 		}
-		if !stopped.Load() && t.Context().Err() == nil {
-			t.Error("the watch of MachineSets has ended: what came after that was not seen")
+		if event != watch.Deleted && set.GetAnnotations()[machineset.MarkerAnnotation] != "" {
+			marked[set.GetName()] = true
+		} else {
+			delete(marked, set.GetName())
 		}
+		most = max(most, len(marked))
 	})
 	return func() int {
-		stopped.Store(true)
-		watcher.Stop()
-		wg.Wait()
+		t.Helper()
+		stop()
 		return most
 	}
 }
