@@ -53,7 +53,7 @@ type Request struct {
 	Path   string
 	Watch  bool
 	// Status is what the API server answered, for After and while writes go in
-	// turn; 0 where it is not known.
+	// turn; 0 where it is not known, as of a watch.
 	Status int
 }
 
@@ -121,9 +121,9 @@ func (p *Proxy) Provider(t testing.TB, c *Cluster) map[string]any {
 
 // InTurn puts requests into an order that is the same in every run, although
 // the provider watches and writes several nodes at once: writes are held until a
-// watch has come, and go one at a time. What After sets is called before the
-// answer to a write is passed on and the next one is let through. InTurn has to
-// be called before the first request.
+// watch has come, and go one at a time. What After sets is called before an answer
+// is passed on, unless it is that of a watch, which does not end, and before the
+// next write is let through. InTurn has to be called before the first request.
 func (p *Proxy) InTurn() {
 	p.watched = make(chan struct{})
 }
@@ -140,8 +140,8 @@ func (p *Proxy) await(r *http.Request) {
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handler) {
 	request := Request{Method: r.Method, Path: r.URL.Path, Watch: r.URL.Query().Get("watch") != ""}
-	inTurn := p.watched != nil && request.Write()
-	if inTurn {
+	inTurn := p.watched != nil
+	if inTurn && request.Write() {
 		p.await(r)
 		defer p.turn.Unlock()
 	}
@@ -150,7 +150,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 	p.requests = append(p.requests, request)
 	fault, after := p.fault, p.after
 	p.mu.Unlock()
-	if p.watched != nil && request.Watch {
+	if inTurn && request.Watch {
 		p.once.Do(func() { close(p.watched) })
 	}
 	var once sync.Once
@@ -163,7 +163,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 		})
 	}
 	defer answered(0)
-	if inTurn {
+	if inTurn && !request.Watch {
 		reverse = heldBack(reverse, answered)
 	}
 	spoil := None
