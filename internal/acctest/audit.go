@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,6 +128,29 @@ func Within(requests []AuditedRequest, namespace string) []AuditedRequest {
 	return slices.DeleteFunc(requests, func(r AuditedRequest) bool {
 		return r.Resource != "namespaces" && r.Namespace != "" && r.Namespace != namespace
 	})
+}
+
+// Repeated are the requests that were made once more because somebody else, such as a
+// kubelet or the controller of a workload, has written an object meanwhile: a patch that
+// met a conflict, and the read of that object for the next one.
+func Repeated(requests []AuditedRequest) []AuditedRequest {
+	var out []AuditedRequest
+	reread := map[[3]string]int{}
+	object := func(r AuditedRequest) [3]string { return [3]string{r.Resource, r.Namespace, r.Name} }
+	for _, r := range requests {
+		// A dry run that meets one is not made again.
+		if r.Verb == "patch" && r.Code == http.StatusConflict && !r.DryRun {
+			out = append(out, r)
+			reread[object(r)]++
+		}
+	}
+	for _, r := range requests {
+		if r.Verb == "get" && reread[object(r)] > 0 {
+			out = append(out, r)
+			reread[object(r)]--
+		}
+	}
+	return out
 }
 
 // Counted counts requests by verb and resource. One that did not come from the

@@ -30,7 +30,8 @@ const (
 )
 
 // requested is what a phase asked of the API server: how often each kind of
-// request came, such as "get deployments"; dry runs of a write are apart.
+// request came, such as "get deployments"; dry runs of a write are apart, and what was
+// repeated after a conflict counts among all alone.
 type requested struct {
 	t     *testing.T
 	phase string
@@ -50,6 +51,9 @@ func countRequests(t *testing.T, phase string, requests []acctest.AuditedRequest
 			name = "try " + name
 		}
 		r.count[name]++
+	}
+	for _, one := range acctest.Repeated(requests) {
+		r.count[one.Verb+" "+one.Resource]--
 	}
 	t.Logf("%s: %d requests: %v", phase, r.all, r.count)
 	return r
