@@ -16,6 +16,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -106,7 +107,10 @@ func (c *Cluster) grant() error {
 	} else if err != nil {
 		return err
 	}
-	return c.bind(ctx, rightsName, role.Name)
+	if err := c.bind(ctx, rightsName, role.Name); err != nil {
+		return err
+	}
+	return c.allowed(ctx, rightsName, role.Rules)
 }
 
 func (c *Cluster) bind(ctx context.Context, account, role string) error {
@@ -119,6 +123,31 @@ func (c *Cluster) bind(ctx context.Context, account, role string) error {
 		return nil
 	}
 	return err
+}
+
+// allowed waits until the API server lets an account do what these rules say: it
+// learns of roles and bindings by watches of its own, a moment after they are made.
+func (c *Cluster) allowed(ctx context.Context, account string, rules []rbacv1.PolicyRule) error {
+	first := func(all []string) string { return strings.Join(all[:min(len(all), 1)], "") }
+	for _, rule := range rules {
+		if len(rule.Resources) == 0 {
+			continue
+		}
+		resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:" + rightsNamespace + ":" + account,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group: first(rule.APIGroups), Resource: resource, Subresource: subresource, Name: first(rule.ResourceNames), Verb: first(rule.Verbs),
+			},
+		}}
+		if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+			answer, err := c.Admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			return err == nil && answer.Status.Allowed, err
+		}); err != nil {
+			return fmt.Errorf("waiting until %s may %s %s: %w", account, first(rule.Verbs), rule.Resources[0], err)
+		}
+	}
+	return nil
 }
 
 // Token returns a token of the service account that has the documented rights
@@ -174,6 +203,7 @@ func (c *Cluster) accountWith(t testing.TB, rules ...rbacv1.PolicyRule) (token, 
 		_ = c.Admin.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{})
 		_ = c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Delete(ctx, name, metav1.DeleteOptions{})
 	})
+	must(t, c.allowed(ctx, name, rules))
 	return c.tokenOf(t, name), name
 }
 
