@@ -139,6 +139,7 @@ func TestAccDedicatedNodes_labelThatIsThereWithTheSameValueStaysOnDestroy(t *tes
 	mine := p.labels(w)["dedicated"]
 	c.Patch(t, p.nodes[1], `{"metadata":{"labels":{"dedicated":"`+mine+`"}}}`)
 	apply(t, tf, i, p.config(w))
+	p.settled("Deployment", w)
 	p.confined("Deployment")
 	destroy(t, tf, i)
 	for n, want := range []string{"", mine} {
