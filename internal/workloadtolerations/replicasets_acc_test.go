@@ -4,6 +4,7 @@
 package workloadtolerations_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -29,11 +30,16 @@ func TestAccOrder_replicaSetsAreLeftToTheirDeployment(t *testing.T) {
 		{"team=a:NoExecute", "team=a:NoExecute"},
 		{"team=b:NoExecute", "team=b:NoExecute"},
 	} {
-		cli.Write(c.Provider(t), p.config(step.taints, step.tolerations, toleratedBy, "  timeouts = { create = \"30s\" }\n"))
+		cli.Write(c.Provider(t), p.config(step.taints, step.tolerations, toleratedBy, "  timeouts = { create = \"5m\" }\n"))
 		cli.MustRun("apply", "-auto-approve", "-input=false")
 		p.want(step.taints, step.tolerations)
 	}
 	p.settled()
+	// The rollout that takes the old toleration away is not waited for by the apply.
+	acctest.Until(t, "the last rollout is over", func(ctx context.Context) (bool, error) {
+		d, err := c.Admin.AppsV1().Deployments(p.namespace).Get(ctx, "deployment", metav1.GetOptions{})
+		return err == nil && d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas == 4 && d.Status.Replicas == 4, err
+	})
 	list, err := c.Admin.AppsV1().ReplicaSets(p.namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
