@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -165,6 +166,43 @@ func (c *Cluster) Patch(t testing.TB, node, patch string) {
 	t.Helper()
 	_, err := c.Admin.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	must(t, err)
+}
+
+// Cordon lets no new pods onto a node, and returns when the scheduler knows.
+func (c *Cluster) Cordon(t testing.TB, namespace, node string) {
+	t.Helper()
+	c.Patch(t, node, `{"spec":{"unschedulable":true}}`)
+	c.Closed(t, namespace, node)
+}
+
+// Closed waits until the scheduler knows that a node takes no pods with these
+// tolerations: until then it may still send one there. Pods of this namespace try it.
+func (c *Cluster) Closed(t testing.TB, namespace, node string, tolerations ...corev1.Toleration) {
+	t.Helper()
+	pods, here := c.Admin.CoreV1().Pods(namespace), []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{
+		{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}},
+	}}}
+	at, probe := int64(0), ""
+	Until(t, "the scheduler knows that node "+node+" is closed", func(ctx context.Context) (bool, error) {
+		if probe == "" {
+			probe = c.Pod(t, namespace, Name(t, "probe"), "", func(p *corev1.Pod) {
+				p.Spec.Tolerations = tolerations
+				p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: here}}}
+			}).Name
+		}
+		pod, err := pods.Get(ctx, probe, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		refused := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+		})
+		if !refused && pod.Spec.NodeName == "" {
+			return false, nil
+		}
+		probe = ""
+		return refused, pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &at})
+	})
 }
 
 // Parse reads taints in kubectl's notation, separated by blanks.

@@ -103,7 +103,7 @@ func stuckShop(t *testing.T, more map[string]any) (*shop, acctest.Thing, map[str
 	t.Helper()
 	s := openShop(t)
 	thing := s.make("Deployment", "web", 2, "foreign*", more)
-	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":true}}`)
+	s.c.Cordon(t, s.namespace, s.pool)
 	return s, thing, s.manage(thing, "team=a:NoExecute", map[string]any{"timeouts": map[string]any{"create": "8s", "update": "8s"}})
 }
 
@@ -135,7 +135,7 @@ func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testin
 	}
 
 	// An update that ends so keeps the state that was there before.
-	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":true}}`)
+	s.c.Cordon(t, s.namespace, s.pool)
 	config["tolerations"] = objects(t, "team=b:NoExecute")
 	says(t, "error", s.tf.Apply(t, i, config).Errors(), "its pods have not followed", "Apply again to go on")
 	s.planned(i, config)
@@ -165,6 +165,7 @@ func TestAccWorkloadTolerations_failedUpdateCanBeTakenBack(t *testing.T) {
 			before := s.manage(thing, "team=a:NoSchedule", map[string]any{"timeouts": map[string]any{"update": "8s"}})
 			s.apply(i, before)
 			s.c.Patch(t, s.pool, `{"spec":{"unschedulable":true`+tt.taints+`}}`)
+			s.c.Closed(t, s.namespace, s.pool)
 			after := acctest.With(before, map[string]any{"tolerations": objects(t, tt.to)})
 			says(t, "error", s.tf.Apply(t, i, after).Errors(), "its pods have not followed", "Apply again to go on")
 
