@@ -38,7 +38,7 @@ func TestAccDedicatedNodes_nodesOfASelectorComeAndGo(t *testing.T) {
 	p := newPool(t, c, "Deployment")
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	// A wait for pods that do not come fails the test long before its own end.
-	soon := map[string]any{"timeouts": map[string]any{"create": "1m", "update": "1m", "delete": "1m"}}
+	soon := map[string]any{"timeouts": map[string]any{"create": "5m", "update": "5m", "delete": "5m"}}
 	config, mine := acctest.With(p.config(w), soon), "gpu-"+p.name
 	fresh := acctest.Node{Name: p.nodes[1], Labels: map[string]string{"field": p.name, "pool": p.name}}
 	tf, i := terraform(t, c), newInstance()

@@ -35,7 +35,7 @@ func TestAccDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 			t.Parallel()
 			p := newPool(t, c, "Deployment")
 			w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
-			config := acctest.With(p.config(w), map[string]any{"timeouts": map[string]any{"create": "1m", "update": "1m"}})
+			config := acctest.With(p.config(w), map[string]any{"timeouts": map[string]any{"create": "5m", "update": "5m"}})
 			tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), tt.resource, tt.verbs...)...))}
 			i := newInstance()
 			planned := tf.Plan(t, i, config)

@@ -64,7 +64,7 @@ func TestAccOrder_taintsGoWithoutAWaitForTheLinkedWorkloads(t *testing.T) {
 		t.Helper()
 		config := map[string]any{
 			"node_name": s.pool, "taints": acctest.Objects(t, wanted), "tolerated_by": []any{s.tf.Attributes(t, tolerations)["id"]},
-			"timeouts": map[string]any{"create": "1m", "update": "10s"},
+			"timeouts": map[string]any{"create": "5m", "update": "5m"},
 		}
 		if d := s.tf.Apply(t, taints, config); d.Errors() != "" {
 			t.Fatal(d.Errors())

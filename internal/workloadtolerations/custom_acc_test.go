@@ -207,13 +207,15 @@ func TestAccWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPodsOfAnOperator(t
 
 	// The old pod goes, and no new one may come.
 	none := s.c.ForbidPods(t, s.namespace)
-	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "8s"}})
+	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "25s"}})
 	i := s.fresh()
 	says(t, "error", s.tf.Apply(t, i, config).Errors(), "its pods have not followed", "1 pod not made yet, of 1", "Apply again to go on")
 	if pods := s.live("operand"); len(pods) > 0 {
 		t.Fatalf("%d pods are there, none is allowed", len(pods))
 	}
 	none()
+	// After that many refusals its controller takes its time for the next try.
+	delete(config, "timeouts")
 	s.apply(i, config)
 	s.wantPods("operand", 1, "team=a:NoExecute", "Deployment")
 }

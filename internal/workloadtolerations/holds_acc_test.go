@@ -104,7 +104,13 @@ func stuckShop(t *testing.T, more map[string]any) (*shop, acctest.Thing, map[str
 	s := openShop(t)
 	thing := s.make("Deployment", "web", 2, "foreign*", more)
 	s.c.Cordon(t, s.namespace, s.pool)
-	return s, thing, s.manage(thing, "team=a:NoExecute", map[string]any{"timeouts": map[string]any{"create": "8s", "update": "8s"}})
+	return s, thing, s.manage(thing, "team=a:NoExecute", soon())
+}
+
+// soon makes an apply end whose pods do not come, once they are there. What shall
+// succeed gets no such limit.
+func soon() map[string]any {
+	return map[string]any{"timeouts": map[string]any{"create": "25s", "update": "25s"}}
 }
 
 func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testing.T) {
@@ -127,6 +133,7 @@ func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testin
 	s.want(thing, "foreign* team=a:NoExecute", 1)
 
 	// The node takes pods again, and the next apply goes on.
+	delete(config, "timeouts")
 	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":false}}`)
 	s.apply(i, config)
 	s.wantPods("web", 2, "team=a:NoExecute", "Deployment")
@@ -137,7 +144,7 @@ func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testin
 	// An update that ends so keeps the state that was there before.
 	s.c.Cordon(t, s.namespace, s.pool)
 	config["tolerations"] = objects(t, "team=b:NoExecute")
-	says(t, "error", s.tf.Apply(t, i, config).Errors(), "its pods have not followed", "Apply again to go on")
+	says(t, "error", s.tf.Apply(t, i, acctest.With(config, soon())).Errors(), "its pods have not followed", "Apply again to go on")
 	s.planned(i, config)
 	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":false}}`)
 	s.apply(i, config)
@@ -162,12 +169,12 @@ func TestAccWorkloadTolerations_failedUpdateCanBeTakenBack(t *testing.T) {
 			t.Parallel()
 			s := openShop(t)
 			thing, i := s.make("Deployment", "web", 1, "foreign*", nil), s.fresh()
-			before := s.manage(thing, "team=a:NoSchedule", map[string]any{"timeouts": map[string]any{"update": "8s"}})
+			before := s.manage(thing, "team=a:NoSchedule", nil)
 			s.apply(i, before)
 			s.c.Patch(t, s.pool, `{"spec":{"unschedulable":true`+tt.taints+`}}`)
 			s.c.Closed(t, s.namespace, s.pool)
 			after := acctest.With(before, map[string]any{"tolerations": objects(t, tt.to)})
-			says(t, "error", s.tf.Apply(t, i, after).Errors(), "its pods have not followed", "Apply again to go on")
+			says(t, "error", s.tf.Apply(t, i, acctest.With(after, soon())).Errors(), "its pods have not followed", "Apply again to go on")
 
 			// There is something left to do, whichever is wanted.
 			s.planned(i, after)
@@ -200,7 +207,7 @@ func TestAccWorkloadTolerations_failedCreateCanBeGivenUpByImportAndDestroy(t *te
 func TestAccWorkloadTolerations_pausedInTheMiddleOfTheWait(t *testing.T) {
 	t.Parallel()
 	s, thing, config := stuckShop(t, nil)
-	config["timeouts"] = map[string]any{"create": "1m"}
+	config["timeouts"] = map[string]any{"create": "5m"}
 	i := s.fresh()
 	began := time.Now()
 	done := make(chan acctest.Diagnostics)
@@ -212,7 +219,7 @@ func TestAccWorkloadTolerations_pausedInTheMiddleOfTheWait(t *testing.T) {
 	if strings.Contains(d.Errors(), "Nothing has been written") {
 		t.Fatalf("the template is written: %s", d.Errors())
 	}
-	if waited := time.Since(began); waited > 50*time.Second {
+	if waited := time.Since(began); waited > 4*time.Minute {
 		t.Fatalf("the wait ended after %s, at its own timeout", waited)
 	}
 	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":false}}`)
@@ -225,7 +232,7 @@ func TestAccWorkloadTolerations_pausedInTheMiddleOfTheWait(t *testing.T) {
 func TestAccWorkloadTolerations_workloadDeletedInTheMiddleOfTheWait(t *testing.T) {
 	t.Parallel()
 	s, thing, config := stuckShop(t, nil)
-	config["timeouts"] = map[string]any{"create": "1m"}
+	config["timeouts"] = map[string]any{"create": "5m"}
 	done := make(chan acctest.Diagnostics)
 	go func() { done <- s.tf.Apply(t, s.fresh(), config) }()
 	s.until("the new pods are there", func() bool { return len(s.live("web")) > 2 })

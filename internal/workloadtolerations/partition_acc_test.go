@@ -28,14 +28,14 @@ func TestAccWorkloadTolerations_partitionRaisedInTheMiddleOfAnUpdate(t *testing.
 		time string
 		says []string
 	}{
-		{"is waited for until the update is complete", func(s *shop) { s.ready("web-0") }, "2m", nil},
+		{"is waited for until the update is complete", func(s *shop) { s.ready("web-0") }, "5m", nil},
 		{"comes to light when the pod is lost", func(s *shop) {
 			s.lose("web-0")
 			if got := s.live("web"); len(got) != 1 || tolerates(got[0], "team") {
 				s.t.Errorf("the pod came back with %s: the test shows nothing", formatted(got[0].Spec.Tolerations))
 			}
-		}, "2m", []string{"its rolling update leaves out the pods below partition 1", "1 pod would go on without"}},
-		{"is told when the time is over", func(*shop) {}, "15s", []string{"its pods have not followed", "a pod below the partition that is lost comes back from the old template"}},
+		}, "5m", []string{"its rolling update leaves out the pods below partition 1", "1 pod would go on without"}},
+		{"is told when the time is over", func(*shop) {}, "30s", []string{"its pods have not followed", "a pod below the partition that is lost comes back from the old template"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

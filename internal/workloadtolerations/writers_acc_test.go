@@ -184,7 +184,7 @@ func TestAccWorkloadTolerations_writerBetweenReadAndWrite(t *testing.T) {
 func TestAccWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
 	t.Parallel()
 	s, thing, config := stuckShop(t, nil)
-	config["timeouts"] = map[string]any{"create": "1m"}
+	config["timeouts"] = map[string]any{"create": "5m"}
 	i := s.fresh()
 	done := make(chan acctest.Diagnostics)
 	go func() { done <- s.tf.Apply(t, i, config) }()
