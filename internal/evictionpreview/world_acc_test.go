@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -215,9 +217,10 @@ func (w *world) settle() {
 }
 
 // watch begins to note when pods are marked for deletion. The function that it
-// returns waits until a moment and returns what was seen; pods that were
-// being deleted before are not among them.
-func (w *world) watch() func(until time.Time) map[string]time.Time {
+// returns waits until a moment, and for a while longer until pods that are expected to
+// go have gone, and returns what was seen; pods that were being deleted before are not
+// among them.
+func (w *world) watch() func(until time.Time, expected []string) map[string]time.Time {
 	w.t.Helper()
 	pods := w.c.Admin.CoreV1().Pods(w.namespace)
 	list, err := pods.List(w.t.Context(), metav1.ListOptions{})
@@ -236,6 +239,7 @@ func (w *world) watch() func(until time.Time) map[string]time.Time {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	var mu sync.Mutex
 	seen := map[string]time.Time{}
 	ended := make(chan struct{})
 	go func() {
@@ -245,19 +249,44 @@ func (w *world) watch() func(until time.Time) map[string]time.Time {
 			if !ok || !there[pod.UID] || event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
 				continue
 			}
+			mu.Lock()
 			if _, known := seen[pod.Name]; !known {
-				seen[pod.Name] = time.Now()
+				seen[pod.Name] = deletedBy(pod)
 			}
+			mu.Unlock()
 		}
 	}()
-	return func(until time.Time) map[string]time.Time {
-		select {
-		case <-time.After(time.Until(until)):
-		case <-ended:
-			w.t.Error("the watch ended early")
+	return func(until time.Time, expected []string) map[string]time.Time {
+		gone := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !slices.ContainsFunc(expected, func(name string) bool { return seen[name].IsZero() })
+		}
+		for time.Now().Before(until) || time.Now().Before(until.Add(patience)) && !gone() {
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ended:
+				w.t.Error("the watch ended early")
+				return seen
+			}
 		}
 		watcher.Stop()
 		<-ended
 		return seen
 	}
+}
+
+// deletedBy returns a moment at which a pod that is being deleted now had surely been
+// marked for it. The API server writes to the second when its grace period ends. What a
+// busy machine needs beyond that, until the test is told, does not count.
+func deletedBy(p *corev1.Pod) time.Time {
+	told := time.Now()
+	if p.DeletionTimestamp == nil || p.DeletionGracePeriodSeconds == nil {
+		return told
+	}
+	marked := p.DeletionTimestamp.Add(time.Second - time.Duration(*p.DeletionGracePeriodSeconds)*time.Second)
+	if marked.Before(told) {
+		return marked
+	}
+	return told
 }
