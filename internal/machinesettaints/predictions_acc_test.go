@@ -6,6 +6,7 @@ package machinesettaints_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,15 +144,32 @@ func TestAccMachineSetTaints_predictions(t *testing.T) {
 			s.comesBack(apps, "fits-elsewhere", 1, "spare", p.Name)
 			s.comesBack(apps, "patient", 1, "pool", p.Name)
 			s.pending(apps, "fits-the-old")
-			s.left(apps, said, happened())
+			s.gone(apps, said)
+			s.left(said, happened())
 			s.apply(i, nil)
 			p.Want(2, foreign)
 		})
 	}
 }
 
-// left compares what was said of pods with what made them leave.
-func (s *stage) left(namespace string, said map[string]predicted, reasons map[string]string) {
+// gone waits until the pods that were said to leave are gone: one that its controller
+// has deleted is there until its node's kubelet says that it has ended.
+func (s *stage) gone(namespace string, said map[string]predicted) {
+	s.Helper()
+	for pod, v := range said {
+		if v.verdict != "drained" && v.verdict != "evicted_now" {
+			continue
+		}
+		acctest.Until(s.T, "pod "+pod+", which was said to be "+v.verdict+", is gone", func(ctx context.Context) (bool, error) {
+			_, err := s.c.Admin.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		})
+	}
+}
+
+// left compares what was said of pods, of which those that were to leave are gone, with
+// what made them leave.
+func (s *stage) left(said map[string]predicted, reasons map[string]string) {
 	s.Helper()
 	for pod, v := range said {
 		want := map[string]string{"drained": acctest.ByDrain, "evicted_now": acctest.ByTaint}[v.verdict]
@@ -162,10 +180,6 @@ func (s *stage) left(namespace string, said map[string]predicted, reasons map[st
 		}
 		if v.app == "picky-agent" && v.verdict == "evicted_now" && got == "" {
 			// The DaemonSet's own controller can be first: it gives no reason.
-			_, err := s.c.Admin.CoreV1().Pods(namespace).Get(s.Context(), pod, metav1.GetOptions{})
-			if !apierrors.IsNotFound(err) {
-				s.Errorf("pod %s was said to be evicted, and is still there: %v", pod, err)
-			}
 			continue
 		}
 		if got != want {
@@ -174,15 +188,30 @@ func (s *stage) left(namespace string, said map[string]predicted, reasons map[st
 	}
 }
 
-// comesBack waits until the pods of a workload run on nodes with a label.
+// comesBack waits until the pods of a workload run, all of them on nodes with a label.
+// Those that leave may be there still, and their nodes may go meanwhile.
 func (s *stage) comesBack(namespace, app string, count int, label, value string) {
 	s.Helper()
-	s.c.Running(s.T, namespace, app, count)
-	for _, pod := range s.live(s.Context(), namespace, app) {
-		if got := s.c.Get(s.T, pod.Spec.NodeName).Labels[label]; got != value {
-			s.Errorf("pod %s runs on node %s, whose %s is %q", pod.Name, pod.Spec.NodeName, label, got)
+	acctest.Until(s.T, fmt.Sprintf("%d pods of %s run on nodes whose %s is %q", count, app, label, value), func(ctx context.Context) (bool, error) {
+		nodes, err := s.c.Admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: label + "=" + value})
+		if err != nil {
+			return false, err
 		}
-	}
+		pods := s.live(ctx, namespace, app)
+		for _, pod := range pods {
+			there := slices.ContainsFunc(nodes.Items, func(n corev1.Node) bool { return n.Name == pod.Spec.NodeName })
+			if !there || !ready(&pod) {
+				return false, nil
+			}
+		}
+		return len(pods) == count, nil
+	})
+}
+
+func ready(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // pending waits until the scheduler has found no node for the pods of a workload.
