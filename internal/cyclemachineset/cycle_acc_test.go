@@ -224,13 +224,16 @@ func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	p := s.pool(2)
 	before := p.Names()
 	apps := s.c.Namespace(t)
+	// It holds the machine that goes first: the time is short for replacing another one
+	// before that.
+	first := p.Machines()[before[0]].Status.NodeRef.Name
 	s.c.Deployment(t, apps, "db", 1, func(spec *corev1.PodSpec) {
-		spec.NodeSelector = map[string]string{"pool": p.Name}
+		spec.NodeSelector = map[string]string{"pool": p.Name, corev1.LabelHostname: first}
 		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
 	s.c.Running(t, apps, "db", 1)
 	letGo := s.c.Budget(t, apps, "strict", "db")
-	s.cli.Write(s.c.Provider(t), s.hcl(p.Name, `strategy = "rolling"`, `timeout = "25s"`))
+	s.cli.Write(s.c.Provider(t), s.hcl(p.Name, `strategy = "rolling"`, `timeout = "60s"`))
 	out, ok := s.cli.Run("apply", "-auto-approve", "-input=false", invoke)
 	if ok {
 		t.Fatalf("it did not end:\n%s", out)

@@ -203,7 +203,7 @@ func TestAccDrainNodes_timeoutSaysWhatIsLeft(t *testing.T) {
 	s.on(s.node("a"), "web", 2, nil)
 	s.on(s.node("b"), "db", 1, nil)
 	letGo := s.c.Budget(t, s.apps, "strict", "db")
-	s.cli.Write(s.c.Provider(t), s.bySelector(`timeout = "20s"`))
+	s.cli.Write(s.c.Provider(t), s.bySelector(`timeout = "45s"`))
 	a, b := s.node("a"), s.node("b")
 	s.fails(apply, `Unable to drain nodes matching "pool=`+s.pool+`": the time is over`, `It waited for 1 pod of node "`+b+`":`,
 		"cannot be evicted yet: The disruption budget strict needs", "These nodes are cordoned, and stay so: "+a+", "+b+". Of these are drained: "+a+".", "kubectl uncordon")
@@ -328,7 +328,7 @@ func TestAccDrainNodes_gracePeriodIsThatOfTheConfiguration(t *testing.T) {
 		pod = &pods.Items[0]
 		return pod.Spec.NodeName == quiet, nil
 	})
-	s.cli.Write(s.c.Provider(t), hcl(fmt.Sprintf("node_name = %q", quiet), "grace_period_seconds = 77", `timeout = "10s"`))
+	s.cli.Write(s.c.Provider(t), hcl(fmt.Sprintf("node_name = %q", quiet), "grace_period_seconds = 77", `timeout = "45s"`))
 	s.fails(apply, "pod "+s.apps+"/"+pod.Name+" is terminating")
 	got, err := s.c.Admin.CoreV1().Pods(s.apps).Get(t.Context(), pod.Name, metav1.GetOptions{})
 	if err != nil || got.DeletionGracePeriodSeconds == nil || *got.DeletionGracePeriodSeconds != 77 {

@@ -105,7 +105,10 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 	s.heldBy(p, apps, "strict")
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
-	told := s.heldUp(i, config, "the time is over", "It waited for machines", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "strict"`, "Apply again to go on where it stopped")
+	// It waits for the old machine alone once the new one serves.
+	old := p.Names()[0]
+	told := s.heldUp(i, config, "the time is over", "It waited for machines:\n  "+old+" is being deleted\n\nWhat holds them:\n  pod "+apps+"/db-",
+		`is held by PodDisruptionBudget "strict", which allows no eviction now`+"\n\nWhat is done stays", "Apply again to go on where it stopped")
 	golden.Check(t, "held.golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop", "[] ", "").Replace(constant(p, told)))
 
 	if err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Delete(t.Context(), "strict", metav1.DeleteOptions{}); err != nil {
@@ -122,10 +125,12 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "30s"} })
+	// The machines outlive the timeout, which is long enough for a busy machine to begin.
+	p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "60s"} })
+	p.ChangeCloudOfNew(`{"deleteDelay":null}`)
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
-	config["timeouts"] = map[string]any{"create": "12s"}
+	config["timeouts"] = map[string]any{"create": "40s"}
 	s.failed(i, config, "the time is over", "spec.replicas has been set back to what it was")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d", got)

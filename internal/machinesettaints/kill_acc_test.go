@@ -16,7 +16,7 @@ func (s *stage) hcl(name, value, rollout string) string {
 	if value == "" {
 		return ""
 	}
-	return fmt.Sprintf("resource \"kubetaint_machine_set_taints\" \"this\" {\n  namespace = %q\n  name = %q\n  taints = [{ key = \"team\", value = %q, effect = \"NoSchedule\" }]\n  rollout = { %s }\n  timeouts = { create = \"2m\", update = \"2m\", delete = \"2m\" }\n}\n",
+	return fmt.Sprintf("resource \"kubetaint_machine_set_taints\" \"this\" {\n  namespace = %q\n  name = %q\n  taints = [{ key = \"team\", value = %q, effect = \"NoSchedule\" }]\n  rollout = { %s }\n  timeouts = { create = \"10m\", update = \"10m\", delete = \"10m\" }\n}\n",
 		s.namespace, name, value, rollout)
 }
 
