@@ -25,7 +25,9 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		rollout string
-		cloud   map[string]any
+		// cloud is what holds things as they are when Ctrl-C comes, for longer than a busy
+		// machine needs to pass it on.
+		cloud string
 		// writes are those that reach the cluster before: what comes after them is held
 		// until Terraform has ended, unless it is the count.
 		writes int64
@@ -36,16 +38,17 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 		replicas, left int
 		says           []string
 	}{
-		"in_place": {`strategy = "in_place"`, nil, 2, [2]int{3, 3}, 3, 2, nil},
-		"rolling":  {`strategy = "rolling"`, map[string]any{"provisionDelay": "4s", "deleteDelay": "4s"}, 2, [2]int{4, 3}, 3, 2, []string{"it was interrupted"}},
-		"surge":    {`strategy = "surge"`, map[string]any{"provisionDelay": "4s"}, 1, [2]int{4, 4}, 4, 3, []string{"it was interrupted"}},
-		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, map[string]any{"deleteDelay": "6s"}, 1, [2]int{3, 0}, 3, 0,
+		"in_place": {`strategy = "in_place"`, `{}`, 2, [2]int{3, 3}, 3, 2, nil},
+		"rolling":  {`strategy = "rolling"`, `{"provisionDelay":"20s","deleteDelay":"20s"}`, 2, [2]int{4, 3}, 3, 2, []string{"it was interrupted"}},
+		"surge":    {`strategy = "surge"`, `{"provisionDelay":"20s"}`, 1, [2]int{4, 4}, 4, 3, []string{"it was interrupted"}},
+		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, `{"deleteDelay":"20s"}`, 1, [2]int{3, 0}, 3, 0,
 			[]string{"it was interrupted", "spec.replicas has been set back to what it was"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			p := s.pool(3, func(m *acctest.MachineSet) { m.Cloud = tt.cloud })
+			p := s.pool(3, nil)
+			p.ChangeCloud(tt.cloud)
 			before := p.Names()
 			cli, proxy := acctest.NewCLI(t), s.c.Proxy(t)
 			proxy.InTurn()
@@ -75,6 +78,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 			if left != tt.left {
 				t.Fatalf("%d of 3 machines are as they were, want %d:\n%s", left, tt.left, out)
 			}
+			p.ChangeCloudOfNew(`{"provisionDelay":null,"deleteDelay":null}`)
 			s.says(cli.MustRun("plan", "-input=false", "-no-color"), "is interrupted, and apply goes on with it", "spec.replicas is 3 at the end")
 			cli.MustRun("apply", "-auto-approve", "-input=false")
 			p.Want(3, foreign+" team=a:NoSchedule")
