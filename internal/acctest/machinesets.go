@@ -169,8 +169,8 @@ func (p *Pool) Names() []string {
 	return out
 }
 
-// Serve waits until there are as many machines, all of them with nodes that are
-// ready and carry the machine's taints.
+// Serve waits until there are as many machines, all of them running and with nodes that
+// are ready and carry the machine's taints.
 func (p *Pool) Serve(count int) {
 	p.t.Helper()
 	last := ""
@@ -226,6 +226,10 @@ func state(m *machinev1beta1.Machine, nodes map[string]*corev1.Node) string {
 		if taint.Find(n.Spec.Taints, taint.IDOf(t)) < 0 {
 			return "has a node without " + taint.Format(t)
 		}
+	}
+	// Its controller says so last, after the node is ready.
+	if phase := ptr.Deref(m.Status.Phase, ""); phase != machinev1beta1.PhaseRunning {
+		return fmt.Sprintf("is in phase %q", phase)
 	}
 	return "serves"
 }
