@@ -5,6 +5,7 @@ package machinesettaints_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -24,10 +25,11 @@ func TestAccMachineSetTaints_aClusterWithoutTheMachineAPI(t *testing.T) {
 	s.apply(i, config)
 
 	proxy := s.c.Proxy(t)
-	tf, asked := &acctest.Terraform{Provider: proxy.Provider(t, s.c)}, 0
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	var asked atomic.Int64
 	proxy.Spoil(func(r acctest.Request) acctest.Fault {
 		if strings.HasPrefix(r.Path, "/apis/machine.openshift.io") {
-			asked++
+			asked.Add(1)
 			return acctest.Unserved
 		}
 		return acctest.None
@@ -41,8 +43,8 @@ func TestAccMachineSetTaints_aClusterWithoutTheMachineAPI(t *testing.T) {
 	if _, d := tf.Import(t, "kubetaint_machine_set_taints", s.namespace+"/"+p.Name+"/team:NoSchedule"); true {
 		s.says(d.Errors(), none)
 	}
-	if !i.Exists() || asked == 0 {
-		t.Fatalf("%d requests asked for MachineSets, and the state has the resource: %t", asked, i.Exists())
+	if !i.Exists() || asked.Load() == 0 {
+		t.Fatalf("%d requests asked for MachineSets, and the state has the resource: %t", asked.Load(), i.Exists())
 	}
 	p.Want(1, foreign+" team=a:NoSchedule")
 
