@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -104,6 +105,11 @@ func TestNodelink_deletingMachineReachesItsNodeAtTheNodesNextEvent(t *testing.T)
 	w.must(w.Delete(t.Context(), m))
 	w.phase(1, machinev1beta1.PhaseDeleting)
 	w.patch(m, `{"spec":{"taints":[{"key":"late","effect":"NoSchedule"}]}}`)
-	w.patch(w.node(m), `{"metadata":{"labels":{"any":"event"}}}`)
-	w.untilTaints(m, "late:NoSchedule")
+	// The first event may come before the controller knows of the taint.
+	events := 0
+	w.until("an event of the node brings the taint", func() (bool, error) {
+		events++
+		w.patch(w.node(m), fmt.Sprintf(`{"metadata":{"labels":{"any":"event-%d"}}}`, events))
+		return w.taints(m) == "late:NoSchedule", nil
+	})
 }
