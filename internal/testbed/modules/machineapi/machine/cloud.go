@@ -32,6 +32,7 @@ type InvalidError struct {
 	Message string
 }
 
+// Error is what is wrong with the Machine, which shows in its status.
 func (e *InvalidError) Error() string { return e.Message }
 
 // LaterError asks to be called again after a while, without the back-off of a
@@ -40,6 +41,7 @@ type LaterError struct {
 	After time.Duration
 }
 
+// Error shows in logs alone: the wait is no failure.
 func (e *LaterError) Error() string { return fmt.Sprintf("requeue in: %s", e.After) }
 
 func isInvalid(err error) bool {
