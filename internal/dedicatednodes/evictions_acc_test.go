@@ -4,12 +4,15 @@
 package dedicatednodes_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -113,4 +116,47 @@ func TestAccDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testi
 	}
 	destroy(t, tf, i)
 	p.want(wish{}, "DaemonSet")
+}
+
+// TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid takes workloads out of the
+// list while the taints stay: their pods are replaced elsewhere, and those of a DaemonSet go
+// at once.
+func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment", "DaemonSet")
+	tf, i := terraform(t, c), newInstance()
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned, "DaemonSet": tolerating}}
+	apply(t, tf, i, p.config(w))
+	p.settled("Deployment", w)
+	p.settled("DaemonSet", w)
+
+	w.workloads = nil
+	title := p.namespace + "/daemonset"
+	planned := tf.Plan(t, i, p.config(w))
+	wantWarning(t, planned.Diagnostics, `AttributeName("workloads")`, "Taking the tolerations of 2 workloads at once costs 6 pods their place under team=a:NoExecute; 2 of a DaemonSet are deleted at the same moment",
+		"DaemonSet "+title, "deleted at once, whatever its update strategy", "the pod that comes for it is not put on this node", "but on another", "leave their workload in workloads")
+	if strings.Contains(planned.Diagnostics.Warnings(), "no other node would take") {
+		t.Errorf("the Deployment's pods find another node once it does not require the labels: %s", planned.Diagnostics.Warnings())
+	}
+	if d := tf.Carry(t, i, planned, p.config(w)); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	c.Running(t, p.namespace, "daemonset", 1)
+	c.Running(t, p.namespace, "deployment", 4)
+	for app, want := range map[string]int{"daemonset": 1, "deployment": 4} {
+		acctest.Until(t, "the pods of "+app+" have left the nodes", func(ctx context.Context) (bool, error) {
+			pods, err := c.Admin.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+			return err == nil && len(pods.Items) == want && !slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Spec.NodeName != p.other }), err
+		})
+	}
+
+	// Where the taints go in the same apply, nobody loses a place by that.
+	w.workloads = map[string]string{"Deployment": tolerating}
+	apply(t, tf, i, p.config(w))
+	w.taints, w.workloads = "team=b:PreferNoSchedule", nil
+	if d := tf.Plan(t, i, p.config(w)).Diagnostics; strings.Contains(d.Warnings(), "their place") {
+		t.Errorf("the taint is gone by then: %s", d.Warnings())
+	}
+	destroy(t, tf, i)
 }

@@ -141,6 +141,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	r.warnWorkloads(ctx, desired, observed, plan, diags)
+	warnLeft(observed, planner.Displaces(snapshot, plan.Steps, r.data.Comparison), diags)
 	var members []workload.Ref
 	for _, s := range observed.members {
 		members = append(members, s.Ref)

@@ -70,6 +70,28 @@ func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, obse
 	warnDaemonSets(observed, plan, diags)
 }
 
+// warnLeft says which pods lose their places because their workloads are not meant any
+// more.
+func warnLeft(observed observation, displaced []planner.Displaced, diags *diag.Diagnostics) {
+	var left []string
+	for _, s := range observed.members {
+		if s.left {
+			left = append(left, s.Title())
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	subject := "Taking the tolerations of " + left[0]
+	if len(left) > 1 {
+		subject = "Taking the tolerations of " + fw.Count(len(left), "workload")
+	}
+	fw.WarnDisplaced(subject, displaced, fw.GivenUp{
+		At: path.Root("workloads"), Why: "A workload that does not stand in workloads any more gives up the tolerations and labels that stand in its template for it, and these pods live by them",
+		Instead: "If these pods are to stay where they are, leave their workload in workloads, or give it the tolerations in its own manifest before.",
+	}, diags)
+}
+
 // warnDaemonSets says that pods of DaemonSets go when a label that they require
 // gets another value: their controller judges by the template, and no template
 // can require one value or the other (k8s.io/kubernetes v1.37.1

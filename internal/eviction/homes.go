@@ -3,7 +3,11 @@
 
 package eviction
 
-import "strings"
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Home says whether a pod that comes in the place of another one finds a node.
 type Home struct {
@@ -15,13 +19,14 @@ type Home struct {
 }
 
 // Homes looks for nodes for the pods that come in the place of these once the
-// tolerations of their workload have changed. The nodes are as they are.
-func Homes(s *Snapshot, pods []*Pod, change Planned, comparison Comparison) []Home {
+// tolerations of their workload have changed. Of nodes that are about to change, the
+// taints say what they will carry; the others are as they are.
+func Homes(s *Snapshot, pods []*Pod, change Planned, taints map[string][]corev1.Taint, comparison Comparison) []Home {
 	planned := make(map[WorkloadKey]Planned)
 	for _, p := range pods {
 		planned[WorkloadKey{p.Namespace, s.Owner(p)}] = change
 	}
-	e := newEvaluation(s, Change{Tolerations: planned}, comparison)
+	e := newEvaluation(s, Change{Taints: taints, Tolerations: planned}, comparison)
 	out := make([]Home, len(pods))
 	for i, p := range pods {
 		scheduling, _, _ := e.planned(p, s.Owner(p))

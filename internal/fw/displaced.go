@@ -18,10 +18,16 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// WarnDisplaced says which pods lose their places because tolerations go at once,
-// at the attribute that asks for it. The subject begins the sentence, as that of
-// WarnCost.
-func WarnDisplaced(subject string, pods []planner.Displaced, at path.Path, diags *diag.Diagnostics) {
+// GivenUp says why tolerations go at once: which attribute asks for it, in words, and what
+// to do where that is not wanted.
+type GivenUp struct {
+	At           path.Path
+	Why, Instead string
+}
+
+// WarnDisplaced says which pods lose their places because tolerations go at once.
+// The subject begins the sentence, as that of WarnCost.
+func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diags *diag.Diagnostics) {
 	if len(pods) == 0 {
 		return
 	}
@@ -54,14 +60,14 @@ func WarnDisplaced(subject string, pods []planner.Displaced, at path.Path, diags
 		summary += fmt.Sprintf("; no other node would take %d of them", homeless)
 	}
 	var b strings.Builder
-	b.WriteString("Tolerations go (" + at.String() + " = \"now\") that pods live by: they run on nodes with taints that pods of the new template do not tolerate.\n")
+	b.WriteString(given.Why + ": they run on nodes with taints that pods of the new template do not tolerate.\n")
 	list(&b, report)
-	b.WriteString("\n\nIf these pods are to stay, leave out " + at.String() + ": the tolerations then go with the taints. A taint that this apply takes away before costs nobody a place.")
+	b.WriteString("\n\n" + given.Instead)
 	if homeless > 0 {
 		b.WriteString(" Where no other node takes a pod, the rollout comes to a halt: to get out of it, put the old toleration back and apply.")
 		b.WriteString("\n\n" + Judged + " " + NotConsidered)
 	}
-	diags.AddAttributeWarning(at, summary, b.String())
+	diags.AddAttributeWarning(given.At, summary, b.String())
 }
 
 // homelessBy says that the pod is replaced by one that no node takes.

@@ -50,11 +50,12 @@ func TestWarnDisplaced_golden(t *testing.T) {
 		d.Losses = append(d.Losses, planner.Loss{Taint: taintsOf(t, "spot:NoSchedule")[0], Lasts: toleration.Untolerated})
 	})
 	var diags diag.Diagnostics
-	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, nil, path.Root("retire"), &diags)
+	given := GivenUp{At: path.Root("retire"), Why: `Tolerations go (retire = "now") that pods live by`, Instead: "If these pods are to stay, leave out retire: the tolerations then go with the taints. A taint that this apply takes away before costs nobody a place."}
+	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, nil, given, &diags)
 	if len(diags) > 0 {
 		t.Fatalf("nobody loses a place, and it says %v", diags)
 	}
-	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, pods, path.Root("retire"), &diags)
+	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, pods, given, &diags)
 	if at, ok := diags[0].(diag.DiagnosticWithPath); len(diags) != 1 || !ok || !at.Path().Equal(path.Root("retire")) {
 		t.Fatalf("it is not one warning at retire: %v", diags)
 	}

@@ -4,11 +4,13 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -42,9 +44,20 @@ func (d Displaced) AtOnce() bool {
 	})
 }
 
-// Displaces returns the pods whose places a step takes that takes tolerations away,
-// with the taints of the nodes as they are.
-func Displaces(s *eviction.Snapshot, step Step, comparison eviction.Comparison) []Displaced {
+// Displaces returns the pods whose places those steps take that take tolerations away,
+// with the taints of the nodes as the steps before them leave them.
+func Displaces(s *eviction.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {
+	var out []Displaced
+	taints := map[string][]corev1.Taint{}
+	for _, step := range steps {
+		maps.Copy(taints, step.Nodes.Change().Taints)
+		out = append(out, displaces(s, step, taints, comparison)...)
+	}
+	return out
+}
+
+// displaces looks at one step. The taints are those of nodes that were changed before.
+func displaces(s *eviction.Snapshot, step Step, taints map[string][]corev1.Taint, comparison eviction.Comparison) []Displaced {
 	if step.Kind == Wait || step.Workload == nil || len(step.Merged.Removed) == 0 || !step.Merged.Template {
 		return nil
 	}
@@ -61,15 +74,34 @@ func Displaces(s *eviction.Snapshot, step Step, comparison eviction.Comparison) 
 		if w.Rolling.Later {
 			d.Hold = w.Rolling.Manner
 		}
-		d.lose(node.Taints, change.Merge(pod.Scheduling.Tolerations), comparison)
+		on, changed := taints[node.Name]
+		if !changed {
+			on = node.Taints
+		}
+		d.lose(on, change.Merge(pod.Scheduling.Tolerations), comparison)
 		if len(d.Losses) > 0 {
-			out, pods = append(out, d), append(pods, pod)
+			out, pods = append(out, d), append(pods, unpinned(pod, step.Pins))
 		}
 	}
-	for i, home := range eviction.Homes(s, pods, change, comparison) {
+	for i, home := range eviction.Homes(s, pods, change, taints, comparison) {
 		out[i].Home = home
 	}
 	return out
+}
+
+// unpinned returns a pod as the one that comes for it, without the labels that its
+// template does not require any more.
+func unpinned(pod *eviction.Pod, pins label.Merged) *eviction.Pod {
+	if len(pins.Removed) == 0 {
+		return pod
+	}
+	next, scheduling := *pod, *pod.Scheduling
+	scheduling.NodeSelector = maps.Clone(scheduling.NodeSelector)
+	for _, key := range pins.Removed {
+		delete(scheduling.NodeSelector, key)
+	}
+	next.Scheduling = &scheduling
+	return &next
 }
 
 // lose notes the taints that a new list of tolerations tolerates for a shorter time

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // The pod a1 runs on the node a, which carries taints; the node b carries none
@@ -60,10 +61,45 @@ func TestDisplaces_whoLosesAPlaceByATolerationThatGoesAtOnce(t *testing.T) {
 			desired := tolerate(t, w, tt.wanted...)
 			desired.Now = !tt.later
 			var got []string
-			for _, step := range Order(snapshot, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps {
-				for _, d := range Displaces(snapshot, step, eviction.ComparisonOff) {
-					got = append(got, writeDisplaced(d))
-				}
+			steps := Order(snapshot, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps
+			for _, d := range Displaces(snapshot, steps, eviction.ComparisonOff) {
+				got = append(got, writeDisplaced(d))
+			}
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A workload gives its toleration and its pin up in a change that writes taints first.
+func TestDisplaces_judgesByTheNodesAsTheyAreByThen(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		taints, after, list []string
+		pinned              bool
+		want                []string
+	}{
+		"a taint that goes before costs no place":           {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}},
+		"a taint that stays does":                           {taints: []string{"x=1:NoExecute"}, after: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
+		"one that gets the value that is tolerated does":    {taints: []string{"x=2:NoExecute"}, after: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
+		"a label that is not required any more opens nodes": {taints: []string{"x=1:NoExecute"}, after: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, pinned: true, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := aWorkload(t, "Deployment", "web", tt.list...)
+			pod := aPod(t, w, "a1", "a")
+			a := aNode(t, "a", "gpu", tt.taints...)
+			step := Step{Kind: Contract, Workload: w, Merged: toleration.Merged{Template: true, Removed: tols(t, "x=1:NoExecute")}}
+			if tt.pinned {
+				pod.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
+				step.Pins.Removed = []string{"pool"}
+			}
+			taints := taint.Merged{Taints: taintsOf(t, tt.after...), Changed: true}
+			steps := []Step{{Kind: Switched, Nodes: NodePlan{Switches: []Switch{{Node: a, Merged: taints}}}}, step}
+			var got []string
+			for _, d := range Displaces(aSnapshot([]*eviction.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff) {
+				got = append(got, writeDisplaced(d))
 			}
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)

@@ -157,11 +157,10 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	}
 	fw.WarnCost(subject+desired.target.title(), plan, diags)
 	if desired.now {
-		var displaced []planner.Displaced
-		for _, step := range plan.Steps {
-			displaced = append(displaced, planner.Displaces(snapshot, step, r.data.Comparison)...)
-		}
-		fw.WarnDisplaced(subject+desired.target.title(), displaced, path.Root("retire"), diags)
+		fw.WarnDisplaced(subject+desired.target.title(), planner.Displaces(snapshot, plan.Steps, r.data.Comparison), fw.GivenUp{
+			At: path.Root("retire"), Why: `Tolerations go (retire = "now") that pods live by`,
+			Instead: "If these pods are to stay, leave out retire: the tolerations then go with the taints. A taint that this apply takes away before costs nobody a place.",
+		}, diags)
 	}
 	for _, t := range change.Workloads[:len(observed.workloads)] {
 		if slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Workload.Ref == t.Workload.Ref && s.Merged.Template }) {
