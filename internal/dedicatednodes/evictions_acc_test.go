@@ -160,3 +160,31 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 	}
 	destroy(t, tf, i)
 }
+
+// TestAccDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied: whether another resource of the
+// same run writes its tolerations before the taints is not known, and the plan does not
+// guess.
+func TestAccDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c)
+	c.Deployment(t, p.namespace, "stranger", 1, func(spec *corev1.PodSpec) {
+		spec.NodeSelector, spec.Tolerations = map[string]string{"pool": p.name}, []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
+	})
+	config := p.config(wish{taints: "team=a:NoExecute", labels: "dedicated=gpu"})
+	tolerations := map[string]any{
+		"workload":    map[string]any{"kind": "Deployment", "namespace": p.namespace, "name": "stranger"},
+		"tolerations": []any{map[string]any{"key": "team", "operator": "Equal", "value": "a", "effect": "NoExecute"}},
+	}
+	tf := terraform(t, c)
+	wantWarning(t, tf.Plan(t, newInstance(), config).Diagnostics, "evicts 1 pod of 1 workload")
+	walk := tf.Walk(t)
+	if d := walk.Plan(&acctest.Instance{Type: "kubetaint_workload_tolerations"}, tolerations).Diagnostics; d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	d := walk.Plan(newInstance(), config).Diagnostics
+	wantWarning(t, d, "may evict 1 pod")
+	if strings.Contains(d.Warnings(), "evicts 1 pod") {
+		t.Errorf("it is not known: %s", d.Warnings())
+	}
+}

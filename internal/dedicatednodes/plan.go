@@ -127,7 +127,9 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.data, diags)
 		return
 	}
-	plan := planner.Order(snapshot, observed.change(desired), r.data.Comparison)
+	change := observed.change(desired)
+	change.Planned = r.data.Planned.Tolerations(desired.owner(), nil)
+	plan := planner.Order(snapshot, change, r.data.Comparison)
 	r.note(desired, observed, &plan)
 	if len(plan.Conflicts) > 0 {
 		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))

@@ -32,7 +32,7 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 	if !r.data.CheckLinks(linked, snapshot, diags) {
 		return
 	}
-	impact := machineset.Evaluate(snapshot, all, r.data.Planned.Tolerations(linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
+	impact := machineset.Evaluate(snapshot, all, r.data.Planned.Tolerations(desired.Claim.Owner, linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
 	report := impact.Report
 	where := desired.target.place()
 	if desired.target.selector != nil {

@@ -144,7 +144,7 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 		return
 	}
 	change := plan.Change()
-	change.Tolerations = r.data.Planned.Tolerations(linked)
+	change.Tolerations = r.data.Planned.Tolerations(desired.Claim.Owner, linked)
 	report := eviction.Evaluate(snapshot, change, r.data.Comparison)
 	about := fw.About("Applying", "to", desired.Target, plan)
 	about.RefusesStranded = !budget.EvictStranded

@@ -86,7 +86,7 @@ func TestOrder_verdictsOfTheSwitch(t *testing.T) {
 			for id, after := range tt.others {
 				shared.Note(id, plans(t, web, tt.list, after))
 			}
-			change := Change{Nodes: []NodeTaints{desire(t, pool(t, "gpu"), "x=2:NoExecute", "y:NoExecute")}, Planned: shared.Tolerations(tt.linked)}
+			change := Change{Nodes: []NodeTaints{desire(t, pool(t, "gpu"), "x=2:NoExecute", "y:NoExecute")}, Planned: shared.Tolerations("", tt.linked)}
 			if tt.own != nil {
 				own := tolerate(t, web, tt.own...)
 				own.NoWait = tt.noWait
@@ -140,7 +140,7 @@ func TestShared_tellsWhatOthersPlan(t *testing.T) {
 	t.Parallel()
 	web, db := aWorkload(t, "Deployment", "web"), aWorkload(t, "StatefulSet", "db")
 	var shared Shared
-	if _, told := shared.Of("one"); told || len(shared.Tolerations(nil)) > 0 {
+	if _, told := shared.Of("one"); told || len(shared.Tolerations("", nil)) > 0 {
 		t.Error("something is known of nobody")
 	}
 	shared.Note("one", plans(t, web, nil, []string{"x=1:NoExecute"}))
@@ -152,7 +152,10 @@ func TestShared_tellsWhatOthersPlan(t *testing.T) {
 	if _, told := shared.Of("two"); !told {
 		t.Error("a resource that changes nothing is not known")
 	}
-	planned := shared.Tolerations([]string{"two", "one"})
+	planned := shared.Tolerations("", []string{"two", "one"})
+	if others := shared.Tolerations("one", []string{"two", "one"}); len(others) > 0 {
+		t.Errorf("what a resource plans itself is none of the others': %v", others)
+	}
 	if got := planned[web.Pods[0]]; len(planned) != 1 || !got.Sure || toleration.Format(got.After) != "x=2:NoExecute" {
 		t.Errorf("what changes nothing is left out: %v", planned)
 	}

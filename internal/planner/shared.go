@@ -65,16 +65,16 @@ func (s *Shared) Of(id string) ([]PlannedTolerations, bool) {
 	return planned, ok
 }
 
-// Tolerations returns what is planned, by workload. Resources are walked in any
-// order unless they are linked, so that only what the linked ids plan is sure to
-// come before the taints; the rest may.
-func (s *Shared) Tolerations(linked []string) map[eviction.WorkloadKey]eviction.Planned {
+// Tolerations returns what resources but the one of this id plan, by workload. Resources
+// are walked in any order unless they are linked, so that only what the linked ids plan is
+// sure to come before the taints; the rest may.
+func (s *Shared) Tolerations(own string, linked []string) map[eviction.WorkloadKey]eviction.Planned {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[eviction.WorkloadKey]eviction.Planned{}
 	for _, sure := range []bool{true, false} {
 		for id, planned := range s.planned {
-			if slices.Contains(linked, id) != sure {
+			if id == own || slices.Contains(linked, id) != sure {
 				continue
 			}
 			for _, p := range planned {
