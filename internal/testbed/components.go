@@ -101,11 +101,11 @@ func components() []component {
 		{
 			name:    "goreleaser",
 			title:   "GoReleaser",
-			version: "v2.16.0",
+			version: "v2.13.0",
 			module:  "github.com/goreleaser/goreleaser/v2",
 			pkg:     "github.com/goreleaser/goreleaser/v2",
 			binary:  "goreleaser",
-			vars:    []string{"main.version=2.16.0"},
+			vars:    []string{"main.version=2.13.0"},
 			cold:    "4 minutes",
 		},
 		{

@@ -4,8 +4,11 @@
 package workloadtolerations_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -192,21 +195,42 @@ func TestAccOrder_unneededTolerationIsTakenAwayByThePlanAfter(t *testing.T) {
 }
 
 // TestAccOrder_daemonSetNeverLosesMoreThanItAllows watches a DaemonSet through
-// the change of a value.
+// the change of a value, to the end of the rollout that takes the old toleration away.
 func TestAccOrder_daemonSetNeverLosesMoreThanItAllows(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
-	p := newPool(t, c, "DaemonSet")
-	cli := acctest.NewCLI(t)
-	cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
-	cli.MustRun("apply", "-auto-approve", "-input=false")
-	least := c.LeastReady(t, p.namespace, "daemonset")
-	cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", toleratedBy, ""))
-	cli.MustRun("apply", "-auto-approve", "-input=false")
-	p.settled()
-	if ready := least(); ready < len(p.nodes)-1 {
-		t.Fatalf("only %d of %d pods were ready at some moment, and maxUnavailable is 1", ready, len(p.nodes))
+	for _, how := range []link{toleratedBy, dependsOn} {
+		for _, parallelism := range []string{"-parallelism=10", "-parallelism=1"} {
+			t.Run(string(how)+" with "+parallelism, func(t *testing.T) {
+				t.Parallel()
+				p := newPool(t, c, "DaemonSet")
+				cli := acctest.NewCLI(t)
+				cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", how, ""))
+				cli.MustRun("apply", "-auto-approve", "-input=false", parallelism)
+				p.settled()
+				least := c.LeastReady(t, p.namespace, "daemonset")
+				cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", how, ""))
+				cli.MustRun("apply", "-auto-approve", "-input=false", parallelism)
+				p.rolledOut("daemonset")
+				if got := p.c.Tolerations(t, p.namespace, "DaemonSet", "daemonset"); strings.Contains(got, "team=a") || !strings.Contains(got, "team=b") {
+					t.Fatalf("the template has %q", got)
+				}
+				if ready := least(); ready < len(p.nodes)-1 {
+					t.Fatalf("only %d of %d pods were ready at some moment, and maxUnavailable is 1", ready, len(p.nodes))
+				}
+			})
+		}
 	}
+}
+
+// rolledOut waits until every pod of a DaemonSet is one of its present template.
+func (p *pool) rolledOut(name string) {
+	p.t.Helper()
+	p.c.Observed(p.t, acctest.Thing{APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: p.namespace, Name: name})
+	acctest.Until(p.t, "DaemonSet "+name+" is rolled out", func(ctx context.Context) (bool, error) {
+		d, err := p.c.Admin.AppsV1().DaemonSets(p.namespace).Get(ctx, name, metav1.GetOptions{})
+		return err == nil && d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedNumberScheduled == int32(len(p.nodes)) && d.Status.NumberReady == int32(len(p.nodes)), err
+	})
 }
 
 // TestAccOrder_withoutALinkNobodyIsEvictedWhoeverComesFirst runs unlinked changes
