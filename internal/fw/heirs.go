@@ -44,7 +44,7 @@ func NewHeirs() *Heirs { return &Heirs{opened: time.Now()} }
 
 func (h *Heirs) of(id string) *heir {
 	known, _ := h.byID.LoadOrStore(id, &heir{announced: make(chan struct{})})
-	return known.(*heir) //nolint:errcheck,forcetypeassert // Nothing else is stored.
+	return known.(*heir) //nolint:forcetypeassert // Nothing else is stored.
 }
 
 // Announce tells that an object with this id is about to be created.
