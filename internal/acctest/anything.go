@@ -63,6 +63,12 @@ func (c *Cluster) Make(t testing.TB, thing Thing, content map[string]any) *unstr
 	return made
 }
 
+// Objects is how objects of a thing's kind are read and written.
+func (c *Cluster) Objects(t testing.TB, thing Thing) dynamic.ResourceInterface {
+	t.Helper()
+	return c.things(t, thing)
+}
+
 // Look reads an object, nil for none.
 func (c *Cluster) Look(t testing.TB, thing Thing) *unstructured.Unstructured {
 	t.Helper()
