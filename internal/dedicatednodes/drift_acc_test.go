@@ -4,6 +4,7 @@
 package dedicatednodes_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -151,7 +152,7 @@ func TestAccDedicatedNodes_failedCreateIsTakenUp(t *testing.T) {
 	}
 	proxy.Spoil(nil)
 	p.wantOwned("Deployment")
-	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Creating takes over entries of")
+	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Creating takes over entries of", p.nodes[0], fmt.Sprintf("Deployment \"%s/deployment\": team=a:NoExecute", p.namespace))
 	apply(t, tf, i, p.config(w))
 	p.want(w, "Deployment")
 	destroy(t, tf, i)

@@ -135,6 +135,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))
 		return
 	}
+	warnTakeOver(desired, observed, plan, own, diags)
 	if !r.workable(ctx, observed, snapshot, plan, diags) {
 		return
 	}
@@ -174,7 +175,6 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	}
 	r.claim(desired, observed, own, diags)
 	warnTarget(desired, observed, nodes, diags)
-	warnTakeOver(desired, nodes, labels, own, diags)
 	return !diags.HasError()
 }
 

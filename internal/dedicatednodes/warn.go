@@ -40,14 +40,15 @@ func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, di
 }
 
 // warnTakeOver says that a create goes on with the marks of an earlier one.
-func warnTakeOver(desired wanted, nodes planner.NodePlan, labels planner.LabelPlan, own ownership, diags *diag.Diagnostics) {
-	taken := slices.Concat(nodes.TakenOver, labels.TakenOver)
-	slices.Sort(taken)
-	if taken = slices.Compact(taken); len(taken) == 0 || own.Generation != "" {
+func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own ownership, diags *diag.Diagnostics) {
+	nodes := slices.Concat(planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes).TakenOver, planner.PlanLabels(observed.nodes, desired.labels).TakenOver)
+	slices.Sort(nodes)
+	taken := slices.Concat(slices.Compact(nodes), fw.TakenOver(plan, desired.owner()))
+	if len(taken) == 0 || own.Generation != "" || desired.releases() {
 		return
 	}
 	diags.AddWarning(fmt.Sprintf("Creating takes over entries of %q on %s", desired.owner(), desired.place()),
-		"Entries with this resource's id are on these nodes already: "+fw.Some(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
+		"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the entries from each other.")
 }
 

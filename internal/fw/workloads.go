@@ -309,3 +309,21 @@ func (d *Data) warnWhitelist(ctx context.Context, w *workload.Workload, wanted [
 		}
 	}
 }
+
+// TakenOver names the tolerations, by workload, that a plan takes over from an earlier
+// object with this id.
+func TakenOver(plan planner.Plan, owner string) []string {
+	var taken []string
+	for _, step := range plan.Steps {
+		if step.Workload == nil {
+			continue
+		}
+		for _, mark := range step.Workload.Record {
+			one := step.Workload.Title() + ": " + taint.FormatToleration(mark.Toleration())
+			if !mark.Retiring && mark.Owner == owner && toleration.Contains(step.Merged.TakenOver, mark.Toleration()) && !slices.Contains(taken, one) {
+				taken = append(taken, one)
+			}
+		}
+	}
+	return taken
+}

@@ -75,18 +75,7 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 	if own.Generation != "" {
 		return
 	}
-	var taken []string
-	for _, step := range plan.Steps {
-		if step.Workload == nil {
-			continue
-		}
-		for _, mark := range step.Workload.Record {
-			if !mark.Retiring && mark.Owner == desired.claim.Owner && toleration.Contains(step.Merged.TakenOver, mark.Toleration()) {
-				taken = append(taken, step.Workload.Title()+": "+taint.FormatToleration(mark.Toleration()))
-			}
-		}
-	}
-	if len(taken) > 0 {
+	if taken := fw.TakenOver(plan, desired.claim.Owner); len(taken) > 0 {
 		diags.AddWarning(fmt.Sprintf("Creating takes over tolerations of %q", desired.claim.Owner),
 			"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
