@@ -51,17 +51,12 @@ func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error
 	return slices.ContainsFunc(custom, func(k workload.Kind) bool { return k.Kind == ref.Kind && k.Resource().Group == group }), err
 }
 
-// Marked returns the workloads that carry a record of what is owned there. The
-// metadata of the built-in kinds is listed once per process, ReplicaSets and Jobs
-// together with what a snapshot needs of them; what this process reads or writes
-// itself, of any kind, is known without.
-func (c *Cluster) Marked(ctx context.Context) ([]Marked, error) {
-	return c.listMarked(ctx, workload.BuiltinKinds())
-}
-
-// MarkedAnywhere returns objects of the custom kinds as well that the credentials'
-// rights name, and OpenShift's on its clusters: others are not asked for what they do
-// not have. Nodes tell which it is, so that this is for who reads them anyway.
+// MarkedAnywhere returns the workloads that carry a record of what is owned there: those
+// of the built-in kinds, of the custom kinds that the credentials' rights name, and
+// OpenShift's on its clusters; others are not asked for what they do not have. Nodes tell
+// which cluster it is, so that this is for who reads them anyway. Metadata is listed once
+// per process, ReplicaSets and Jobs together with what a snapshot needs of them; what this
+// process reads or writes itself, of any kind, is known without.
 func (c *Cluster) MarkedAnywhere(ctx context.Context) ([]Marked, error) {
 	kinds, err := c.markedKinds(ctx)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestMarkedOf_takesAnObjectsOwnRecordsAndNotThoseThatAControllerCopied(t *te
 
 // A snapshot and the marks need the same lists of what is there in great numbers:
 // whichever comes first reads them for both.
-func TestMarked_listsNothingTwiceThatASnapshotLists(t *testing.T) {
+func TestMarkedAnywhere_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 	t.Parallel()
 	const tolerations = `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1","retiring":true}]`
 	marked := partial("rs-9", "")
@@ -65,7 +65,7 @@ func TestMarked_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 	}
 	marks := func(t *testing.T, c *Cluster) {
 		t.Helper()
-		got, err := c.Marked(t.Context())
+		got, err := c.MarkedAnywhere(t.Context())
 		if err != nil || len(got) != 1 || got[0].Name != "rs-9" || !got[0].Record.Retiring() {
 			t.Fatalf("%v are marked: %v", got, err)
 		}

@@ -49,7 +49,7 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 	if err != nil {
 		return
 	}
-	for _, w := range observed.workloads {
+	for _, w := range slices.Concat(observed.workloads, observed.leavers) {
 		var left []string
 		for _, mark := range w.Record {
 			if mark.Retiring && mark.Owner == desired.claim.Owner {

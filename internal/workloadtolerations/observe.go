@@ -58,13 +58,7 @@ func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, meant
 	if desired.claim.Generation == "" {
 		return nil, nil
 	}
-	list := r.data.Cluster.Marked
-	if kind, known := workload.Lookup(desired.target.APIVersion, desired.target.Kind); !known || !kind.Builtin {
-		list = func(ctx context.Context) ([]kube.Marked, error) {
-			return r.data.Cluster.MarkedIn(ctx, desired.target.Ref)
-		}
-	}
-	marked, err := list(ctx)
+	marked, err := r.data.Cluster.MarkedIn(ctx, desired.target.Ref)
 	if err != nil {
 		return nil, err
 	}
