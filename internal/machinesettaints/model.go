@@ -89,7 +89,7 @@ type wanted struct {
 func (w wanted) of(s *machineset.Set) machineset.Desired {
 	d := w.Desired
 	if !w.target.matches(s) {
-		d.Claim.Release, d.Claim.TakeOver = true, false
+		d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
 		d.Claim.Imported = nil
 	}
 	return d

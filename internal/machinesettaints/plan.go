@@ -39,6 +39,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		before.Claim.Release = true
+		before.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
 		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
 		return
 	}
@@ -67,6 +68,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan model, before want
 	if creating && known {
 		plan.ID = types.StringValue(newID(r.data.Owner, desired))
 		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
+		r.data.Heirs.Announce(ctx, plan.ID.ValueString())
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {

@@ -73,11 +73,11 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, diags *
 }
 
 // concerned are the MachineSets that are meant, and those that carry something of
-// ours, by name.
+// ours, by name. Those that another object takes over are its concern.
 func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	var out []machineset.Observed
 	for _, o := range sets {
-		if w.target.matches(o.Set) || w.Owns(o.Set) {
+		if meant := w.target.matches(o.Set); meant && !w.Claim.Heir || !meant && w.Owns(o.Set) {
 			out = append(out, o)
 		}
 	}

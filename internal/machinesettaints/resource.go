@@ -119,7 +119,8 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 	}
 }
 
-// Delete gives up every entry of this generation, with the same rollout.
+// Delete gives up every entry of this generation, with the same rollout. What another
+// object takes over in the same run stays.
 func (r *machineSetTaints) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -133,7 +134,7 @@ func (r *machineSetTaints) Delete(ctx context.Context, req resource.DeleteReques
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	desired.Claim.Release = true
+	desired.Claim.Release, desired.Claim.Heir = true, fw.HasHeir(ctx, req.Private, &resp.Diagnostics)
 	r.apply(ctx, "delete", state, desired.retire(desired), timeout, &resp.Diagnostics)
 }
 
