@@ -21,7 +21,9 @@ const (
 	hearing = 500 * time.Millisecond
 )
 
-// Heirs are the objects that a run is about to create, by id.
+// Heirs are the objects that a run is about to create, by the id that they begin with: it
+// says what they want, and where. An object that has been changed since keeps its id and
+// wants something else: what it leaves, nobody takes over.
 //
 // Where a resource is renamed without a moved block, Terraform destroys one object and
 // creates another with the same id, in any order and often both at once. If the first
@@ -54,12 +56,13 @@ func (h *Heirs) Announce(ctx context.Context, id string) {
 	one.once.Do(func() { close(one.announced) })
 }
 
-// PassOn says whether an object with this id is about to be created in this run, and
-// remembers it for the destroy that is being planned. Where it has heard of none, it
-// waits for one until half a second after the provider's start.
-func (h *Heirs) PassOn(ctx context.Context, id string, plan PrivateWriter, diags *diag.Diagnostics) bool {
+// PassOn says whether an object that wants just the same is about to be created in this
+// run, and remembers it for the destroy that is being planned. The id is that of the object
+// that goes, and fresh the one that it would be created with as it is now. Where it has
+// heard of none, it waits for one until half a second after the provider's start.
+func (h *Heirs) PassOn(ctx context.Context, id, fresh string, plan PrivateWriter, diags *diag.Diagnostics) bool {
 	there, value := false, "false"
-	if h.heard(ctx, h.of(id).announced) {
+	if id == fresh && h.heard(ctx, h.of(id).announced) {
 		there, value = true, "true"
 	}
 	diags.Append(plan.SetKey(ctx, heirKey, []byte(value))...)
@@ -81,6 +84,14 @@ func (h *Heirs) heard(ctx context.Context, announced <-chan struct{}) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// ForgetHeir takes back what the plan of a destroy remembered that failed: its private
+// state is the object's then, and a replacement destroys by it without a plan of its own.
+func ForgetHeir(ctx context.Context, planned PrivateReader, plan PrivateWriter, diags *diag.Diagnostics) {
+	if HasHeir(ctx, planned, diags) {
+		diags.Append(plan.SetKey(ctx, heirKey, []byte("false"))...)
 	}
 }
 

@@ -60,6 +60,17 @@ type collection[T any] struct {
 	loadedAt time.Time
 	failure  error
 	failedAt time.Time
+	// meanwhile is what became known while lists were under way, of which there are
+	// reloads now.
+	meanwhile []sight[T]
+	reloads   int
+}
+
+// sight is one object as it was at a resource version, or that it was gone by then.
+type sight[T any] struct {
+	item    T
+	gone    bool
+	version string
 }
 
 func newCollection[T any](k kind[T]) *collection[T] {
@@ -104,6 +115,9 @@ func (c *collection[T]) listedBefore(moment time.Time) bool {
 func (c *collection[T]) reload(ctx context.Context) error {
 	var items map[string]T
 	var version string
+	c.mu.Lock()
+	c.reloads++
+	c.mu.Unlock()
 	err := reading.do(ctx, func(ctx context.Context) error {
 		var err error
 		items, version, err = c.read(ctx)
@@ -112,6 +126,7 @@ func (c *collection[T]) reload(ctx context.Context) error {
 	err = wrap("list "+c.plural, err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.caughtUp()
 	if err != nil {
 		// One caller's own deadline says nothing about the cluster.
 		if OutOfReach(err) && ctx.Err() == nil {
@@ -121,8 +136,22 @@ func (c *collection[T]) reload(ctx context.Context) error {
 	}
 	c.items, c.version, c.loaded, c.failure = items, version, true, nil
 	c.loadedAt = time.Now()
+	// The watch went on while the list was read, and does not show again what it has
+	// shown: without it, what came since would be missing and what went would stay.
+	for _, s := range c.meanwhile {
+		if older(version, s.version) {
+			c.take(s)
+		}
+	}
 	c.touch()
 	return nil
+}
+
+// caughtUp forgets what nobody needs any more. The caller holds mu.
+func (c *collection[T]) caughtUp() {
+	if c.reloads--; c.reloads == 0 {
+		c.meanwhile = nil
+	}
 }
 
 // read lists everything.
@@ -208,9 +237,9 @@ func (c *collection[T]) receive(ctx context.Context) bool {
 	for event := range w.ResultChan() {
 		switch event.Type {
 		case watch.Added, watch.Modified:
-			c.put(c.slim(event.Object), versionOf(event.Object))
+			c.show(sight[T]{item: c.slim(event.Object), version: versionOf(event.Object)})
 		case watch.Deleted:
-			c.remove(c.slim(event.Object), versionOf(event.Object))
+			c.show(sight[T]{item: c.slim(event.Object), version: versionOf(event.Object), gone: true})
 		case watch.Error:
 			if err := apierrors.FromObject(event.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 				return false
@@ -227,27 +256,30 @@ func (w watcher) WatchWithContext(ctx context.Context, opts metav1.ListOptions) 
 	return w(ctx, opts)
 }
 
-// put stores what the watch says of one object.
-func (c *collection[T]) put(item T, version string) {
+// show takes what the watch says of one object.
+func (c *collection[T]) show(s sight[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version = version
-	if !c.newer(item) {
-		return
+	if c.reloads > 0 {
+		c.meanwhile = append(c.meanwhile, s)
 	}
-	c.items[c.key(item)] = item
-	c.touch()
+	if c.take(s) {
+		c.touch()
+	}
 }
 
-func (c *collection[T]) remove(item T, version string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version = version
-	if !c.newer(item) {
-		return
+// take stores it, and says whether anything is different by that. The caller holds mu.
+func (c *collection[T]) take(s sight[T]) bool {
+	c.version = s.version
+	if !c.newer(s.item) {
+		return false
 	}
-	delete(c.items, c.key(item))
-	c.touch()
+	if s.gone {
+		delete(c.items, c.key(s.item))
+	} else {
+		c.items[c.key(s.item)] = s.item
+	}
+	return true
 }
 
 // offer stores the answer to a write or a read, which can overtake the watch, or
@@ -263,6 +295,9 @@ func (c *collection[T]) offer(item T) {
 		return
 	}
 	c.items[c.key(item)] = item
+	if c.reloads > 0 && c.itemVersion != nil {
+		c.meanwhile = append(c.meanwhile, sight[T]{item: item, version: c.itemVersion(item)})
+	}
 	c.touch()
 }
 

@@ -182,6 +182,48 @@ func TestFollow_listsAgainWhenTheHistoryIsGone(t *testing.T) {
 	})
 }
 
+// The watch does not show again what it has shown while a list was under way.
+func TestFollow_losesNothingThatHappensWhileAListIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		events := watch.NewFake()
+		w := newWatching(t, func(int) (watch.Interface, error) { return events, nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		w.follow(ctx)
+		synctest.Wait()
+		reading, read := make(chan struct{}), make(chan struct{})
+		w.list = func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			close(reading)
+			<-read
+			return page("12", "", "n1", "n2", "n3"), nil
+		}
+		done := make(chan error)
+		go func() { done <- w.refresh(ctx) }()
+		<-reading
+		at := func(name, version string) *corev1.Node { return &page(version, "", name).Items[0] }
+		// The list knows of the first of these already, as of version 12.
+		events.Delete(at("n2", "11"))
+		events.Delete(at("n1", "13"))
+		events.Add(at("n4", "14"))
+		synctest.Wait()
+		close(read)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		all, _ := w.all()
+		for _, n := range all {
+			names = append(names, n.Name)
+		}
+		slices.Sort(names)
+		if diff := cmp.Diff([]string{"n2", "n3", "n4"}, names); diff != "" || w.version != "14" || w.meanwhile != nil {
+			t.Errorf("at version %s: %s", w.version, diff)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 func TestFollow_doesNotListWithoutEndWhereItMayNotWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -39,10 +39,11 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		before.Claim.Release = true
-		before.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
+		before.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.data.Owner, before), resp.Private, &resp.Diagnostics)
 		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
 		return
 	}
+	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
 		return

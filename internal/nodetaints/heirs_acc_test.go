@@ -129,3 +129,48 @@ func TestAccNodeTaints_heirs(t *testing.T) {
 		})
 	}
 }
+
+// TestAccNodeTaints_noHeirOfWhatWasChangedSince: an object keeps its id when it is changed,
+// so that a new one with its first configuration has the same, and wants something else.
+func TestAccNodeTaints_noHeirOfWhatWasChangedSince(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	first, firstNodes := pool(t, c, 1)
+	second, secondNodes := pool(t, c, 1)
+	tf, older, newer := terraform(t, c), newInstance(), newInstance()
+	apply(t, tf, older, taintsOf(t, gpu)(first))
+	apply(t, tf, older, taintsOf(t, gpu+" spot:NoSchedule")(second))
+	wantOwned(t, c, firstNodes, "")
+
+	plans := tf.Walk(t)
+	create, destroyed := plans.Plan(newer, taintsOf(t, gpu)(first)), plans.Plan(older, nil)
+	applies := tf.Walk(t)
+	if d := applies.ApplyChange(older, destroyed, nil); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	if d := applies.ApplyChange(newer, create, taintsOf(t, gpu)(first)); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	wantOwned(t, c, firstNodes, ", "+gpu)
+	wantOwned(t, c, secondNodes, "")
+	destroy(t, tf, newer)
+}
+
+// TestAccNodeTaints_aDestroyThatFailedLeavesNoHeirBehind: the private state of a destroy
+// that fails is saved, and a replacement later destroys without a plan of its own.
+func TestAccNodeTaints_aDestroyThatFailedLeavesNoHeirBehind(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	pool, nodes := pool(t, c, 1)
+	tf, config, older := terraform(t, c), taintsOf(t, gpu)(pool), newInstance()
+	apply(t, tf, older, config)
+	plans := tf.Walk(t)
+	plans.Plan(newInstance(), config)
+	older.Private = plans.Plan(older, nil).Private
+
+	replaced := tf.Plan(t, older, config)
+	if d := tf.Walk(t).ApplyChange(older, acctest.Planned{Private: replaced.Private}, nil); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	wantOwned(t, c, nodes, "")
+}

@@ -41,10 +41,10 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		}
 	}
 	if req.Plan.Raw.IsNull() {
-		heir := r.data.Heirs.PassOn(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
-		r.planDestroy(ctx, state, own, heir, &resp.Diagnostics)
+		r.planDestroy(ctx, state, own, resp)
 		return
 	}
+	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	creating := req.State.Raw.IsNull()
 	if resp.Diagnostics.HasError() {
@@ -76,12 +76,14 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 }
 
 // planDestroy previews a destroy, which can evict where it puts back a taint.
-func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership, heir bool, diags *diag.Diagnostics) {
+func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership, resp *resource.ModifyPlanResponse) {
+	diags := &resp.Diagnostics
 	desired, known := state.desired(ctx, own, diags)
 	if !known {
 		return
 	}
-	desired.Claim.Release, desired.Claim.Heir = true, heir
+	desired.Claim.Release = true
+	desired.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.data.Owner, desired), resp.Private, diags)
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",
