@@ -29,6 +29,8 @@ func TestAccDedicatedNodes_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.
 		"no nodes":                          {map[string]any{"node_selector": nil}, []string{"node_names", "node_selector"}},
 		"nodes in two ways":                 {map[string]any{"node_names": []string{"a"}}, []string{"node_names", "node_selector"}},
 		"an empty selector":                 {map[string]any{"node_selector": " "}, []string{`"node_selector"`, "match everything"}},
+		"a name that is null":               {map[string]any{"node_selector": nil, "node_names": []any{nil}}, []string{`"node_names"`, "Null"}},
+		"a label that is null":              {map[string]any{"labels": map[string]any{"a": nil}}, []string{`"labels"`, "Null"}},
 		"no taints":                         {map[string]any{"taints": []any{}}, []string{`"taints"`, "at least 1"}},
 		"a reserved taint":                  {map[string]any{"taints": acctest.Objects(t, "node.kubernetes.io/not-ready:NoExecute")}, []string{`"taints"`, "reserved taint"}},
 		"a taint twice":                     {map[string]any{"taints": acctest.Objects(t, "a=1:NoExecute a=2:NoExecute")}, []string{`"taints"`, "Duplicate taint"}},

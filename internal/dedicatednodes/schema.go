@@ -39,7 +39,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 				Optional:            true,
 				ElementType:         types.StringType,
 				MarkdownDescription: "Names of the nodes. They need not exist yet: the plan then warns, and apply waits for them as long as `timeouts` allows. Either this or `node_selector` is required.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 253))},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 253))},
 			},
 			"node_selector": schema.StringAttribute{
 				Optional:            true,
@@ -49,19 +49,19 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 			"taints": schema.SetNestedAttribute{
 				Required:            true,
 				MarkdownDescription: "Taints that the nodes must have. A taint is identified by key and effect; the same key with two effects is two taints.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 				NestedObject:        schema.NestedAttributeObject{Attributes: fw.TaintAttributes()},
 			},
 			"labels": schema.MapAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,
 				MarkdownDescription: "Labels that the nodes must have. One that is there already with the same value is left as it is, and stays when the resource is destroyed; one that somebody else has given another value is an error. Keys that Kubernetes keeps for itself are refused; those under `node-role.kubernetes.io` and `node-restriction.kubernetes.io` are not.",
-				Validators:          []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.KeysAre(fw.LabelKey()), mapvalidator.ValueStringsAre(fw.LabelValue())},
+				Validators:          []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.NoNullValues(), mapvalidator.KeysAre(fw.LabelKey()), mapvalidator.ValueStringsAre(fw.LabelValue())},
 			},
 			"workloads": schema.ListNestedAttribute{
 				Optional:            true,
 				MarkdownDescription: "Workloads that the nodes are kept for. Each is given tolerations for all of `taints`, beside those that it has; one that it has from elsewhere, or that a broader one of it covers, is left as it is. They must exist, and their pods must follow a change of the template by themselves.",
-				Validators:          []validator.List{listvalidator.SizeAtLeast(1)},
+				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()},
 				NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 			},
 			"on_conflict": fw.OnConflictAttribute("on a node"),

@@ -39,3 +39,24 @@ func TestAccEvictionPreview_tolerationsThatWouldBeAddedCount(t *testing.T) {
 		}
 	}
 }
+
+// TestAccEvictionPreview_addedTolerationsMayBeUnknown: a variable is, when a configuration
+// is checked.
+func TestAccEvictionPreview_addedTolerationsMayBeUnknown(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli, node := acctest.NewCLI(t), acctest.Name(t, "node")
+	c.Node(t, acctest.Node{Name: node})
+	cli.Write(c.Provider(t), `variable "extra" {
+  type = list(object({ kind = string, namespace = string, name = string, tolerations = set(any) }))
+}
+
+data "kubetaint_eviction_preview" "this" {
+  node_name         = "`+node+`"
+  taints            = [{ key = "dedicated", value = "gpu", effect = "NoExecute" }]
+  added_tolerations = var.extra
+}
+`)
+	cli.MustRun("validate")
+	cli.MustRun("plan", "-input=false", "-var", `extra=[{kind="Deployment",namespace="x",name="y",tolerations=[{key="dedicated",operator="Exists"}]}]`)
+}

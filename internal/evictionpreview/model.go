@@ -26,7 +26,7 @@ type model struct {
 	MachineSets       types.Object `tfsdk:"machine_sets"`
 	Taints            types.Set    `tfsdk:"taints"`
 	AbsentTaints      types.Set    `tfsdk:"absent_taints"`
-	AddedTolerations  []addedModel `tfsdk:"added_tolerations"`
+	AddedTolerations  types.List   `tfsdk:"added_tolerations"`
 	IncludeUnaffected types.Bool   `tfsdk:"include_unaffected"`
 
 	Pods      []podModel      `tfsdk:"pods"`
@@ -96,7 +96,9 @@ func (m *model) target(diags *diag.Diagnostics) planner.Target {
 // which an operator takes tolerations stands for what the operator makes of it.
 func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[eviction.WorkloadKey]eviction.Planned {
 	out := map[eviction.WorkloadKey]eviction.Planned{}
-	for _, a := range m.AddedTolerations {
+	var added []addedModel
+	diags.Append(m.AddedTolerations.ElementsAs(ctx, &added, false)...)
+	for _, a := range added {
 		tolerations, _ := fw.Tolerations(ctx, a.Tolerations, diags)
 		ref := workload.Ref{Kind: a.Kind.ValueString(), Namespace: a.Namespace.ValueString(), Name: a.Name.ValueString()}
 		key := ref.Owner()

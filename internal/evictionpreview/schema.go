@@ -6,6 +6,7 @@ package evictionpreview
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -61,7 +62,7 @@ func inputs() map[string]schema.Attribute {
 		"taints": schema.SetNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "Taints that the nodes, or the templates, would carry. One with the same key and effect is replaced, whoever owns it.",
-			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
 				"value":  schema.StringAttribute{Optional: true, MarkdownDescription: fw.ValueDescription, Validators: fw.ValueValidators()},
@@ -71,7 +72,7 @@ func inputs() map[string]schema.Attribute {
 		"absent_taints": schema.SetNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "Taints that the nodes, or the templates, would not carry any more, whoever owns them.",
-			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueAbsent()},
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueAbsent()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
 				"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
@@ -80,6 +81,7 @@ func inputs() map[string]schema.Attribute {
 		"added_tolerations": schema.ListNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "Tolerations that workloads would have by then, beside those of their pods now, as if they were added first.",
+			Validators:          []validator.List{listvalidator.NoNullValues()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"kind":      schema.StringAttribute{Required: true, MarkdownDescription: "Kind of the workload, such as `Deployment`."},
 				"namespace": schema.StringAttribute{Optional: true, MarkdownDescription: "Namespace of the workload, if it has one."},
@@ -87,7 +89,7 @@ func inputs() map[string]schema.Attribute {
 				"tolerations": schema.SetNestedAttribute{
 					Required:            true,
 					MarkdownDescription: "Tolerations that are added.",
-					Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTolerations()},
+					Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTolerations()},
 					NestedObject:        schema.NestedAttributeObject{Attributes: tolerationAttributes(), Validators: []validator.Object{fw.ValidToleration()}},
 				},
 			}},

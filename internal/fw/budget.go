@@ -139,7 +139,7 @@ func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, d
 // resources' schemas, which are different Go types for the same attributes.
 var (
 	MaxPodsValidators             = []validator.Int64{int64validator.AtLeast(0)}
-	ProtectedNamespacesValidators = []validator.Set{setvalidator.SizeAtLeast(1)}
+	ProtectedNamespacesValidators = []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues()}
 	ProtectedSelectorValidators   = []validator.String{Selector()}
 	StrandedValidators            = []validator.String{stringvalidator.OneOf(strandedRefuse, strandedEvict)}
 )

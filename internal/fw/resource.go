@@ -98,7 +98,7 @@ func ToleratedByAttribute() schema.Attribute {
 		Optional:            true,
 		ElementType:         types.StringType,
 		MarkdownDescription: "The `id`s of `kubetaint_workload_tolerations` that let pods stay. They are changed before the taints, their tolerations count in the plan, and no taint is written before the live pods carry them.",
-		Validators:          []validator.Set{setvalidator.SizeAtLeast(1)},
+		Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues()},
 	}
 }
 

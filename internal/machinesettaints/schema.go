@@ -62,7 +62,7 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 			"taints": schema.SetNestedAttribute{
 				Required:            true,
 				MarkdownDescription: "Taints that must be in the template. A taint is identified by key and effect; the same key with two effects is two taints.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 				NestedObject:        schema.NestedAttributeObject{Attributes: fw.TaintAttributes()},
 			},
 			"on_conflict":  fw.OnConflictAttribute("in a template"),

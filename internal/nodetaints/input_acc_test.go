@@ -38,6 +38,9 @@ func TestAccNodeTaints_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 		"neither name nor selector":                {map[string]any{"taints": one("k", "", "NoExecute")}, []string{"node_name", "node_selector"}},
 		"both name and selector":                   {map[string]any{"node_name": "n", "node_selector": "a=b", "taints": one("k", "", "NoExecute")}, []string{"node_name", "node_selector"}},
 		"no taints at all":                         {map[string]any{"node_name": "n"}, []string{"taints", "absent_taints"}},
+		"a taint that is null":                     {map[string]any{"node_name": "n", "taints": []any{nil}}, []string{`AttributeName("taints")`, "Null"}},
+		"a link that is null":                      {map[string]any{"node_name": "n", "taints": one("k", "", "NoExecute"), "tolerated_by": []any{nil}}, []string{`AttributeName("tolerated_by")`, "Null"}},
+		"a protected namespace that is null":       {map[string]any{"node_name": "n", "taints": one("k", "", "NoExecute"), "evictions": map[string]any{"protected_namespaces": []any{nil}}}, []string{`AttributeName("protected_namespaces")`, "Null"}},
 		"an empty set of taints":                   {map[string]any{"node_name": "n", "taints": []any{}}, []string{"taints", "at least 1"}},
 		"a selector that does not parse":           {map[string]any{"node_selector": "a in (", "taints": one("k", "", "NoExecute")}, []string{`AttributeName("node_selector")`, "does not parse"}},
 		"an empty selector":                        {map[string]any{"node_selector": "", "taints": one("k", "", "NoExecute")}, []string{`AttributeName("node_selector")`, "match everything"}},
@@ -47,7 +50,11 @@ func TestAccNodeTaints_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wantError(t, tf.Plan(t, newInstance(), tt.config).Diagnostics, tt.want...)
+			d := tf.Plan(t, newInstance(), tt.config).Diagnostics
+			wantError(t, d, tt.want...)
+			if strings.Contains(d.Errors(), "error in the provider") {
+				t.Errorf("it calls that a bug: %s", d.Errors())
+			}
 		})
 	}
 }

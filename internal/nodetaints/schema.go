@@ -45,13 +45,13 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"taints": schema.SetNestedAttribute{
 				Optional:            true,
 				MarkdownDescription: "Taints that must be there. A taint is identified by key and effect; the same key with two effects is two taints.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 				NestedObject:        schema.NestedAttributeObject{Attributes: fw.TaintAttributes()},
 			},
 			"absent_taints": schema.SetNestedAttribute{
 				Optional:            true,
 				MarkdownDescription: "Taints that must not be there, whoever put them there, such as the control-plane taint on a cluster of one node. Destroying the resource puts back the ones that it removed.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueAbsent()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueAbsent()},
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
 					"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},

@@ -77,7 +77,7 @@ func connectionAttributes() map[string]schema.Attribute {
 		"config_paths": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
 			MarkdownDescription: described("config_paths", "Paths of kubeconfig files that are merged, the first one winning. In the environment variable they are separated as in `PATH`."),
-			Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.ConflictsWith(path.MatchRoot("config_path"))},
+			Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues(), listvalidator.ConflictsWith(path.MatchRoot("config_path"))},
 		},
 		"config_context":           optional("config_context", "Context of the kubeconfig to use, instead of its current one."),
 		"config_context_cluster":   optional("config_context_cluster", "Cluster of the kubeconfig to use, instead of the context's."),

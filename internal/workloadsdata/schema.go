@@ -39,7 +39,7 @@ func inputs() map[string]schema.Attribute {
 		"taints": schema.SetNestedAttribute{
 			Required:            true,
 			MarkdownDescription: "Taints to ask about, at least one. No node needs to carry them. Whoever tolerates them as a whole tolerates a node that carries all of them.",
-			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTaints()},
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
 				"value":  schema.StringAttribute{Optional: true, MarkdownDescription: fw.ValueDescription, Validators: fw.ValueValidators()},
@@ -50,7 +50,7 @@ func inputs() map[string]schema.Attribute {
 			Optional:            true,
 			ElementType:         types.StringType,
 			MarkdownDescription: "Namespaces whose workloads are looked at. Left out, all are.",
-			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 63))},
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 63))},
 		},
 		"selector": schema.StringAttribute{
 			Optional: true,

@@ -51,7 +51,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 			"tolerations": schema.SetNestedAttribute{
 				Required:            true,
 				MarkdownDescription: "Tolerations that must be there. One that the workload has from elsewhere, or that a broader one of it covers, is left as it is and restarts nothing.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), fw.UniqueTolerations()},
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTolerations()},
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: tolerationAttributes(),
 					Validators: []validator.Object{fw.ValidToleration()},
