@@ -60,6 +60,8 @@ type waiting struct {
 	// behind says that pods made of a template would be behind as well; nil where
 	// that cannot be.
 	behind func(corev1.PodSpec) bool
+	// shed says that these pods are behind by what they still require.
+	shed bool
 }
 
 // lacking waits for pods that lack what is wanted.
@@ -82,6 +84,7 @@ func shedding(labels map[string][]string) waiting {
 			}
 			return planner.Requiring(s, w, w.NodeSelector, labels)
 		},
+		shed: true,
 	}
 }
 
@@ -139,6 +142,7 @@ func (a *wait) end(ctx context.Context) error {
 			told = now
 		}
 		last, fresh, a.waited = s.stuck(), false, true
+		last.Shed = a.shed
 		a.cluster.NextPods(ctx, time.Until(due))
 	}
 }

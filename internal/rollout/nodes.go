@@ -57,8 +57,8 @@ var ErrFight = errors.New("somebody else keeps changing back what is written")
 // The cluster must be followed meanwhile. Errors: *RefusedError, ErrFight, that
 // of approve, and those of kube.
 func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, approve func(planner.NodePlan) error) error {
-	approved := map[string]bool{}
-	for round := 0; ; round++ {
+	approved, written := map[string]bool{}, map[string]int{}
+	for {
 		nodes, err := cluster.Nodes(ctx)
 		if err != nil {
 			return err
@@ -70,8 +70,11 @@ func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.No
 		if len(plan.Switches) == 0 {
 			return nil
 		}
-		if round == maxRounds {
-			return ErrFight
+		for _, s := range plan.Switches {
+			// Nodes that join one after the other are no fight.
+			if written[s.Node.Name]++; written[s.Node.Name] > maxRounds {
+				return ErrFight
+			}
 		}
 		if fresh := unapproved(plan, approved); len(fresh.Switches) > 0 {
 			if err := approve(fresh); err != nil {
@@ -79,7 +82,7 @@ func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.No
 			}
 		}
 		arrivals, leavers := split(plan.Switches)
-		written, err := switchAll(ctx, cluster, desired, arrivals)
+		arrived, err := switchAll(ctx, cluster, desired, arrivals)
 		if err != nil {
 			return err
 		}
@@ -87,7 +90,7 @@ func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.No
 		if err != nil {
 			return err
 		}
-		if _, err := cluster.Settle(ctx, append(written, left...), settleMoment); err != nil {
+		if _, err := cluster.Settle(ctx, append(arrived, left...), settleMoment); err != nil {
 			return err
 		}
 	}

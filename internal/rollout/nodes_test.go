@@ -173,6 +173,19 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": ours, "n2": ""},
 		},
 		{
+			// Each comes before a write, so that whoever has seen the write has seen it.
+			name:  "nodes that join one after the other are no fight",
+			nodes: []*corev1.Node{aNode("n00", "gpu")},
+			before: func(a *fakeAPI, _ string, write int) int {
+				if write <= maxRounds+2 {
+					a.store(aNode(fmt.Sprintf("n%02d", write), "gpu"))
+				}
+				return 0
+			},
+			asked: joinedOneByOne(maxRounds + 3), writes: maxRounds + 3,
+			taints: allOf(ours, maxRounds+3),
+		},
+		{
 			name:  "a node that goes away between plan and write is no error",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "web", ours)},
 			before: func(a *fakeAPI, node string, _ int) int {
@@ -386,4 +399,21 @@ func TestSwitchTaints_endsWithTheCauseOfItsContext(t *testing.T) {
 			}
 		})
 	}
+}
+
+// joinedOneByOne is what is asked for nodes that come whenever one has been written.
+func joinedOneByOne(nodes int) []string {
+	var asked []string
+	for n := range nodes {
+		asked = append(asked, fmt.Sprintf("n%02d after %d writes", n, n))
+	}
+	return asked
+}
+
+func allOf(ours string, nodes int) map[string]string {
+	out := map[string]string{}
+	for n := range nodes {
+		out[fmt.Sprintf("n%02d", n)] = ours
+	}
+	return out
 }

@@ -303,3 +303,27 @@ func TestRun_doesNotReadAWorkloadForThePodsOfOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestWait_forPodsThatStillRequireLabelsSaysSo: what they lack is not what it waits for.
+func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(aNode("n1", "gpu"))
+	set := aSet("web", 2)
+	set.Spec.Template.Spec.NodeSelector = map[string]string{"dedicated": "gpu"}
+	api.pool(t, set)
+	api.meanwhile(func() {
+		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.NodeSelector = nil })
+	})
+	cluster := api.serve(t, true)
+	d := wanting("", "web")[0]
+	w, err := cluster.Workload(t.Context(), d.Ref, d.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), lookAgain)
+	defer cancel()
+	a := wait{cluster: cluster, desired: d, waiting: shedding(map[string][]string{"dedicated": {"gpu"}}), known: known{workload: w}}
+	if err := a.end(ctx); err == nil || !strings.Contains(err.Error(), "still pinned to the nodes: web-pod-1, web-pod-2") {
+		t.Errorf("got %v", err)
+	}
+}
