@@ -105,7 +105,7 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to find "+title,
 			"There is no such object in the cluster. Check the kind, the namespace and the name. If this apply creates it, create it first, or make its name known only after it is created.\n\nOriginal error: "+err.Error())
 	case errors.As(err, &stuck):
-		return diag.NewErrorDiagnostic("Unable to "+verb+" tolerations of "+title+": its pods have not followed", stuckDetail(verb, stuck))
+		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to "+verb+" tolerations of "+title+": its pods have not followed", stuckDetail(verb, stuck))
 	}
 	return nil
 }

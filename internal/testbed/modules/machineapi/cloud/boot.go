@@ -25,7 +25,7 @@ import (
 // namespace of its books has to exist.
 func Add(mgr manager.Manager, opts controller.Options) (*Cloud, error) {
 	c := &Cloud{client: mgr.GetClient(), direct: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("invented-cloud")}
-	opts.Reconciler = &booter{client: c.client}
+	opts.Reconciler = &booter{client: c.client, direct: c.direct}
 	boot, err := controller.New("cloud", mgr, opts)
 	if err != nil {
 		return nil, err
@@ -39,6 +39,8 @@ func Add(mgr manager.Manager, opts controller.Options) (*Cloud, error) {
 
 type booter struct {
 	client client.Client
+	// direct reads past the cache.
+	direct client.Reader
 }
 
 // Reconcile makes the Node of an instance join when it is time for it, and
@@ -79,10 +81,26 @@ func (b *booter) boot(ctx context.Context, found *instance, record *corev1.Confi
 		return err
 	}
 	err := b.client.Update(ctx, record)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return errors.Join(client.IgnoreNotFound(err), client.IgnoreNotFound(b.client.Delete(ctx, node)))
+	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return err
 	}
-	return err
+	given, lookErr := b.givenUp(ctx, client.ObjectKeyFromObject(record))
+	if lookErr != nil || !given {
+		// What the cache still showed may be what was written here before: the Node
+		// has joined then, and the next look finds it.
+		return errors.Join(client.IgnoreNotFound(err), lookErr)
+	}
+	return client.IgnoreNotFound(b.client.Delete(ctx, node))
+}
+
+// givenUp says whether an instance ends or has ended.
+func (b *booter) givenUp(ctx context.Context, key client.ObjectKey) (bool, error) {
+	record := &corev1.ConfigMap{}
+	if err := b.direct.Get(ctx, key, record); err != nil {
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	}
+	now, err := read(record)
+	return err == nil && !now.GoneAt.IsZero(), err
 }
 
 // nodeOf returns the Node that the instance's kubelet would register.
