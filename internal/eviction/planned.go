@@ -22,8 +22,27 @@ type Planned struct {
 	Sure bool
 }
 
-// Merge lays a change over the tolerations of a live pod: what the template
-// loses goes, what it gains comes, and everything else keeps its place.
+// OfPod lays a change over the tolerations of a live pod, as the pod that comes for it will
+// have them. What admission put into the live one because its template had nothing of the
+// kind it does not put into one whose template does: it would be the first that matches.
+func (p Planned) OfPod(live []corev1.Toleration) []corev1.Toleration {
+	return p.Merge(slices.DeleteFunc(slices.Clone(live), func(t corev1.Toleration) bool {
+		return byDefault(t) && !toleration.Contains(p.Before, t) && slices.ContainsFunc(p.After, func(own corev1.Toleration) bool {
+			return (own.Key == t.Key || own.Key == "") && (own.Effect == t.Effect || own.Effect == "")
+		})
+	}))
+}
+
+// byDefault says whether a toleration looks like one of admission's
+// (k8s.io/kubernetes v1.37.1 plugin/pkg/admission/defaulttolerationseconds/admission.go,
+// Admit, whose condition OfPod has as well).
+func byDefault(t corev1.Toleration) bool {
+	return (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) &&
+		t.Operator == corev1.TolerationOpExists && t.Effect == corev1.TaintEffectNoExecute && t.TolerationSeconds != nil
+}
+
+// Merge lays a change over a list: what the template loses goes, what it gains comes, and
+// everything else keeps its place.
 func (p Planned) Merge(live []corev1.Toleration) []corev1.Toleration {
 	var out []corev1.Toleration
 	for _, t := range live {
@@ -63,7 +82,7 @@ func (e *evaluation) planned(pod *Pod, owner Owner) (s *Scheduling, sure, ok boo
 	s, known := e.replaced[key]
 	if !known {
 		other := *pod.Scheduling
-		other.Tolerations = change.Merge(pod.Scheduling.Tolerations)
+		other.Tolerations = change.OfPod(pod.Scheduling.Tolerations)
 		s = &other
 		e.replaced[key] = s
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // Tolerations of the same run of which it is not sure that they come first must
@@ -67,5 +69,37 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 				t.Error("there is nothing to tell about it")
 			}
 		})
+	}
+}
+
+// Admission gives pods 300 s under the taints of lost nodes, unless they say themselves.
+func TestPlanned_ofPodCountsWhatAdmissionDoesNotAddAnyMore(t *testing.T) {
+	t.Parallel()
+	const key = corev1.TaintNodeUnreachable
+	injected, other := lasting(exists(key, noEx), 300), lasting(exists(corev1.TaintNodeNotReady, noEx), 300)
+	live := []corev1.Toleration{equal("x", "1", noEx), injected, other}
+	for name, tt := range map[string]struct {
+		before, after []corev1.Toleration
+		want          int64
+	}{
+		"nothing of the kind leaves it":        {after: []corev1.Toleration{equal("y", "", noEx)}, want: 300},
+		"a shorter one is the only one":        {after: []corev1.Toleration{lasting(exists(key, noEx), 30)}, want: 30},
+		"one without an end is the only one":   {after: []corev1.Toleration{exists(key, noEx)}, want: toleration.Forever},
+		"so is one for every effect":           {after: []corev1.Toleration{exists(key, "")}, want: toleration.Forever},
+		"and one for every taint":              {after: []corev1.Toleration{exists("", "")}, want: toleration.Forever},
+		"one for another effect leaves it":     {after: []corev1.Toleration{exists(key, corev1.TaintEffectNoSchedule)}, want: 300},
+		"one for the other taint leaves it":    {after: []corev1.Toleration{exists(corev1.TaintNodeNotReady, noEx)}, want: 300},
+		"the template's own stays where it is": {before: []corev1.Toleration{injected}, after: []corev1.Toleration{injected, exists(key, noEx)}, want: 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Planned{Before: tt.before, After: tt.after}.OfPod(live)
+			if lasts := toleration.Lasts(got, taintsOf(key + ":NoExecute")[0], false); lasts != tt.want {
+				t.Errorf("it lasts %d s by %v, want %d", lasts, got, tt.want)
+			}
+		})
+	}
+	if len(live) != 3 || live[1].Key != key {
+		t.Errorf("the live pod's list was changed: %v", live)
 	}
 }

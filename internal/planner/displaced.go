@@ -78,7 +78,7 @@ func displaces(s *eviction.Snapshot, step Step, taints map[string][]corev1.Taint
 		if !changed {
 			on = node.Taints
 		}
-		d.lose(on, change.Merge(pod.Scheduling.Tolerations), comparison)
+		d.lose(on, change.OfPod(pod.Scheduling.Tolerations), comparison)
 		if len(d.Losses) > 0 {
 			out, pods = append(out, d), append(pods, unpinned(pod, step.Pins))
 		}
