@@ -60,8 +60,8 @@ type collection[T any] struct {
 	loadedAt time.Time
 	failure  error
 	failedAt time.Time
-	// meanwhile is what became known while lists were under way, of which there are
-	// reloads now.
+	// meanwhile is what the watch has shown while lists were under way, of which there
+	// are reloads now. Answers to writes are not in it: the watch is yet to show them.
 	meanwhile []sight[T]
 	reloads   int
 }
@@ -295,9 +295,6 @@ func (c *collection[T]) offer(item T) {
 		return
 	}
 	c.items[c.key(item)] = item
-	if c.reloads > 0 && c.itemVersion != nil {
-		c.meanwhile = append(c.meanwhile, sight[T]{item: item, version: c.itemVersion(item)})
-	}
 	c.touch()
 }
 

@@ -184,7 +184,7 @@ func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
 // not exist is an error: there is nothing to change.
 func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.Diagnostics) {
 	switch {
-	case (errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrNoKind)) && desired.claim.Release:
+	case errors.Is(err, kube.ErrNotFound) && desired.claim.Release:
 	case kube.OutOfReach(err):
 		r.data.Unreachable(err, diags)
 	case errors.Is(err, kube.ErrForbidden):

@@ -45,11 +45,6 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 	case errors.Is(err, kube.ErrNotFound):
 		resp.State.RemoveResource(ctx)
 		return
-	case errors.Is(err, kube.ErrNoKind):
-		// The kind may be back tomorrow, and its objects with it.
-		resp.Diagnostics.AddWarning("Unable to find the kind of "+desired.target.title(),
-			"The cluster serves no such kind, as where an operator has been uninstalled with its definitions. The stored state stays as it is. If the object is not to come back, remove the resource from the configuration: destroying it has nothing left to do.\n\nOriginal error: "+err.Error())
-		return
 	case err != nil:
 		// The stored state stays as it is.
 		r.data.Unreadable("the tolerations of "+desired.target.title(), err, &resp.Diagnostics)

@@ -180,7 +180,7 @@ func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wa
 	}
 	defer release()
 	observed, err := r.observe(ctx, desired, "", diags)
-	if verb == "delete" && (errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrNoKind)) {
+	if verb == "delete" && errors.Is(err, kube.ErrNotFound) {
 		return true
 	}
 	if err == nil {
