@@ -16,7 +16,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -63,60 +62,6 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 		}
 	}
 	return true
-}
-
-// hooks check the change against the pods that run right now: before the first
-// write of all, with the tolerations counted that come before the taints, and
-// again right before the first taint.
-func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, budget fw.Budget) rollout.Hooks {
-	ours, looked := !m.Evictions.IsNull(), false
-	allow := func(report *eviction.Report, plan planner.NodePlan, began bool) error {
-		about := desired.about(false, plan)
-		about.Began = began
-		return budget.Allow(report, about, path.Root("workloads"), ours)
-	}
-	return rollout.Hooks{
-		Begin: func(plan planner.Plan) error {
-			for _, step := range plan.Steps {
-				if step.Report == nil {
-					continue
-				}
-				if err := allow(step.Report, step.Nodes, false); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		Approve: func(plan planner.NodePlan) error {
-			if plan.Harmless() {
-				return nil
-			}
-			if looked {
-				// Nodes have come since: their pods may not have come by the watch yet.
-				if err := r.data.Cluster.RelistPods(ctx); err != nil {
-					return err
-				}
-			}
-			looked = true
-			snapshot, err := r.data.Cluster.Snapshot(ctx)
-			if err != nil {
-				return err
-			}
-			return allow(eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison), plan, true)
-		},
-	}
-}
-
-// about words what a change of taints is about: what is done, or what would have
-// been.
-func (w wanted) about(done bool, plan planner.NodePlan) fw.Subject {
-	verb, preposition := "apply", "to"
-	if done {
-		verb = "Applying"
-	}
-	about := fw.About(verb, preposition, w.nodes.Target, plan)
-	about.Rescue = "name their workload in workloads here"
-	return about
 }
 
 // contract takes away what pods of other workloads lived by under the taints that

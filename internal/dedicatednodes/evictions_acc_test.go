@@ -118,6 +118,73 @@ func TestAccDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testi
 	p.want(wish{}, "DaemonSet")
 }
 
+// TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid: no taint makes these
+// pods leave, but labels that their DaemonSets select nodes by.
+func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c)
+	w := wish{taints: "team=a:PreferNoSchedule", labels: "dedicated=gpu"}
+	p.run("DaemonSet", "shuns", func(spec *corev1.PodSpec) {
+		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "dedicated", Operator: corev1.NodeSelectorOpDoesNotExist}}}},
+		}}}
+	})
+	c.DaemonSet(t, p.namespace, "seeks", 0, func(spec *corev1.PodSpec) {
+		spec.NodeSelector, spec.Tolerations = p.labels(w), []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
+	})
+	tf, i := terraform(t, c), newInstance()
+	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 will not come back)`
+	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DaemonSet "+p.namespace+"/shuns", "its DaemonSet does not select the node by its new labels")
+	wantError(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, `"max_pods"`, "would make 2 pods leave")
+	apply(t, tf, i, p.config(w))
+	c.Running(t, p.namespace, "shuns", 1)
+	c.Running(t, p.namespace, "seeks", 2)
+
+	planned := tf.Plan(t, i, nil)
+	wantWarning(t, planned.Diagnostics, "Taking label dedicated off 2 "+where, "DaemonSet "+p.namespace+"/seeks")
+	if d := tf.Carry(t, i, planned, nil); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	c.Running(t, p.namespace, "shuns", 3)
+	acctest.Until(t, "its pods have left the nodes", func(ctx context.Context) (bool, error) {
+		pods, err := c.Admin.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=seeks"})
+		return err == nil && len(pods.Items) == 0, err
+	})
+}
+
+// TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether: of one pod per node, one leaves
+// by the label and one by the taint.
+func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c)
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu"}
+	c.DaemonSet(t, p.namespace, "shuns", 2, func(spec *corev1.PodSpec) {
+		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		spec.NodeSelector = map[string]string{"pool": p.name}
+		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "dedicated", Operator: corev1.NodeSelectorOpDoesNotExist}}}},
+		}}}
+	})
+	for n, node := range p.nodes {
+		c.Pod(t, p.namespace, fmt.Sprintf("stranger-%d", n), node, nil)
+	}
+	tf, i := terraform(t, c), newInstance()
+	within := func(pods int) map[string]any {
+		return acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": pods}})
+	}
+	wantError(t, tf.Plan(t, i, within(3)).Diagnostics, `"max_pods"`, "would make 4 pods leave")
+	planned := tf.Plan(t, i, within(4))
+	wantWarning(t, planned.Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 nodes", "Applying team=a:NoExecute to 2 nodes")
+	if d := tf.Carry(t, i, planned, within(4)); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	p.gone("stranger-0")
+	p.gone("stranger-1")
+	destroy(t, tf, i)
+}
+
 // TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid takes workloads out of the
 // list while the taints stay: their pods are replaced elsewhere, and those of a DaemonSet go
 // at once.

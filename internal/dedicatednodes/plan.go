@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -144,7 +145,9 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	r.warnWorkloads(ctx, desired, observed, plan, diags)
-	warnLeft(observed, planner.Displaces(snapshot, plan.Steps, r.data.Comparison), diags)
+	displaced := planner.Displaces(snapshot, plan.Steps, r.data.Comparison)
+	warnLeft(observed, displaced, diags)
+	fw.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
 	var members []workload.Ref
 	for _, s := range observed.members {
 		members = append(members, s.Ref)
@@ -193,26 +196,6 @@ func (r *dedicatedNodes) workable(ctx context.Context, observed observation, sna
 		}
 	}
 	return true
-}
-
-// warnEvictions says which pods leave by the taints, and refuses it where the
-// budget does not allow it.
-func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget fw.Budget, ours bool, diags *diag.Diagnostics) {
-	for _, step := range plan.Steps {
-		if step.Report == nil {
-			continue
-		}
-		if violations := budget.Check(step.Report); budget.Set() && len(violations) > 0 {
-			over := &fw.Exceeded{Violations: violations, Subject: desired.about(false, step.Nodes), Report: step.Report, Ours: ours}
-			diags.Append(over.Diagnostic())
-			return
-		}
-		about := desired.about(true, step.Nodes)
-		about.RefusesStranded = !budget.EvictStranded
-		if summary, detail := fw.Preview(about, step.Report); summary != "" {
-			diags.AddWarning(summary, detail)
-		}
-	}
 }
 
 // claim notes what this resource wants, so that a second one in the same run

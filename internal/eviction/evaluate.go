@@ -19,13 +19,10 @@ import (
 // of nodes, not with the pods elsewhere.
 func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
 	e := newEvaluation(s, change, comparison)
-	names := slices.Collect(maps.Keys(change.Taints))
-	for name := range change.Drains {
-		if _, tainted := change.Taints[name]; !tainted {
-			names = append(names, name)
-		}
-	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(change.Taints)), maps.Keys(change.Drains))
+	names = slices.AppendSeq(names, maps.Keys(change.Labels))
 	slices.Sort(names)
+	names = slices.Compact(names)
 	count := 0
 	for _, name := range names {
 		count += len(s.Pods[name])
@@ -46,7 +43,8 @@ func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
 func newEvaluation(s *Snapshot, change Change, comparison Comparison) *evaluation {
 	return &evaluation{
 		snapshot: s, change: change, comparison: comparison,
-		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*Scheduling{}, searches: newSearches(),
+		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*Scheduling{},
+		daemons: newDaemons(), searches: newSearches(),
 	}
 }
 
@@ -65,37 +63,57 @@ type evaluation struct {
 	groups     map[string]int
 	// replaced are the schedulings that pods get by planned tolerations.
 	replaced map[plannedKey]*Scheduling
+	daemons
 	searches
 }
 
 // changedNode is a node of the change, looked up once for all of its pods.
 type changedNode struct {
+	name          string
 	before, after []corev1.Taint
 	group         int
+	tainted       bool
 	drained       bool
 	undrained     bool
+	// labels are those before the change, newLabels those after it where it changes
+	// them.
+	labels, newLabels map[string]string
+	relabelled        bool
 }
 
 func (e *evaluation) node(name string) changedNode {
 	before, after := e.taints(name)
-	return changedNode{before: before, after: after, group: e.group(before, after), drained: e.change.Drains[name], undrained: e.change.Undrained[name]}
+	n := changedNode{name: name, before: before, after: after, group: e.group(before, after), drained: e.change.Drains[name], undrained: e.change.Undrained[name]}
+	if known, ok := e.snapshot.Nodes[name]; ok {
+		n.labels = known.Labels
+	}
+	_, n.tainted = e.change.Taints[name]
+	n.newLabels, n.relabelled = e.change.Labels[name]
+	return n
 }
 
 func (e *evaluation) verdict(node changedNode, pod *Pod) PodVerdict {
 	owner := e.snapshot.Owner(pod)
-	scheduling, sure, planned := e.planned(pod, owner)
-	switch {
-	case !planned:
-		return e.outcome(node, pod, owner, pod.Scheduling)
-	case sure:
-		return e.outcome(node, pod, owner, scheduling)
-	default:
-		return hedge(e.outcome(node, pod, owner, pod.Scheduling), e.outcome(node, pod, owner, scheduling))
+	scheduling, change, planned := e.planned(pod, owner)
+	without := basis{pod.Scheduling, e.daemon(pod, owner, nil)}
+	if !planned {
+		return e.outcome(node, pod, owner, without)
 	}
+	with := basis{scheduling, e.daemon(pod, owner, change)}
+	if change.Sure {
+		return e.outcome(node, pod, owner, with)
+	}
+	return hedge(e.outcome(node, pod, owner, without), e.outcome(node, pod, owner, with))
 }
 
-// outcome is the verdict on a pod by a scheduling that may not be its own.
-func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, s *Scheduling) PodVerdict {
+// basis is what a pod is judged by: the scheduling that it has or will have, and the
+// template of its DaemonSet, nil for none.
+type basis struct {
+	scheduling, template *Scheduling
+}
+
+// outcome is the verdict on a pod by what may not be its own.
+func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, by basis) PodVerdict {
 	v := PodVerdict{Pod: pod, Owner: owner, Verdict: Stays, Reschedulable: true}
 	switch {
 	case pod.Terminating:
@@ -104,16 +122,32 @@ func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, s *Schedul
 	case node.drained:
 		e.drain(&v, node)
 	default:
-		j := e.judge(node, s)
-		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.seconds, j.taint, j.toleration, j.reason
+		e.expel(&v, node, by)
+	}
+	// What comes for a pod of a DaemonSet is made of its template.
+	next := by.scheduling
+	if by.template != nil {
+		next = e.successor(by.template, pod.Node)
 	}
 	if v.Leaves() {
-		e.consequences(&v, s)
+		e.consequences(&v, next)
 	} else {
-		e.placement(&v, node, s)
+		e.placement(&v, node, next)
 	}
-	e.strand(&v, node, s)
+	e.strand(&v, node, by)
 	return v
+}
+
+// expel says what the taint-eviction controller and, for a pod of a DaemonSet, the
+// DaemonSet controller do.
+func (e *evaluation) expel(v *PodVerdict, node changedNode, by basis) {
+	if node.tainted {
+		j := e.judge(node, by.scheduling)
+		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.seconds, j.taint, j.toleration, j.reason
+	}
+	if by.template != nil {
+		e.dismiss(v, node, by.template)
+	}
 }
 
 // drain follows kubectl's drain, which the Machine API uses as well: every pod
@@ -167,6 +201,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 	gate := e.comparison == ComparisonOn
 	away := keepsAway(s.Tolerations, node.after, gate)
 	if away == nil || keepsAway(s.Tolerations, node.before, gate) != nil {
+		e.unselected(v, node, s)
 		return
 	}
 	if v.Verdict == Stays {
@@ -185,6 +220,19 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 	}
 	if e.comparison == ComparisonUnknown && keepsAway(s.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"
+	}
+}
+
+// unselected reports pods that stay on a node whose labels they require and which loses
+// them. Of a DaemonSet's pods its controller takes care.
+func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *Scheduling) {
+	if !node.relabelled || v.Verdict != Stays || v.Owner.Kind == "DaemonSet" ||
+		!e.selects(s, node.name, node.labels) || e.selects(s, node.name, node.newLabels) {
+		return
+	}
+	v.Reason = "stays, but requires labels that its node does not have any more, and would not be put on this node again"
+	if v.Reschedulable = e.home(v.Pod, s); !v.Reschedulable {
+		v.Reason += " nor on any other" + e.obstacles(v.Pod, s)
 	}
 }
 

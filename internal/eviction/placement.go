@@ -188,8 +188,7 @@ func (e *evaluation) constraints(s *Scheduling, volumes []*Volume) []constraint 
 		out = append(out, constraint{obstacle{kind: bySelector}, matcher(nodeaffinity.NewRequiredNodeAffinity(s.NodeSelector, nil)), []corev1.NodeSelectorTerm{term}})
 	}
 	if s.Affinity != nil {
-		affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: s.Affinity}}
-		out = append(out, constraint{obstacle{kind: byAffinity}, matcher(nodeaffinity.NewRequiredNodeAffinity(nil, affinity)), s.Affinity.NodeSelectorTerms})
+		out = append(out, constraint{obstacle{kind: byAffinity}, matcher(nodeaffinity.NewRequiredNodeAffinity(nil, nodeAffinity(s.Affinity))), s.Affinity.NodeSelectorTerms})
 	}
 	return out
 }
@@ -246,6 +245,10 @@ func (e *evaluation) allPlaces() []*place {
 		e.places, e.byName = make([]*place, 0, len(e.snapshot.Nodes)), make(map[string]*place, len(e.snapshot.Nodes))
 		for _, n := range e.snapshot.Nodes {
 			_, after := e.taints(n.Name)
+			if labels, changed := e.change.Labels[n.Name]; changed {
+				relabelled := *n
+				relabelled.Labels, n = labels, &relabelled
+			}
 			places = append(places, place{node: n, after: after, drained: e.change.Drains[n.Name] || e.change.Closed[n.Name], index: len(places)})
 			p := &places[len(places)-1]
 			e.places, e.byName[n.Name] = append(e.places, p), p

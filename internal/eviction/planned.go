@@ -69,24 +69,24 @@ type plannedKey struct {
 }
 
 // planned returns the scheduling that a pod will have by the run's change of its
-// workload; ok is false where there is none or it makes no difference.
-func (e *evaluation) planned(pod *Pod, owner Owner) (s *Scheduling, sure, ok bool) {
+// workload; ok is false where there is none.
+func (e *evaluation) planned(pod *Pod, owner Owner) (s *Scheduling, change *Planned, ok bool) {
 	if len(e.change.Tolerations) == 0 {
-		return nil, false, false
+		return nil, nil, false
 	}
 	key := plannedKey{pod.Scheduling, WorkloadKey{pod.Namespace, owner}}
-	change, ok := e.change.Tolerations[key.workload]
+	found, ok := e.change.Tolerations[key.workload]
 	if !ok {
-		return nil, false, false
+		return nil, nil, false
 	}
 	s, known := e.replaced[key]
 	if !known {
 		other := *pod.Scheduling
-		other.Tolerations = change.OfPod(pod.Scheduling.Tolerations)
+		other.Tolerations = found.OfPod(pod.Scheduling.Tolerations)
 		s = &other
 		e.replaced[key] = s
 	}
-	return s, change.Sure, true
+	return s, &found, true
 }
 
 // hedge joins the verdicts for a pod with and without a change of its
@@ -136,12 +136,16 @@ func same(t corev1.Taint) func(corev1.Taint) bool {
 	return func(other corev1.Taint) bool { return taint.IDOf(t) == taint.IDOf(other) && t.Value == other.Value }
 }
 
-// strand notes that a pod is stranded.
-func (e *evaluation) strand(v *PodVerdict, node changedNode, s *Scheduling) {
+// strand notes that a pod is stranded, by what it carries or by its DaemonSet's template.
+func (e *evaluation) strand(v *PodVerdict, node changedNode, by basis) {
 	if v.Pod.Completed || v.Pod.Mirror || v.Pod.Terminating {
 		return
 	}
-	old, brought := strands(s.Tolerations, node.before, node.after, e.comparison != ComparisonOff)
+	gate := e.comparison != ComparisonOff
+	old, brought := strands(by.scheduling.Tolerations, node.before, node.after, gate)
+	if old == nil && by.template != nil {
+		old, brought = strands(by.template.Tolerations, node.before, node.after, gate)
+	}
 	if old == nil {
 		return
 	}

@@ -19,6 +19,33 @@ type Report struct {
 	Gaps []string
 }
 
+// Join makes one report of those of changes that follow each other. Of a pod that several
+// of them speak of, the verdict counts that makes it leave, or else may.
+func Join(reports ...*Report) *Report {
+	out := &Report{}
+	at := map[string]int{}
+	for _, r := range reports {
+		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
+		for _, v := range r.Pods {
+			i, known := at[v.Pod.Key()]
+			switch {
+			case !known:
+				at[v.Pod.Key()] = len(out.Pods)
+				out.Pods = append(out.Pods, v)
+			case v.Leaves() && !out.Pods[i].Leaves(), v.Verdict == Unknown && out.Pods[i].Verdict == Stays:
+				out.Pods[i] = v
+			}
+		}
+	}
+	slices.SortFunc(out.Pods, func(a, b PodVerdict) int {
+		return cmp.Or(cmp.Compare(a.Pod.Node, b.Pod.Node), a.Pod.Compare(b.Pod))
+	})
+	slices.Sort(out.Nodes)
+	slices.Sort(out.Gaps)
+	out.Nodes, out.Gaps = slices.Compact(out.Nodes), slices.Compact(out.Gaps)
+	return out
+}
+
 // Summary counts verdicts.
 type Summary struct {
 	Stays, EvictedNow, EvictedAfter, Drained, Unknown int

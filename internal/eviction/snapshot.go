@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -28,6 +29,9 @@ type Snapshot struct {
 	// Parents leads from the UID of a controller that is itself controlled to
 	// its controller: ReplicaSet to Deployment, Job to CronJob.
 	Parents map[types.UID]Owner
+	// Daemons are the templates of DaemonSets by UID. Of one that is not known, the
+	// live pods alone tell.
+	Daemons map[types.UID]*Daemon
 	// Budgets by namespace.
 	Budgets map[string][]Budget
 	// Volumes by namespace and name of the claim that is bound to them: only those
@@ -173,4 +177,17 @@ func (s *Snapshot) SortedNodes() []*Node {
 	}
 	slices.SortFunc(nodes, func(a, b *Node) int { return strings.Compare(a.Name, b.Name) })
 	return nodes
+}
+
+// With returns the snapshot with other nodes and templates in the place of those that
+// it has. The pods are the same.
+func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
+	out := &Snapshot{
+		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons),
+		Budgets: s.Budgets, Volumes: s.Volumes, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+	}
+	maps.Copy(out.Nodes, nodes)
+	maps.Copy(out.Daemons, daemons)
+	out.index.Store(s.index.Load())
+	return out
 }

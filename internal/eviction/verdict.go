@@ -14,7 +14,8 @@ type Verdict string
 const (
 	// Stays: the change does not make the pod leave.
 	Stays Verdict = "stays"
-	// EvictedNow: the taint-eviction controller deletes it at once.
+	// EvictedNow: the taint-eviction controller, or the DaemonSet controller, deletes
+	// it at once.
 	EvictedNow Verdict = "evicted_now"
 	// EvictedAfter: it is deleted when its toleration has run out.
 	EvictedAfter Verdict = "evicted_after"
@@ -28,6 +29,8 @@ const (
 type Change struct {
 	// Taints holds, by node, the whole list as it will be.
 	Taints map[string][]corev1.Taint
+	// Labels holds, by node, all labels as they will be.
+	Labels map[string]map[string]string
 	// Drains holds the nodes whose pods are evicted through the eviction API,
 	// because their machine is replaced.
 	Drains map[string]bool

@@ -28,31 +28,20 @@ type GivenUp struct {
 // WarnDisplaced says which pods lose their places because tolerations go at once.
 // The subject begins the sentence, as that of WarnCost.
 func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diags *diag.Diagnostics) {
+	pods = slices.DeleteFunc(slices.Clone(pods), func(d planner.Displaced) bool { return d.Shortened })
 	if len(pods) == 0 {
 		return
 	}
-	var taints []corev1.Taint
-	report := &eviction.Report{}
 	atOnce, homeless := 0, 0
 	for _, d := range pods {
-		for _, l := range d.Losses {
-			if !slices.ContainsFunc(taints, func(t corev1.Taint) bool { return taint.Format(t) == taint.Format(l.Taint) }) {
-				taints = append(taints, l.Taint)
-			}
-		}
 		if d.AtOnce() {
 			atOnce++
 		}
 		if homelessBy(d) {
 			homeless++
 		}
-		report.Pods = append(report.Pods, eviction.PodVerdict{Pod: d.Pod, Owner: d.Owner, Verdict: eviction.Stays, Reason: lossOf(d)})
 	}
-	under := taint.FormatAll(taint.Sort(taints))
-	if len(taints) > 2 {
-		under = fmt.Sprintf("%s and %d more taints", taint.Format(taints[0]), len(taints)-1)
-	}
-	summary := fmt.Sprintf("%s at once costs %s their place under %s", subject, Count(len(pods), "pod"), under)
+	summary := fmt.Sprintf("%s at once costs %s their place under %s", subject, Count(len(pods), "pod"), under(pods))
 	if atOnce > 0 {
 		summary += fmt.Sprintf("; %d of a DaemonSet are deleted at the same moment", atOnce)
 	}
@@ -61,13 +50,60 @@ func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diag
 	}
 	var b strings.Builder
 	b.WriteString(given.Why + ": they run on nodes with taints that pods of the new template do not tolerate.\n")
-	list(&b, report)
+	listLosses(&b, pods)
 	b.WriteString("\n\n" + given.Instead)
 	if homeless > 0 {
 		b.WriteString(" Where no other node takes a pod, the rollout comes to a halt: to get out of it, put the old toleration back and apply.")
 		b.WriteString("\n\n" + Judged + " " + NotConsidered)
 	}
 	diags.AddAttributeWarning(given.At, summary, b.String())
+}
+
+// WarnShortened says which pods are evicted because their tolerations come to last for
+// a shorter time.
+func WarnShortened(subject string, pods []planner.Displaced, at path.Path, diags *diag.Diagnostics) {
+	pods = slices.DeleteFunc(slices.Clone(pods), func(d planner.Displaced) bool { return !d.Shortened })
+	if len(pods) == 0 {
+		return
+	}
+	shortest, longest := toleration.Forever, int64(0)
+	for _, d := range pods {
+		shortest, longest = min(shortest, d.Lasts()), max(longest, d.Lasts())
+	}
+	when := fmt.Sprintf("after %d s", shortest)
+	if longest != shortest {
+		when += " at the earliest"
+	}
+	var b strings.Builder
+	b.WriteString("The taints are on their nodes already, and pods of the new template tolerate them for a shorter time: each is evicted when that is over. It may be put on the same node again, and be evicted again.\n")
+	listLosses(&b, pods)
+	b.WriteString("\n\nIf these pods are to stay, leave out toleration_seconds.")
+	diags.AddAttributeWarning(at, fmt.Sprintf("%s makes %s leave %s under %s", subject, Count(len(pods), "pod"), when, under(pods)), b.String())
+}
+
+// under names the taints by which pods lose their places.
+func under(pods []planner.Displaced) string {
+	var taints []corev1.Taint
+	for _, d := range pods {
+		for _, l := range d.Losses {
+			if !slices.ContainsFunc(taints, func(t corev1.Taint) bool { return taint.Format(t) == taint.Format(l.Taint) }) {
+				taints = append(taints, l.Taint)
+			}
+		}
+	}
+	taints = taint.Sort(taints)
+	if len(taints) > 2 {
+		return fmt.Sprintf("%s and %d more taints", taint.Format(taints[0]), len(taints)-1)
+	}
+	return taint.FormatAll(taints)
+}
+
+func listLosses(b *strings.Builder, pods []planner.Displaced) {
+	report := &eviction.Report{}
+	for _, d := range pods {
+		report.Pods = append(report.Pods, eviction.PodVerdict{Pod: d.Pod, Owner: d.Owner, Verdict: eviction.Stays, Reason: lossOf(d)})
+	}
+	list(b, report)
 }
 
 // homelessBy says that the pod is replaced by one that no node takes.
@@ -78,11 +114,10 @@ func homelessBy(d planner.Displaced) bool {
 // lossOf words what becomes of a pod and of the one that comes for it.
 func lossOf(d planner.Displaced) string {
 	var names []string
-	shortest := toleration.Forever
 	for _, l := range d.Losses {
 		names = append(names, taint.Format(l.Taint))
-		shortest = min(shortest, l.Lasts)
 	}
+	shortest := d.Lasts()
 	tainted := "tainted " + strings.Join(names, ", ")
 	fate := "replaced"
 	if d.Hold != "" {

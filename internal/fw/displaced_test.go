@@ -61,3 +61,29 @@ func TestWarnDisplaced_golden(t *testing.T) {
 	}
 	golden.Check(t, "displaced.golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 }
+
+func TestWarnShortened_golden(t *testing.T) {
+	t.Parallel()
+	var pods []planner.Displaced
+	for i, seconds := range []int64{30, 60} {
+		pods = append(pods, planner.Displaced{
+			Pod: &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Node: fmt.Sprintf("worker-%d", i+1)}, Owner: eviction.Owner{Kind: "Deployment", Name: "web"},
+			Losses: []planner.Loss{{Taint: taintsOf(t, "team=a:NoExecute")[0], Lasts: seconds}}, Shortened: true, Home: eviction.Home{Found: true},
+		})
+	}
+	gone := pods[0]
+	gone.Shortened = false
+	var diags diag.Diagnostics
+	subject := `Changing the tolerations of Deployment "shop/web"`
+	WarnShortened(subject, []planner.Displaced{gone}, path.Root("tolerations"), &diags)
+	WarnDisplaced(subject, pods, GivenUp{}, &diags)
+	if len(diags) > 0 {
+		t.Fatalf("it is the matter of the other warning, and it says %v", diags)
+	}
+	WarnShortened(subject, pods[:1], path.Root("tolerations"), &diags)
+	WarnShortened(subject, pods, path.Root("tolerations"), &diags)
+	if at, ok := diags[1].(diag.DiagnosticWithPath); len(diags) != 2 || !ok || !at.Path().Equal(path.Root("tolerations")) {
+		t.Fatalf("it is not one warning at tolerations: %v", diags)
+	}
+	golden.Check(t, "shortened.golden", diags[0].Summary()+"\n\n"+diags[1].Summary()+"\n\n"+diags[1].Detail()+"\n")
+}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -104,6 +105,9 @@ func benchServer(tb testing.TB) *httptest.Server {
 	}
 	partials(replicaSetsPath)
 	partials(jobsPath)
+	add(daemonSetsPath, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
+		return &appsv1.DaemonSetList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSetList"}, ListMeta: meta}
+	})
 	add(budgetsPath, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
 		return &policyv1.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudgetList"}, ListMeta: meta}
 	})

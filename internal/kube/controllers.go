@@ -18,13 +18,15 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// controllers is what is taken from the metadata of the controllers of one kind:
-// a snapshot needs to know who controls them, and Marked what they are marked with.
+// controllers is what is taken from the controllers of one kind: a snapshot needs to know
+// who controls them, and Marked what they are marked with.
 // They are many, so that each kind is listed once for both.
 type controllers struct {
 	listed  map[types.UID]bool
 	parents map[types.UID]eviction.Owner
 	marked  []Marked
+	// daemons are the templates, where these are DaemonSets.
+	daemons map[types.UID]*eviction.Daemon
 }
 
 // listedControllers remembers the kinds that have been listed.
@@ -46,7 +48,7 @@ func (l *listedControllers) of(kind workload.Kind) *once[controllers] {
 	return l.known[kind.Resource()]
 }
 
-// controllersOf lists the metadata of a kind of controllers, once per process.
+// controllersOf lists a kind of controllers, once per process.
 func (c *Cluster) controllersOf(ctx context.Context, kind workload.Kind) (controllers, error) {
 	return c.controllers.of(kind).get(ctx, func() (controllers, error) {
 		found, err := c.listControllers(ctx, kind)
@@ -61,16 +63,17 @@ func (c *Cluster) controllersOf(ctx context.Context, kind workload.Kind) (contro
 
 func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (controllers, error) {
 	var out controllers
-	err := each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.meta.Resource(kind.Resource()).List(ctx, o)
-	}, func() {
-		out = controllers{listed: map[types.UID]bool{}, parents: map[types.UID]eviction.Owner{}}
+	err := each(ctx, kind.Plural, c.listsOf(kind), func() {
+		out = controllers{listed: map[types.UID]bool{}, parents: map[types.UID]eviction.Owner{}, daemons: map[types.UID]*eviction.Daemon{}}
 	}, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
 		if err != nil {
 			return err
 		}
 		out.listed[object.GetUID()] = true
+		if uid, d, is := daemonOf(o); is {
+			out.daemons[uid] = d
+		}
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
 			out.parents[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
 		}

@@ -81,7 +81,7 @@ func TestMarkedAnywhere_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 			t.Parallel()
 			api := town()
 			api.lists[replicaSetsPath] = partials(partial("rs-1", "Deployment/web"), marked)
-			for _, plural := range []string{"apps/v1/deployments", "apps/v1/statefulsets", "apps/v1/daemonsets", "batch/v1/cronjobs"} {
+			for _, plural := range []string{"apps/v1/deployments", "apps/v1/statefulsets", "batch/v1/cronjobs"} {
 				api.lists["/apis/"+plural] = partials()
 			}
 			c := api.connect(t)
@@ -118,7 +118,9 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 			api := town()
 			api.edit("n1", func(n *corev1.Node) { n.Labels = map[string]string{tt.label: "rhcos"} })
 			for _, kind := range workload.BuiltinKinds() {
-				api.lists["/apis/"+kind.APIVersion+"/"+kind.Plural] = partials()
+				if kind.Kind != daemonSet {
+					api.lists["/apis/"+kind.APIVersion+"/"+kind.Plural] = partials()
+				}
 			}
 			marked := partial("internal", "")
 			marked.Annotations = map[string]string{toleration.OwnedAnnotation: tolerations}

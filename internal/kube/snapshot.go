@@ -28,6 +28,7 @@ type surroundings struct {
 	parents map[types.UID]eviction.Owner
 	// listed holds every controller that was looked at for it.
 	listed  map[types.UID]bool
+	daemons map[types.UID]*eviction.Daemon
 	budgets map[string][]eviction.Budget
 	volumes map[string]map[string]*eviction.Volume
 	// gaps say what could not be read, ownerGaps what of that concerns parents.
@@ -36,13 +37,13 @@ type surroundings struct {
 
 // builtSnapshot remembers the newest snapshot, for as long as nothing changes.
 type builtSnapshot struct {
-	mu          sync.Mutex
-	nodes, pods int
-	snapshot    *eviction.Snapshot
+	mu                   sync.Mutex
+	nodes, pods, daemons int
+	snapshot             *eviction.Snapshot
 }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
-// pods, PodDisruptionBudgets, volumes with their claims and the owners of pods;
+// pods, PodDisruptionBudgets, volumes with their claims, DaemonSets and the owners of pods;
 // later ones send nothing.
 func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 	if err := parallel(
@@ -66,7 +67,8 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	defer b.mu.Unlock()
 	nodes, nodesAt := c.nodes.all()
 	pods, podsAt := c.pods.all()
-	if b.snapshot != nil && b.nodes == nodesAt && b.pods == podsAt {
+	daemonsAt := c.workloads.daemonsAt()
+	if b.snapshot != nil && b.nodes == nodesAt && b.pods == podsAt && b.daemons == daemonsAt {
 		return b.snapshot, nil
 	}
 	// A rollout makes new ReplicaSets: without them its pods would belong to
@@ -80,14 +82,15 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 		parents = maps.Clone(around.parents)
 		maps.Copy(parents, learned)
 	}
-	b.snapshot, b.nodes, b.pods = assemble(nodes, pods, parents, around), nodesAt, podsAt
+	around.parents, around.daemons = parents, c.daemons(around.daemons)
+	b.snapshot, b.nodes, b.pods, b.daemons = assemble(nodes, pods, around), nodesAt, podsAt, daemonsAt
 	return b.snapshot, nil
 }
 
-func assemble(nodes []*eviction.Node, pods []*eviction.Pod, parents map[types.UID]eviction.Owner, around surroundings) *eviction.Snapshot {
+func assemble(nodes []*eviction.Node, pods []*eviction.Pod, around surroundings) *eviction.Snapshot {
 	s := &eviction.Snapshot{
 		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
-		Parents: parents, Budgets: around.budgets, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
+		Parents: around.parents, Daemons: around.daemons, Budgets: around.budgets, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
@@ -116,6 +119,13 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 		err := parallel(
 			parents("ReplicaSets", "ReplicaSet"),
 			parents("Jobs", "Job"),
+			func() error {
+				known, _ := workload.Lookup("", daemonSet)
+				found, err := c.controllersOf(ctx, known)
+				s.daemons = found.daemons
+				return gap(&mu, err,
+					"DaemonSets could not be read (no permission to list them): their controller deletes pods by their templates, and only what the pods themselves carry is looked at", &s.gaps)
+			},
 			func() error {
 				return gap(&mu, c.budgetsInto(ctx, s.budgets),
 					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one", &s.gaps)

@@ -5,6 +5,7 @@ package kube
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,10 +22,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const (
 	replicaSetsPath = "/apis/apps/v1/replicasets"
+	daemonSetsPath  = "/apis/apps/v1/daemonsets"
 	jobsPath        = "/apis/batch/v1/jobs"
 	budgetsPath     = "/apis/policy/v1/poddisruptionbudgets"
 	claimsPath      = "/api/v1/persistentvolumeclaims"
@@ -41,6 +45,19 @@ func partial(uid types.UID, owner string) metav1.PartialObjectMetadata {
 
 func partials(items ...metav1.PartialObjectMetadata) *metav1.PartialObjectMetadataList {
 	return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, Items: items}
+}
+
+// daemonSets is a list of one DaemonSet for each of these.
+func daemonSets(specs ...corev1.PodSpec) *appsv1.DaemonSetList {
+	list := &appsv1.DaemonSetList{TypeMeta: metav1.TypeMeta{Kind: "DaemonSetList", APIVersion: "apps/v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "100"}}
+	for i, spec := range specs {
+		uid := fmt.Sprintf("ds-%d", i+1)
+		list.Items = append(list.Items, appsv1.DaemonSet{
+			TypeMeta:   metav1.TypeMeta{Kind: "DaemonSet", APIVersion: "apps/v1"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: uid, UID: types.UID(uid), Generation: 1}, Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: spec}},
+		})
+	}
+	return list
 }
 
 // town is a fake with one node, two pods and what surrounds them.
@@ -62,6 +79,7 @@ func town() *fakeAPI {
 	}
 	api.lists["/api/v1/pods"] = pods
 	api.lists[replicaSetsPath] = partials(partial("rs-1", "Deployment/web"), partial("rs-2", ""))
+	api.lists[daemonSetsPath] = daemonSets()
 	api.lists[jobsPath] = partials(partial("job-1", "CronJob/nightly"))
 	api.lists[budgetsPath] = budgets
 	api.lists[claimsPath] = &corev1.PersistentVolumeClaimList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeClaimList", APIVersion: "v1"}}
@@ -87,7 +105,7 @@ func TestSnapshot_asksOnceForEachKind(t *testing.T) {
 	all.Wait()
 	requests := api.requests()
 	slices.Sort(requests)
-	want := []string{"GET jobs 200", "GET nodes 200", "GET persistentvolumeclaims 200", "GET persistentvolumes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200"}
+	want := []string{"GET daemonsets 200", "GET jobs 200", "GET nodes 200", "GET persistentvolumeclaims 200", "GET persistentvolumes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200"}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Error(diff)
 	}
@@ -185,6 +203,7 @@ func TestSnapshot_withoutPermission(t *testing.T) {
 		class      error
 	}{
 		{name: "to list ReplicaSets is a gap", path: replicaSetsPath, status: 403, gap: "ReplicaSets could not be read", ofOwners: true},
+		{name: "to list DaemonSets is a gap", path: daemonSetsPath, status: 403, gap: "DaemonSets could not be read"},
 		{name: "to list Jobs is a gap", path: jobsPath, status: 403, gap: "Jobs could not be read", ofOwners: true},
 		{name: "to list PodDisruptionBudgets is a gap", path: budgetsPath, status: 403, gap: "PodDisruptionBudgets could not be read"},
 		{name: "to list PersistentVolumeClaims is a gap", path: claimsPath, status: 403, gap: "PersistentVolumeClaims could not be read"},
@@ -265,5 +284,51 @@ func TestID_doesNotRememberMissingPermission(t *testing.T) {
 	}
 	if id, err := c.ID(t.Context()); id != "cluster-1" || err != nil {
 		t.Errorf("got %q, %v", id, err)
+	}
+}
+
+// What this process has read or written of a DaemonSet takes the place of what was
+// listed: a budget is checked between the write of a template and that of a taint.
+func TestSnapshot_knowsTheTemplatesOfDaemonSetsAsTheyWereReadLast(t *testing.T) {
+	t.Parallel()
+	tolerating := func(key string) corev1.PodSpec {
+		return corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists}}, HostNetwork: key == "new"}
+	}
+	api := town()
+	api.lists[daemonSetsPath] = daemonSets(tolerating("old"), tolerating("other"))
+	one := daemonSets(tolerating("new")).Items[0]
+	one.Generation = 2
+	api.lists["/apis/apps/v1/namespaces/app/daemonsets/ds-1"] = &one
+	c := api.connect(t)
+	keys := func() (out []string, hostNetwork bool) {
+		t.Helper()
+		s, err := c.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, uid := range []types.UID{"ds-1", "ds-2"} {
+			out = append(out, s.Daemons[uid].Tolerations[0].Key)
+		}
+		return out, s.Daemons["ds-1"].HostNetwork
+	}
+	if got, host := keys(); strings.Join(got, " ") != "old other" || host {
+		t.Fatalf("the templates tolerate %v (host network %t)", got, host)
+	}
+	ref := workload.Ref{APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: "app", Name: "ds-1"}
+	if _, err := c.FreshWorkload(t.Context(), ref, []string{"spec", "template", "spec", "tolerations"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, host := keys(); strings.Join(got, " ") != "new other" || !host {
+		t.Fatalf("the templates tolerate %v (host network %t)", got, host)
+	}
+	first, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.FreshWorkload(t.Context(), ref, []string{"spec", "template", "spec", "tolerations"}); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.Snapshot(t.Context()); err != nil || again != first {
+		t.Fatalf("a read that shows nothing new makes a new snapshot: %v", err)
 	}
 }

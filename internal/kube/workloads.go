@@ -39,6 +39,14 @@ var (
 type workloads struct {
 	mu    sync.Mutex
 	known map[workload.Ref]*unstructured.Unstructured
+	// daemons grows with everything that becomes known of a DaemonSet.
+	daemons int
+}
+
+func (w *workloads) daemonsAt() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.daemons
 }
 
 // WorkloadEdit is what a workload's tolerations and record shall be.
@@ -147,6 +155,9 @@ func (w *workloads) keep(ref workload.Ref, object *unstructured.Unstructured) {
 	defer w.mu.Unlock()
 	if w.known == nil {
 		w.known = map[workload.Ref]*unstructured.Unstructured{}
+	}
+	if old := w.known[ref]; ref.Kind == daemonSet && (old == nil || object == nil || old.GetUID() != object.GetUID() || old.GetGeneration() != object.GetGeneration()) {
+		w.daemons++
 	}
 	if object == nil {
 		delete(w.known, ref)

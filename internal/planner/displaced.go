@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -23,7 +24,18 @@ type Displaced struct {
 	// Hold says why pods do not follow the change by themselves, empty where they
 	// do.
 	Hold string
+	// Shortened is set where nothing goes: an entry that stays lasts for a shorter time.
+	Shortened bool
 	eviction.Home
+}
+
+// Lasts is for how long all of the taints are tolerated from now on.
+func (d Displaced) Lasts() int64 {
+	shortest := toleration.Forever
+	for _, l := range d.Losses {
+		shortest = min(shortest, l.Lasts)
+	}
+	return shortest
 }
 
 // Loss is a taint of a pod's node that is tolerated for a shorter time, and for how
@@ -44,8 +56,8 @@ func (d Displaced) AtOnce() bool {
 	})
 }
 
-// Displaces returns the pods whose places those steps take that take tolerations away,
-// with the taints of the nodes as the steps before them leave them.
+// Displaces returns the pods whose places those steps take that take tolerations away
+// or shorten them, with the taints of the nodes as the steps before them leave them.
 func Displaces(s *eviction.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {
 	var out []Displaced
 	taints := map[string][]corev1.Taint{}
@@ -58,7 +70,7 @@ func Displaces(s *eviction.Snapshot, steps []Step, comparison eviction.Compariso
 
 // displaces looks at one step. The taints are those of nodes that were changed before.
 func displaces(s *eviction.Snapshot, step Step, taints map[string][]corev1.Taint, comparison eviction.Comparison) []Displaced {
-	if step.Kind == Wait || step.Workload == nil || len(step.Merged.Removed) == 0 || !step.Merged.Template {
+	if step.Kind == Wait || step.Workload == nil || !step.Merged.Template {
 		return nil
 	}
 	w := step.Workload
@@ -79,6 +91,12 @@ func displaces(s *eviction.Snapshot, step Step, taints map[string][]corev1.Taint
 			on = node.Taints
 		}
 		d.lose(on, change.OfPod(pod.Scheduling.Tolerations), comparison)
+		if w.Kind == "DaemonSet" {
+			d.dismiss(on, change, comparison)
+		}
+		d.Shortened = !slices.ContainsFunc(d.Losses, func(l Loss) bool {
+			return toleration.Lasts(step.Merged.Removed, l.Taint, comparison != eviction.ComparisonOff) != toleration.Untolerated
+		})
 		if len(d.Losses) > 0 {
 			out, pods = append(out, d), append(pods, unpinned(pod, step.Pins))
 		}
@@ -116,5 +134,19 @@ func (d *Displaced) lose(taints []corev1.Taint, after []corev1.Toleration, compa
 			continue
 		}
 		d.Losses = append(d.Losses, Loss{t, lasts})
+	}
+}
+
+// dismiss notes the NoExecute taints that the template of a DaemonSet tolerates no more,
+// whatever the pod itself does: admission may have given it more than its template has.
+func (d *Displaced) dismiss(taints []corev1.Taint, change eviction.Planned, comparison eviction.Comparison) {
+	before, after := eviction.DaemonTolerations(change.Before, false), eviction.DaemonTolerations(change.After, false)
+	gate := comparison != eviction.ComparisonOff
+	for _, t := range taints {
+		if t.Effect != corev1.TaintEffectNoExecute || toleration.Lasts(before, t, gate) == toleration.Untolerated || toleration.Lasts(after, t, gate) != toleration.Untolerated {
+			continue
+		}
+		d.Losses = slices.DeleteFunc(d.Losses, func(l Loss) bool { return taint.Format(l.Taint) == taint.Format(t) })
+		d.Losses = append(d.Losses, Loss{t, toleration.Untolerated})
 	}
 }

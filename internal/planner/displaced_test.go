@@ -30,24 +30,27 @@ func TestDisplaces_whoLosesAPlaceByATolerationThatGoesAtOnce(t *testing.T) {
 		want                         []string
 	}{
 		"a Deployment's pod goes to another node": {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
-		"or to none":                                          {taints: []string{"x=1:NoExecute"}, elsewhere: []string{"y:NoSchedule"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1"}},
-		"one under NoSchedule too":                            {taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
-		"PreferNoSchedule keeps nobody away":                  {taints: []string{"x=1:PreferNoSchedule"}, list: []string{"*x=1:PreferNoSchedule"}},
-		"a taint that is not there costs nothing":             {taints: []string{"x=2:NoExecute"}, list: []string{"*x=1:NoExecute"}},
-		"nor one that another toleration covers":              {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists"}},
-		"nor one that admission added to the pod":             {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, pod: []string{"x=1:NoExecute", "x Exists"}},
-		"nor one that is not tolerated as it is":              {taints: []string{"y:NoExecute", "x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
-		"another value that comes does not help":              {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=2:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
-		"a limited one is left":                               {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists:NoExecute for 30s"}, want: []string{"a1 x=1:NoExecute 30 elsewhere"}},
-		"two taints are both told":                            {taints: []string{"x=1:NoExecute", "y:NoSchedule"}, list: []string{"*x=1:NoExecute", "*y:NoSchedule"}, want: []string{"a1 x=1:NoExecute -1 y:NoSchedule -1 elsewhere"}},
-		"a DaemonSet's pod under NoExecute is deleted":        {kind: "DaemonSet", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 at once elsewhere"}},
-		"whatever holds it back":                              {kind: "DaemonSet", hold: "OnDelete", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 at once held elsewhere"}},
-		"but not under NoSchedule":                            {kind: "DaemonSet", taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
-		"nor where it is tolerated for a while":               {kind: "DaemonSet", taints: []string{"x=1:NoExecute", "y:NoSchedule"}, list: []string{"*x=1:NoExecute", "x Exists:NoExecute for 30s", "*y:NoSchedule"}, want: []string{"a1 x=1:NoExecute 30 y:NoSchedule -1 elsewhere"}},
-		"a CronJob's pod keeps what it has":                   {kind: "CronJob", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 held elsewhere"}},
-		"what waits until it is not needed costs no place":    {later: true, taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}},
-		"what stays costs no place, whatever comes":           {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=1:NoExecute", "z:NoExecute"}},
-		"an entry of somebody else's stays, and so do places": {taints: []string{"x=1:NoExecute"}, list: []string{"!x=1:NoExecute"}},
+		"or to none":                              {taints: []string{"x=1:NoExecute"}, elsewhere: []string{"y:NoSchedule"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1"}},
+		"one under NoSchedule too":                {taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
+		"PreferNoSchedule keeps nobody away":      {taints: []string{"x=1:PreferNoSchedule"}, list: []string{"*x=1:PreferNoSchedule"}},
+		"a taint that is not there costs nothing": {taints: []string{"x=2:NoExecute"}, list: []string{"*x=1:NoExecute"}},
+		"nor one that another toleration covers":  {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists"}},
+		"nor one that admission added to the pod": {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, pod: []string{"x=1:NoExecute", "x Exists"}},
+		"nor one that is not tolerated as it is":  {taints: []string{"y:NoExecute", "x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
+		"another value that comes does not help":  {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=2:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
+		"a limited one is left":                   {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists:NoExecute for 30s"}, want: []string{"a1 x=1:NoExecute 30 elsewhere"}},
+		"an entry that lasts for a shorter time is left, whether it goes at once or not": {later: true, taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=1:NoExecute for 30s"}, want: []string{"a1 x=1:NoExecute 30 shortened elsewhere"}},
+		"one that lasts for a longer time costs no place":                                {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute for 30s"}, wanted: []string{"x=1:NoExecute for 60s"}},
+		"two taints are both told":                                                       {taints: []string{"x=1:NoExecute", "y:NoSchedule"}, list: []string{"*x=1:NoExecute", "*y:NoSchedule"}, want: []string{"a1 x=1:NoExecute -1 y:NoSchedule -1 elsewhere"}},
+		"a DaemonSet's pod under NoExecute is deleted":                                   {kind: "DaemonSet", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 at once elsewhere"}},
+		"whatever holds it back":                                                         {kind: "DaemonSet", hold: "OnDelete", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 at once held elsewhere"}},
+		"even where admission added to the pod what its template has no more":            {kind: "DaemonSet", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, pod: []string{"x=1:NoExecute", "x Exists"}, want: []string{"a1 x=1:NoExecute -1 at once elsewhere"}},
+		"but not under NoSchedule":                                                       {kind: "DaemonSet", taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
+		"nor where it is tolerated for a while":                                          {kind: "DaemonSet", taints: []string{"x=1:NoExecute", "y:NoSchedule"}, list: []string{"*x=1:NoExecute", "x Exists:NoExecute for 30s", "*y:NoSchedule"}, want: []string{"a1 x=1:NoExecute 30 y:NoSchedule -1 elsewhere"}},
+		"a CronJob's pod keeps what it has":                                              {kind: "CronJob", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 held elsewhere"}},
+		"what waits until it is not needed costs no place":                               {later: true, taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}},
+		"what stays costs no place, whatever comes":                                      {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=1:NoExecute", "z:NoExecute"}},
+		"an entry of somebody else's stays, and so do places":                            {taints: []string{"x=1:NoExecute"}, list: []string{"!x=1:NoExecute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,6 +121,9 @@ func writeDisplaced(d Displaced) string {
 	}
 	if d.Hold != "" {
 		out = append(out, "held")
+	}
+	if d.Shortened {
+		out = append(out, "shortened")
 	}
 	if d.Found {
 		out = append(out, "elsewhere")

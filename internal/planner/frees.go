@@ -21,7 +21,7 @@ import (
 // workloads whose retiring entries no live taint needs any more after the last of
 // the changes.
 func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes TaintChanges, comparison eviction.Comparison) []Step {
-	o := &order{snapshot: s, comparison: comparison, taints: map[string][]corev1.Taint{}}
+	o := &order{snapshot: s, comparison: comparison, taints: map[string][]corev1.Taint{}, ahead: newAhead()}
 	nodes := s.SortedNodes()
 	for i, n := range nodes {
 		for _, machines := range changes.Machines {

@@ -4,7 +4,9 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -110,4 +112,27 @@ func (p LabelPlan) removed() map[string][]string {
 func (p LabelPlan) removing() LabelPlan {
 	p.Switches = slices.DeleteFunc(slices.Clone(p.Switches), func(s LabelSwitch) bool { return len(s.Merged.Removed) == 0 })
 	return p
+}
+
+// Words writes what a plan does to labels, such as "labels dedicated=gpu, tier".
+func (p LabelPlan) Words() string {
+	var all []string
+	for _, s := range p.Switches {
+		for key, value := range s.Merged.Changes {
+			if value != nil {
+				key += "=" + *value
+			}
+			all = append(all, key)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	noun := "labels"
+	if len(all) == 1 {
+		noun = "label"
+	}
+	if len(all) > 2 {
+		return fmt.Sprintf("%s %s and %d more", noun, all[0], len(all)-1)
+	}
+	return noun + " " + strings.Join(all, ", ")
 }

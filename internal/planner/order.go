@@ -45,9 +45,12 @@ type Tolerations struct {
 // is done. To carry a change out is to take the first step, to look again, and to
 // ask again: whatever interrupts it, what is left to do is found anew.
 func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) Plan {
-	o := &order{snapshot: s, change: change, comparison: comparison, taints: map[string][]corev1.Taint{}, planned: maps.Clone(change.Planned)}
+	o := &order{snapshot: s, change: change, comparison: comparison, taints: map[string][]corev1.Taint{}, planned: maps.Clone(change.Planned), ahead: newAhead()}
 	if o.planned == nil {
 		o.planned = map[eviction.WorkloadKey]eviction.Planned{}
+	}
+	for _, t := range change.Workloads {
+		o.foresee(t.template())
 	}
 	for _, l := range change.Labels {
 		o.label(l)
@@ -89,6 +92,7 @@ type order struct {
 	// taints are the nodes' as the steps so far will have left them.
 	taints  map[string][]corev1.Taint
 	planned map[eviction.WorkloadKey]eviction.Planned
+	ahead   ahead
 	plan    Plan
 }
 
@@ -275,7 +279,9 @@ func (o *order) expand(t Tolerations) template {
 	if !t.Workload.Rolling.Later {
 		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait})
 	}
-	return t.template().with(merged, pins)
+	out := t.template().with(merged, pins)
+	o.foresee(out)
+	return out
 }
 
 // revives says whether an entry retires by one record and not by the next one.
@@ -329,50 +335,6 @@ func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	return true
 }
 
-// label adds labels: pods that require them have to find nodes.
-func (o *order) label(l NodeLabels) {
-	nodes := o.snapshot.SortedNodes()
-	// What the whole change would do to a node decides whether it may begin.
-	o.plan.Refusals = append(o.plan.Refusals, PlanLabels(nodes, l).Refusals...)
-	if plan := PlanLabels(nodes, l.Adding()); len(plan.Switches) > 0 {
-		o.plan.Steps = append(o.plan.Steps, Step{Kind: Label, Labels: plan})
-	}
-}
-
-// unlabel takes labels away once no pod of the change's workloads requires them:
-// a pod that does could not be put on the nodes again.
-func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
-	plan := PlanLabels(o.snapshot.SortedNodes(), l).removing()
-	if len(plan.Switches) == 0 {
-		return
-	}
-	removed := plan.removed()
-	for i, t := range o.change.Workloads {
-		if t.NoWait || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
-			continue
-		}
-		if pods := Requiring(o.snapshot, t.Workload, contracted[i].pins, removed); len(pods) > 0 && (!expanded[i].awaited || requires(expanded[i].pins, removed)) {
-			o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Pods: pods, Shed: removed})
-		}
-	}
-	o.plan.Steps = append(o.plan.Steps, Step{Kind: Unlabel, Labels: plan})
-}
-
-func (o *order) switchTaints(nodes NodePlan) {
-	o.plan.Refusals = append(o.plan.Refusals, nodes.Refusals...)
-	if len(nodes.Switches) == 0 {
-		return
-	}
-	change := nodes.Change()
-	maps.Copy(o.taints, change.Taints)
-	change.Tolerations = o.planned
-	step := Step{Kind: Switched, Nodes: nodes}
-	if !nodes.Harmless() {
-		step.Report = eviction.Evaluate(o.snapshot, change, o.comparison)
-	}
-	o.plan.Steps = append(o.plan.Steps, step)
-}
-
 // contract gives up what no live taint will need any more, and marks what one
 // still needs. It also takes away what the template shall not require any more.
 func (o *order) contract(t Tolerations, expanded template) template {
@@ -387,5 +349,7 @@ func (o *order) contract(t Tolerations, expanded template) template {
 	o.plan.Steps = append(o.plan.Steps, Step{
 		Kind: Contract, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins),
 	})
-	return expanded.with(merged, pins)
+	out := expanded.with(merged, pins)
+	o.foresee(out)
+	return out
 }

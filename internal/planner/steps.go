@@ -43,11 +43,10 @@ type Step struct {
 	Shed map[string][]string
 	// Missing is how many pods a Wait waits for that are not there.
 	Missing int
-	// Labels is what a Label or an Unlabel writes.
+	// Labels is what a Label or an Unlabel writes, Nodes what a Switch writes.
 	Labels LabelPlan
-	// Nodes is what a Switch writes, and Report what it does to pods. There is
-	// no report where the pods are not known or nothing can leave.
 	Nodes  NodePlan
+	// Report is what one of these does to pods; nil where nothing can leave.
 	Report *eviction.Report
 }
 

@@ -236,6 +236,7 @@ var lists = map[string]metav1.TypeMeta{
 	"persistentvolumeclaims": {Kind: "PersistentVolumeClaimList", APIVersion: "v1"},
 	"replicasets":            {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
 	"jobs":                   {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
+	"daemonsets":             {Kind: "DaemonSetList", APIVersion: "apps/v1"},
 }
 
 func (a *fakeAPI) serveWorkloads(w http.ResponseWriter, r *http.Request) {

@@ -156,12 +156,14 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 		subject = "Removing the tolerations of "
 	}
 	fw.WarnCost(subject+desired.target.title(), plan, diags)
+	displaced := planner.Displaces(snapshot, plan.Steps, r.data.Comparison)
 	if desired.now {
-		fw.WarnDisplaced(subject+desired.target.title(), planner.Displaces(snapshot, plan.Steps, r.data.Comparison), fw.GivenUp{
+		fw.WarnDisplaced(subject+desired.target.title(), displaced, fw.GivenUp{
 			At: path.Root("retire"), Why: `Tolerations go (retire = "now") that pods live by`,
 			Instead: "If these pods are to stay, leave out retire: the tolerations then go with the taints. A taint that this apply takes away before costs nobody a place.",
 		}, diags)
 	}
+	fw.WarnShortened(subject+desired.target.title(), displaced, path.Root("tolerations"), diags)
 	for _, t := range change.Workloads[:len(observed.workloads)] {
 		if slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Workload.Ref == t.Workload.Ref && s.Merged.Template }) {
 			r.data.WarnWriters(ctx, t, at, diags)

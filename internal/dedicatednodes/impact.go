@@ -1,0 +1,127 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// impact is the steps of a plan that may make pods leave, and all that they do.
+type impact struct {
+	steps []planner.Step
+	whole *eviction.Report
+}
+
+func impactOf(plan planner.Plan) impact {
+	var out impact
+	var reports []*eviction.Report
+	for _, step := range plan.Steps {
+		if step.Report != nil {
+			out.steps, reports = append(out.steps, step), append(reports, step.Report)
+		}
+	}
+	out.whole = eviction.Join(reports...)
+	return out
+}
+
+// about words what the whole is about: the taints, and the labels where no taint may
+// make pods leave.
+func (i impact) about(w wanted, done bool) fw.Subject {
+	if len(i.steps) == 0 {
+		return fw.Subject{}
+	}
+	first := i.steps[0]
+	for _, step := range i.steps {
+		if step.Kind == planner.Switched {
+			first = step
+		}
+	}
+	return w.aboutStep(done, first)
+}
+
+// aboutStep words what a step is about: what is done, or what would have been.
+func (w wanted) aboutStep(done bool, step planner.Step) fw.Subject {
+	if step.Kind == planner.Switched {
+		return w.about(done, step.Nodes)
+	}
+	about := fw.Subject{Verb: "apply", Preposition: "to", What: step.Labels.Words(), Where: fw.Where(w.labels.Target, len(step.Labels.Switches)), Many: len(step.Labels.Switches) != 1}
+	switch {
+	case step.Kind == planner.Unlabel && done:
+		about.Verb, about.Preposition = "Taking", "off"
+	case step.Kind == planner.Unlabel:
+		about.Verb, about.Preposition = "take", "off"
+	case done:
+		about.Verb = "Applying"
+	}
+	return about
+}
+
+// about words what a change of taints is about.
+func (w wanted) about(done bool, plan planner.NodePlan) fw.Subject {
+	verb, preposition := "apply", "to"
+	if done {
+		verb = "Applying"
+	}
+	about := fw.About(verb, preposition, w.nodes.Target, plan)
+	about.Rescue = "name their workload in workloads here"
+	return about
+}
+
+// warnEvictions says which pods leave by the labels and the taints, and refuses it where
+// the budget does not allow it.
+func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget fw.Budget, ours bool, diags *diag.Diagnostics) {
+	all := impactOf(plan)
+	if violations := budget.Check(all.whole); budget.Set() && len(violations) > 0 {
+		over := &fw.Exceeded{Violations: violations, Subject: all.about(desired, false), Report: all.whole, Ours: ours}
+		diags.Append(over.Diagnostic())
+		return
+	}
+	for _, step := range all.steps {
+		about := desired.aboutStep(true, step)
+		about.RefusesStranded = !budget.EvictStranded
+		if summary, detail := fw.Preview(about, step.Report); summary != "" {
+			diags.AddWarning(summary, detail)
+		}
+	}
+}
+
+// hooks check the change against the pods that run right now: before the first
+// write of all, with the tolerations counted that come before the taints, and
+// again right before the first taint.
+func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, budget fw.Budget) rollout.Hooks {
+	ours, looked := !m.Evictions.IsNull(), false
+	return rollout.Hooks{
+		Begin: func(plan planner.Plan) error {
+			all := impactOf(plan)
+			return budget.Allow(all.whole, all.about(desired, false), path.Root("workloads"), ours)
+		},
+		Approve: func(plan planner.NodePlan) error {
+			if plan.Harmless() {
+				return nil
+			}
+			if looked {
+				// Nodes have come since: their pods may not have come by the watch yet.
+				if err := r.data.Cluster.RelistPods(ctx); err != nil {
+					return err
+				}
+			}
+			looked = true
+			snapshot, err := r.data.Cluster.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			about := desired.about(false, plan)
+			about.Began = true
+			return budget.Allow(eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison), about, path.Root("workloads"), ours)
+		},
+	}
+}

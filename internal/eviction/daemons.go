@@ -1,0 +1,225 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Daemon is what a DaemonSet's template says of nodes. The DaemonSet controller asks
+// the template, not the pods that run, which nodes shall have a pod and which pods may
+// go on: the two differ while pods are older than the template, and where admission
+// gives pods what the template does not have (k8s.io/kubernetes v1.37.1
+// pkg/controller/daemon/daemon_controller.go, podsShouldBeOnNode and
+// nodeShouldRunDaemonPod).
+type Daemon struct {
+	Scheduling
+	HostNetwork bool
+}
+
+// DaemonOf takes from the spec of a DaemonSet's template what its controller judges by.
+func DaemonOf(spec *corev1.PodSpec) *Daemon {
+	d := &Daemon{Scheduling: Scheduling{Tolerations: spec.Tolerations, NodeSelector: spec.NodeSelector}, HostNetwork: spec.HostNetwork}
+	if spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
+		d.Affinity = spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	if spec.NodeName != "" {
+		d.Affinity = onNode(d.Affinity, spec.NodeName)
+	}
+	return d
+}
+
+// DaemonTolerations adds to the tolerations of a DaemonSet's template those that its
+// pods get beside them (k8s.io/kubernetes v1.37.1
+// pkg/controller/daemon/util/daemonset_util.go, AddOrUpdateDaemonPodTolerations).
+func DaemonTolerations(own []corev1.Toleration, hostNetwork bool) []corev1.Toleration {
+	out := slices.Clone(own)
+	add := func(key string, effect corev1.TaintEffect) {
+		builtin := corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect}
+		there := false
+		for i := range out {
+			if builtin.MatchToleration(&out[i]) {
+				out[i], there = builtin, true
+			}
+		}
+		if !there {
+			out = append(out, builtin)
+		}
+	}
+	add(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute)
+	add(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute)
+	add(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule)
+	add(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule)
+	add(corev1.TaintNodePIDPressure, corev1.TaintEffectNoSchedule)
+	add(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule)
+	if hostNetwork {
+		add(corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule)
+	}
+	return out
+}
+
+// onNode narrows a required affinity to one node; nil requires nothing else.
+func onNode(affinity *corev1.NodeSelector, name string) *corev1.NodeSelector {
+	terms := []corev1.NodeSelectorTerm{{}}
+	if affinity != nil {
+		terms = slices.Clone(affinity.NodeSelectorTerms)
+	}
+	for i := range terms {
+		terms[i].MatchFields = append(slices.Clone(terms[i].MatchFields), corev1.NodeSelectorRequirement{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{name},
+		})
+	}
+	return &corev1.NodeSelector{NodeSelectorTerms: terms}
+}
+
+// daemons remembers what was worked out from templates.
+type daemons struct {
+	templates  map[daemonKey]*Scheduling
+	required   map[*Scheduling]nodeaffinity.RequiredNodeAffinity
+	next       map[nextKey]*Scheduling
+	dismissals map[judgeKey]judgement
+}
+
+type daemonKey struct {
+	daemon *Daemon
+	// workload is empty where no change of its tolerations counts.
+	workload WorkloadKey
+}
+
+type nextKey struct {
+	template *Scheduling
+	node     string
+}
+
+func newDaemons() daemons {
+	return daemons{
+		templates: map[daemonKey]*Scheduling{}, required: map[*Scheduling]nodeaffinity.RequiredNodeAffinity{},
+		next: map[nextKey]*Scheduling{}, dismissals: map[judgeKey]judgement{},
+	}
+}
+
+// daemon returns the template of a pod's DaemonSet, nil where the pod has none or it is
+// not known. The change of its tolerations is nil where none counts.
+func (e *evaluation) daemon(pod *Pod, owner Owner, change *Planned) *Scheduling {
+	if pod.Controller == nil {
+		return nil
+	}
+	d, known := e.snapshot.Daemons[pod.Controller.UID]
+	if !known {
+		return nil
+	}
+	key := daemonKey{daemon: d}
+	if change != nil {
+		key.workload = WorkloadKey{pod.Namespace, owner}
+	}
+	s, known := e.templates[key]
+	if !known {
+		template := d.Scheduling
+		if change != nil {
+			template.Tolerations = change.Merge(template.Tolerations)
+		}
+		template.Tolerations = DaemonTolerations(template.Tolerations, d.HostNetwork)
+		s = &template
+		e.templates[key] = s
+	}
+	return s
+}
+
+// selects says whether a template's node selector and required affinity match a node.
+// What cannot be parsed matches nothing, without a word, as for the controller.
+func (e *evaluation) selects(template *Scheduling, name string, labels map[string]string) bool {
+	required, known := e.required[template]
+	if !known {
+		required = nodeaffinity.NewRequiredNodeAffinity(template.NodeSelector, nodeAffinity(template.Affinity))
+		e.required[template] = required
+	}
+	e.scratch.Name, e.scratch.Labels = name, labels
+	ok, _ := required.Match(&e.scratch)
+	return ok
+}
+
+func nodeAffinity(required *corev1.NodeSelector) *corev1.Affinity {
+	if required == nil {
+		return nil
+	}
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+}
+
+// successor is how the pod will be scheduled that a DaemonSet makes for a node: by its
+// template, on this node alone.
+func (e *evaluation) successor(template *Scheduling, node string) *Scheduling {
+	key := nextKey{template, node}
+	s, known := e.next[key]
+	if !known {
+		s = &Scheduling{Tolerations: template.Tolerations, NodeSelector: template.NodeSelector, Affinity: onNode(template.Affinity, node)}
+		e.next[key] = s
+	}
+	return s
+}
+
+// dismiss is the DaemonSet controller's own part in what becomes of a pod: it deletes
+// one whose node its template does not select or, of NoExecute taints, not tolerate. How
+// long it tolerates them does not matter to it.
+func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *Scheduling) {
+	if v.Verdict == EvictedNow {
+		return
+	}
+	if node.relabelled && e.selects(template, node.name, node.labels) && !e.selects(template, node.name, node.newLabels) {
+		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration = EvictedNow, 0, nil, nil
+		v.Reason = "its DaemonSet does not select the node by its new labels"
+		return
+	}
+	if !node.tainted {
+		return
+	}
+	if j := e.dismissal(node, template); j.verdict != Stays {
+		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, 0, j.taint, nil, j.reason
+	}
+}
+
+func (e *evaluation) dismissal(node changedNode, template *Scheduling) judgement {
+	key := judgeKey{group: node.group, scheduling: template}
+	j, known := e.dismissals[key]
+	if !known {
+		j = dismissal(template.Tolerations, node.before, node.after, e.comparison == ComparisonOn)
+		if e.comparison == ComparisonUnknown && slices.ContainsFunc(template.Tolerations, taint.Compares) {
+			if on := dismissal(template.Tolerations, node.before, node.after, true); on.verdict != j.verdict {
+				if j.taint == nil {
+					j = on
+				}
+				j.verdict = Unknown
+				j.reason = "its DaemonSet's template has a toleration with Lt or Gt: whether the pod may stay depends on the feature gate TaintTolerationComparisonOperators, which the API does not show"
+			}
+		}
+		e.dismissals[key] = j
+	}
+	return j
+}
+
+func dismissal(tolerations []corev1.Toleration, before, after []corev1.Taint, gate bool) judgement {
+	at := untolerated(tolerations, after, gate)
+	switch {
+	case at == nil:
+		return judgement{verdict: Stays}
+	case untolerated(tolerations, before, gate) == nil:
+		return judgement{verdict: EvictedNow, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*at) + ", whatever the pod itself does"}
+	}
+	return judgement{verdict: Unknown, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*at) + ": it is being deleted at this moment, or the cluster's DaemonSet controller is not at work"}
+}
+
+// untolerated returns the first NoExecute taint that no toleration matches.
+func untolerated(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool) *corev1.Taint {
+	for i := range taints {
+		if taints[i].Effect == corev1.TaintEffectNoExecute && taint.FirstMatch(tolerations, taints[i], gate) < 0 {
+			return &taints[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// ahead is what the steps so far will have left of nodes and of the templates of
+// DaemonSets: the next step meets these.
+type ahead struct {
+	nodes   map[string]*eviction.Node
+	daemons map[types.UID]*eviction.Daemon
+	// left are the pods that a step before makes leave.
+	left map[types.UID]bool
+}
+
+func newAhead() ahead {
+	return ahead{map[string]*eviction.Node{}, map[types.UID]*eviction.Daemon{}, map[types.UID]bool{}}
+}
+
+// foresee notes the template of a DaemonSet as a step leaves it: its controller judges
+// by that from then on.
+func (o *order) foresee(t template) {
+	now, known := o.snapshot.Daemons[t.workload.UID]
+	if t.workload.Kind != "DaemonSet" || !known {
+		return
+	}
+	next := *now
+	next.Tolerations, next.NodeSelector = t.tolerations, t.pins
+	o.ahead.daemons[t.workload.UID] = &next
+}
+
+// node is a node as the steps so far leave it, for a step to change.
+func (o *order) node(name string) *eviction.Node {
+	n, changed := o.ahead.nodes[name]
+	if !changed {
+		n = o.snapshot.Nodes[name]
+	}
+	next := *n
+	o.ahead.nodes[name] = &next
+	return &next
+}
+
+// report evaluates a step. A pod that a step before has made leave is not made to leave
+// again.
+func (o *order) report(change eviction.Change) *eviction.Report {
+	change.Tolerations = o.planned
+	report := eviction.Evaluate(o.snapshot.With(o.ahead.nodes, o.ahead.daemons), change, o.comparison)
+	report.Pods = slices.DeleteFunc(report.Pods, func(v eviction.PodVerdict) bool { return o.ahead.left[v.Pod.UID] })
+	for _, v := range report.Pods {
+		if v.Verdict == eviction.EvictedNow {
+			o.ahead.left[v.Pod.UID] = true
+		}
+	}
+	return report
+}
+
+// relabel evaluates a change of labels: no pod leaves by them but those of DaemonSets
+// that do not select their node any more.
+func (o *order) relabel(plan LabelPlan) *eviction.Report {
+	change := eviction.Change{Labels: map[string]map[string]string{}}
+	for _, s := range plan.Switches {
+		change.Labels[s.Node.Name] = s.Merged.Labels
+	}
+	report := o.report(change)
+	for name, labels := range change.Labels {
+		o.node(name).Labels = labels
+	}
+	return report
+}
+
+// label adds labels: pods that require them have to find nodes.
+func (o *order) label(l NodeLabels) {
+	nodes := o.snapshot.SortedNodes()
+	// What the whole change would do to a node decides whether it may begin.
+	o.plan.Refusals = append(o.plan.Refusals, PlanLabels(nodes, l).Refusals...)
+	if plan := PlanLabels(nodes, l.Adding()); len(plan.Switches) > 0 {
+		o.plan.Steps = append(o.plan.Steps, Step{Kind: Label, Labels: plan, Report: o.relabel(plan)})
+	}
+}
+
+// unlabel takes labels away once no pod of the change's workloads requires them:
+// a pod that does could not be put on the nodes again.
+func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
+	plan := PlanLabels(o.snapshot.SortedNodes(), l).removing()
+	if len(plan.Switches) == 0 {
+		return
+	}
+	removed := plan.removed()
+	for i, t := range o.change.Workloads {
+		if t.NoWait || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
+			continue
+		}
+		if pods := Requiring(o.snapshot, t.Workload, contracted[i].pins, removed); len(pods) > 0 && (!expanded[i].awaited || requires(expanded[i].pins, removed)) {
+			o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Pods: pods, Shed: removed})
+		}
+	}
+	o.plan.Steps = append(o.plan.Steps, Step{Kind: Unlabel, Labels: plan, Report: o.relabel(plan)})
+}
+
+// switchTaints writes taints, all of a node in one patch.
+func (o *order) switchTaints(nodes NodePlan) {
+	o.plan.Refusals = append(o.plan.Refusals, nodes.Refusals...)
+	if len(nodes.Switches) == 0 {
+		return
+	}
+	change := nodes.Change()
+	maps.Copy(o.taints, change.Taints)
+	step := Step{Kind: Switched, Nodes: nodes}
+	if !nodes.Harmless() {
+		step.Report = o.report(change)
+	}
+	for name, taints := range change.Taints {
+		o.node(name).Taints = taints
+	}
+	o.plan.Steps = append(o.plan.Steps, step)
+}
