@@ -190,17 +190,26 @@ func (e *evaluation) dismissal(node changedNode, template *Scheduling) judgement
 	if !known {
 		j = dismissal(template.Tolerations, node.before, node.after, e.comparison == ComparisonOn)
 		if e.comparison == ComparisonUnknown && slices.ContainsFunc(template.Tolerations, taint.Compares) {
-			if on := dismissal(template.Tolerations, node.before, node.after, true); on.verdict != j.verdict {
-				if j.taint == nil {
-					j = on
-				}
-				j.verdict = Unknown
-				j.reason = "its DaemonSet's template has a toleration with Lt or Gt: whether the pod may stay depends on the feature gate TaintTolerationComparisonOperators, which the API does not show"
-			}
+			j = eitherGate(j, dismissal(template.Tolerations, node.before, node.after, true))
 		}
 		e.dismissals[key] = j
 	}
 	return j
+}
+
+// eitherGate joins what holds with the gate of comparisons off and on.
+func eitherGate(off, on judgement) judgement {
+	if off.verdict == on.verdict {
+		return off
+	}
+	at := off.taint
+	if at == nil {
+		at = on.taint
+	}
+	return judgement{
+		verdict: Unknown, taint: at,
+		reason: "its DaemonSet's template has a toleration with Lt or Gt: whether the pod may stay depends on the feature gate TaintTolerationComparisonOperators, which the API does not show",
+	}
 }
 
 func dismissal(tolerations []corev1.Toleration, before, after []corev1.Taint, gate bool) judgement {

@@ -46,6 +46,9 @@ func (w *world) count(change []any) map[string]int {
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		countPod(p, out)
+		if owner := metav1.GetControllerOf(p); owner != nil && w.oldDaemons {
+			out["pods of DaemonSets with another template"]++
+		}
 		for _, one := range wanted {
 			if evicting > 0 && one.Effect == corev1.TaintEffectNoExecute {
 				countTolerations(p, one, out)

@@ -92,7 +92,7 @@ func TestAccPredictions(t *testing.T) {
 // in a way of its own.
 var kinds = []string{
 	"several NoExecute taints at once", "another value of a taint that stands", "a taint that comes while a countdown runs",
-	"pods of DaemonSets", "completed pods", "pods that are going already", "mirror pods",
+	"pods of DaemonSets", "pods of DaemonSets with another template", "completed pods", "pods that are going already", "mirror pods",
 	"tolerationSeconds below zero", "tolerationSeconds zero", "tolerationSeconds that end meanwhile", "tolerationSeconds that do not", "no tolerationSeconds",
 	"Exists without a key", "an empty effect", "several tolerations for one taint",
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -33,6 +34,8 @@ type world struct {
 	label     string
 	nodes     []string
 	quiet     bool
+	// oldDaemons says that the DaemonSet's pods are older than its template.
+	oldDaemons bool
 	// limited says which pods tolerate a NoExecute taint, that stood on their node
 	// before the change, for a limited time: a countdown may run for them whose
 	// start the API does not show, and only they may get the verdict unknown.
@@ -73,7 +76,7 @@ func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 			w.pod(fmt.Sprintf("p%d-%d", n, p), name)
 		}
 	}
-	if !w.quiet && w.r.IntN(2) == 0 {
+	if !w.quiet && w.r.IntN(4) > 0 {
 		w.daemonSet()
 	}
 	return w
@@ -85,16 +88,13 @@ func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 func (w *world) daemonSet() {
 	w.t.Helper()
 	labels := map[string]string{"daemon": w.label}
-	tolerations := []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
-	for range w.r.IntN(3) {
-		tolerations = append(tolerations, w.toleration())
-	}
 	_, err := w.c.Admin.AppsV1().DaemonSets(w.namespace).Create(w.t.Context(), &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "daemon"},
 		Spec: appsv1.DaemonSetSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Selector:       &metav1.LabelSelector{MatchLabels: labels},
+			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
-				NodeSelector: map[string]string{"world": w.label}, Tolerations: tolerations,
+				NodeSelector: map[string]string{"world": w.label}, Tolerations: w.daemonTolerations(),
 				Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
 			}},
 		},
@@ -109,6 +109,54 @@ func (w *world) daemonSet() {
 		}
 		return d.Status.ObservedGeneration == d.Generation && d.Status.NumberReady == d.Status.DesiredNumberScheduled, nil
 	})
+	if w.r.IntN(3) > 0 {
+		w.otherTemplate()
+	}
+}
+
+func (w *world) daemonTolerations() []corev1.Toleration {
+	tolerations := []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+	for range w.r.IntN(3) {
+		tolerations = append(tolerations, w.toleration())
+	}
+	return tolerations
+}
+
+// otherTemplate gives the DaemonSet another template, which its pods do not follow by
+// themselves, and waits until its controller has deleted those that this one does not
+// tolerate on their nodes.
+func (w *world) otherTemplate() {
+	w.t.Helper()
+	template := w.daemonTolerations()
+	acctest.Until(w.t, "the DaemonSet has another template", func(ctx context.Context) (bool, error) {
+		d, err := w.c.Admin.AppsV1().DaemonSets(w.namespace).Get(ctx, "daemon", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		d.Spec.Template.Spec.Tolerations = template
+		_, err = w.c.Admin.AppsV1().DaemonSets(w.namespace).Update(ctx, d, metav1.UpdateOptions{})
+		return err == nil, nil
+	})
+	tolerates := eviction.DaemonTolerations(template, false)
+	acctest.Until(w.t, "the DaemonSet's controller has seen its template", func(ctx context.Context) (bool, error) {
+		d, err := w.c.Admin.AppsV1().DaemonSets(w.namespace).Get(ctx, "daemon", metav1.GetOptions{})
+		if err != nil || d.Status.ObservedGeneration < d.Generation {
+			return false, err
+		}
+		pods, err := w.c.Admin.CoreV1().Pods(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: "daemon=" + w.label})
+		if err != nil {
+			return false, err
+		}
+		for i := range pods.Items {
+			for _, one := range w.standing()[pods.Items[i].Spec.NodeName] {
+				if pods.Items[i].DeletionTimestamp == nil && one.Effect == corev1.TaintEffectNoExecute && taint.FirstMatch(tolerates, one, false) < 0 {
+					return false, nil
+				}
+			}
+		}
+		return true, nil
+	})
+	w.oldDaemons = true
 }
 
 // taints returns distinct random taints, most of them NoExecute.

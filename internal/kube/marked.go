@@ -7,9 +7,7 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -123,30 +121,6 @@ func (c *Cluster) knownBetter(listed []Marked) []Marked {
 		}
 	}
 	return out
-}
-
-// MarkedIn returns the objects of any kind in a namespace that carry a record, as
-// they are now.
-func (c *Cluster) MarkedIn(ctx context.Context, kind workload.Ref) ([]Marked, error) {
-	objects, err := c.objects(kind)
-	if err != nil {
-		return nil, err
-	}
-	var found []Marked
-	err = each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return objects.List(ctx, o)
-	}, func() { found = nil }, func(o runtime.Object) error {
-		object, err := meta.Accessor(o)
-		if err != nil {
-			return err
-		}
-		ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-		if m, marked := markedOf(ref, object); marked {
-			found = append(found, m)
-		}
-		return nil
-	})
-	return found, err
 }
 
 // markedOf reads the records of an object; one that cannot be read is told where

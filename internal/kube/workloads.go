@@ -98,26 +98,43 @@ func (c *Cluster) FreshWorkload(ctx context.Context, ref workload.Ref, path []st
 // Workloads returns the objects of a kind in a namespace that a selector
 // matches, as they are now.
 func (c *Cluster) Workloads(ctx context.Context, kind workload.Ref, selector labels.Selector, path []string) ([]*workload.Workload, error) {
+	matched, _, err := c.listWorkloads(ctx, kind, selector, path, selector.String())
+	return matched, err
+}
+
+// WorkloadsAndMarked returns the same, and those of the other objects of the kind in
+// the namespace that carry a record, with one list of all.
+func (c *Cluster) WorkloadsAndMarked(ctx context.Context, kind workload.Ref, selector labels.Selector, path []string) ([]*workload.Workload, []Marked, error) {
+	return c.listWorkloads(ctx, kind, selector, path, "")
+}
+
+func (c *Cluster) listWorkloads(ctx context.Context, kind workload.Ref, selector labels.Selector, path []string, listed string) (matched []*workload.Workload, marked []Marked, err error) {
 	objects, err := c.objects(kind)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []*workload.Workload
 	err = each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		o.LabelSelector = selector.String()
+		o.LabelSelector = listed
 		return objects.List(ctx, o)
-	}, func() { found = nil }, func(o runtime.Object) error {
+	}, func() { matched, marked = nil, nil }, func(o runtime.Object) error {
 		object := o.(*unstructured.Unstructured) //nolint:forcetypeassert // A dynamic list holds nothing else.
 		object.SetAPIVersion(kind.APIVersion)
 		object.SetKind(kind.Kind)
+		if !selector.Matches(labels.Set(object.GetLabels())) {
+			ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+			if m, is := markedOf(ref, object); is {
+				marked = append(marked, m)
+			}
+			return nil
+		}
 		w, err := c.observe(ctx, object, path, c.Workload)
 		if err == nil {
 			c.workloads.keep(w.Ref, object)
-			found = append(found, w)
+			matched = append(matched, w)
 		}
 		return err
 	})
-	return found, err
+	return matched, marked, err
 }
 
 // objects returns the client for an object's kind and namespace.

@@ -44,28 +44,26 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 		}
 		return o, err
 	}
-	if o.workloads, err = r.data.Cluster.Workloads(ctx, t.Ref, t.Selector, t.Path); err != nil {
+	var marked []kube.Marked
+	if desired.claim.Generation == "" {
+		o.workloads, err = r.data.Cluster.Workloads(ctx, t.Ref, t.Selector, t.Path)
+	} else {
+		o.workloads, marked, err = r.data.Cluster.WorkloadsAndMarked(ctx, t.Ref, t.Selector, t.Path)
+	}
+	if err != nil {
 		return o, err
 	}
 	slices.SortFunc(o.workloads, func(a, b *workload.Workload) int { return strings.Compare(a.Name, b.Name) })
-	o.leavers, err = r.leavers(ctx, desired, o.workloads)
+	o.leavers, err = r.leavers(ctx, desired, marked)
 	return o, err
 }
 
-// leavers finds the workloads that a selector no longer matches and that carry
+// leavers are the workloads that a selector no longer matches and that carry
 // entries of ours.
-func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, meant []*workload.Workload) ([]*workload.Workload, error) {
-	if desired.claim.Generation == "" {
-		return nil, nil
-	}
-	marked, err := r.data.Cluster.MarkedIn(ctx, desired.target.Ref)
-	if err != nil {
-		return nil, err
-	}
+func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marked []kube.Marked) ([]*workload.Workload, error) {
 	var out []*workload.Workload
 	for _, m := range marked {
-		isMeant := slices.ContainsFunc(meant, func(w *workload.Workload) bool { return w.Ref == m.Ref })
-		if m.Kind != desired.target.Kind || m.Namespace != desired.target.Namespace || isMeant || !desired.claim.Owns(m.Record) {
+		if !desired.claim.Owns(m.Record) {
 			continue
 		}
 		w, err := r.data.Cluster.Workload(ctx, m.Ref, desired.target.Path)

@@ -16,8 +16,8 @@ const (
 	manyWorkloads = 30
 
 	// previewRequests is what verdicts need, however many workloads there are: nodes,
-	// pods, ReplicaSets, Jobs, budgets, claims, volumes, and the namespace.
-	previewRequests = 8
+	// pods, ReplicaSets, Jobs, DaemonSets, budgets, claims, volumes, and the namespace.
+	previewRequests = 9
 
 	// applyRequests is what an apply may ask for one workload. Six are always needed:
 	// a dry run; a reading before the first write; the reading and the patch of the
@@ -111,10 +111,10 @@ func TestAccWorkloadTolerations_requests(t *testing.T) {
 		// looks is what a plan asks to know what is meant, and in which cluster.
 		looks int
 	}{
-		{"thirty resources by name", fmt.Sprintf("for_each = toset([for n in range(%d) : \"web-${n}\"])\n  workload = { kind = \"Deployment\", namespace = %q, name = each.key }", manyWorkloads, s.namespace), 2 + manyWorkloads},
-		// At refresh and at plan, a list of what is meant, and one of what may carry marks
-		// though it has left the selector.
-		{"one resource with a selector", fmt.Sprintf("workload = { kind = \"Deployment\", namespace = %q, selector = \"tier=web\" }", s.namespace), 5},
+		{"thirty resources by name", fmt.Sprintf("for_each = toset([for n in range(%d) : \"web-${n}\"])\n  workload = { kind = \"Deployment\", namespace = %q, name = each.key }", manyWorkloads, s.namespace), 1 + manyWorkloads},
+		// At refresh and at plan, a list of what is meant and of what may carry marks though
+		// it has left the selector.
+		{"one resource with a selector", fmt.Sprintf("workload = { kind = \"Deployment\", namespace = %q, selector = \"tier=web\" }", s.namespace), 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, cli := s.on(t), acctest.NewCLI(t)

@@ -5,12 +5,16 @@ package workloadtolerations_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -109,6 +113,54 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 				t.Fatalf("the taint-eviction controller deleted %v", names)
 			}
 		})
+	}
+}
+
+// TestAccWorkloadTolerations_shorterSecondsEvictAsThePlanSaid: the entry stays, and lasts
+// for a shorter time under a taint that is there already.
+func TestAccWorkloadTolerations_shorterSecondsEvictAsThePlanSaid(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thing, i := s.make("Deployment", "web", 2, "", nil), s.fresh()
+	s.apply(i, s.manage(thing, "team=a:NoExecute", nil))
+	s.c.Patch(t, s.pool, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
+	old := map[string]bool{}
+	for _, p := range s.live("web") {
+		old[p.Name] = true
+	}
+	evicted := s.c.Evictions(t, s.namespace)
+	title := `Changing the tolerations of Deployment "` + s.namespace + `/web" makes 2 pods leave after `
+	config := s.manage(thing, "team=a:NoExecute@3", map[string]any{"wait_for_rollout": false})
+	planned := s.planned(i, config)
+	says(t, "warning", planned.Diagnostics.Warnings(), `[AttributeName("tolerations")] `+title+"3 s under team=a:NoExecute", "2 pods: replaced; the pod that comes for it is evicted after 3 s from a node that is tainted team=a:NoExecute", "leave out toleration_seconds")
+	if d := s.tf.Carry(t, i, planned, config); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	short := map[string]bool{}
+	acctest.Until(t, "pods of the new template have come, and gone again", func(context.Context) (bool, error) {
+		now := map[string]bool{}
+		for _, p := range s.live("web") {
+			at := taint.FirstMatch(p.Spec.Tolerations, corev1.Taint{Key: "team", Value: "a", Effect: corev1.TaintEffectNoExecute}, false)
+			if now[p.Name] = true; at >= 0 && p.Spec.Tolerations[at].TolerationSeconds != nil {
+				short[p.Name] = true
+			}
+		}
+		gone := 0
+		for name := range short {
+			if !now[name] {
+				gone++
+			}
+		}
+		return gone >= 2, nil
+	})
+	names := evicted()
+	if len(names) < 2 || slices.ContainsFunc(names, func(name string) bool { return old[name] }) {
+		t.Fatalf("the taint-eviction controller deleted %v, of the old template were %v", names, old)
+	}
+
+	// A longer time costs nobody a place.
+	if w := s.planned(i, s.manage(thing, "team=a:NoExecute", nil)).Diagnostics.Warnings(); strings.Contains(w, "pods leave") || strings.Contains(w, "their place") {
+		t.Errorf("they may stay for a longer time, and the plan says %s", w)
 	}
 }
 
