@@ -52,6 +52,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	if !creating {
 		plan.keepWording(ctx, state)
+		fw.NoteReplaced(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
 	}
 	if !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
 		r.claimUnchanged(ctx, state, own, &resp.Diagnostics)
@@ -61,9 +62,10 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	plan.Nodes = noNodes()
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
-		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-		r.data.Heirs.Announce(ctx, plan.ID.ValueString())
+		id := newID(r.data.Owner, desired)
+		plan.ID, desired.Claim.Owner, desired.Claim.TakeOver = types.StringValue(id), id, true
+		known = !fw.RefuseReplacement(ctx, req.Private, id, newID(r.data.Owner, planner.NodeTaints{Target: desired.Target}), &resp.Diagnostics)
+		r.data.Heirs.Announce(ctx, id)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {

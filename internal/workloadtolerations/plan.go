@@ -56,11 +56,13 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		plan.keepWording(ctx, state)
+		fw.NoteReplaced(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
-		plan.ID = types.StringValue(newID(r.data.Owner, desired.target, desired.claim.Tolerations))
-		desired.claim.Owner, desired.claim.TakeOver = plan.ID.ValueString(), true
+		id := newID(r.data.Owner, desired.target, desired.claim.Tolerations)
+		plan.ID, desired.claim.Owner, desired.claim.TakeOver = types.StringValue(id), id, true
+		known = !fw.RefuseReplacement(ctx, req.Private, id, newID(r.data.Owner, desired.target, nil), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {

@@ -1,0 +1,48 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccNodeTaints_replacementThatCouldNotTakeOverIsRefusedAtPlan: an object that was
+// changed keeps its id, and one that is made of the same configuration has another. With
+// create_before_destroy it would fail after the old object has been deposed.
+func TestAccNodeTaints_replacementThatCouldNotTakeOverIsRefusedAtPlan(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	cli := acctest.NewCLI(t)
+	pool, nodes := pool(t, c, 2)
+	write := func(taints string) {
+		cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_selector = \"pool=%s\"\n  lifecycle {\n    create_before_destroy = true\n  }", pool), hclTaints(t, taints)))
+	}
+	refused := func() {
+		t.Helper()
+		out, ok := cli.Run("apply", "-no-color", "-auto-approve", "-input=false", "-replace=kubetaint_node_taints.this")
+		if flat := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", " ")), " "); ok || !strings.Contains(flat, "Unable to replace") || !strings.Contains(flat, "Apply without -replace") {
+			t.Fatalf("it is not refused at plan:\n%s", out)
+		}
+	}
+	write(gpu)
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	write(gpu + " spot:NoSchedule")
+	refused()
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	refused()
+	wantOwned(t, c, nodes, ", "+gpu+", spot:NoSchedule")
+	cli.WantEmptyPlan()
+
+	// As it was created, it can be replaced.
+	write(gpu)
+	cli.MustRun("apply", "-auto-approve", "-input=false", "-replace=kubetaint_node_taints.this")
+	wantOwned(t, c, nodes, ", "+gpu)
+	cli.WantEmptyPlan()
+	cli.MustRun("destroy", "-auto-approve", "-input=false")
+	wantOwned(t, c, nodes, "")
+}
