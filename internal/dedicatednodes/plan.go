@@ -62,7 +62,8 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	unchanged := false
 	if state != nil {
 		plan.keepWording(ctx, *state)
-		fw.NoteReplaced(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
+		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		fw.NoteReplaced(ctx, state.ID.ValueString(), before.placeID(r.data.Owner), resp.Private, &resp.Diagnostics)
 		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0
 	}
 	if !unchanged {
@@ -73,8 +74,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
-		place := newID(r.data.Owner, wanted{nodes: planner.NodeTaints{Target: desired.nodes.Target}})
-		if fw.RefuseReplacement(ctx, req.Private, plan.ID.ValueString(), place, &resp.Diagnostics) {
+		if fw.RefuseReplacement(ctx, req.Private, plan.ID.ValueString(), desired.placeID(r.data.Owner), &resp.Diagnostics) {
 			return
 		}
 	}

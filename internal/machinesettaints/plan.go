@@ -46,7 +46,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if !creating {
-		fw.NoteReplaced(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
+		fw.NoteReplaced(ctx, state.ID.ValueString(), newID(r.data.Owner, wanted{target: before.target}), resp.Private, &resp.Diagnostics)
 	}
 	if resp.Diagnostics.HasError() {
 		return

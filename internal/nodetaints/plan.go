@@ -52,7 +52,8 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	if !creating {
 		plan.keepWording(ctx, state)
-		fw.NoteReplaced(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
+		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		fw.NoteReplaced(ctx, state.ID.ValueString(), newID(r.data.Owner, planner.NodeTaints{Target: before.Target}), resp.Private, &resp.Diagnostics)
 	}
 	if !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
 		r.claimUnchanged(ctx, state, own, &resp.Diagnostics)

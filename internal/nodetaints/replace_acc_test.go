@@ -19,8 +19,9 @@ func TestAccNodeTaints_replacementThatCouldNotTakeOverIsRefusedAtPlan(t *testing
 	c := acctest.Connect(t)
 	cli := acctest.NewCLI(t)
 	pool, nodes := pool(t, c, 2)
-	write := func(taints string) {
-		cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_selector = \"pool=%s\"\n  lifecycle {\n    create_before_destroy = true\n  }", pool), hclTaints(t, taints)))
+	selector := "pool=" + pool
+	write := func(selector, taints string) {
+		cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_selector = %q\n  lifecycle {\n    create_before_destroy = true\n  }", selector), hclTaints(t, taints)))
 	}
 	refused := func() {
 		t.Helper()
@@ -29,17 +30,22 @@ func TestAccNodeTaints_replacementThatCouldNotTakeOverIsRefusedAtPlan(t *testing
 			t.Fatalf("it is not refused at plan:\n%s", out)
 		}
 	}
-	write(gpu)
+	write(selector, gpu)
 	cli.MustRun("apply", "-auto-approve", "-input=false")
-	write(gpu + " spot:NoSchedule")
+	write(selector, gpu+" spot:NoSchedule")
 	refused()
 	cli.MustRun("apply", "-auto-approve", "-input=false")
 	refused()
 	wantOwned(t, c, nodes, ", "+gpu+", spot:NoSchedule")
 	cli.WantEmptyPlan()
 
+	// With another selector it is another object as well, wherever it was created.
+	write("pool in ("+pool+",none)", gpu)
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	refused()
+
 	// As it was created, it can be replaced.
-	write(gpu)
+	write(selector, gpu)
 	cli.MustRun("apply", "-auto-approve", "-input=false", "-replace=kubetaint_node_taints.this")
 	wantOwned(t, c, nodes, ", "+gpu)
 	cli.WantEmptyPlan()

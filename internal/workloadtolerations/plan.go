@@ -56,7 +56,8 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		plan.keepWording(ctx, state)
-		fw.NoteReplaced(ctx, state.ID.ValueString(), resp.Private, &resp.Diagnostics)
+		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		fw.NoteReplaced(ctx, state.ID.ValueString(), newID(r.data.Owner, before.target, nil), resp.Private, &resp.Diagnostics)
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
