@@ -93,10 +93,7 @@ func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted
 // list workloads knows those of the state alone.
 func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, error) {
 	all, err := r.data.Cluster.MarkedAnywhere(ctx)
-	if errors.Is(err, kube.ErrForbidden) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}
 	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation}

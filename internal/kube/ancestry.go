@@ -83,7 +83,7 @@ func (a *ancestry) read(ctx context.Context, c *Cluster, kind string, namespaces
 		}
 	}
 	gvr := middlemen[kind]
-	return each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	return c.each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.meta.Resource(gvr).Namespace(namespace).List(ctx, o)
 	}, func() {}, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
@@ -149,7 +149,7 @@ func (c *Cluster) children(ctx context.Context, namespace string) ([]child, erro
 	for _, name := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		kind, _ := workload.Lookup("apps/v1", name)
 		var some []child
-		err := each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		err := c.each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return c.meta.Resource(kind.Resource()).Namespace(namespace).List(ctx, o)
 		}, func() { some = nil }, func(o runtime.Object) error {
 			object, err := meta.Accessor(o)

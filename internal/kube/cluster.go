@@ -85,7 +85,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 		return nil, err
 	}
 	slim := newSlimmer()
-	return &Cluster{
+	c := &Cluster{
 		client: client, meta: metadata, dynamic: dynamic,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
 		nodes: newCollection(kind[*eviction.Node]{
@@ -113,7 +113,9 @@ func connect(rc *rest.Config) (*Cluster, error) {
 		}),
 		sets:     newCollection(machineKind(dynamic, "machinesets", slimSet, (*machineset.Set).Key, func(s *machineset.Set) string { return s.ResourceVersion })),
 		machines: newCollection(machineKind(dynamic, "machines", slimMachine, (*machineset.Machine).Key, func(m *machineset.Machine) string { return m.ResourceVersion })),
-	}, nil
+	}
+	c.nodes.patience, c.pods.patience, c.sets.patience, c.machines.patience = c.patience, c.patience, c.patience, c.patience
+	return c, nil
 }
 
 // ID returns the UID of the namespace kube-system, which tells one cluster
@@ -192,6 +194,15 @@ func (c *Cluster) WaitForNode(ctx context.Context, name string) error {
 		_, ok := c.nodes.get(name)
 		return ok
 	})
+}
+
+// patience is how long this process holds out against trouble of the API server when it
+// reads: as long as when it writes, once it has written.
+func (c *Cluster) patience() patience {
+	if c.wrote.Load() != nil {
+		return writing
+	}
+	return reading
 }
 
 // once remembers the first success for good, and a cluster out of reach for a

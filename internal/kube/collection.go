@@ -48,6 +48,8 @@ type kind[T any] struct {
 // and from then on changes only while it is followed.
 type collection[T any] struct {
 	kind[T]
+	// patience is that of the process at a moment.
+	patience func() patience
 
 	loading sync.Mutex // held while a load runs, so that there is only one
 
@@ -74,7 +76,7 @@ type sight[T any] struct {
 }
 
 func newCollection[T any](k kind[T]) *collection[T] {
-	return &collection[T]{kind: k, changed: make(chan struct{})}
+	return &collection[T]{kind: k, changed: make(chan struct{}), patience: func() patience { return reading }}
 }
 
 // load reads everything, once per process however many ask.
@@ -118,7 +120,7 @@ func (c *collection[T]) reload(ctx context.Context) error {
 	c.mu.Lock()
 	c.reloads++
 	c.mu.Unlock()
-	err := reading.do(ctx, func(ctx context.Context) error {
+	err := c.patience().do(ctx, func(ctx context.Context) error {
 		var err error
 		items, version, err = c.read(ctx)
 		return err

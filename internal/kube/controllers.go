@@ -63,7 +63,7 @@ func (c *Cluster) controllersOf(ctx context.Context, kind workload.Kind) (contro
 
 func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (controllers, error) {
 	var out controllers
-	err := each(ctx, kind.Plural, c.listsOf(kind), func() {
+	err := c.each(ctx, kind.Plural, c.listsOf(kind), func() {
 		out = controllers{listed: map[types.UID]bool{}, parents: map[types.UID]eviction.Owner{}, daemons: map[types.UID]*eviction.Daemon{}}
 	}, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)

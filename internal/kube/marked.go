@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,7 +55,8 @@ func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error
 // OpenShift's on its clusters; others are not asked for what they do not have. Nodes tell
 // which cluster it is, so that this is for who reads them anyway. Metadata is listed once
 // per process, ReplicaSets and Jobs together with what a snapshot needs of them; what this
-// process reads or writes itself, of any kind, is known without.
+// process reads or writes itself, of any kind, is known without. Beside an error that is
+// ErrForbidden it returns those of the kinds that may be listed.
 func (c *Cluster) MarkedAnywhere(ctx context.Context) ([]Marked, error) {
 	kinds, err := c.markedKinds(ctx)
 	if err != nil {
@@ -87,21 +89,24 @@ func (c *Cluster) markedKinds(ctx context.Context) ([]workload.Kind, error) {
 	return kinds, err
 }
 
-// listMarked lists the metadata of kinds for their records.
+// listMarked lists kinds for their records.
 func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind) ([]Marked, error) {
-	found := make([][]Marked, len(kinds))
+	found, refused := make([][]Marked, len(kinds)), make([]error, len(kinds))
 	lists := make([]func() error, len(kinds))
 	for i, kind := range kinds {
 		lists[i] = func() error {
 			some, err := c.controllersOf(ctx, kind)
 			found[i] = some.marked
+			if errors.Is(err, ErrForbidden) {
+				refused[i], err = err, nil
+			}
 			return err
 		}
 	}
 	if err := parallel(lists...); err != nil {
 		return nil, err
 	}
-	return c.knownBetter(slices.Concat(found...)), nil
+	return c.knownBetter(slices.Concat(found...)), errors.Join(refused...)
 }
 
 // knownBetter puts what this process has read or written since in the place of what

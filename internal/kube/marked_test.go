@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -153,5 +154,30 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 				t.Errorf("custom kinds are found: %t (%v)", finds, err)
 			}
 		})
+	}
+}
+
+// Who may not list some kinds finds what is marked in the others.
+func TestMarkedAnywhere_findsWhatMayBeListed(t *testing.T) {
+	t.Parallel()
+	marked := partial("rs-9", "")
+	marked.Annotations = map[string]string{toleration.OwnedAnnotation: `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1"}]`}
+	api := town()
+	api.lists[replicaSetsPath] = partials(marked)
+	for _, plural := range []string{"apps/v1/deployments", "batch/v1/cronjobs"} {
+		api.lists["/apis/"+plural] = partials()
+	}
+	api.fault = func(_, path string, _ int) *fault {
+		if strings.HasSuffix(path, "/statefulsets") || path == daemonSetsPath {
+			return &fault{status: http.StatusForbidden}
+		}
+		return nil
+	}
+	got, err := api.connect(t).MarkedAnywhere(t.Context())
+	if !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "statefulsets") || !strings.Contains(err.Error(), "daemonsets") {
+		t.Errorf("got the error %v", err)
+	}
+	if len(got) != 1 || got[0].Name != "rs-9" {
+		t.Errorf("%v are marked", got)
 	}
 }

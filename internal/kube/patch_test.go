@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // wantGPU adds dedicated=gpu:NoExecute behind what is there, and nothing where
@@ -154,6 +155,47 @@ func TestEditNode_outlastsTheRestartOfAnAPIServer(t *testing.T) {
 		api.fault = func(string, string, int) *fault { return &fault{cut: "before"} }
 		if _, err := c.EditNode(t.Context(), "n2", wantGPU); !OutOfReach(err) {
 			t.Errorf("got %v, want an error that says that the cluster is out of reach", err)
+		}
+	})
+}
+
+// What is read between two writes holds out as long as the writes do: half a change is
+// worse than a slow one. A plan says soon that the cluster is out of reach.
+func TestReads_holdOutAsLongAsWritesOnceSomethingIsWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := town()
+		api.lists[daemonSetsPath] = daemonSets(corev1.PodSpec{})
+		one := daemonSets(corev1.PodSpec{}).Items[0]
+		const path = "/apis/apps/v1/namespaces/app/daemonsets/ds-1"
+		api.lists[path] = &one
+		down := 0
+		api.fault = func(_, asked string, _ int) *fault {
+			if (asked == path || asked == "/api/v1/pods") && down > 0 {
+				down--
+				return &fault{cut: "before"}
+			}
+			return nil
+		}
+		c := api.connect(t)
+		ref := workload.Ref{APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: "app", Name: "ds-1"}
+		read := func() error {
+			_, err := c.FreshWorkload(t.Context(), ref, []string{"spec", "template", "spec", "tolerations"})
+			return err
+		}
+		down = writing.tries - 1
+		if err := read(); !errors.Is(err, ErrUnreachable) {
+			t.Fatalf("before a write got %v", err)
+		}
+		down = 0
+		if _, err := c.EditNode(t.Context(), "n1", wantGPU); err != nil {
+			t.Fatal(err)
+		}
+		for name, request := range map[string]func() error{"a read": read, "a list": func() error { return c.RelistPods(t.Context()) }} {
+			down = writing.tries - 1
+			if err := request(); err != nil || down != 0 {
+				t.Errorf("%s after a write: got %v, %d failures are left", name, err, down)
+			}
 		}
 	})
 }

@@ -23,7 +23,7 @@ func (c *Cluster) Templates(ctx context.Context, w *workload.Workload) ([]corev1
 		return nil, nil
 	}
 	var out []corev1.PodSpec
-	err := reading.do(ctx, bounded(func(ctx context.Context) error {
+	err := c.patience().do(ctx, bounded(func(ctx context.Context) error {
 		out = nil
 		list, err := c.client.AppsV1().ReplicaSets(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
 		if err != nil {

@@ -183,7 +183,7 @@ func (c *Cluster) Budgets(ctx context.Context) (map[string][]eviction.Budget, er
 }
 
 func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Budget) error {
-	return each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	return c.each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.PolicyV1().PodDisruptionBudgets("").List(ctx, o)
 	}, func() { clear(into) }, func(o runtime.Object) error {
 		pdb := o.(*policyv1.PodDisruptionBudget) //nolint:forcetypeassert // The list holds nothing else.
@@ -209,8 +209,8 @@ func mostAllowed(pdb *policyv1.PodDisruptionBudget) *int32 {
 
 // each calls visit for each object of a list, and begin whenever it starts
 // from the first.
-func each(ctx context.Context, plural string, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
-	return wrap("list "+plural, reading.do(ctx, func(ctx context.Context) error {
+func (c *Cluster) each(ctx context.Context, plural string, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
+	return wrap("list "+plural, c.patience().do(ctx, func(ctx context.Context) error {
 		return pages(ctx, list, begin, visit)
 	}))
 }

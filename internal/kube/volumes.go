@@ -24,7 +24,7 @@ type storage struct {
 // claimsInto reads the claims that have a volume. One that is being deleted goes
 // with the last pod that uses it, and binds no new one.
 func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
-	return each(ctx, "persistentvolumeclaims", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	return c.each(ctx, "persistentvolumeclaims", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.CoreV1().PersistentVolumeClaims("").List(ctx, o)
 	}, func() { s.claims = map[string]map[string]string{} }, func(o runtime.Object) error {
 		claim := o.(*corev1.PersistentVolumeClaim) //nolint:forcetypeassert // The list holds nothing else.
@@ -44,7 +44,7 @@ func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	slim := newSlimmer()
 	affinities := map[string]*corev1.NodeSelector{}
-	return each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	return c.each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.CoreV1().PersistentVolumes().List(ctx, o)
 	}, func() { s.volumes = map[string]*eviction.Volume{} }, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.

@@ -80,7 +80,7 @@ func (c *Cluster) FreshWorkload(ctx context.Context, ref workload.Ref, path []st
 		return nil, err
 	}
 	var object *unstructured.Unstructured
-	err = reading.do(ctx, bounded(func(ctx context.Context) error {
+	err = c.patience().do(ctx, bounded(func(ctx context.Context) error {
 		var err error
 		object, err = objects.Get(ctx, ref.Name, metav1.GetOptions{})
 		return err
@@ -113,7 +113,7 @@ func (c *Cluster) listWorkloads(ctx context.Context, kind workload.Ref, selector
 	if err != nil {
 		return nil, nil, err
 	}
-	err = each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	err = c.each(ctx, kind.Kind+" objects", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		o.LabelSelector = listed
 		return objects.List(ctx, o)
 	}, func() { matched, marked = nil, nil }, func(o runtime.Object) error {

@@ -215,7 +215,8 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 		return true, nil
 	case len(s.lacking) > 0 && w.Rolling.Hold != "":
 		return false, &HoldError{Workload: w, Pods: s.lacking, Written: s.written}
-	case s.complete() && w.Observed && !w.Relapses:
+	case s.complete() && w.Observed && !w.Relapses && (s.written || a.behind == nil || w.Rolling.Hold != ""):
+		// Pods that the watch has not shown yet may be of a template that has lost it.
 		if late, err := a.late(ctx); !late || err != nil {
 			return err == nil, err
 		}

@@ -327,3 +327,31 @@ func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt: what the watch shows may
+// be older than the template.
+func TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		strategy appsv1.StatefulSetUpdateStrategyType
+		ends     bool
+	}{
+		"pods that follow their template": {strategy: appsv1.RollingUpdateStatefulSetStrategyType},
+		"pods that do not":                {strategy: appsv1.OnDeleteStatefulSetStrategyType, ends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(aNode("n1", "gpu"))
+			api.addSet(aSet("web", 1, teamA))
+			api.editSet("web", func(s *appsv1.StatefulSet) {
+				s.Spec.Template.Spec.Tolerations, s.Spec.UpdateStrategy.Type, s.Status.ObservedGeneration = nil, tt.strategy, s.Generation+1
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 2*lookAgain)
+			defer cancel()
+			err := AwaitTolerations(ctx, api.serve(t, true), wanting(teamA, "web"))
+			if stuck := new(StuckError); tt.ends && err != nil || !tt.ends && !errors.As(err, &stuck) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

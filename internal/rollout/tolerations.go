@@ -188,11 +188,7 @@ func holds(s *eviction.Snapshot, t planner.Tolerations) error {
 // something retires. One object that cannot be changed keeps nobody else from it.
 func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
 	marked, err := cluster.MarkedAnywhere(ctx)
-	if errors.Is(err, kube.ErrForbidden) {
-		// Who may not see workloads has not linked any.
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return err
 	}
 	if !slices.ContainsFunc(marked, func(m kube.Marked) bool { return m.Record.Retiring() }) {
@@ -248,10 +244,7 @@ func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Sha
 // look for them.
 func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload, error) {
 	marked, err := cluster.MarkedRolling(ctx)
-	if errors.Is(err, kube.ErrForbidden) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}
 	var out []*workload.Workload
@@ -273,13 +266,12 @@ func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload,
 
 // MarkedBy finds the workloads that carry tolerations of the resource of this id,
 // and which these are. It serves for a resource that has nothing to do in this
-// run, and so has told nothing.
+// run, and so has told nothing. Errors: *UnseenError where it finds none and some may not
+// be looked for, those of kube.
 func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerations, error) {
 	marked, err := cluster.MarkedAnywhere(ctx)
-	if errors.Is(err, kube.ErrForbidden) {
-		return nil, nil
-	}
-	if err != nil {
+	forbidden := errors.Is(err, kube.ErrForbidden)
+	if err != nil && !forbidden {
 		return nil, err
 	}
 	var out []Tolerations
@@ -299,8 +291,26 @@ func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerati
 			out = append(out, *d)
 		}
 	}
+	if forbidden && len(out) == 0 {
+		return nil, &UnseenError{ID: id, Err: err}
+	}
 	return out, nil
 }
+
+// UnseenError says that it is not known which workloads a linked resource gives
+// tolerations to.
+type UnseenError struct {
+	ID  string
+	Err error
+}
+
+// Error names the resource.
+func (e *UnseenError) Error() string {
+	return "find the workloads of \"" + e.ID + "\" by their marks: " + e.Err.Error()
+}
+
+// Unwrap returns the API server's errors.
+func (e *UnseenError) Unwrap() error { return e.Err }
 
 // pathOf resolves the path of a mark.
 func pathOf(m kube.Marked, path string) ([]string, bool) {
