@@ -16,20 +16,24 @@ type budgetKey struct {
 // goes through the eviction API, which obeys them.
 func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 	leaving := map[budgetKey]int{}
-	covering := make([]*Budget, len(pods))
+	covering := make([][]*Budget, len(pods))
 	for i := range pods {
 		if !pods[i].Leaves() || pods[i].Pod.Completed {
 			continue
 		}
-		if covering[i] = e.budget(pods[i].Pod); covering[i] != nil {
-			leaving[budgetKey{pods[i].Pod.Namespace, covering[i].Name, e.asks(pods[i])}]++
+		if covering[i] = e.snapshot.Covering(pods[i].Pod); len(covering[i]) > 0 {
+			leaving[budgetKey{pods[i].Pod.Namespace, covering[i][0].Name, e.asks(pods[i])}]++
 		}
 	}
-	for i, b := range covering {
-		if b == nil {
+	for i, all := range covering {
+		if len(all) == 0 {
 			continue
 		}
-		drained := e.asks(pods[i])
+		b, drained := all[0], e.asks(pods[i])
+		if drained && len(all) > 1 {
+			pods[i].Budget = fmt.Sprintf("%s and %s both cover it, and the eviction API refuses what more than one covers", b.Name, all[1].Name)
+			continue
+		}
 		n := leaving[budgetKey{pods[i].Pod.Namespace, b.Name, drained}]
 		if drained {
 			pods[i].Budget = fmt.Sprintf("%s is obeyed: it allows %d now, %d of its pods are drained", b.Name, b.Allowed, n)
@@ -44,12 +48,15 @@ func (e *evaluation) asks(v PodVerdict) bool {
 	return v.Verdict == Drained && !e.change.Undrained[v.Pod.Node]
 }
 
-func (e *evaluation) budget(pod *Pod) *Budget {
-	budgets := e.snapshot.Budgets[pod.Namespace]
-	for i := range budgets {
-		if budgets[i].Selector.Matches(pod.Labels) {
-			return &budgets[i]
+// Covering returns the PodDisruptionBudgets that cover a pod. The eviction API takes one
+// at most (k8s.io/kubernetes v1.37.1 pkg/registry/core/pod/storage/eviction.go).
+func (s *Snapshot) Covering(pod *Pod) []*Budget {
+	var out []*Budget
+	all := s.Budgets[pod.Namespace]
+	for i := range all {
+		if all[i].Selector.Matches(pod.Labels) {
+			out = append(out, &all[i])
 		}
 	}
-	return nil
+	return out
 }

@@ -90,6 +90,19 @@ func TestBudgets_coverOnlyTheirOwnPods(t *testing.T) {
 	}
 }
 
+func TestBudgets_thatCoverOnePodTogetherHoldItsDrain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("n1")).run(pod("p", "n1")).budget("app", "web", "app=web", 1).budget("app", "all", "", 1)
+	for want, change := range map[string]Change{
+		"web and all both cover it, and the eviction API refuses what more than one covers": draining("n1"),
+		"web is not asked: it allows 1, 1 of its pods leave":                                tainting("n1", "a:NoExecute"),
+	} {
+		if got := only(t, Evaluate(w.Snapshot, change, ComparisonOff)).Budget; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // zoo holds one pod of every kind of outcome.
 func zoo() *Report {
 	w := newWorld(node("n1"), node("n2"), labelled(node("n3"), "disk", "ssd")).run(

@@ -53,7 +53,7 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 		if v.Verdict != eviction.Drained || v.Pod.Completed || undrained[v.Pod.Node] {
 			continue
 		}
-		budgets := matching(s.Budgets[v.Pod.Namespace], v.Pod)
+		budgets := s.Covering(v.Pod)
 		switch len(budgets) {
 		case 0:
 		case 1:
@@ -66,16 +66,6 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 	for _, c := range found {
 		if d, held := c.deadlock(removed); held {
 			out = append(out, d)
-		}
-	}
-	return out
-}
-
-func matching(budgets []eviction.Budget, p *eviction.Pod) []*eviction.Budget {
-	var out []*eviction.Budget
-	for i := range budgets {
-		if budgets[i].Selector.Matches(p.Labels) {
-			out = append(out, &budgets[i])
 		}
 	}
 	return out
