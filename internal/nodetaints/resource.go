@@ -100,20 +100,13 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
 	resp.Diagnostics.Append(found...)
-	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
-	if err != nil {
-		resp.Diagnostics.Append(fw.UnableTo("find out what \""+state.ID.ValueString()+"\" owns", err))
-	}
-	if resp.Diagnostics.HasError() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics)
+	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	own, ok := fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, &resp.Diagnostics)
 	if !ok {
 		return
 	}
-	own.Cluster = cluster
 	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
@@ -128,16 +121,11 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)
 	resp.Diagnostics.Append(found...)
-	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
-	if err != nil {
-		resp.Diagnostics.Append(fw.UnableTo("find out what \""+state.ID.ValueString()+"\" owns", err))
-	}
-	if resp.Diagnostics.HasError() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
+	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	own, ok := fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, &resp.Diagnostics)
+	if !ok {
 		return
 	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)

@@ -123,12 +123,12 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
 	resp.Diagnostics.Append(found...)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	own, desired, ok := r.owned(ctx, req.Private, state, plan, &resp.Diagnostics)
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	cluster, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics)
 	if !ok || !r.apply(ctx, "update", desired, &resp.Diagnostics) {
 		return
@@ -144,12 +144,12 @@ func (r *workloadTolerations) Delete(ctx context.Context, req resource.DeleteReq
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, defaultDeleteTimeout)
 	resp.Diagnostics.Append(found...)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	own, desired, ok := r.owned(ctx, req.Private, state, state, &resp.Diagnostics)
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	if _, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
 		return
 	}
