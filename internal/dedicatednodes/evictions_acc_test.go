@@ -48,6 +48,10 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 			t.Fatalf("the steps were %q, want %q", steps, want)
 		}
 	}
+	// What requires the labels now does not when they go.
+	if d := tf.Plan(t, i, nil).Diagnostics; strings.Contains(d.Warnings(), "label") {
+		t.Errorf("a destroy warns of the labels that its own workloads require: %s", d.Warnings())
+	}
 	destroy(t, tf, i)
 }
 

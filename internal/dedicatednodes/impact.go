@@ -115,7 +115,7 @@ func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, bud
 				}
 			}
 			looked = true
-			snapshot, err := r.data.Cluster.Snapshot(ctx)
+			snapshot, err := r.data.Cluster.SnapshotToDecide(ctx)
 			if err != nil {
 				return err
 			}

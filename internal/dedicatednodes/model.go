@@ -193,11 +193,6 @@ func taintIDs(taints []corev1.Taint) []string {
 	return ids
 }
 
-// placeID is how the ids of objects for these nodes begin.
-func (w wanted) placeID(owner string) string {
-	return newID(owner, wanted{nodes: planner.NodeTaints{Target: w.nodes.Target}})
-}
-
 // newID is the id of a resource that is created for these nodes and taints. It
 // can be told at plan, and a create that was killed finds its own marks by it.
 func newID(owner string, desired wanted) string {

@@ -53,17 +53,15 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if !resp.Diagnostics.HasError() {
-		r.plan(ctx, state, plan, own, req, resp)
+		r.plan(ctx, state, plan, own, resp)
 	}
 }
 
 // plan completes the plan of a create, where there is no state, or of an update.
-func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own ownership, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own ownership, resp *resource.ModifyPlanResponse) {
 	unchanged := false
 	if state != nil {
 		plan.keepWording(ctx, *state)
-		before, _ := state.desired(ctx, own, &resp.Diagnostics)
-		fw.NoteReplaced(ctx, state.ID.ValueString(), before.placeID(r.data.Owner), resp.Private, &resp.Diagnostics)
 		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0
 	}
 	if !unchanged {
@@ -74,9 +72,6 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
-		if fw.RefuseReplacement(ctx, req.Private, plan.ID.ValueString(), desired.placeID(r.data.Owner), &resp.Diagnostics) {
-			return
-		}
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	switch {

@@ -66,6 +66,9 @@ func TestAccDedicatedNodes_requests(t *testing.T) {
 	marked := map[string]int{"create selfsubjectrulesreviews": 1, "list deployments": 1, "list statefulsets": 1, "list replicasets": 1, "list cronjobs": 1, "list jobs": 1}
 	// An apply plans again, and reads nodes and pods once more before it decides.
 	apply := sum(look, marked, map[string]int{"list nodes": 1, "list pods": 1, "watch nodes": 1, "watch pods": 1})
+	// Before it decides it lists the templates of DaemonSets again, where that was a while
+	// ago: as it begins, and before the taints.
+	apply["list daemonsets"] += 2
 	// How often it looks whether pods have followed depends on how fast they are.
 	for _, polled := range []string{"get deployments", "list replicasets"} {
 		apply[polled] = anyNumber

@@ -253,23 +253,6 @@ func TestAccDrainNodes_refusals(t *testing.T) {
 	s.apply("node " + s.node("a") + " is drained")
 }
 
-// TestAccDrainNodes_whatTwoBudgetsCoverIsRefused: the eviction API would refuse it for ever.
-func TestAccDrainNodes_whatTwoBudgetsCoverIsRefused(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.on(s.node("a"), "twice", 1, nil)
-	s.c.Budget(t, s.apps, "one", "twice")
-	letGo := s.c.Budget(t, s.apps, "two", "twice")
-	s.cli.Write(s.c.Provider(t), s.byName())
-	out, ok := s.cli.Run(apply...)
-	if ok {
-		t.Fatalf("it was not refused:\n%s", out)
-	}
-	s.says(out, "1 pod stops it", "is covered by 2 PodDisruptionBudgets (one, two), and the eviction API refuses what more than one covers", "Nothing has been written.")
-	s.cordoned()
-	letGo()
-}
-
 // TestAccDrainNodes_budget is checked at plan, and again right before the first write.
 func TestAccDrainNodes_budget(t *testing.T) {
 	t.Parallel()

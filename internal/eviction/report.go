@@ -20,7 +20,8 @@ type Report struct {
 }
 
 // Join makes one report of those of changes that follow each other. Of a pod that several
-// of them speak of, the verdict counts that makes it leave, or else may.
+// of them speak of, the gravest verdict counts; it is stranded where any of them strands
+// it.
 func Join(reports ...*Report) *Report {
 	out := &Report{}
 	at := map[string]int{}
@@ -32,8 +33,8 @@ func Join(reports ...*Report) *Report {
 			case !known:
 				at[v.Pod.Key()] = len(out.Pods)
 				out.Pods = append(out.Pods, v)
-			case v.Leaves() && !out.Pods[i].Leaves(), v.Verdict == Unknown && out.Pods[i].Verdict == Stays:
-				out.Pods[i] = v
+			default:
+				out.Pods[i] = graver(out.Pods[i], v)
 			}
 		}
 	}
@@ -44,6 +45,28 @@ func Join(reports ...*Report) *Report {
 	slices.Sort(out.Gaps)
 	out.Nodes, out.Gaps = slices.Compact(out.Nodes), slices.Compact(out.Gaps)
 	return out
+}
+
+// graver joins two verdicts on one pod.
+func graver(a, b PodVerdict) PodVerdict {
+	rank := func(v PodVerdict) int {
+		switch {
+		case v.Leaves():
+			return 3
+		case v.Verdict == Unknown:
+			return 2
+		case !v.Plain():
+			return 1
+		}
+		return 0
+	}
+	if rank(b) > rank(a) {
+		a, b = b, a
+	}
+	if b.Stranded && !a.Stranded {
+		a.Stranded, a.Spared = true, b.Spared
+	}
+	return a
 }
 
 // Summary counts verdicts.

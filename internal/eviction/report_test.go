@@ -103,6 +103,44 @@ func TestBudgets_thatCoverOnePodTogetherHoldItsDrain(t *testing.T) {
 	}
 }
 
+func TestJoin_countsTheGravestVerdictOfEachPod(t *testing.T) {
+	t.Parallel()
+	p := func(name string, verdict Verdict, change func(*PodVerdict)) PodVerdict {
+		v := PodVerdict{Pod: pod(name, "n1"), Verdict: verdict, Reschedulable: true, Reason: string(verdict)}
+		if change != nil {
+			change(&v)
+		}
+		return v
+	}
+	stranded := func(v *PodVerdict) { v.Stranded = true }
+	stuck := func(v *PodVerdict) { v.Reschedulable = false }
+	labels := &Report{Nodes: []string{"n1"}, Gaps: []string{"gap"}, Pods: []PodVerdict{
+		p("both", EvictedNow, nil), p("first", EvictedNow, nil), p("later", Stays, nil), p("may", Stays, nil), p("remains", Stays, nil), p("stuck", Stays, nil),
+	}}
+	taints := &Report{Nodes: []string{"n1", "n2"}, Gaps: []string{"gap"}, Pods: []PodVerdict{
+		p("alone", EvictedAfter, nil), p("both", EvictedAfter, stranded), p("later", EvictedNow, nil), p("may", Unknown, nil), p("remains", Stays, stranded), p("stuck", Stays, stuck),
+	}}
+	var got []string
+	whole := Join(labels, taints)
+	for _, v := range whole.Pods {
+		one := v.Pod.Name + " " + string(v.Verdict)
+		if v.Stranded {
+			one += " stranded"
+		}
+		if !v.Reschedulable {
+			one += " stuck"
+		}
+		got = append(got, one)
+	}
+	want := []string{"alone evicted_after", "both evicted_now stranded", "first evicted_now", "later evicted_now", "may unknown", "remains stays stranded", "stuck stays stuck"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(whole.Nodes) != 2 || len(whole.Gaps) != 1 || len(Join().Pods) != 0 {
+		t.Errorf("nodes %v, gaps %v", whole.Nodes, whole.Gaps)
+	}
+}
+
 // zoo holds one pod of every kind of outcome.
 func zoo() *Report {
 	w := newWorld(node("n1"), node("n2"), labelled(node("n3"), "disk", "ssd")).run(

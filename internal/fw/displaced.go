@@ -60,9 +60,9 @@ func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diag
 }
 
 // WarnShortened says which pods are evicted because their tolerations come to last for
-// a shorter time.
+// a shorter time. Those that do not follow their template keep what they have.
 func WarnShortened(subject string, pods []planner.Displaced, at path.Path, diags *diag.Diagnostics) {
-	pods = slices.DeleteFunc(slices.Clone(pods), func(d planner.Displaced) bool { return !d.Shortened })
+	pods = slices.DeleteFunc(slices.Clone(pods), func(d planner.Displaced) bool { return !d.Shortened || d.Hold != "" })
 	if len(pods) == 0 {
 		return
 	}

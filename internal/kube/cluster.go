@@ -52,6 +52,7 @@ type Cluster struct {
 	controllers listedControllers
 	namespaces  namespaces
 	workloads   workloads
+	templates   templates
 	built       builtSnapshot
 	follower    follower
 	wrote       atomic.Pointer[time.Time] // when this process has last written

@@ -25,8 +25,6 @@ type controllers struct {
 	listed  map[types.UID]bool
 	parents map[types.UID]eviction.Owner
 	marked  []Marked
-	// daemons are the templates, where these are DaemonSets.
-	daemons map[types.UID]*eviction.Daemon
 }
 
 // listedControllers remembers the kinds that have been listed.
@@ -63,8 +61,10 @@ func (c *Cluster) controllersOf(ctx context.Context, kind workload.Kind) (contro
 
 func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (controllers, error) {
 	var out controllers
+	var daemons map[types.UID]listedDaemon
 	err := c.each(ctx, kind.Plural, c.listsOf(kind), func() {
-		out = controllers{listed: map[types.UID]bool{}, parents: map[types.UID]eviction.Owner{}, daemons: map[types.UID]*eviction.Daemon{}}
+		out = controllers{listed: map[types.UID]bool{}, parents: map[types.UID]eviction.Owner{}}
+		daemons = map[types.UID]listedDaemon{}
 	}, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
 		if err != nil {
@@ -72,7 +72,7 @@ func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (cont
 		}
 		out.listed[object.GetUID()] = true
 		if uid, d, is := daemonOf(o); is {
-			out.daemons[uid] = d
+			daemons[uid] = d
 		}
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
 			out.parents[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
@@ -83,5 +83,8 @@ func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (cont
 		}
 		return nil
 	})
+	if err == nil && kind.Kind == daemonSet {
+		c.noteTemplates(daemons)
+	}
 	return out, err
 }

@@ -5,7 +5,9 @@ package kube
 
 import (
 	"context"
-	"maps"
+	"errors"
+	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,24 +35,85 @@ func (c *Cluster) listsOf(kind workload.Kind) func(context.Context, metav1.ListO
 	}
 }
 
+// listedDaemon is a template as it was listed.
+type listedDaemon struct {
+	*eviction.Daemon
+	generation int64
+}
+
+// templates are those of DaemonSets as they were listed last.
+type templates struct {
+	mu     sync.Mutex
+	listed map[types.UID]listedDaemon
+	at     time.Time
+	// times grows with every list.
+	times int
+}
+
 // daemonOf takes from a listed DaemonSet what its controller judges nodes by.
-func daemonOf(o runtime.Object) (types.UID, *eviction.Daemon, bool) {
+func daemonOf(o runtime.Object) (types.UID, listedDaemon, bool) {
 	d, is := o.(*appsv1.DaemonSet)
 	if !is {
-		return "", nil, false
+		return "", listedDaemon{}, false
 	}
-	return d.UID, eviction.DaemonOf(&d.Spec.Template.Spec), true
+	return d.UID, listedDaemon{eviction.DaemonOf(&d.Spec.Template.Spec), d.Generation}, true
+}
+
+// noteTemplates keeps what was listed.
+func (c *Cluster) noteTemplates(listed map[types.UID]listedDaemon) {
+	c.templates.mu.Lock()
+	defer c.templates.mu.Unlock()
+	c.templates.listed, c.templates.at = listed, time.Now()
+	c.templates.times++
+}
+
+// SnapshotToDecide is Snapshot for a decision in the middle of an apply: other resources
+// of the run, and other tools, may have changed the templates of DaemonSets since they
+// were listed. What was listed a moment ago is not listed again.
+func (c *Cluster) SnapshotToDecide(ctx context.Context) (*eviction.Snapshot, error) {
+	if err := c.refreshTemplates(ctx); err != nil {
+		return nil, err
+	}
+	return c.Snapshot(ctx)
+}
+
+func (c *Cluster) refreshTemplates(ctx context.Context) error {
+	c.templates.mu.Lock()
+	at := c.templates.at
+	c.templates.mu.Unlock()
+	if at.IsZero() || time.Since(at) < shelfLife {
+		return nil
+	}
+	kind, _ := workload.Lookup("", daemonSet)
+	_, err := c.listControllers(ctx, kind)
+	if errors.Is(err, ErrForbidden) {
+		return nil
+	}
+	return err
+}
+
+// daemonsAt grows with everything that becomes known of DaemonSets.
+func (c *Cluster) daemonsAt() int {
+	c.templates.mu.Lock()
+	defer c.templates.mu.Unlock()
+	c.workloads.mu.Lock()
+	defer c.workloads.mu.Unlock()
+	return c.templates.times + c.workloads.daemons
 }
 
 // daemons returns the templates of DaemonSets: those that were listed, and in their
 // place what this process has read or written since.
-func (c *Cluster) daemons(listed map[types.UID]*eviction.Daemon) map[types.UID]*eviction.Daemon {
+func (c *Cluster) daemons() map[types.UID]*eviction.Daemon {
+	c.templates.mu.Lock()
+	defer c.templates.mu.Unlock()
 	c.workloads.mu.Lock()
 	defer c.workloads.mu.Unlock()
 	out := map[types.UID]*eviction.Daemon{}
-	maps.Copy(out, listed)
+	for uid, d := range c.templates.listed {
+		out[uid] = d.Daemon
+	}
 	for ref, object := range c.workloads.known {
-		if ref.Kind != daemonSet {
+		if ref.Kind != daemonSet || object.GetGeneration() < c.templates.listed[object.GetUID()].generation {
 			continue
 		}
 		fields, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "spec")

@@ -22,13 +22,12 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// surroundings are what verdicts need beside nodes and pods. They are read
-// once: they change the wording of a verdict, not the verdict.
+// surroundings are what verdicts need beside nodes, pods and the templates of DaemonSets.
+// They are read once: they change the wording of a verdict, not the verdict.
 type surroundings struct {
 	parents map[types.UID]eviction.Owner
 	// listed holds every controller that was looked at for it.
 	listed  map[types.UID]bool
-	daemons map[types.UID]*eviction.Daemon
 	budgets map[string][]eviction.Budget
 	volumes map[string]map[string]*eviction.Volume
 	// gaps say what could not be read, ownerGaps what of that concerns parents.
@@ -67,7 +66,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	defer b.mu.Unlock()
 	nodes, nodesAt := c.nodes.all()
 	pods, podsAt := c.pods.all()
-	daemonsAt := c.workloads.daemonsAt()
+	daemonsAt := c.daemonsAt()
 	if b.snapshot != nil && b.nodes == nodesAt && b.pods == podsAt && b.daemons == daemonsAt {
 		return b.snapshot, nil
 	}
@@ -82,15 +81,15 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 		parents = maps.Clone(around.parents)
 		maps.Copy(parents, learned)
 	}
-	around.parents, around.daemons = parents, c.daemons(around.daemons)
-	b.snapshot, b.nodes, b.pods, b.daemons = assemble(nodes, pods, around), nodesAt, podsAt, daemonsAt
+	around.parents = parents
+	b.snapshot, b.nodes, b.pods, b.daemons = assemble(nodes, pods, c.daemons(), around), nodesAt, podsAt, daemonsAt
 	return b.snapshot, nil
 }
 
-func assemble(nodes []*eviction.Node, pods []*eviction.Pod, around surroundings) *eviction.Snapshot {
+func assemble(nodes []*eviction.Node, pods []*eviction.Pod, daemons map[types.UID]*eviction.Daemon, around surroundings) *eviction.Snapshot {
 	s := &eviction.Snapshot{
 		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
-		Parents: around.parents, Daemons: around.daemons, Budgets: around.budgets, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
+		Parents: around.parents, Daemons: daemons, Budgets: around.budgets, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
@@ -121,8 +120,7 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 			parents("Jobs", "Job"),
 			func() error {
 				known, _ := workload.Lookup("", daemonSet)
-				found, err := c.controllersOf(ctx, known)
-				s.daemons = found.daemons
+				_, err := c.controllersOf(ctx, known)
 				return gap(&mu, err,
 					"DaemonSets could not be read (no permission to list them): their controller deletes pods by their templates, and only what the pods themselves carry is looked at", &s.gaps)
 			},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -331,4 +332,36 @@ func TestSnapshot_knowsTheTemplatesOfDaemonSetsAsTheyWereReadLast(t *testing.T) 
 	if again, err := c.Snapshot(t.Context()); err != nil || again != first {
 		t.Fatalf("a read that shows nothing new makes a new snapshot: %v", err)
 	}
+}
+
+// Between two changes of one apply, another tool may give a DaemonSet another template.
+func TestSnapshotToDecide_listsTheTemplatesAgainThatWereListedAWhileAgo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := town()
+		api.lists[daemonSetsPath] = daemonSets(corev1.PodSpec{})
+		c := api.connect(t)
+		shares := func() bool {
+			t.Helper()
+			s, err := c.SnapshotToDecide(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Daemons["ds-1"].HostNetwork
+		}
+		if shares() {
+			t.Fatal("nobody has changed anything yet")
+		}
+		changed := daemonSets(corev1.PodSpec{HostNetwork: true})
+		changed.Items[0].Generation = 2
+		api.lists[daemonSetsPath] = changed
+		time.Sleep(shelfLife / 2)
+		if shares() {
+			t.Error("it is listed again after a moment")
+		}
+		time.Sleep(shelfLife)
+		if !shares() {
+			t.Error("it is not listed again after a while")
+		}
+	})
 }

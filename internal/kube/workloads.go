@@ -43,12 +43,6 @@ type workloads struct {
 	daemons int
 }
 
-func (w *workloads) daemonsAt() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.daemons
-}
-
 // WorkloadEdit is what a workload's tolerations and record shall be.
 type WorkloadEdit struct {
 	Tolerations []corev1.Toleration

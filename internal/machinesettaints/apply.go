@@ -143,7 +143,7 @@ func (r *rolling) allowed(ctx context.Context, sets []machineset.Observed, place
 	if len(all) == 0 {
 		return nil
 	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.data.Cluster.SnapshotToDecide(ctx)
 	if err != nil {
 		return err
 	}

@@ -45,9 +45,6 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	if !creating {
-		fw.NoteReplaced(ctx, state.ID.ValueString(), newID(r.data.Owner, wanted{target: before.target}), resp.Private, &resp.Diagnostics)
-	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -58,23 +55,20 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if !creating {
 		plan.keepWording(ctx, state)
 	}
-	r.complete(ctx, plan, before, own, req, resp)
+	r.complete(ctx, plan, before, own, creating, resp)
 }
 
 // complete plans what is not as wanted, and previews it.
-func (r *machineSetTaints) complete(ctx context.Context, plan model, before wanted, own ownership, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+func (r *machineSetTaints) complete(ctx context.Context, plan model, before wanted, own ownership, creating bool, resp *resource.ModifyPlanResponse) {
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	// All is well after an apply, unless machines are left as they are.
 	plan.Machines, plan.RolloutState = noMachines(), types.StringValue(stateComplete)
 	if !known || desired.Rollout.Strategy == machineset.TemplateOnly {
 		plan.Machines = types.MapUnknown(types.StringType)
 	}
-	if req.State.Raw.IsNull() && known {
+	if creating && known {
 		plan.ID = types.StringValue(newID(r.data.Owner, desired))
 		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-		if fw.RefuseReplacement(ctx, req.Private, plan.ID.ValueString(), newID(r.data.Owner, wanted{target: desired.target}), &resp.Diagnostics) {
-			return
-		}
 		r.data.Heirs.Announce(ctx, plan.ID.ValueString())
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)

@@ -93,7 +93,7 @@ func (r *nodeTaints) switchTaints(ctx context.Context, m model, budget fw.Budget
 
 // allowed checks a change against the pods that run right now.
 func (r *nodeTaints) allowed(ctx context.Context, budget fw.Budget, ours bool, desired planner.NodeTaints, plan planner.NodePlan) error {
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.data.Cluster.SnapshotToDecide(ctx)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,6 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	if !creating {
 		plan.keepWording(ctx, state)
-		before, _ := state.desired(ctx, own, &resp.Diagnostics)
-		fw.NoteReplaced(ctx, state.ID.ValueString(), newID(r.data.Owner, planner.NodeTaints{Target: before.Target}), resp.Private, &resp.Diagnostics)
 	}
 	if !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
 		r.claimUnchanged(ctx, state, own, &resp.Diagnostics)
@@ -65,7 +63,6 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if creating && known {
 		id := newID(r.data.Owner, desired)
 		plan.ID, desired.Claim.Owner, desired.Claim.TakeOver = types.StringValue(id), id, true
-		known = !fw.RefuseReplacement(ctx, req.Private, id, newID(r.data.Owner, planner.NodeTaints{Target: desired.Target}), &resp.Diagnostics)
 		r.data.Heirs.Announce(ctx, id)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)

@@ -62,6 +62,12 @@ func (o *order) report(change eviction.Change) *eviction.Report {
 	return report
 }
 
+// own says that a pod is of a workload of the change.
+func (o *order) own(v *eviction.PodVerdict) bool {
+	key := eviction.WorkloadKey{Namespace: v.Pod.Namespace, Owner: v.Owner}
+	return slices.ContainsFunc(o.change.Workloads, func(t Tolerations) bool { return slices.Contains(t.Workload.Pods, key) })
+}
+
 // relabel evaluates a change of labels: no pod leaves by them but those of DaemonSets
 // that do not select their node any more.
 func (o *order) relabel(plan LabelPlan) *eviction.Report {
@@ -70,6 +76,15 @@ func (o *order) relabel(plan LabelPlan) *eviction.Report {
 		change.Labels[s.Node.Name] = s.Merged.Labels
 	}
 	report := o.report(change)
+	for i := range report.Pods {
+		if v := &report.Pods[i]; o.own(v) {
+			// Its template gets what it requires by the same change.
+			v.Reschedulable = true
+			if v.Verdict == eviction.Stays {
+				v.Reason = ""
+			}
+		}
+	}
 	for name, labels := range change.Labels {
 		o.node(name).Labels = labels
 	}

@@ -142,7 +142,7 @@ func (a *wait) end(ctx context.Context) error {
 			told = now
 		}
 		last, fresh, a.waited = s.stuck(), false, true
-		last.Shed = a.shed
+		last.Shed, last.Lost = a.shed, a.behind != nil && !s.written
 		a.cluster.NextPods(ctx, time.Until(due))
 	}
 }

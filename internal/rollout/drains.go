@@ -143,25 +143,11 @@ func (d *draining) check(ctx context.Context) error {
 	return d.hooks.Approve(s)
 }
 
-// contested are pods that the eviction API refuses to evict, whatever their budgets allow.
-func contested(s *eviction.Snapshot, pods []*eviction.Pod) (refusals []planner.DrainRefusal) {
-	for _, p := range pods {
-		if all := s.Covering(p); len(all) > 1 && !p.Completed && !p.Terminating {
-			refusals = append(refusals, planner.DrainRefusal{
-				Pod: p, Why: fmt.Sprintf("is covered by %d PodDisruptionBudgets (%s, %s), and the eviction API refuses what more than one covers", len(all), all[0].Name, all[1].Name),
-				WayOut: "change their selectors so that one of them covers it",
-			})
-		}
-	}
-	return refusals
-}
-
 // RefuseDrain says which pods stop a drain before it begins.
 func RefuseDrain(s *eviction.Snapshot, drain Drain) []planner.DrainRefusal {
 	var out []planner.DrainRefusal
 	for _, name := range drain.Nodes {
-		leave, refusals := planner.Drain(s.Pods[name], drain.Rules)
-		refusals = append(refusals, contested(s, leave)...)
+		_, refusals := planner.Drain(s.Pods[name], drain.Rules)
 		out = append(out, refusals...)
 	}
 	return out

@@ -55,6 +55,9 @@ func (e *WorkloadError) Unwrap() error { return e.Err }
 // *ConflictError, *HoldError, *StuckError, ErrFight, those of the hooks and of
 // kube.
 func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison eviction.Comparison, hooks Hooks) (done []string, err error) {
+	if _, err := cluster.SnapshotToDecide(ctx); err != nil {
+		return nil, err
+	}
 	r := &run{cluster: cluster, change: change, comparison: comparison, hooks: hooks, known: make([]known, len(change.Workloads))}
 	err = r.carryOut(ctx)
 	return r.done, err

@@ -73,7 +73,9 @@ type StuckError struct {
 	// Relapses is set where all pods are as they shall be, and one that is lost would
 	// come back from an older template.
 	Relapses bool
-	Err      error
+	// Lost is set where the template does not have what is waited for.
+	Lost bool
+	Err  error
 }
 
 // Error names the pods.
@@ -94,6 +96,9 @@ func (e *StuckError) Error() string {
 	}
 	if e.Relapses {
 		parts = append(parts, "a pod that is lost would come back from an older template")
+	}
+	if e.Lost {
+		parts = append(parts, "its template does not have the tolerations")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "its controller has not said so yet")

@@ -56,14 +56,11 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		plan.keepWording(ctx, state)
-		before, _ := state.desired(ctx, own, &resp.Diagnostics)
-		fw.NoteReplaced(ctx, state.ID.ValueString(), newID(r.data.Owner, before.target, nil), resp.Private, &resp.Diagnostics)
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
 		id := newID(r.data.Owner, desired.target, desired.claim.Tolerations)
 		plan.ID, desired.claim.Owner, desired.claim.TakeOver = types.StringValue(id), id, true
-		known = !fw.RefuseReplacement(ctx, req.Private, id, newID(r.data.Owner, desired.target, nil), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {
