@@ -165,6 +165,7 @@ func (c *Cluster) Refresh(ctx context.Context) error {
 	return parallel(
 		func() error { return freshen(ctx, c.nodes, nodes, moment) },
 		func() error { return freshen(ctx, c.pods, pods, moment) },
+		func() error { return c.refreshTemplates(ctx) },
 	)
 }
 
