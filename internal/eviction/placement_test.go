@@ -132,3 +132,36 @@ func TestEvaluate_ofNoScheduleMovesNobody(t *testing.T) {
 		},
 	})
 }
+
+func TestBoundTo_isOneNodeByNameAndNothingElse(t *testing.T) {
+	t.Parallel()
+	named := func(names ...string) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: names}}}
+	}
+	not := named("n1")
+	not.MatchFields[0].Operator = corev1.NodeSelectorOpNotIn
+	more := named("n1")
+	more.MatchExpressions = []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpExists}}
+	twice := named("n1")
+	twice.MatchFields = append(twice.MatchFields, named("n2").MatchFields...)
+	for name, tt := range map[string]struct {
+		terms []corev1.NodeSelectorTerm
+		want  string
+	}{
+		"one node":              {terms: []corev1.NodeSelectorTerm{named("n1")}, want: "n1"},
+		"no term":               {},
+		"two terms":             {terms: []corev1.NodeSelectorTerm{named("n1"), named("n2")}},
+		"two names":             {terms: []corev1.NodeSelectorTerm{named("n1", "n2")}},
+		"two fields":            {terms: []corev1.NodeSelectorTerm{twice}},
+		"any other node":        {terms: []corev1.NodeSelectorTerm{not}},
+		"a label beside it":     {terms: []corev1.NodeSelectorTerm{more}},
+		"a term without a word": {terms: []corev1.NodeSelectorTerm{{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, bound := boundTo(&corev1.NodeSelector{NodeSelectorTerms: tt.terms}); got != tt.want || bound != (tt.want != "") {
+				t.Errorf("got %q, %t", got, bound)
+			}
+		})
+	}
+}
