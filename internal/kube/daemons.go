@@ -43,6 +43,9 @@ type listedDaemon struct {
 
 // templates are those of DaemonSets as they were listed last.
 type templates struct {
+	// listing is held while they are listed again, so that many that ask at once list once.
+	listing sync.Mutex
+
 	mu     sync.Mutex
 	listed map[types.UID]listedDaemon
 	at     time.Time
@@ -78,6 +81,8 @@ func (c *Cluster) SnapshotToDecide(ctx context.Context) (*eviction.Snapshot, err
 }
 
 func (c *Cluster) refreshTemplates(ctx context.Context) error {
+	c.templates.listing.Lock()
+	defer c.templates.listing.Unlock()
 	c.templates.mu.Lock()
 	at := c.templates.at
 	c.templates.mu.Unlock()

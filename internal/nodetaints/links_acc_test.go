@@ -128,3 +128,25 @@ func TestAccNodeTaints_linkToWhatDoesNotRollIsRefused(t *testing.T) {
 		"2 of its pods live without them: web-", "kubectl rollout resume deployment/web -n "+namespace, "No taint has been written")
 	wantTaints(t, c, node, "")
 }
+
+// TestAccNodeTaints_linkThatCannotBeLookedForWritesNoTaint: the linked resource has
+// nothing to do in this run, and some kind of workload may not be listed.
+func TestAccNodeTaints_linkThatCannotBeLookedForWritesNoTaint(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	node, namespace := pinned(t, c)
+	config := map[string]any{
+		"node_name": node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"),
+		"tolerated_by": []any{"terraform/workload_tolerations/Deployment/" + namespace + "/web/dedicated=gpu:NoExecute"},
+	}
+	blind := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), "statefulsets", "list")...))}
+	i := newInstance()
+	wantError(t, blind.Apply(t, i, config), `find the workloads of "terraform/workload_tolerations/Deployment/`+namespace, "statefulsets")
+	wantTaints(t, c, node, "")
+
+	// Where its marks are found, what cannot be listed does not matter.
+	tolerations := &acctest.Instance{Type: "kubetaint_workload_tolerations"}
+	apply(t, terraform(t, c), tolerations, tolerationsOf(namespace, "gpu"))
+	apply(t, blind, i, config)
+	wantTaints(t, c, node, "dedicated=gpu:NoExecute")
+}
