@@ -16,7 +16,9 @@ import (
 // many elsewhere as are asked for. Six of the thirty belong to DaemonSets and
 // are pinned to their nodes; the others to 2,000 Deployments of 100 namespaces. A
 // tenth of these select nodes that are not there, a twentieth asks for more memory
-// than any node has, and one in forty has a volume on its node.
+// than any node has, and one in forty has a volume on its node. Each Deployment has a
+// scheduling of its own, though a snapshot of a cluster shares equal ones: searches that
+// could be shared are made again for each.
 func big(elsewhere int) (*Snapshot, Change) {
 	const nodes, changed, perNode, daemons = 5000, 500, 30, 6
 	w := newWorld()

@@ -27,7 +27,7 @@ func (e *evaluation) arrivals() []*place {
 	if e.coming == nil {
 		for i := range e.change.Comes {
 			c := &e.change.Comes[i]
-			e.coming = append(e.coming, &place{node: c.Node, after: c.Node.Taints, coming: c, index: len(e.allPlaces()) + i})
+			e.coming = append(e.coming, &place{node: c.Node, after: c.Node.Taints, has: c.Node.Allocatable, cordoned: c.Node.Unschedulable, coming: c, index: len(e.allPlaces()) + i})
 		}
 	}
 	return e.coming

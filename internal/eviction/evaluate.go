@@ -4,7 +4,6 @@
 package eviction
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -179,8 +178,9 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		v.Lost = true
 		v.Reason += "; no controller makes it again"
 	}
-	if v.Reschedulable = e.home(v.Pod, s); v.Reschedulable {
-		if v.Awaits = e.vacancy(v.Pod, s).awaits; len(v.Awaits) > 0 && !v.Lost {
+	found := e.vacancy(v.Pod, s)
+	if v.Reschedulable = found.home(); v.Reschedulable {
+		if v.Awaits = found.awaits; len(v.Awaits) > 0 && !v.Lost {
 			v.Reason += "; only new machines of " + strings.Join(v.Awaits[:min(len(v.Awaits), maxObstacles)], ", ") + " would take it"
 		}
 		return
@@ -262,7 +262,13 @@ func (e *evaluation) group(before, after []corev1.Taint) int {
 	var b strings.Builder
 	for _, list := range [][]corev1.Taint{before, after} {
 		for _, t := range list {
-			fmt.Fprint(&b, t.Key, "=", t.Value, ":", t.Effect, "@", t.TimeAdded, ",")
+			for _, part := range []string{t.Key, "=", t.Value, ":", string(t.Effect), "@"} {
+				b.WriteString(part)
+			}
+			if t.TimeAdded != nil {
+				b.WriteString(t.TimeAdded.String())
+			}
+			b.WriteByte(',')
 		}
 		b.WriteByte('|')
 	}

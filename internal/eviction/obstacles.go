@@ -42,23 +42,70 @@ type obstacle struct {
 	volume int
 }
 
+// refusals counts nodes by what keeps a pod away from them. Most searches meet one or
+// two obstacles, and a map for each search would cost more than the search.
+type refusals struct {
+	few  []refusal
+	many map[obstacle]int
+}
+
+type refusal struct {
+	obstacle obstacle
+	nodes    int
+}
+
+func (r *refusals) add(o obstacle) {
+	for i := range r.few {
+		if r.few[i].obstacle == o {
+			r.few[i].nodes++
+			return
+		}
+	}
+	if len(r.few) < maxObstacles {
+		r.few = append(r.few, refusal{o, 1})
+		return
+	}
+	if r.many == nil {
+		r.many = map[obstacle]int{}
+	}
+	r.many[o]++
+}
+
+// of returns how many nodes refuse for one reason.
+func (r *refusals) of(o obstacle) int {
+	for i := range r.few {
+		if r.few[i].obstacle == o {
+			return r.few[i].nodes
+		}
+	}
+	return r.many[o]
+}
+
+// each goes through all obstacles, in no order.
+func (r *refusals) each(do func(obstacle)) {
+	for i := range r.few {
+		do(r.few[i].obstacle)
+	}
+	for o := range r.many {
+		do(o)
+	}
+}
+
 // lacking counts nodes that have too little of one resource.
 type lacking struct {
-	nodes int
+	resource corev1.ResourceName
+	nodes    int
 	// most is the most that one of them has, next the most beside that one.
 	most, next int64
 }
 
 // note remembers that one more node is short of something.
 func (v *vacancy) note(s shortage) {
-	if v.lacking == nil {
-		v.lacking = map[corev1.ResourceName]*lacking{}
+	at := slices.IndexFunc(v.lacking, func(l lacking) bool { return l.resource == s.resource })
+	if at < 0 {
+		at, v.lacking = len(v.lacking), append(v.lacking, lacking{resource: s.resource})
 	}
-	l := v.lacking[s.resource]
-	if l == nil {
-		l = &lacking{}
-		v.lacking[s.resource] = l
-	}
+	l := &v.lacking[at]
 	l.nodes++
 	free := max(s.free, 0)
 	l.most, l.next = max(l.most, free), max(l.next, min(l.most, free))
@@ -117,7 +164,7 @@ func (e *evaluation) obstacle(v *vacancy, own *place) (obstacle, int64) {
 
 // count says how many nodes refuse the pods for one reason.
 func (l *lodging) count(o obstacle, all int) int {
-	n := l.refusals[o]
+	n := l.refusals.of(o)
 	if beyond := all - len(l.candidates); beyond > 0 && l.constraints[0].obstacle == o {
 		n += beyond
 	}
@@ -142,16 +189,14 @@ func (e *evaluation) reason(key reasonKey) string {
 		}
 	}
 	l := key.vacancy.lodging
-	for o := range l.refusals {
-		add(o, l.count(o, len(e.places)), 0)
-	}
+	l.refusals.each(func(o obstacle) { add(o, l.count(o, len(e.places)), 0) })
 	if len(l.constraints) > 0 {
-		if first := l.constraints[0].obstacle; l.refusals[first] == 0 {
+		if first := l.constraints[0].obstacle; l.refusals.of(first) == 0 {
 			add(first, l.count(first, len(e.places)), 0)
 		}
 	}
-	for name, n := range key.vacancy.lacking {
-		o, most := obstacle{kind: byShortage, key: string(name)}, n.most
+	for _, n := range key.vacancy.lacking {
+		o, most := obstacle{kind: byShortage, key: string(n.resource)}, n.most
 		if o == key.own && key.free == most {
 			most = n.next
 		}

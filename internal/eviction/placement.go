@@ -26,8 +26,7 @@ type searches struct {
 	lodgings  map[lodgingKey]*lodging
 	vacancies map[vacancyKey]*vacancy
 	reasons   map[reasonKey]string
-	// rooms are by the priority that is respected, in the order of places.
-	rooms map[int32][]room
+	rooms     rooms
 
 	volumeSets map[volumeSet]*volumeSet
 	bindings   map[*corev1.NodeSelector]string
@@ -39,17 +38,20 @@ type searches struct {
 func newSearches() searches {
 	return searches{
 		byLabel: map[string]map[string][]*place{}, lodgings: map[lodgingKey]*lodging{}, vacancies: map[vacancyKey]*vacancy{},
-		reasons: map[reasonKey]string{}, rooms: map[int32][]room{},
+		reasons:    map[reasonKey]string{},
 		volumeSets: map[volumeSet]*volumeSet{}, bindings: map[*corev1.NodeSelector]string{},
 	}
 }
 
 // place is a node with its taints after the change.
 type place struct {
-	node    *Node
-	after   []corev1.Taint
-	drained bool
-	index   int
+	node  *Node
+	after []corev1.Taint
+	// has and cordoned are the node's, repeated here: a long search that reads each node
+	// as well takes twice as long.
+	has               *Resources
+	cordoned, drained bool
+	index             int
 	// coming is set for a place that the change brings.
 	coming *Coming
 }
@@ -58,7 +60,10 @@ type place struct {
 // scheduling and came alone: by its taints, cordon, node selector, required node
 // affinity, bound volumes and requests.
 func (e *evaluation) home(pod *Pod, s *Scheduling) bool {
-	v := e.vacancy(pod, s)
+	return e.vacancy(pod, s).home()
+}
+
+func (v *vacancy) home() bool {
 	return v.found || len(v.awaits) > 0
 }
 
@@ -72,7 +77,7 @@ type vacancyKey struct {
 type vacancy struct {
 	vacancyKey
 	found   bool
-	lacking map[corev1.ResourceName]*lacking
+	lacking []lacking
 	// awaits is what brings the nodes that would take the pods, where none that is
 	// there now would; declined says why others that come would not.
 	awaits, declined []string
@@ -121,9 +126,10 @@ type lodging struct {
 	// Those that are not among them do not match the first constraint.
 	candidates []*place
 	next       int
-	// takers are those that would take the pods, refusals counts the others.
-	takers   []*place
-	refusals map[obstacle]int
+	// takers are those of the candidates that would take the pods, refusals counts the
+	// others.
+	takers   []int32
+	refusals refusals
 }
 
 // constraint is something of a pod that only some nodes match.
@@ -223,20 +229,17 @@ func (e *evaluation) taker(l *lodging, n int) *place {
 		p := l.candidates[l.next]
 		l.next++
 		o, refuses := e.refuses(l, p)
-		switch {
-		case !refuses:
-			if len(l.takers) == soon {
-				l.takers = slices.Grow(l.takers, len(l.candidates)-l.next+1)
-			}
-			l.takers = append(l.takers, p)
-		case l.refusals == nil:
-			l.refusals = map[obstacle]int{o: 1}
-		default:
-			l.refusals[o]++
+		if refuses {
+			l.refusals.add(o)
+			continue
 		}
+		if len(l.takers) == soon {
+			l.takers = slices.Grow(l.takers, len(l.candidates)-l.next+1)
+		}
+		l.takers = append(l.takers, int32(l.next-1)) //nolint:gosec // A cluster has no two thousand million nodes.
 	}
 	if n < len(l.takers) {
-		return l.takers[n]
+		return l.candidates[l.takers[n]]
 	}
 	return nil
 }
@@ -253,7 +256,7 @@ func (e *evaluation) refuses(l *lodging, p *place) (obstacle, bool) {
 	switch {
 	case p.drained:
 		return obstacle{kind: byDrain}, true
-	case p.node.Unschedulable && !l.cordon:
+	case p.cordoned && !l.cordon:
 		return obstacle{kind: byCordon}, true
 	}
 	if away := keepsAway(l.tolerations, p.after, e.comparison == ComparisonOn); away != nil {
@@ -273,7 +276,10 @@ func (e *evaluation) allPlaces() []*place {
 				relabelled := *n
 				relabelled.Labels, n = labels, &relabelled
 			}
-			places = append(places, place{node: n, after: after, drained: e.change.Drains[n.Name] || e.change.Closed[n.Name], index: len(places)})
+			places = append(places, place{
+				node: n, after: after, has: n.Allocatable, cordoned: n.Unschedulable,
+				drained: e.change.Drains[n.Name] || e.change.Closed[n.Name], index: len(places),
+			})
 			p := &places[len(places)-1]
 			e.places, e.byName[n.Name] = append(e.places, p), p
 		}

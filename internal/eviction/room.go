@@ -4,51 +4,85 @@
 package eviction
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
-// room is what a node has left after the change. Negative amounts are possible:
-// pods that are bound to a node by hand are not counted beforehand.
+// room is what a node has left after the change for a pod that respects pods of a
+// priority and above. Negative amounts are possible: pods that are bound to a node by
+// hand are not counted beforehand.
 type room struct {
-	counted                     bool
-	milliCPU, memory, ephemeral int64
-	pods                        int64
+	priority                          int32
+	milliCPU, memory, ephemeral, pods int64
 }
 
-// room counts what pods that certainly stay on a node leave for a pod that
-// respects pods of this priority. It is counted once for a node, and only for
-// nodes that are looked at: to count them all would cost as much as there are
-// pods.
+// rooms are what nodes have left, counted once for a node, and only for nodes that are
+// looked at: to count them all would cost as much as there are pods. Those of one node
+// are a part of all, by falling priority, from what it has while it is empty to what is
+// left beside all of its pods.
+type rooms struct {
+	all []room
+	// parts are in the order of places.
+	parts []struct{ from, to int }
+}
+
+// room returns what pods that certainly stay on a node leave for a pod that respects
+// pods of this priority.
 func (e *evaluation) room(p *place, respects int32) *room {
-	rooms, known := e.rooms[respects]
-	if !known {
-		rooms = make([]room, len(e.places)+len(e.change.Comes))
-		e.rooms[respects] = rooms
+	if e.rooms.parts == nil {
+		n := len(e.places) + len(e.change.Comes)
+		e.rooms.parts, e.rooms.all = make([]struct{ from, to int }, n), make([]room, 0, 4*n)
 	}
-	r := &rooms[p.index]
-	if r.counted {
-		return r
+	part := &e.rooms.parts[p.index]
+	if part.to == 0 {
+		part.from = len(e.rooms.all)
+		e.count(p)
+		part.to = len(e.rooms.all)
 	}
-	has := p.node.Allocatable
-	*r = room{counted: true, milliCPU: has.MilliCPU, memory: has.Memory, ephemeral: has.EphemeralStorage, pods: has.Pods}
-	e.holding(p, respects, func(held *Resources) {
-		r.milliCPU -= held.MilliCPU
-		r.memory -= held.Memory
-		r.ephemeral -= held.EphemeralStorage
+	last := part.from
+	for i := last + 1; i < part.to && e.rooms.all[i].priority >= respects; i++ {
+		last = i
+	}
+	return &e.rooms.all[last]
+}
+
+// count appends what a node has left to all.
+func (e *evaluation) count(p *place) {
+	has, from := p.has, len(e.rooms.all)
+	e.rooms.all = append(e.rooms.all, room{milliCPU: has.MilliCPU, memory: has.Memory, ephemeral: has.EphemeralStorage, pods: has.Pods})
+	e.holding(p, func(d *Demand) {
+		at := from + 1
+		for at < len(e.rooms.all) && e.rooms.all[at].priority > d.Priority {
+			at++
+		}
+		if at == len(e.rooms.all) || e.rooms.all[at].priority != d.Priority {
+			e.rooms.all = slices.Insert(e.rooms.all, at, room{priority: d.Priority})
+		}
+		r := &e.rooms.all[at]
+		r.milliCPU -= d.Holds.MilliCPU
+		r.memory -= d.Holds.Memory
+		r.ephemeral -= d.Holds.EphemeralStorage
 		r.pods--
 	})
-	return r
+	for i := from + 1; i < len(e.rooms.all); i++ {
+		above, r := &e.rooms.all[i-1], &e.rooms.all[i]
+		r.milliCPU += above.milliCPU
+		r.memory += above.memory
+		r.ephemeral += above.ephemeral
+		r.pods += above.pods
+	}
 }
 
-// holding calls add with what each pod holds that certainly keeps its place on a
+// holding calls add with the demand of each pod that certainly keeps its place on a
 // node. The scheduler does not see completed pods (pkg/scheduler/scheduler.go,
 // newPodInformer); it does see those that are being deleted, but these will be
 // gone, as will be those that leave by this change.
-func (e *evaluation) holding(p *place, respects int32, add func(*Resources)) {
+func (e *evaluation) holding(p *place, add func(*Demand)) {
 	if p.coming != nil {
 		for _, pod := range e.snapshot.Pods[p.coming.Like] {
 			if e.snapshot.everywhere(pod) && !pod.Terminating {
-				add(&pod.demand().Holds)
+				add(pod.demand())
 			}
 		}
 		return
@@ -62,14 +96,10 @@ func (e *evaluation) holding(p *place, respects int32, add func(*Resources)) {
 		}
 	}
 	for _, pod := range e.snapshot.Pods[p.node.Name] {
-		d := pod.demand()
-		if pod.Completed || pod.Terminating || d.Priority < respects {
+		if pod.Completed || pod.Terminating || e.replaces(pod) || evicts && e.judge(node, pod.Scheduling).verdict != Stays {
 			continue
 		}
-		if e.replaces(pod) || evicts && e.judge(node, pod.Scheduling).verdict != Stays {
-			continue
-		}
-		add(&d.Holds)
+		add(pod.demand())
 	}
 }
 
@@ -94,7 +124,7 @@ type shortage struct {
 // rarest kind says most. A node that does not tell what it has is taken to have
 // enough: its kubelet has not reported yet.
 func (e *evaluation) lacks(p *place, d *Demand) (shortage, bool) {
-	has := p.node.Allocatable
+	has := p.has
 	if has == nil {
 		return shortage{}, false
 	}
@@ -102,7 +132,11 @@ func (e *evaluation) lacks(p *place, d *Demand) (shortage, bool) {
 		ask := d.Asks.Others[i]
 		free := has.other(ask.Name)
 		if free > 0 {
-			e.holding(p, d.respects(), func(held *Resources) { free -= held.other(ask.Name) })
+			e.holding(p, func(on *Demand) {
+				if on.Priority >= d.respects() {
+					free -= on.Holds.other(ask.Name)
+				}
+			})
 		}
 		if ask.Value > free {
 			return shortage{ask.Name, ask.Value, free}, true
