@@ -4,6 +4,7 @@
 package dedicatednodes_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -35,7 +36,7 @@ func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 				cli.MustRun("apply", "-auto-approve", "-input=false")
 				p.want(s.from, "Deployment", "DaemonSet")
 				p.settled("DaemonSet", s.from)
-				if !p.killAfter(cli, p.hcl(s.to), writes) {
+				if !p.killAfter(cli, p.hcl(s.to), acctest.Request.Write, writes) {
 					break
 				}
 				kills++
@@ -58,12 +59,56 @@ func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 	}
 }
 
-// killAfter applies and kills the provider after a number of writes of the apply
+// killers is how many pools share the requests after which there is a kill.
+const killers = 4
+
+// TestAccDedicatedNodes_kill9AfterEachRequest does the same after each single request,
+// reads among them, of an apply that changes the value of the taint and of the
+// tolerations that are derived from it.
+func TestAccDedicatedNodes_kill9AfterEachRequest(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	// A watch may be answered at any time.
+	counted := func(r acctest.Request) bool { return !r.Watch }
+	for killer := range killers {
+		t.Run(fmt.Sprintf("requests_%d_of_%d", killer+1, killers), func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, c, "Deployment")
+			cli := acctest.NewCLI(t)
+			evicted := c.Evictions(t, p.namespace)
+			is := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+			to := is
+			to.taints = "team=b:NoExecute"
+			cli.Write(c.Provider(t), p.hcl(is))
+			cli.MustRun("apply", "-auto-approve", "-input=false")
+			kills := 0
+			for after := killer + 1; p.killAfter(cli, p.hcl(to), counted, after); after += killers {
+				kills++
+				p.wantOwned("Deployment")
+				cli.MustRun("apply", "-auto-approve", "-input=false")
+				p.want(to, "Deployment")
+				cli.WantEmptyPlan()
+				is, to = to, is
+			}
+			p.want(to, "Deployment")
+			p.settled("Deployment", to)
+			if names := evicted(); len(names) > 0 {
+				t.Fatalf("the taint-eviction controller deleted %v", names)
+			}
+			if kills < 5 {
+				t.Fatalf("the apply was killed only %d times", kills)
+			}
+			t.Logf("killed %d times", kills)
+		})
+	}
+}
+
+// killAfter applies and kills the provider after a number of requests of the apply
 // phase, those included that the plan tries before.
-func (p *pool) killAfter(cli *acctest.CLI, config string, writes int) bool {
+func (p *pool) killAfter(cli *acctest.CLI, config string, counts func(acctest.Request) bool, after int) bool {
 	p.t.Helper()
 	proxy := p.c.Proxy(p.t)
 	cli.Write(proxy.Provider(p.t, p.c), config)
 	cli.MustRun("plan", "-input=false", "-out=plan")
-	return cli.ApplyAndKill(proxy, acctest.Request.Write, writes)
+	return cli.ApplyAndKill(proxy, counts, after)
 }

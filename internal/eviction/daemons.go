@@ -185,7 +185,7 @@ func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *Scheduli
 }
 
 func (e *evaluation) dismissal(node changedNode, template *Scheduling) judgement {
-	key := judgeKey{group: node.group, scheduling: template}
+	key := judgeKey{node.group, keyOf(template.Tolerations)}
 	j, known := e.dismissals[key]
 	if !known {
 		j = dismissal(template.Tolerations, node.before, node.after, e.comparison == ComparisonOn)

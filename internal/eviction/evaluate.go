@@ -48,8 +48,21 @@ func newEvaluation(s *Snapshot, change Change, comparison Comparison) *evaluatio
 }
 
 type judgeKey struct {
-	group      int
-	scheduling *Scheduling
+	group       int
+	tolerations listKey
+}
+
+// listKey is a list of tolerations by where it is kept: equal lists are shared.
+type listKey struct {
+	first *corev1.Toleration
+	count int
+}
+
+func keyOf(list []corev1.Toleration) listKey {
+	if len(list) == 0 {
+		return listKey{}
+	}
+	return listKey{&list[0], len(list)}
 }
 
 type evaluation struct {
@@ -248,7 +261,7 @@ func (e *evaluation) taints(node string) (before, after []corev1.Taint) {
 }
 
 func (e *evaluation) judge(node changedNode, s *Scheduling) judgement {
-	key := judgeKey{group: node.group, scheduling: s}
+	key := judgeKey{node.group, keyOf(s.Tolerations)}
 	j, known := e.judgements[key]
 	if !known {
 		j = judge(s.Tolerations, node.before, node.after, e.comparison)

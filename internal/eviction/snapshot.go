@@ -139,6 +139,8 @@ type WorkloadKey struct {
 
 // Scheduling is the part of a pod's spec by which it is judged against nodes.
 type Scheduling struct {
+	// Tolerations are shared by all schedulings that are equal in them: the pods of a
+	// DaemonSet are each bound to another node, and tolerate the same.
 	Tolerations  []corev1.Toleration
 	NodeSelector map[string]string
 	// Affinity is the required node affinity, nil for none.

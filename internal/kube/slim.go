@@ -54,6 +54,7 @@ type slimmer struct {
 	names       []string
 	strings     map[string]string
 	scheduling  map[string]*eviction.Scheduling
+	tolerations map[string][]corev1.Toleration
 	labels      map[string]labels.Set
 	controllers map[types.UID]*eviction.Controller
 	demands     map[string]*eviction.Demand
@@ -64,7 +65,7 @@ type slimmer struct {
 func newSlimmer() *slimmer {
 	return &slimmer{
 		strings: map[string]string{}, scheduling: map[string]*eviction.Scheduling{},
-		labels: map[string]labels.Set{}, controllers: map[types.UID]*eviction.Controller{}, demands: map[string]*eviction.Demand{},
+		tolerations: map[string][]corev1.Toleration{}, labels: map[string]labels.Set{}, controllers: map[types.UID]*eviction.Controller{}, demands: map[string]*eviction.Demand{},
 	}
 }
 
@@ -112,6 +113,7 @@ func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *eviction.Scheduling {
 	for i := range spec.Tolerations {
 		s.append(&spec.Tolerations[i])
 	}
+	listed := len(s.key)
 	s.appendMap(spec.NodeSelector)
 	affinity := requiredAffinity(spec.Affinity)
 	if affinity != nil {
@@ -119,8 +121,17 @@ func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *eviction.Scheduling {
 	}
 	kept, ok := s.scheduling[string(s.key)]
 	if !ok {
-		kept = &eviction.Scheduling{Tolerations: spec.Tolerations, NodeSelector: spec.NodeSelector, Affinity: affinity}
+		kept = &eviction.Scheduling{Tolerations: s.tolerationsOf(spec.Tolerations, s.key[:listed]), NodeSelector: spec.NodeSelector, Affinity: affinity}
 		s.scheduling[string(s.key)] = kept
+	}
+	return kept
+}
+
+func (s *slimmer) tolerationsOf(list []corev1.Toleration, key []byte) []corev1.Toleration {
+	kept, ok := s.tolerations[string(key)]
+	if !ok {
+		kept = list
+		s.tolerations[string(key)] = kept
 	}
 	return kept
 }

@@ -24,38 +24,40 @@ func TestAccOrder_kill9AfterEachRequest(t *testing.T) {
 	c := acctest.Connect(t)
 	// A watch may be answered at any time.
 	counted := func(r acctest.Request) bool { return !r.Watch }
-	for killer := range killers {
-		t.Run(fmt.Sprintf("requests_%d_of_%d", killer+1, killers), func(t *testing.T) {
-			t.Parallel()
-			p := newPool(t, c, "Deployment")
-			cli := acctest.NewCLI(t)
-			evicted := c.Evictions(t, p.namespace)
-			values := []string{"team=a:NoExecute", "team=b:NoExecute"}
-			cli.Write(c.Provider(t), p.config(values[0], values[0], toleratedBy, ""))
-			cli.MustRun("apply", "-auto-approve", "-input=false")
-			kills := 0
-			for after := killer + 1; ; after += killers {
-				values[0], values[1] = values[1], values[0]
-				killed := killAfter(t, c, cli, p.config(values[0], values[0], toleratedBy, ""), counted, after)
-				if !killed {
-					break
-				}
-				kills++
-				p.wantOwners()
+	for link, name := range map[link]string{toleratedBy: "tolerated_by", dependsOn: "depends_on"} {
+		for killer := range killers {
+			t.Run(fmt.Sprintf("%s/requests_%d_of_%d", name, killer+1, killers), func(t *testing.T) {
+				t.Parallel()
+				p := newPool(t, c, "Deployment")
+				cli := acctest.NewCLI(t)
+				evicted := c.Evictions(t, p.namespace)
+				values := []string{"team=a:NoExecute", "team=b:NoExecute"}
+				cli.Write(c.Provider(t), p.config(values[0], values[0], link, ""))
 				cli.MustRun("apply", "-auto-approve", "-input=false")
+				kills := 0
+				for after := killer + 1; ; after += killers {
+					values[0], values[1] = values[1], values[0]
+					killed := killAfter(t, c, cli, p.config(values[0], values[0], link, ""), counted, after)
+					if !killed {
+						break
+					}
+					kills++
+					p.wantOwners()
+					cli.MustRun("apply", "-auto-approve", "-input=false")
+					p.want(values[0], values[0])
+					cli.WantEmptyPlan()
+				}
 				p.want(values[0], values[0])
-				cli.WantEmptyPlan()
-			}
-			p.want(values[0], values[0])
-			p.settled()
-			if names := evicted(); len(names) > 0 {
-				t.Fatalf("the taint-eviction controller deleted %v", names)
-			}
-			if kills < 5 {
-				t.Fatalf("the apply was killed only %d times", kills)
-			}
-			t.Logf("killed %d times", kills)
-		})
+				p.settled()
+				if names := evicted(); len(names) > 0 {
+					t.Fatalf("the taint-eviction controller deleted %v", names)
+				}
+				if kills < 5 {
+					t.Fatalf("the apply was killed only %d times", kills)
+				}
+				t.Logf("killed %d times", kills)
+			})
+		}
 	}
 }
 
