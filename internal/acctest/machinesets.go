@@ -240,6 +240,18 @@ func (p *Pool) Template() string {
 	return sorted(p.set().Spec.Template.Spec.Taints)
 }
 
+// Labels are those of the template that come to nodes.
+func (p *Pool) Labels() map[string]string {
+	p.t.Helper()
+	return p.set().Spec.Template.Spec.Labels
+}
+
+// Version changes with every write of the spec.
+func (p *Pool) Version() int64 {
+	p.t.Helper()
+	return p.set().Generation
+}
+
 // Replicas returns spec.replicas.
 func (p *Pool) Replicas() int {
 	p.t.Helper()

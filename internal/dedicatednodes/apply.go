@@ -27,7 +27,11 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	if diags.HasError() {
 		return nil, false
 	}
-	release, err := r.data.Cluster.Follow(ctx, true)
+	follow := func(ctx context.Context) (func(), error) { return r.data.Cluster.Follow(ctx, true) }
+	if desired.nodes.Target.MachineSets != nil {
+		follow = r.data.Cluster.FollowMachines
+	}
+	release, err := follow(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
 		return nil, false
@@ -36,7 +40,11 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	if !r.awaitNodes(ctx, desired, diags) {
 		return nil, false
 	}
-	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes}
+	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets()}
+	if change.MachineSets != nil {
+		change.MachineSets.AtOnce = int(r.data.MaxConcurrentRollouts)
+		change.RollOut = func(ctx context.Context) error { return r.rollOut(ctx, m, desired, budget) }
+	}
 	for _, one := range desired.members {
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
@@ -88,16 +96,23 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 			return said
 		}
 	}
-	detail := "It is done step by step; what is written stays, and each entry is marked as this resource's. "
-	if verb == "create" {
-		detail += "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the resource and destroy it."
-	} else {
-		detail += "Apply again to go on where it stopped."
+	detail := goesOn(verb)
+	if said := explainSets(verb, desired, detail, err); said != nil {
+		return said
 	}
 	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail
 	}
 	return diag.NewErrorDiagnostic("Unable to "+verb+" the dedication of "+desired.place(), detail+"\n\nOriginal error: "+err.Error())
+}
+
+// goesOn says what the next apply does.
+func goesOn(verb string) string {
+	out := "It is done step by step; what is written stays, and each entry is marked as this resource's. "
+	if verb == "create" {
+		return out + "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the resource and destroy it."
+	}
+	return out + "Apply again to go on where it stopped."
 }
 
 // memberOf finds the workload that an error is about.

@@ -5,12 +5,14 @@ package dedicatednodes
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
@@ -33,6 +35,23 @@ func impactOf(plan planner.Plan) impact {
 	return out
 }
 
+// underWay says that a rollout of machines has begun in an earlier apply.
+func underWay(plan planner.Plan) bool {
+	return slices.ContainsFunc(plan.Steps, func(step planner.Step) bool {
+		return step.Switch != nil && slices.ContainsFunc(step.Switch.Affected, func(a machineset.Affected) bool { return a.Effect.Interrupted != nil })
+	})
+}
+
+// refusedBy is what forbids a rollout of machines by what runs on them.
+func refusedBy(plan planner.Plan) *fw.RefusedSet {
+	for _, step := range plan.Steps {
+		if step.Switch != nil && step.Switch.Impact.Refused != nil {
+			return &fw.RefusedSet{Set: step.Switch.Impact.Refused, Refusals: step.Switch.Impact.Refusals}
+		}
+	}
+	return nil
+}
+
 // about words what the whole is about: the taints, and the labels where no taint may
 // make pods leave.
 func (i impact) about(w wanted, done bool) fw.Subject {
@@ -50,6 +69,9 @@ func (i impact) about(w wanted, done bool) fw.Subject {
 
 // aboutStep words what a step is about: what is done, or what would have been.
 func (w wanted) aboutStep(done bool, step planner.Step) fw.Subject {
+	if step.Switch != nil {
+		return w.aboutRollout(done, step.Switch.Affected)
+	}
 	if step.Kind == planner.Switched {
 		return w.about(done, step.Nodes)
 	}
@@ -62,6 +84,24 @@ func (w wanted) aboutStep(done bool, step planner.Step) fw.Subject {
 	case done:
 		about.Verb = "Applying"
 	}
+	return about
+}
+
+// aboutRollout words what a rollout of machines is about.
+func (w wanted) aboutRollout(done bool, all []machineset.Affected) fw.Subject {
+	verb := map[bool]string{false: "apply", true: "Applying"}[done]
+	if w.releases() {
+		verb = map[bool]string{false: "remove", true: "Removing"}[done]
+	}
+	where := w.nodes.Target.MachineSets.Place()
+	if len(all) == 1 {
+		where = all[0].Set.Title()
+	}
+	about := fw.AboutSets(verb, all, where)
+	if w.releases() {
+		about.Preposition = "from"
+	}
+	about.Rescue = "name their workload in workloads here"
 	return about
 }
 
@@ -80,6 +120,10 @@ func (w wanted) about(done bool, plan planner.NodePlan) fw.Subject {
 // the budget does not allow it.
 func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget fw.Budget, ours bool, diags *diag.Diagnostics) {
 	all := impactOf(plan)
+	if err := refusedBy(plan); err != nil {
+		diags.Append(err.Diagnostic(rolloutAt))
+		return
+	}
 	if violations := budget.Check(all.whole); budget.Set() && len(violations) > 0 {
 		over := &fw.Exceeded{Violations: violations, Subject: all.about(desired, false), Report: all.whole, Ours: ours}
 		diags.Append(over.Diagnostic())
@@ -88,7 +132,12 @@ func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget
 	for _, step := range all.steps {
 		about := desired.aboutStep(true, step)
 		about.RefusesStranded = !budget.EvictStranded
-		if summary, detail := fw.Preview(about, step.Report); summary != "" {
+		summary, detail := fw.Preview(about, step.Report)
+		if step.Switch != nil {
+			summary, detail = fw.RolloutCost(about, step.Switch.Affected, int(r.data.MaxConcurrentRollouts), summary, detail)
+			fw.WarnDeadlocks(about.Where, step.Switch.Impact.Deadlocks, diags)
+		}
+		if summary != "" {
 			diags.AddWarning(summary, detail)
 		}
 	}
@@ -101,7 +150,14 @@ func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, bud
 	ours, looked := !m.Evictions.IsNull(), false
 	return rollout.Hooks{
 		Begin: func(plan planner.Plan) error {
+			if underWay(plan) {
+				// What was allowed goes on: stopped in the middle it would cost more.
+				return nil
+			}
 			all := impactOf(plan)
+			if err := refusedBy(plan); err != nil {
+				return err
+			}
 			return budget.Allow(all.whole, all.about(desired, false), path.Root("workloads"), ours)
 		},
 		Approve: func(plan planner.NodePlan) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -17,12 +18,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-const importForms = "Write nodes/NAME[,NAME...]/KEY:EFFECT[,KEY:EFFECT...] or selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...], such as selector/pool=gpu/dedicated:NoExecute."
+const importForms = "Write nodes/NAME[,NAME...]/KEY:EFFECT[,KEY:EFFECT...], selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...] or machine_sets/NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as selector/pool=gpu/dedicated:NoExecute."
 
 // ImportState takes taints that stand on nodes into the state. Where these carry
 // the marks of a kubetaint_dedicated_nodes, its labels and workloads are found by
@@ -33,13 +35,16 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 	if !ok {
 		return
 	}
-	if target.Selector == nil && target.Names == nil {
+	if target.Selector == nil && target.Names == nil && target.MachineSets == nil {
 		target = planner.Target{Names: []string{target.Name}}
 	}
-	observed, err := r.observe(ctx, wanted{}, "", &resp.Diagnostics)
+	observed, err := r.observe(ctx, wanted{nodes: planner.NodeTaints{Target: target}}, "", &resp.Diagnostics)
 	if err != nil {
 		resp.Diagnostics.Append(fw.UnableTo("import the dedication of "+fw.Place(target), err))
 		return
+	}
+	if target.MachineSets != nil {
+		observed.nodes = templates(*target.MachineSets, observed.sets)
 	}
 	found, ok := fw.InspectTaints(observed.nodes, target, ids, &resp.Diagnostics)
 	if !ok {
@@ -63,15 +68,30 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
+// templates stands for MachineSets with nodes that have what their templates have.
+func templates(target machineset.Target, sets []machineset.Observed) []*eviction.Node {
+	var out []*eviction.Node
+	for _, o := range sets {
+		if target.Matches(o.Set) {
+			out = append(out, &eviction.Node{Name: o.Set.Key(), Taints: o.Set.Taints, Record: o.Set.Record, Labels: o.Set.NodeLabels, LabelRecord: o.Set.LabelRecord})
+		}
+	}
+	return out
+}
+
 // imported is a state with nothing but nodes and taints.
 func imported(ctx context.Context, target planner.Target, found fw.FoundTaints, diags *diag.Diagnostics) model {
 	m := model{
-		ID: types.StringNull(), NodeNames: types.SetNull(types.StringType), NodeSelector: types.StringNull(),
+		ID: types.StringNull(), NodeNames: types.SetNull(types.StringType), NodeSelector: types.StringNull(), MachineSets: types.ObjectNull(machineSetsType),
 		Taints: fw.TaintSet(ctx, found.Taints, diags), Labels: types.MapNull(types.StringType), Workloads: types.ListNull(workloadType),
 		OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType),
 		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
 	}
 	m.take(ctx, nil, diags)
+	if target.MachineSets != nil {
+		m.MachineSets = importedSets(*target.MachineSets)
+		return m
+	}
 	if target.Selector != nil {
 		m.NodeSelector = types.StringValue(target.Selector.String())
 		return m
@@ -80,6 +100,19 @@ func imported(ctx context.Context, target planner.Target, found fw.FoundTaints, 
 	diags.Append(more...)
 	m.NodeNames = names
 	return m
+}
+
+// importedSets are MachineSets whose rollout is template_only until the configuration
+// says otherwise: an import must replace no machine.
+func importedSets(target machineset.Target) types.Object {
+	name, selector := types.StringValue(target.Name), types.StringNull()
+	if target.Selector != nil {
+		name, selector = types.StringNull(), types.StringValue(target.Selector.String())
+	}
+	return types.ObjectValueMust(machineSetsType, map[string]attr.Value{
+		"namespace": types.StringValue(target.Namespace), "name": name, "selector": selector,
+		"rollout": fw.ImportedRollout(),
+	})
 }
 
 // onlyGeneration is the generation of all marks. Two of them are a replacement
@@ -101,11 +134,11 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 // takeMarked puts into the state the labels and workloads that carry marks of the
 // state's id.
 func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target planner.Target, nodes []*eviction.Node, diags *diag.Diagnostics) {
-	labels := map[string]string{}
+	labels, matches := map[string]string{}, fw.Importable(target)
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {
 			value, there := n.Labels[mark.Key]
-			if mark.Owner == state.ID.ValueString() && there && target.Matches(n) {
+			if mark.Owner == state.ID.ValueString() && there && matches(n) {
 				labels[mark.Key] = value
 			}
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -28,6 +29,7 @@ type model struct {
 	ID           types.String   `tfsdk:"id"`
 	NodeNames    types.Set      `tfsdk:"node_names"`
 	NodeSelector types.String   `tfsdk:"node_selector"`
+	MachineSets  types.Object   `tfsdk:"machine_sets"`
 	Taints       types.Set      `tfsdk:"taints"`
 	Labels       types.Map      `tfsdk:"labels"`
 	Workloads    types.List     `tfsdk:"workloads"`
@@ -54,12 +56,24 @@ type wanted struct {
 	nodes   planner.NodeTaints
 	labels  planner.NodeLabels
 	members []member
+	// rollout is how machines get what is wanted where MachineSets are meant, and retired
+	// are the taints that were wanted before and that they may still carry.
+	rollout machineset.Rollout
+	retired []taint.ID
 }
 
 // target returns which nodes are meant; false while that is not known.
 func (m model) target(ctx context.Context, diags *diag.Diagnostics) (planner.Target, bool) {
-	if m.NodeNames.IsUnknown() || m.NodeSelector.IsUnknown() || slices.ContainsFunc(m.NodeNames.Elements(), attr.Value.IsUnknown) {
+	if m.NodeNames.IsUnknown() || m.NodeSelector.IsUnknown() || m.MachineSets.IsUnknown() || slices.ContainsFunc(m.NodeNames.Elements(), attr.Value.IsUnknown) {
 		return planner.Target{}, false
+	}
+	if !m.MachineSets.IsNull() {
+		in, known := m.machineSets(ctx, diags)
+		if !known {
+			return planner.Target{}, false
+		}
+		sets, known := in.target(diags)
+		return planner.Target{MachineSets: &sets}, known
 	}
 	if m.NodeSelector.IsNull() && m.NodeNames.IsNull() {
 		return planner.Target{}, false
@@ -104,6 +118,14 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 		}},
 		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Labels: wantedLabels}},
+	}
+	if target.MachineSets != nil {
+		in, _ := m.machineSets(ctx, diags)
+		rollout, rolloutKnown := fw.RolloutOf(ctx, in.Rollout, diags)
+		if !rolloutKnown {
+			return wanted{}, false
+		}
+		w.rollout = rollout
 	}
 	for i, one := range models {
 		resolved, ok := one.member(i, taints, w.labels.Claim, diags)
@@ -173,7 +195,7 @@ func (m *model) keepWording(ctx context.Context, state model) {
 
 // same says whether two models want the same and say it in the same words.
 func (m model) same(other model) bool {
-	return m.ID.Equal(other.ID) && m.NodeNames.Equal(other.NodeNames) && m.NodeSelector.Equal(other.NodeSelector) && m.Taints.Equal(other.Taints) &&
+	return m.ID.Equal(other.ID) && m.NodeNames.Equal(other.NodeNames) && m.NodeSelector.Equal(other.NodeSelector) && m.MachineSets.Equal(other.MachineSets) && m.Taints.Equal(other.Taints) &&
 		m.Labels.Equal(other.Labels) && m.Workloads.Equal(other.Workloads) && m.OnConflict.Equal(other.OnConflict) &&
 		m.Evictions.Equal(other.Evictions) && m.Timeouts.Equal(other.Timeouts)
 }

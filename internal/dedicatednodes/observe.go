@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -24,6 +25,8 @@ import (
 type observation struct {
 	cluster string
 	nodes   []*eviction.Node
+	// sets are all MachineSets, where any are meant.
+	sets []machineset.Observed
 	// members are the workloads that exist; absent those that do not.
 	members []seen
 	absent  []absence
@@ -50,6 +53,9 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 		return o, err
 	}
 	if o.nodes, err = r.data.Cluster.Nodes(ctx); err != nil {
+		return o, err
+	}
+	if o.sets, err = r.observeSets(ctx, desired, diags); err != nil || diags.HasError() {
 		return o, err
 	}
 	for _, m := range desired.members {
@@ -132,7 +138,7 @@ func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
 
 // change is the change of everything observed, for the planner.
 func (o observation) change(desired wanted) planner.Change {
-	c := planner.Change{Nodes: []planner.NodeTaints{desired.nodes}, Labels: []planner.NodeLabels{desired.labels}}
+	c := planner.Change{MachineSets: o.changes(desired), Nodes: []planner.NodeTaints{desired.nodes}, Labels: []planner.NodeLabels{desired.labels}}
 	for _, s := range o.members {
 		c.Workloads = append(c.Workloads, s.planned(s.workload))
 	}

@@ -46,7 +46,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-			r.preview(ctx, *state, desired.released(), nil, own, &resp.Diagnostics)
+			r.preview(ctx, *state, desired.released().retire(desired), nil, own, &resp.Diagnostics)
 		}
 		return
 	}
@@ -82,7 +82,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 		r.preview(ctx, plan, desired, nil, own, &resp.Diagnostics)
 	default:
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
-		r.preview(ctx, plan, desired, before.members, own, &resp.Diagnostics)
+		r.preview(ctx, plan, desired.retire(before), before.members, own, &resp.Diagnostics)
 	}
 }
 
@@ -94,6 +94,7 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
 	if err == nil && !ignored.HasError() {
 		r.claim(desired, observed, own, diags)
+		r.claimSets(desired, observed, own, diags)
 		r.note(desired, observed, nil)
 	}
 }
@@ -129,6 +130,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	change := observed.change(desired)
+	change.MachineSets.AtOnce = int(r.data.MaxConcurrentRollouts)
 	change.Planned = r.data.Planned.Tolerations(desired.owner(), nil)
 	plan := planner.Order(snapshot, change, r.data.Comparison)
 	r.note(desired, observed, &plan)
@@ -152,6 +154,11 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	for _, s := range observed.members {
 		members = append(members, s.Ref)
 	}
+	for _, step := range plan.Steps {
+		if step.Switch != nil {
+			r.data.WarnMachineRestarts(ctx, step.Switch.Affected, desired.place(), desired.owner(), diags, members...)
+		}
+	}
 	r.data.WarnRestarts(ctx, desired.nodes, planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes), diags, members...)
 }
 
@@ -173,11 +180,14 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	if refusals := slices.Concat(labels.Refusals, nodes.Refusals); len(refusals) > 0 {
 		diags.Append(fw.ExplainRefusals(desired.nodes, refusals))
 	}
+	r.possibleSets(desired, observed, own, diags)
 	if diags.HasError() || desired.releases() {
 		return !diags.HasError()
 	}
 	r.claim(desired, observed, own, diags)
-	warnTarget(desired, observed, nodes, diags)
+	if desired.nodes.Target.MachineSets == nil {
+		warnTarget(desired, observed, nodes, diags)
+	}
 	return !diags.HasError()
 }
 

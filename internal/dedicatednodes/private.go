@@ -58,8 +58,16 @@ func recovered(desired wanted, observed observation, diags *diag.Diagnostics) ow
 			look(mark.Owner, mark.Generation)
 		}
 	}
+	for _, o := range observed.sets {
+		for _, mark := range o.Set.Record {
+			look(mark.Owner, mark.Generation)
+		}
+		for _, mark := range o.Set.LabelRecord {
+			look(mark.Owner, mark.Generation)
+		}
+	}
 	if generation == "" {
-		diags.Append(fw.NotThisCluster("Neither a node nor a workload", desired.owner()))
+		diags.Append(fw.NotThisCluster("Neither a node, a MachineSet nor a workload", desired.owner()))
 	}
 	return fw.RecoverOwnership(generation, taint.IDs(desired.nodes.Claim.Taints))
 }

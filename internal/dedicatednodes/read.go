@@ -70,6 +70,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 			note("node/"+name, taint.Missing)
 		}
 	}
+	o.driftOfSets(desired, note)
 	for _, s := range o.members {
 		if status := s.status(); status != "" {
 			note(s.String(), status)

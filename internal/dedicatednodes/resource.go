@@ -33,6 +33,9 @@ const (
 
 	// defaultTimeout leaves slow rollouts their time.
 	defaultTimeout = 20 * time.Minute
+
+	// machinesTimeout leaves machines theirs, as kubetaint_machine_set_taints does.
+	machinesTimeout = 60 * time.Minute
 )
 
 type dedicatedNodes struct {
@@ -57,7 +60,7 @@ func (r *dedicatedNodes) Configure(_ context.Context, req resource.ConfigureRequ
 
 // ConfigValidators says which attributes go together.
 func (r *dedicatedNodes) ConfigValidators(context.Context) []resource.ConfigValidator {
-	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("node_names"), path.MatchRoot("node_selector"))}
+	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("node_names"), path.MatchRoot("node_selector"), path.MatchRoot("machine_sets"))}
 }
 
 // Create makes everything as wanted. An error saves no state: the marks on nodes
@@ -65,7 +68,7 @@ func (r *dedicatedNodes) ConfigValidators(context.Context) []resource.ConfigVali
 func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	timeout, found := plan.Timeouts.Create(ctx, defaultTimeout)
+	timeout, found := plan.Timeouts.Create(ctx, plan.usualTimeout())
 	resp.Diagnostics.Append(found...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -99,7 +102,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	timeout, found := plan.Timeouts.Update(ctx, defaultTimeout)
+	timeout, found := plan.Timeouts.Update(ctx, plan.usualTimeout())
 	resp.Diagnostics.Append(found...)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -112,7 +115,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics)
+	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before)
 	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, steps, &resp.Diagnostics)
 		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
@@ -124,7 +127,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)
+	timeout, found := state.Timeouts.Delete(ctx, state.usualTimeout())
 	resp.Diagnostics.Append(found...)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -136,10 +139,18 @@ func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest,
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released()
+	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released().retire(desired)
 	if _, ok := r.apply(ctx, "delete", state, desired, &resp.Diagnostics); ok {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
 	}
+}
+
+// usualTimeout is how long a change may take where nothing is said.
+func (m model) usualTimeout() time.Duration {
+	if m.MachineSets.IsNull() {
+		return defaultTimeout
+	}
+	return machinesTimeout
 }
 
 // owned returns what an existing instance owns, in the cluster that it was

@@ -12,9 +12,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -32,13 +34,13 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Name under which this resource marks its entries on nodes and workloads, made of the provider's `owner`, the nodes and the taints that it was created with.",
+				MarkdownDescription: "Name under which this resource marks its entries on nodes and workloads, made of the provider's `owner`, the nodes or MachineSets and the taints that it was created with.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
 			"node_names": schema.SetAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Names of the nodes. They need not exist yet: the plan then warns, and apply waits for them as long as `timeouts` allows. Either this or `node_selector` is required.",
+				MarkdownDescription: "Names of the nodes. They need not exist yet: the plan then warns, and apply waits for them as long as `timeouts` allows. Either this, `node_selector` or `machine_sets` is required.",
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 253))},
 			},
 			"node_selector": schema.StringAttribute{
@@ -46,6 +48,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Nodes that come to match later are changed at the next apply, and nodes that no longer match lose what this resource has put there; when both happen at once, the new nodes come first. It must not depend on `labels`.",
 				Validators:          []validator.String{fw.Selector()},
 			},
+			"machine_sets": machineSetsAttribute(),
 			"taints": schema.SetNestedAttribute{
 				Required:            true,
 				MarkdownDescription: "Taints that the nodes must have. A taint is identified by key and effect; the same key with two effects is two taints.",
@@ -74,15 +77,58 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 			"drift": schema.MapAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Nodes and workloads that are not as wanted, as `node/NAME` or `KIND/NAMESPACE/NAME`: `missing` where something is not there, `different` where it has another value, should not be there, or has lost its mark. Empty when all is well.",
+				MarkdownDescription: "Nodes and workloads that are not as wanted, as `node/NAME` or `KIND/NAMESPACE/NAME`, and with `machine_sets` `machineset/NAMESPACE/NAME` and `machine/NAME`: `missing` where something is not there, `different` where it has another value, should not be there, or has lost its mark, `interrupted` where a rollout of machines has begun and not ended. Empty when all is well.",
 			},
 			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
 				Create: true, Update: true, Delete: true,
-				CreateDescription: "How long to wait for nodes that do not exist yet and for the live pods, such as `90s` or `30m`. Default: `20m`.",
-				UpdateDescription: "How long to wait for nodes and live pods. Default: `20m`.",
-				DeleteDescription: "How long to wait for live pods that require labels which go. Default: `20m`.",
+				CreateDescription: "How long to wait for nodes that do not exist yet and for the live pods, such as `90s` or `30m`. Default: `20m`, and `60m` with `machine_sets`, where the rollouts of machines count as well.",
+				UpdateDescription: "How long to wait for nodes, live pods and machines. Default: `20m`, and `60m` with `machine_sets`.",
+				DeleteDescription: "How long to wait for live pods that require labels which go, and for machines. Default: `20m`, and `60m` with `machine_sets`.",
 			}),
 		},
+	}
+}
+
+func machineSetsAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "OpenShift's MachineSets whose machines are kept for the workloads: taints and labels stand in their templates, labels come to machines and nodes that exist, and `rollout` says how the taints do. " +
+			"Either this, `node_names` or `node_selector` is required. Changing one of them into this, this into one of them, or `namespace` or `name`, replaces the resource.",
+		PlanModifiers: []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(otherMachineSets, "Other MachineSets replace the resource.", "Other MachineSets replace the resource.")},
+		Attributes: map[string]schema.Attribute{
+			"namespace": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Namespace of the MachineSets. Default: `" + fw.MachineAPINamespace + "`.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
+			},
+			"name": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Name of the MachineSet, which must exist. Either this or `selector` is required.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 253), stringvalidator.ExactlyOneOf(path.MatchRelative().AtParent().AtName("name"), path.MatchRelative().AtParent().AtName("selector"))},
+			},
+			"selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets. Those that come to match later are changed at the next apply, and those that no longer match lose what this resource has put there.",
+				Validators:          []validator.String{fw.Selector()},
+			},
+			"rollout": fw.RolloutAttribute("How the taints reach machines that exist."),
+		},
+	}
+}
+
+// otherMachineSets says whether a change is about other nodes altogether: what stands on
+// nodes and what stands in templates is given up in different ways.
+func otherMachineSets(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
+	if req.StateValue.IsNull() != req.ConfigValue.IsNull() {
+		resp.RequiresReplace = true
+		return
+	}
+	had, hadKnown := model{MachineSets: req.StateValue}.machineSets(ctx, &resp.Diagnostics)
+	has, hasKnown := model{MachineSets: req.PlanValue}.machineSets(ctx, &resp.Diagnostics)
+	if hadKnown && hasKnown {
+		before, _ := had.target(&resp.Diagnostics)
+		after, _ := has.target(&resp.Diagnostics)
+		resp.RequiresReplace = before.Namespace != after.Namespace || before.Name != after.Name
 	}
 }
 
@@ -118,7 +164,7 @@ func workloadAttributes() map[string]schema.Attribute {
 func (r *dedicatedNodes) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{
 		Attributes: map[string]identityschema.Attribute{
-			"target": identityschema.StringAttribute{RequiredForImport: true, Description: "nodes/NAME,NAME or selector/SELECTOR."},
+			"target": identityschema.StringAttribute{RequiredForImport: true, Description: "nodes/NAME,NAME, selector/SELECTOR, machine_sets/NAMESPACE/NAME or machine_sets/NAMESPACE/SELECTOR."},
 			"taints": identityschema.ListAttribute{RequiredForImport: true, ElementType: types.StringType, Description: "The taints, each as key:Effect."},
 		},
 	}

@@ -26,6 +26,9 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
 	fw.WarnSystemKeys("taints", config.Taints, &resp.Diagnostics)
+	if in, known := config.machineSets(ctx, &resp.Diagnostics); known {
+		fw.RefuseRolloutParameters(ctx, rolloutAt, in.Rollout, &resp.Diagnostics)
+	}
 	for _, key := range slices.Sorted(maps.Keys(config.Labels.Elements())) {
 		if why, reserved := label.Reserved(key); reserved {
 			resp.Diagnostics.AddAttributeError(path.Root("labels").AtMapKey(key), fmt.Sprintf("Unable to manage the reserved label %q", key),

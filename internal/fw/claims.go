@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -55,6 +56,30 @@ func (d *Data) ClaimLabels(holder string, desired planner.NodeLabels, nodes []*e
 			if !d.Claims.Take("label/"+name+"/"+key, holder) {
 				diags.AddAttributeError(path.Root("labels"), fmt.Sprintf("Unable to claim label %q on node %q twice", key, name),
 					"Another resource in this configuration claims the same label of the same node. A label has one owner: remove it from one of them.")
+				return
+			}
+		}
+	}
+}
+
+// ClaimSets does the same for the templates of MachineSets: taints at the attribute
+// taints, and labels at the attribute labels.
+func (d *Data) ClaimSets(holder string, target machineset.Target, taints []taint.ID, labels map[string]string, sets []machineset.Observed, diags *diag.Diagnostics) {
+	for _, o := range sets {
+		if !target.Matches(o.Set) {
+			continue
+		}
+		for _, id := range taints {
+			if !d.Claims.Take("machineset/"+o.Set.Key()+"/"+id.String(), holder) {
+				diags.AddAttributeError(path.Root("taints"), fmt.Sprintf("Unable to claim taint %q of %s twice", id, o.Set.Title()),
+					"Another resource in this configuration claims the same taint of the same MachineSet. A taint has one owner: remove it from one of them.")
+				return
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			if !d.Claims.Take("machineset/"+o.Set.Key()+"/label/"+key, holder) {
+				diags.AddAttributeError(path.Root("labels"), fmt.Sprintf("Unable to claim label %q of %s twice", key, o.Set.Title()),
+					"Another resource in this configuration claims the same label of the same MachineSet. A label has one owner: remove it from one of them.")
 				return
 			}
 		}

@@ -16,8 +16,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -43,7 +45,7 @@ func WantedImport(ctx context.Context, req resource.ImportStateRequest, forms st
 		target, targetErr := parseTarget(from.Target.ValueString())
 		ids, idsErr := parseIDs(strings.Join(taints, ","))
 		if err := errors.Join(targetErr, idsErr); err != nil {
-			diags.AddError("Unable to import taints by this identity", err.Error()+"\n\nThe identity is { target = \"node/NAME\", \"nodes/NAME,NAME\" or \"selector/SELECTOR\", as the resource has it, taints = [\"KEY:EFFECT\", ...] }.")
+			diags.AddError("Unable to import taints by this identity", err.Error()+"\n\nThe identity is { target = \"node/NAME\", \"nodes/NAME,NAME\", \"selector/SELECTOR\" or \"machine_sets/NAMESPACE/NAME\", as the resource has it, taints = [\"KEY:EFFECT\", ...] }.")
 			return planner.Target{}, nil, false
 		}
 		return target, ids, true
@@ -111,7 +113,29 @@ func parseTarget(s string) (planner.Target, error) {
 		}
 		return planner.Target{Selector: selector}, nil
 	}
-	return planner.Target{}, fmt.Errorf("%q is neither node/NAME, nodes/NAME,NAME nor selector/SELECTOR", s)
+	if kind == "machine_sets" {
+		sets, err := parseSets(rest)
+		return planner.Target{MachineSets: &sets}, err
+	}
+	return planner.Target{}, fmt.Errorf("%q is neither node/NAME, nodes/NAME,NAME, selector/SELECTOR nor machine_sets/NAMESPACE/NAME", s)
+}
+
+// parseSets reads NAMESPACE/NAME or NAMESPACE/SELECTOR. What could be either is a name.
+func parseSets(s string) (machineset.Target, error) {
+	namespace, rest, _ := strings.Cut(s, "/")
+	t := machineset.Target{Namespace: namespace, Name: rest}
+	if namespace == "" || rest == "" {
+		return t, errors.New("it is machine_sets/NAMESPACE/NAME or machine_sets/NAMESPACE/SELECTOR")
+	}
+	if len(validation.IsDNS1123Subdomain(rest)) == 0 {
+		return t, nil
+	}
+	selector, err := labels.Parse(rest)
+	if err != nil {
+		return t, fmt.Errorf("%q is neither the name of a MachineSet nor a selector: %w", rest, err)
+	}
+	t.Name, t.Selector = "", selector
+	return t, nil
 }
 
 func parseIDs(s string) ([]taint.ID, error) {
@@ -139,12 +163,21 @@ type FoundTaints struct {
 	Owner string
 }
 
+// Importable says which nodes an import is about. Of MachineSets, the caller gives what
+// stands for them.
+func Importable(target planner.Target) func(*eviction.Node) bool {
+	if target.MachineSets == nil {
+		return target.Matches
+	}
+	return func(*eviction.Node) bool { return true }
+}
+
 // InspectTaints looks for the taints on the nodes. Where nodes differ in the value,
 // the first one by name counts; the next plan shows the others.
 func InspectTaints(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (FoundTaints, bool) {
 	f := FoundTaints{Generations: map[taint.ID][]string{}}
 	slices.SortFunc(nodes, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
-	owners := map[string]bool{}
+	owners, matches := map[string]bool{}, Importable(target)
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
 			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
@@ -153,7 +186,7 @@ func InspectTaints(nodes []*eviction.Node, target planner.Target, ids []taint.ID
 		found := false
 		for _, n := range nodes {
 			at := taint.Find(n.Taints, id)
-			if at < 0 || !target.Matches(n) {
+			if at < 0 || !matches(n) {
 				continue
 			}
 			mark, _ := n.Record.Of(id)

@@ -8,9 +8,13 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
@@ -30,6 +34,47 @@ type RolloutModel struct {
 	MaxUnavailable types.Int64  `tfsdk:"max_unavailable"`
 	MaxSurge       types.Int64  `tfsdk:"max_surge"`
 	WaitFor        types.String `tfsdk:"wait_for"`
+}
+
+// RolloutType is the type of the rollout block.
+var RolloutType = map[string]attr.Type{"strategy": types.StringType, "max_unavailable": types.Int64Type, "max_surge": types.Int64Type, "wait_for": types.StringType}
+
+// ImportedRollout is that of an import, until the configuration says otherwise: an
+// import must replace no machine.
+func ImportedRollout() types.Object {
+	return types.ObjectValueMust(RolloutType, map[string]attr.Value{
+		"strategy": types.StringValue(string(machineset.TemplateOnly)), "max_unavailable": types.Int64Null(), "max_surge": types.Int64Null(), "wait_for": types.StringNull(),
+	})
+}
+
+// RolloutAttribute is the rollout block of a resource.
+func RolloutAttribute(description string) schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Required:            true,
+		MarkdownDescription: description,
+		Attributes: map[string]schema.Attribute{
+			"strategy": schema.StringAttribute{
+				Required:            true,
+				MarkdownDescription: StrategyDescription,
+				Validators:          []validator.String{stringvalidator.OneOf(Strategies...)},
+			},
+			"max_unavailable": schema.Int64Attribute{
+				Optional:            true,
+				MarkdownDescription: MaxUnavailableDescription,
+				Validators:          []validator.Int64{int64validator.AtLeast(1)},
+			},
+			"max_surge": schema.Int64Attribute{
+				Optional:            true,
+				MarkdownDescription: MaxSurgeDescription,
+				Validators:          []validator.Int64{int64validator.AtLeast(1)},
+			},
+			"wait_for": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: WaitForDescription,
+				Validators:          []validator.String{stringvalidator.OneOf(WaitMarkedDeleted, WaitRemoved)},
+			},
+		},
+	}
 }
 
 // RolloutOf reads a rollout block; false while any of it is not known.

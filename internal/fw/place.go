@@ -11,6 +11,8 @@ import (
 func Place(target planner.Target) string {
 	names := target.Named()
 	switch {
+	case target.MachineSets != nil:
+		return "the nodes of " + target.MachineSets.Place()
 	case target.Selector != nil:
 		return "nodes matching \"" + target.Selector.String() + "\""
 	case len(names) == 1:
@@ -23,6 +25,8 @@ func Place(target planner.Target) string {
 func Where(target planner.Target, nodes int) string {
 	names := target.Named()
 	switch {
+	case target.MachineSets != nil:
+		return "the nodes of " + target.MachineSets.Place()
 	case target.Selector != nil:
 		return Count(nodes, "node") + " matching \"" + target.Selector.String() + "\""
 	case len(names) == 1:

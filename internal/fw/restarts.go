@@ -34,8 +34,9 @@ func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, pla
 	d.warnFreed(ctx, planned, subject, desired.Claim.Owner, own, diags)
 }
 
-// WarnMachineRestarts says the same of MachineSets whose nodes lose taints.
-func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affected, where, owner string, diags *diag.Diagnostics) {
+// WarnMachineRestarts says the same of MachineSets whose nodes lose taints; own are the
+// workloads that the resource changes itself.
+func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affected, where, owner string, diags *diag.Diagnostics, own ...workload.Ref) {
 	after := machineset.TaintsAfter(all)
 	var nodes []*eviction.Node
 	for _, a := range all {
@@ -46,7 +47,7 @@ func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affecte
 		return
 	}
 	planned := d.Switching.Note(planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}})
-	d.warnFreed(ctx, planned, Subject{Verb: "Taking", Taints: taken, Preposition: "off", Where: where}, owner, nil, diags)
+	d.warnFreed(ctx, planned, Subject{Verb: "Taking", Taints: taken, Preposition: "off", Where: where}, owner, own, diags)
 }
 
 // warnFreed says which workloads of others restart by changes of taints; an owner says

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -35,10 +36,19 @@ func (c *Cluster) PatchSet(ctx context.Context, s *machineset.Set, w *machineset
 }
 
 func setPatch(s *machineset.Set, w *machineset.SetWrite) map[string]any {
-	annotations, spec := map[string]any{}, map[string]any{}
+	annotations, spec, template := map[string]any{}, map[string]any{}, map[string]any{}
 	if t := w.Template; t != nil {
-		spec["template"] = map[string]any{"spec": map[string]any{"taints": listOf(t.Taints)}}
+		template["taints"] = listOf(t.Taints)
 		annotations[taint.OwnedAnnotation] = orNothing(t.Record.String())
+	}
+	if l := w.Labels; l != nil {
+		if len(l.Changes) > 0 {
+			template["metadata"] = map[string]any{"labels": l.Changes}
+		}
+		annotations[label.OwnedAnnotation] = orNothing(l.Record.String())
+	}
+	if len(template) > 0 {
+		spec["template"] = map[string]any{"spec": template}
 	}
 	if w.Replicas != nil {
 		spec["replicas"] = *w.Replicas
@@ -72,6 +82,12 @@ func orNothing(value string) any {
 // nodelink brings them to the node, and NoExecute evicts from then on.
 func (c *Cluster) PatchMachineTaints(ctx context.Context, m *machineset.Machine, taints []corev1.Taint) error {
 	return c.patchMachine(ctx, m, map[string]any{}, map[string]any{"taints": listOf(taints)})
+}
+
+// PatchMachineLabels writes labels that nodelink brings to the Machine's node, guarded
+// as PatchSet is; nil takes one away.
+func (c *Cluster) PatchMachineLabels(ctx context.Context, m *machineset.Machine, changes map[string]*string) error {
+	return c.patchMachine(ctx, m, map[string]any{}, map[string]any{"metadata": map[string]any{"labels": changes}})
 }
 
 // ChooseMachine marks a Machine as one that goes first when its MachineSet is

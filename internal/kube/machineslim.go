@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -62,6 +63,7 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 		s.Authority = string(authority)
 	}
 	s.Record, s.RecordErr = taint.ParseRecord(in.Annotations[taint.OwnedAnnotation])
+	s.LabelRecord, s.LabelRecordErr = label.ParseRecord(in.Annotations[label.OwnedAnnotation])
 	s.Marker, s.MarkerErr = machineset.ParseMarker(in.Annotations[machineset.MarkerAnnotation])
 	s.Autoscaler = bounds(in.Annotations)
 	return s
@@ -83,7 +85,7 @@ func slimMachine(object *unstructured.Unstructured) *machineset.Machine {
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &in)
 	m := &machineset.Machine{
 		Namespace: in.Namespace, Name: in.Name, UID: in.UID, ResourceVersion: in.ResourceVersion, Created: in.CreationTimestamp.Time,
-		Deleting: in.DeletionTimestamp != nil, Taints: in.Spec.Taints,
+		Deleting: in.DeletionTimestamp != nil, Taints: in.Spec.Taints, Labels: in.Spec.Labels,
 		Chosen: in.Annotations[deleteMachineAnnotation] != "" || in.Annotations[oldDeleteMachineAnnotation] != "",
 	}
 	_, m.NoDrain = in.Annotations[excludeDrainAnnotation]

@@ -97,6 +97,16 @@ func (c *Cluster) PatchNodeTaints(ctx context.Context, node *eviction.Node, tain
 	return written, err
 }
 
+// PatchNodeLabels writes labels of a node as it was read, guarded in the same way; nil
+// takes one away. The record of who owns them stays as it is.
+func (c *Cluster) PatchNodeLabels(ctx context.Context, node *eviction.Node, changes map[string]*string) (*eviction.Node, error) {
+	written, err := c.patchNode(ctx, node, &NodeEdit{Labels: &LabelEdit{Changes: changes, Record: node.LabelRecord}})
+	if err == nil {
+		c.nodes.offer(written)
+	}
+	return written, err
+}
+
 // RereadNode reads a node past what is known. Errors: ErrNotFound, those of the
 // API server.
 func (c *Cluster) RereadNode(ctx context.Context, name string) (*eviction.Node, error) {

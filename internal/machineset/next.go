@@ -21,9 +21,9 @@ type Kind string
 const (
 	// WriteSet writes the MachineSet, all of it in one patch.
 	WriteSet Kind = "write_set"
-	// WriteMachine writes a Machine's taints.
+	// WriteMachine writes a Machine's taints, or its labels.
 	WriteMachine Kind = "write_machine"
-	// WriteNode writes a Node's taints.
+	// WriteNode writes a Node's taints, or its labels.
 	WriteNode Kind = "write_node"
 	// Choose marks a Machine as one that goes first when the set is scaled down.
 	Choose Kind = "choose"
@@ -39,16 +39,31 @@ type Intent struct {
 	Node    *eviction.Node
 	// Taints are the list to write to a Machine or a Node.
 	Taints []corev1.Taint
+	// Labels are written in place of taints where there are any.
+	Labels map[string]*string
 	// Set is what is written to the MachineSet.
 	Set *SetWrite
 	// Reason says with which numbers it was decided.
 	Reason string
 }
 
+// About tells apart what intents write to.
+func (i Intent) About() string {
+	switch {
+	case i.Node != nil:
+		return "node/" + i.Node.Name
+	case i.Machine != nil:
+		return "machine/" + i.Machine.Key()
+	}
+	return "machineset"
+}
+
 // SetWrite is one patch of a MachineSet.
 type SetWrite struct {
 	// Template is set where its taints and the record change.
 	Template *Template
+	// Labels is set where the labels change that it gives to nodes.
+	Labels *SetLabels
 	// Replicas is set where the count changes.
 	Replicas *int
 	// Marker is written, nil takes it away; it is looked at where MarkerChanges.

@@ -90,6 +90,12 @@ func (e Effect) Changes() bool {
 	return e.Template.Changed || len(e.Stale) > 0 || e.Interrupted != nil
 }
 
+// Brings says whether the template has an entry of ours that some machine, or the
+// template itself, may not have yet.
+func (e Effect) Brings() bool {
+	return slices.ContainsFunc(e.Template.Ours, func(id taint.ID) bool { return taint.Find(e.Template.Taints, id) >= 0 })
+}
+
 // Plan says what a change does to the machines that exist.
 func Plan(o Observed, d Desired) Effect {
 	v := look(o, d)

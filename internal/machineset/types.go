@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -34,8 +35,11 @@ type Set struct {
 	// Marker is the rollout that is going on, nil for none.
 	Marker    *Marker
 	MarkerErr error
-	// NodeLabels are those of the template that nodelink puts on nodes.
-	NodeLabels map[string]string
+	// NodeLabels are those of the template that nodelink puts on nodes, LabelRecord
+	// says who owns which.
+	NodeLabels     map[string]string
+	LabelRecord    label.Record
+	LabelRecordErr error
 	// Role is the template's machine role, such as worker, infra or master.
 	Role string
 	// Hive says that Hive manages the MachineSet, Authority which API does where
@@ -91,6 +95,8 @@ type Machine struct {
 	// Node is the name in its nodeRef, empty until there is one.
 	Node   string
 	Taints []corev1.Taint
+	// Labels are those that nodelink puts on its node.
+	Labels map[string]string
 	// Chosen says that it goes first when the set is scaled down.
 	Chosen bool
 	// Hooks hold its drain or its end until their owners remove them.
@@ -195,6 +201,15 @@ func (d Desired) Merge(s *Set) Template {
 	}
 	t.Ours = slices.Compact(taint.SortIDs(ours))
 	return t
+}
+
+// Of is what is wanted of one MachineSet: all is given up in one that is not meant.
+func (d Desired) Of(s *Set, t Target) Desired {
+	if !t.Matches(s) {
+		d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
+		d.Claim.Imported = nil
+	}
+	return d
 }
 
 // Owns says whether a MachineSet carries something of ours: an entry, or a rollout

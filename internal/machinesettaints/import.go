@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -24,9 +23,6 @@ import (
 )
 
 const importForms = "Write NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as openshift-machine-api/gpu-a/dedicated:NoSchedule; for a selector, use an import block with an identity."
-
-// rolloutType is the type of the rollout block.
-var rolloutType = map[string]attr.Type{"strategy": types.StringType, "max_unavailable": types.Int64Type, "max_surge": types.Int64Type, "wait_for": types.StringType}
 
 // ImportState takes taints that stand in templates into the state. It writes
 // nothing to the cluster. Its rollout is template_only until the configuration says
@@ -47,7 +43,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 	}
 	cluster, sets, err := r.observe(ctx, "", &resp.Diagnostics)
 	if err != nil {
-		resp.Diagnostics.Append(fw.UnableTo("import taints of "+t.place(), err))
+		resp.Diagnostics.Append(fw.UnableTo("import taints of "+t.Place(), err))
 	}
 	if resp.Diagnostics.HasError() {
 		return
@@ -67,9 +63,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 func importedModel() model {
 	return model{
 		Namespace: types.StringValue(fw.MachineAPINamespace), OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType), ToleratedBy: types.SetNull(types.StringType),
-		Rollout: types.ObjectValueMust(rolloutType, map[string]attr.Value{
-			"strategy": types.StringValue(string(machineset.TemplateOnly)), "max_unavailable": types.Int64Null(), "max_surge": types.Int64Null(), "wait_for": types.StringNull(),
-		}),
+		Rollout:  fw.ImportedRollout(),
 		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
 	}
 }
@@ -120,7 +114,7 @@ type inspected struct {
 
 // inspect looks for the taints in the templates. The owner is that of all marks,
 // "" where some are not marked or the owners differ.
-func inspect(sets []machineset.Observed, t target, ids []taint.ID, diags *diag.Diagnostics) (inspected, string) {
+func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, diags *diag.Diagnostics) (inspected, string) {
 	out, owners := inspected{generations: map[taint.ID][]string{}}, map[string]bool{}
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
@@ -130,7 +124,7 @@ func inspect(sets []machineset.Observed, t target, ids []taint.ID, diags *diag.D
 		found := false
 		for _, o := range sets {
 			at := taint.Find(o.Set.Taints, id)
-			if at < 0 || !t.matches(o.Set) {
+			if at < 0 || !t.Matches(o.Set) {
 				continue
 			}
 			mark, _ := o.Set.Record.Of(id)
@@ -143,7 +137,7 @@ func inspect(sets []machineset.Observed, t target, ids []taint.ID, diags *diag.D
 			}
 		}
 		if !found {
-			diags.AddError(fmt.Sprintf("Unable to import taint %q of %s", id, t.place()), "No such taint stands in its template. Look at what does: kubectl get machineset NAME -o yaml.")
+			diags.AddError(fmt.Sprintf("Unable to import taint %q of %s", id, t.Place()), "No such taint stands in its template. Look at what does: kubectl get machineset NAME -o yaml.")
 		}
 	}
 	if len(owners) == 1 {

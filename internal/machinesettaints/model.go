@@ -44,76 +44,34 @@ type identity struct {
 	Taints    types.List   `tfsdk:"taints"`
 }
 
-// target says which MachineSets are meant.
-type target struct {
-	namespace string
-	name      string
-	// selector is set in place of a name.
-	selector labels.Selector
-}
-
-// matches says whether a MachineSet is meant.
-func (t target) matches(s *machineset.Set) bool {
-	if s.Namespace != t.namespace {
-		return false
-	}
-	if t.selector != nil {
-		return t.selector.Matches(labels.Set(s.Labels))
-	}
-	return s.Name == t.name
-}
-
-// String returns the form that ids use: NAMESPACE/NAME or NAMESPACE/SELECTOR.
-func (t target) String() string {
-	if t.selector != nil {
-		return t.namespace + "/" + strings.ReplaceAll(t.selector.String(), "==", "=")
-	}
-	return t.namespace + "/" + t.name
-}
-
-// place names the MachineSets in messages.
-func (t target) place() string {
-	if t.selector != nil {
-		return `MachineSets matching "` + t.selector.String() + `"`
-	}
-	return `MachineSet "` + t.namespace + "/" + t.name + `"`
-}
-
 // wanted is what the model wants.
 type wanted struct {
-	target target
+	target machineset.Target
 	machineset.Desired
 }
 
-// of is what is wanted of one MachineSet: all is given up in one that is not meant.
-func (w wanted) of(s *machineset.Set) machineset.Desired {
-	d := w.Desired
-	if !w.target.matches(s) {
-		d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
-		d.Claim.Imported = nil
-	}
-	return d
-}
+// of is what is wanted of one MachineSet.
+func (w wanted) of(s *machineset.Set) machineset.Desired { return w.Of(s, w.target) }
 
 // noMachines is the value of machines when all is well.
 func noMachines() types.Map {
 	return types.MapValueMust(types.StringType, nil)
 }
 
-func (m model) targets(diags *diag.Diagnostics) (target, bool) {
+func (m model) targets(diags *diag.Diagnostics) (machineset.Target, bool) {
 	if m.Namespace.IsUnknown() || m.Name.IsUnknown() || m.Selector.IsUnknown() {
-		return target{}, false
+		return machineset.Target{}, false
 	}
-	t := target{namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), name: m.Name.ValueString()}
+	t := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), Name: m.Name.ValueString()}
 	if m.Selector.IsNull() {
-		return t, t.name != ""
+		return t, t.Name != ""
 	}
 	selector, err := labels.Parse(m.Selector.ValueString())
 	if err != nil {
 		diags.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
 		return t, false
 	}
-	t.selector = selector
+	t.Selector = selector
 	return t, true
 }
 
@@ -156,7 +114,7 @@ func (m *model) keepWording(ctx context.Context, state model) {
 		m.Taints = state.Taints
 	}
 	had, _ := state.targets(&ignored)
-	if now, known := m.targets(&ignored); known && now.selector != nil && had.selector != nil && now.String() == had.String() {
+	if now, known := m.targets(&ignored); known && now.Selector != nil && had.Selector != nil && now.String() == had.String() {
 		m.Selector = state.Selector
 	}
 }
@@ -178,5 +136,5 @@ func identityOf(ctx context.Context, m model, w wanted, diags *diag.Diagnostics)
 	}
 	list, found := types.ListValueFrom(ctx, types.StringType, ids)
 	diags.Append(found...)
-	return identity{Namespace: types.StringValue(w.target.namespace), Name: m.Name, Selector: m.Selector, Taints: list}
+	return identity{Namespace: types.StringValue(w.target.Namespace), Name: m.Name, Selector: m.Selector, Taints: list}
 }

@@ -5,7 +5,6 @@ package machinesettaints
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -93,7 +92,7 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 		return
 	}
 	if err != nil {
-		fw.NoPreview("evictions on "+desired.target.place(), "evicts", err, strict, r.data, diags)
+		fw.NoPreview("evictions on "+desired.target.Place(), "evicts", err, strict, r.data, diags)
 		return
 	}
 	meant := concerned(sets, desired)
@@ -112,31 +111,18 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 		if !a.Effect.Changes() {
 			continue
 		}
-		warn(o, d, a.Effect, diags)
+		fw.WarnSet(o, d, a.Effect, diags)
 		all = append(all, a)
 	}
 	if len(all) > 0 && !diags.HasError() {
 		r.impact(ctx, m, desired, all, budget, strict, diags)
-		r.data.WarnMachineRestarts(ctx, all, desired.target.place(), desired.Claim.Owner, diags)
+		r.data.WarnMachineRestarts(ctx, all, desired.target.Place(), desired.Claim.Owner, diags)
 	}
 }
 
-// claim notes which taints the resource wants of which MachineSets, so that a second
-// one in the same run that wants the same is told at plan.
+// claim notes which taints the resource wants of which MachineSets.
 func (r *machineSetTaints) claim(desired wanted, own ownership, meant []machineset.Observed, diags *diag.Diagnostics) {
-	holder := fw.Holder(own.Generation)
-	for _, o := range meant {
-		if !desired.target.matches(o.Set) {
-			continue
-		}
-		for _, id := range desired.Claim.IDs() {
-			if !r.data.Claims.Take("machineset/"+o.Set.Key()+"/"+id.String(), holder) {
-				diags.AddAttributeError(path.Root("taints"), fmt.Sprintf("Unable to claim taint %q of %s twice", id, o.Set.Title()),
-					"Another resource in this configuration claims the same taint of the same MachineSet. A taint has one owner: remove it from one of them.")
-				return
-			}
-		}
-	}
+	r.data.ClaimSets(fw.Holder(own.Generation), desired.target, desired.Claim.IDs(), nil, meant, diags)
 }
 
 func (r *machineSetTaints) claimUnchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
@@ -149,11 +135,11 @@ func (r *machineSetTaints) claimUnchanged(ctx context.Context, desired wanted, o
 func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnostics) {
 	switch {
 	case len(meant) > 0:
-	case desired.target.selector != nil:
-		diags.AddAttributeWarning(path.Root("selector"), "No MachineSet matches \""+desired.target.selector.String()+"\"",
-			"Nothing is tainted now. MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets -n "+desired.target.namespace+" --show-labels).")
+	case desired.target.Selector != nil:
+		diags.AddAttributeWarning(path.Root("selector"), "No MachineSet matches \""+desired.target.Selector.String()+"\"",
+			"Nothing is tainted now. MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets -n "+desired.target.Namespace+" --show-labels).")
 	default:
-		diags.AddAttributeError(path.Root("name"), "Unable to find "+desired.target.place(),
+		diags.AddAttributeError(path.Root("name"), "Unable to find "+desired.target.Place(),
 			"There is no MachineSet of this name. Check the name and the namespace (kubectl get machinesets -A).")
 	}
 }
@@ -161,13 +147,13 @@ func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnos
 // refuse words why a MachineSet must not be changed; nil where it may.
 func refuse(o machineset.Observed, d machineset.Desired, changes bool) diag.Diagnostic {
 	if err := rollout.CheckSet(o.Set, d); err != nil {
-		return explain("change", wanted{target: target{namespace: o.Set.Namespace, name: o.Set.Name}, Desired: d}, o.Set, err)
+		return explain("change", wanted{target: machineset.Target{Namespace: o.Set.Namespace, Name: o.Set.Name}, Desired: d}, o.Set, err)
 	}
 	if !changes {
 		return nil
 	}
 	if refusals := machineset.Refuse(o, d); len(refusals) > 0 {
-		return (&refusedError{set: o.Set, refusals: refusals}).diagnostic()
+		return (&fw.RefusedSet{Set: o.Set, Refusals: refusals}).Diagnostic(path.Root("rollout"))
 	}
 	return nil
 }

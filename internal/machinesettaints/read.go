@@ -45,7 +45,7 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if desired.target.selector == nil && len(concerned(sets, desired)) == 0 {
+	if desired.target.Selector == nil && len(concerned(sets, desired)) == 0 {
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -77,7 +77,7 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, diags *
 func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	var out []machineset.Observed
 	for _, o := range sets {
-		if meant := w.target.matches(o.Set); meant && !w.Claim.Heir || !meant && w.Owns(o.Set) {
+		if meant := w.target.Matches(o.Set); meant && !w.Claim.Heir || !meant && w.Owns(o.Set) {
 			out = append(out, o)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -68,7 +67,7 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 			"on_conflict":  fw.OnConflictAttribute("in a template"),
 			"evictions":    fw.EvictionsAttribute(),
 			"tolerated_by": fw.ToleratedByAttribute(),
-			"rollout":      rolloutAttribute(),
+			"rollout":      fw.RolloutAttribute("How the taints reach machines that exist. Changing it alone writes nothing, unless `template_only` has left machines as they were."),
 			"machines": schema.MapAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
@@ -84,35 +83,6 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 				UpdateDescription: "How long a rollout may take, from when its turn has come. Default: `60m`.",
 				DeleteDescription: "How long a rollout may take, from when its turn has come. Default: `60m`.",
 			}),
-		},
-	}
-}
-
-func rolloutAttribute() schema.Attribute {
-	return schema.SingleNestedAttribute{
-		Required:            true,
-		MarkdownDescription: "How the taints reach machines that exist. Changing it alone writes nothing, unless `template_only` has left machines as they were.",
-		Attributes: map[string]schema.Attribute{
-			"strategy": schema.StringAttribute{
-				Required:            true,
-				MarkdownDescription: fw.StrategyDescription,
-				Validators:          []validator.String{stringvalidator.OneOf(fw.Strategies...)},
-			},
-			"max_unavailable": schema.Int64Attribute{
-				Optional:            true,
-				MarkdownDescription: fw.MaxUnavailableDescription,
-				Validators:          []validator.Int64{int64validator.AtLeast(1)},
-			},
-			"max_surge": schema.Int64Attribute{
-				Optional:            true,
-				MarkdownDescription: fw.MaxSurgeDescription,
-				Validators:          []validator.Int64{int64validator.AtLeast(1)},
-			},
-			"wait_for": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: fw.WaitForDescription,
-				Validators:          []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)},
-			},
 		},
 	}
 }

@@ -24,8 +24,8 @@ const importForms = "Write node/NAME/KEY:EFFECT[,KEY:EFFECT...] or selector/SELE
 // nothing to the cluster: what it took is remembered in the private state.
 func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	target, ids, ok := fw.WantedImport(ctx, req, importForms, &resp.Diagnostics)
-	if ok && target.Names != nil {
-		resp.Diagnostics.AddError("Unable to import taints of several nodes by name", importForms)
+	if ok && (target.Names != nil || target.MachineSets != nil) {
+		resp.Diagnostics.AddError("Unable to import taints of several nodes, or of MachineSets", importForms)
 	}
 	if !ok || resp.Diagnostics.HasError() {
 		return

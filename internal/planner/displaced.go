@@ -62,7 +62,7 @@ func Displaces(s *eviction.Snapshot, steps []Step, comparison eviction.Compariso
 	var out []Displaced
 	taints := map[string][]corev1.Taint{}
 	for _, step := range steps {
-		maps.Copy(taints, step.Nodes.Change().Taints)
+		maps.Copy(taints, step.Taints())
 		out = append(out, displaces(s, step, taints, comparison)...)
 	}
 	return out

@@ -37,11 +37,15 @@ func (o *order) foresee(t template) {
 	o.ahead.daemons[t.workload.UID] = &next
 }
 
-// node is a node as the steps so far leave it, for a step to change.
+// node is a node as the steps so far leave it, for a step to change. One that the
+// snapshot does not have is nobody's place.
 func (o *order) node(name string) *eviction.Node {
 	n, changed := o.ahead.nodes[name]
 	if !changed {
 		n = o.snapshot.Nodes[name]
+	}
+	if n == nil {
+		return &eviction.Node{Name: name}
 	}
 	next := *n
 	o.ahead.nodes[name] = &next
@@ -52,14 +56,7 @@ func (o *order) node(name string) *eviction.Node {
 // again.
 func (o *order) report(change eviction.Change) *eviction.Report {
 	change.Tolerations = o.planned
-	report := eviction.Evaluate(o.snapshot.With(o.ahead.nodes, o.ahead.daemons), change, o.comparison)
-	report.Pods = slices.DeleteFunc(report.Pods, func(v eviction.PodVerdict) bool { return o.ahead.left[v.Pod.UID] })
-	for _, v := range report.Pods {
-		if v.Verdict == eviction.EvictedNow {
-			o.ahead.left[v.Pod.UID] = true
-		}
-	}
-	return report
+	return o.still(eviction.Evaluate(o.snapshot.With(o.ahead.nodes, o.ahead.daemons), change, o.comparison))
 }
 
 // own says that a pod is of a workload of the change.
@@ -101,6 +98,14 @@ func (o *order) label(l NodeLabels) {
 	}
 }
 
+// labelMachines is the same for the nodes of MachineSets.
+func (o *order) labelMachines() {
+	if step, _ := o.labelSets(Label); step.Sets > 0 {
+		step.Report = o.relabel(step.Labels)
+		o.plan.Steps = append(o.plan.Steps, step)
+	}
+}
+
 // unlabel takes labels away once no pod of the change's workloads requires them:
 // a pod that does could not be put on the nodes again.
 func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
@@ -108,7 +113,23 @@ func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
 	if len(plan.Switches) == 0 {
 		return
 	}
-	removed := plan.removed()
+	o.shed(plan.removed(), expanded, contracted)
+	o.plan.Steps = append(o.plan.Steps, Step{Kind: Unlabel, Labels: plan, Report: o.relabel(plan)})
+}
+
+// unlabelMachines is the same for the nodes of MachineSets.
+func (o *order) unlabelMachines(expanded, contracted []template) {
+	step, removed := o.labelSets(Unlabel)
+	if step.Sets == 0 {
+		return
+	}
+	o.shed(removed, expanded, contracted)
+	step.Report = o.relabel(step.Labels)
+	o.plan.Steps = append(o.plan.Steps, step)
+}
+
+// shed waits for the pods of the change's workloads that require labels which go.
+func (o *order) shed(removed map[string][]string, expanded, contracted []template) {
 	for i, t := range o.change.Workloads {
 		if t.NoWait || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
 			continue
@@ -117,7 +138,6 @@ func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
 			o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Pods: pods, Shed: removed})
 		}
 	}
-	o.plan.Steps = append(o.plan.Steps, Step{Kind: Unlabel, Labels: plan, Report: o.relabel(plan)})
 }
 
 // switchTaints writes taints, all of a node in one patch.

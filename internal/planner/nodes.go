@@ -12,15 +12,19 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Target says which nodes are meant: one by name, several by name, or those that
-// a selector matches.
+// Target says which nodes are meant: one by name, several by name, those that a
+// selector matches, or those of MachineSets.
 type Target struct {
 	Name     string
 	Names    []string
 	Selector labels.Selector
+	// MachineSets is set where nodes are meant by way of these: what they are to have
+	// stands in a template, and no node is meant by itself.
+	MachineSets *machineset.Target
 }
 
 // Matches says whether a node is meant.
@@ -28,20 +32,26 @@ func (t Target) Matches(n *eviction.Node) bool {
 	if t.Selector != nil {
 		return t.Selector.Matches(labels.Set(n.Labels))
 	}
+	if t.MachineSets != nil {
+		return false
+	}
 	return slices.Contains(t.Named(), n.Name)
 }
 
 // Named returns the names of the nodes that are meant by name.
 func (t Target) Named() []string {
-	if t.Selector == nil && t.Names == nil {
+	if t.Selector == nil && t.Names == nil && t.MachineSets == nil {
 		return []string{t.Name}
 	}
 	return t.Names
 }
 
-// String returns the form that ids and import use: node/NAME, nodes/NAME,NAME
-// or selector/SELECTOR.
+// String returns the form that ids and import use: node/NAME, nodes/NAME,NAME,
+// selector/SELECTOR, or machine_sets/NAMESPACE/NAME and machine_sets/NAMESPACE/SELECTOR.
 func (t Target) String() string {
+	if t.MachineSets != nil {
+		return "machine_sets/" + t.MachineSets.String()
+	}
 	if t.Selector != nil {
 		// The parser sorts; the two ways to write equality are left to us.
 		return "selector/" + strings.ReplaceAll(t.Selector.String(), "==", "=")

@@ -18,9 +18,10 @@ import (
 
 // Change is everything that is desired at once.
 type Change struct {
-	Labels    []NodeLabels
-	Nodes     []NodeTaints
-	Workloads []Tolerations
+	Labels      []NodeLabels
+	Nodes       []NodeTaints
+	MachineSets MachineSets
+	Workloads   []Tolerations
 	// Retiring are workloads beside these whose retiring entries may become
 	// unneeded by the change.
 	Retiring []*workload.Workload
@@ -55,6 +56,7 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 	for _, l := range change.Labels {
 		o.label(l)
 	}
+	o.labelMachines()
 	expanded := make([]template, len(change.Workloads))
 	for i, t := range change.Workloads {
 		expanded[i] = o.expand(t)
@@ -65,12 +67,17 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 		nodes[i] = PlanNodes(s.SortedNodes(), n)
 		brings = brings || !nodes[i].Harmless()
 	}
+	affected := o.affected()
+	for _, a := range affected {
+		brings = brings || a.Effect.Brings()
+	}
 	for i, t := range change.Workloads {
 		expanded[i].awaited = o.wait(t, expanded[i], brings)
 	}
 	for _, n := range nodes {
 		o.switchTaints(n)
 	}
+	o.switchSets(affected)
 	contracted := make([]template, len(change.Workloads))
 	for i, t := range change.Workloads {
 		contracted[i] = o.contract(t, expanded[i])
@@ -78,6 +85,7 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 	for _, l := range change.Labels {
 		o.unlabel(l, expanded, contracted)
 	}
+	o.unlabelMachines(expanded, contracted)
 	for _, w := range change.Retiring {
 		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath()}}
 		o.contract(t, t.template())

@@ -43,9 +43,13 @@ type Step struct {
 	Shed map[string][]string
 	// Missing is how many pods a Wait waits for that are not there.
 	Missing int
-	// Labels is what a Label or an Unlabel writes, Nodes what a Switch writes.
+	// Labels is what a Label or an Unlabel writes to nodes, Nodes what a Switch writes.
 	Labels LabelPlan
 	Nodes  NodePlan
+	// Sets is of how many MachineSets a Label or an Unlabel writes the templates and
+	// machines, Switch what a Switch rolls out to machines.
+	Sets   int
+	Switch *SetSwitch
 	// Report is what one of these does to pods; nil where nothing can leave.
 	Report *eviction.Report
 }
@@ -80,12 +84,19 @@ func (s Step) String() string {
 		}
 		return fmt.Sprintf("%d %ss", n, noun)
 	}
+	where := count(len(s.Labels.Switches), "node")
+	if s.Sets > 0 {
+		where = count(s.Sets, "MachineSet") + " and " + where
+	}
 	switch s.Kind {
 	case Label:
-		return "label " + count(len(s.Labels.Switches), "node")
+		return "label " + where
 	case Unlabel:
-		return "take labels off " + count(len(s.Labels.Switches), "node")
+		return "take labels off " + where
 	case Switched:
+		if s.Switch != nil {
+			return "roll taints out to the machines of " + count(len(s.Switch.Affected), "MachineSet")
+		}
 		return "switch taints of " + count(len(s.Nodes.Switches), "node")
 	case Wait:
 		what := "the rollout"

@@ -110,6 +110,11 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 	if r.change.Nodes != nil {
 		desired.Nodes = []planner.NodeTaints{*r.change.Nodes}
 	}
+	if r.change.MachineSets != nil {
+		if desired.MachineSets, err = r.sets(ctx); err != nil {
+			return looked{}, err
+		}
+	}
 	for i, d := range r.change.Workloads {
 		if w := r.known[i].workload; w != nil {
 			desired.Workloads = append(desired.Workloads, d.of(w))

@@ -131,6 +131,8 @@ type machineRollout struct {
 	told     string
 	waiting  []string
 	holds    []string
+	// wrote are the nodes that were written since they were looked at last.
+	wrote []*eviction.Node
 
 	budgets   map[string][]eviction.Budget
 	budgetsAt time.Time
@@ -184,7 +186,7 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 			return false, err
 		}
 	}
-	return next.Last, nil
+	return next.Last, r.settle(ctx)
 }
 
 // unmarked says that the marker is gone: a write whose answer was lost, and which was
@@ -236,16 +238,40 @@ func (r *machineRollout) write(ctx context.Context, intent machineset.Intent) er
 		_, err := r.cluster.PatchSet(ctx, r.set, intent.Set)
 		return err
 	case machineset.WriteMachine:
+		if len(intent.Labels) > 0 {
+			return r.cluster.PatchMachineLabels(ctx, intent.Machine, intent.Labels)
+		}
 		return r.cluster.PatchMachineTaints(ctx, intent.Machine, intent.Taints)
 	case machineset.WriteNode:
-		_, err := r.cluster.PatchNodeTaints(ctx, intent.Node, intent.Taints)
-		return err
+		if len(intent.Labels) > 0 {
+			return r.written(r.cluster.PatchNodeLabels(ctx, intent.Node, intent.Labels))
+		}
+		return r.written(r.cluster.PatchNodeTaints(ctx, intent.Node, intent.Taints))
 	case machineset.Choose:
 		return r.cluster.ChooseMachine(ctx, intent.Machine)
 	case machineset.Delete:
 		return r.cluster.DeleteMachine(ctx, intent.Machine)
 	}
 	return fmt.Errorf("nothing is known of %q", intent.Kind)
+}
+
+func (r *machineRollout) written(n *eviction.Node, err error) error {
+	if err == nil {
+		r.wrote = append(r.wrote, n)
+	}
+	return err
+}
+
+// settle watches the nodes that were written for a moment: nodelink puts back what it
+// has not heard yet to be gone from the Machine.
+func (r *machineRollout) settle(ctx context.Context) error {
+	if len(r.wrote) == 0 {
+		return nil
+	}
+	wrote := r.wrote
+	r.wrote = nil
+	_, err := r.cluster.Settle(ctx, wrote, settleMoment)
+	return err
 }
 
 // reread brings what is known up to date after a conflict, or where something is

@@ -22,6 +22,9 @@ type Change struct {
 	Labels    *planner.NodeLabels
 	Nodes     *planner.NodeTaints
 	Workloads []Tolerations
+	// MachineSets is nil where they are left alone, and RollOut rolls their taints out.
+	MachineSets *planner.DesiredSets
+	RollOut     func(context.Context) error
 }
 
 // Hooks are asked while a change is carried out, and can stop it; nil ones are
@@ -96,7 +99,7 @@ func (r *run) carryOut(ctx context.Context) error {
 			// The planner has seen live pods alone: what makes them may be behind.
 			if calm, err := r.settle(ctx, plan); err != nil {
 				if stuck := new(StuckError); errors.As(err, &stuck) {
-					stuck.Switched = len(plan.Steps) == 0 && r.change.Nodes != nil
+					stuck.Switched = len(plan.Steps) == 0 && (r.change.Nodes != nil || r.change.MachineSets != nil)
 				}
 				return err
 			} else if !calm {
@@ -173,12 +176,21 @@ func (r *run) make(ctx context.Context, step planner.Step) error {
 	switch step.Kind {
 	case planner.Label:
 		r.age(nil)
+		if step.Sets > 0 {
+			return r.labelSets(ctx, true)
+		}
 		return changeLabels(ctx, r.cluster, r.change.Labels.Adding(), step.Labels)
 	case planner.Unlabel:
 		r.age(nil)
+		if step.Sets > 0 {
+			return r.labelSets(ctx, false)
+		}
 		return changeLabels(ctx, r.cluster, *r.change.Labels, step.Labels)
 	case planner.Switched:
 		r.age(nil)
+		if step.Switch != nil {
+			return r.change.RollOut(ctx)
+		}
 		approve := r.hooks.Approve
 		if approve == nil {
 			approve = func(planner.NodePlan) error { return nil }

@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package machinesettaints
+package fw
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-func TestSubject_isAboutWhatComesOrElseAboutWhatGoes(t *testing.T) {
+func TestAboutSets_isAboutWhatComesOrElseAboutWhatGoes(t *testing.T) {
 	t.Parallel()
 	old, fresh := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}, corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoExecute}
 	ours := []taint.ID{taint.IDOf(old), taint.IDOf(fresh)}
@@ -30,7 +30,7 @@ func TestSubject_isAboutWhatComesOrElseAboutWhatGoes(t *testing.T) {
 				Observed: machineset.Observed{Set: &machineset.Set{Taints: tt.before}},
 				Effect:   machineset.Effect{Template: machineset.Template{Merged: taint.Merged{Taints: tt.after}, Ours: ours}},
 			}
-			if got := taint.FormatAll(subject("Applying", []machineset.Affected{one}, "").Taints); got != tt.want {
+			if got := taint.FormatAll(AboutSets("Applying", []machineset.Affected{one}, "").Taints); got != tt.want {
 				t.Errorf("it is about %q, want %q", got, tt.want)
 			}
 		})

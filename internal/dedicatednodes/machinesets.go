@@ -1,0 +1,237 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// machineSetsModel is the object machine_sets.
+type machineSetsModel struct {
+	Namespace types.String `tfsdk:"namespace"`
+	Name      types.String `tfsdk:"name"`
+	Selector  types.String `tfsdk:"selector"`
+	Rollout   types.Object `tfsdk:"rollout"`
+}
+
+var machineSetsType = map[string]attr.Type{
+	"namespace": types.StringType, "name": types.StringType, "selector": types.StringType, "rollout": types.ObjectType{AttrTypes: fw.RolloutType},
+}
+
+// machineSets are where the object and its rollout stand.
+var (
+	machineSets = path.Root("machine_sets")
+	rolloutAt   = machineSets.AtName("rollout")
+)
+
+// interrupted is the drift of a MachineSet whose rollout has begun and not ended.
+const interrupted taint.Status = "interrupted"
+
+// machineSets reads the object; false where there is none, or while it is not known.
+func (m model) machineSets(ctx context.Context, diags *diag.Diagnostics) (in machineSetsModel, known bool) {
+	if m.MachineSets.IsNull() || m.MachineSets.IsUnknown() {
+		return in, false
+	}
+	diags.Append(m.MachineSets.As(ctx, &in, basetypes.ObjectAsOptions{})...)
+	return in, !in.Namespace.IsUnknown() && !in.Name.IsUnknown() && !in.Selector.IsUnknown() && !diags.HasError()
+}
+
+// target says which MachineSets are meant; false where that cannot be told.
+func (m machineSetsModel) target(diags *diag.Diagnostics) (machineset.Target, bool) {
+	t := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), Name: m.Name.ValueString()}
+	if m.Selector.IsNull() {
+		return t, t.Name != ""
+	}
+	selector, err := labels.Parse(m.Selector.ValueString())
+	if err != nil {
+		diags.AddAttributeError(machineSets.AtName("selector"), "Unable to read the selector", err.Error())
+		return t, false
+	}
+	t.Selector = selector
+	return t, true
+}
+
+// sets is what is wanted of MachineSets, nil where nodes are meant themselves.
+func (w wanted) sets() *planner.DesiredSets {
+	if w.nodes.Target.MachineSets == nil {
+		return nil
+	}
+	return &planner.DesiredSets{
+		Target:  *w.nodes.Target.MachineSets,
+		Desired: machineset.Desired{Claim: w.nodes.Claim, Retired: w.retired, Rollout: w.rollout},
+		Labels:  w.labels.Claim,
+	}
+}
+
+// retire adds what was wanted before and is not any more.
+func (w wanted) retire(before wanted) wanted {
+	w.retired = slices.Clone(w.retired)
+	for _, id := range before.nodes.Claim.IDs() {
+		if !slices.Contains(w.nodes.Claim.IDs(), id) || w.releases() {
+			w.retired = append(w.retired, id)
+		}
+	}
+	return w
+}
+
+// observeSets reads MachineSets where any are meant.
+func (r *dedicatedNodes) observeSets(ctx context.Context, desired wanted, diags *diag.Diagnostics) ([]machineset.Observed, error) {
+	if desired.nodes.Target.MachineSets == nil {
+		return nil, nil
+	}
+	sets, err := r.data.Cluster.MachineSets(ctx)
+	if errors.Is(err, kube.ErrNoMachineAPI) {
+		diags.Append(fw.NoMachineAPI(err))
+		return nil, nil
+	}
+	return sets, err
+}
+
+// changes are those of the MachineSets that are observed.
+func (o observation) changes(desired wanted) planner.MachineSets {
+	sets := desired.sets()
+	if sets == nil {
+		return planner.MachineSets{}
+	}
+	return sets.Changes(o.sets)
+}
+
+// possibleSets refuses what must not be written to MachineSets, and says what there is
+// nothing to do about.
+func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
+	changes := observed.changes(desired)
+	for _, c := range changes.Sets {
+		if err := rollout.CheckSetChange(c); err != nil {
+			diags.Append(explain("change", desired, err))
+			return
+		}
+		effect := machineset.Plan(c.Observed, c.Desired)
+		if !effect.Changes() {
+			continue
+		}
+		if refusals := machineset.Refuse(c.Observed, c.Desired); len(refusals) > 0 {
+			diags.Append((&fw.RefusedSet{Set: c.Set, Refusals: refusals}).Diagnostic(rolloutAt))
+			return
+		}
+		fw.WarnSet(c.Observed, c.Desired, effect, diags)
+	}
+	target := desired.nodes.Target.MachineSets
+	if target == nil || desired.releases() {
+		return
+	}
+	r.claimSets(desired, observed, own, diags)
+	switch {
+	case slices.ContainsFunc(observed.sets, func(o machineset.Observed) bool { return target.Matches(o.Set) }):
+	case target.Selector != nil:
+		diags.AddAttributeWarning(machineSets.AtName("selector"), "No MachineSet matches \""+target.Selector.String()+"\"",
+			"No node is changed now; workloads are. MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets -n "+target.Namespace+" --show-labels).")
+	default:
+		diags.AddAttributeError(machineSets.AtName("name"), "Unable to find "+target.Place(),
+			"There is no MachineSet of this name. Check the name and the namespace (kubectl get machinesets -A).")
+	}
+}
+
+func (r *dedicatedNodes) claimSets(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
+	if target := desired.nodes.Target.MachineSets; target != nil {
+		r.data.ClaimSets(fw.Holder(own.Generation), *target, desired.nodes.Claim.IDs(), desired.labels.Claim.Labels, observed.sets, diags)
+	}
+}
+
+// driftOfSets notes what is not as wanted on MachineSets and machines. What
+// template_only leaves as it was is as wanted.
+func (o observation) driftOfSets(desired wanted, note func(string, taint.Status)) {
+	for _, c := range o.changes(desired).Sets {
+		about := "machineset/" + c.Set.Key()
+		effect, labelling := machineset.Plan(c.Observed, c.Desired), machineset.PlanLabels(c.Observed, c.Labels)
+		if effect.Template.Changed || len(effect.Template.Conflicts) > 0 || labelling.Template.Changed || len(labelling.Conflicts) > 0 {
+			note(about, taint.Different)
+		}
+		if effect.Interrupted != nil {
+			note(about, interrupted)
+		}
+		for _, name := range slices.Sorted(maps.Keys(labelling.Machines)) {
+			note("machine/"+name, taint.Missing)
+		}
+		if c.Desired.Rollout.Strategy == machineset.TemplateOnly {
+			continue
+		}
+		for name, status := range machineset.Deviations(c.Observed, c.Desired) {
+			note("machine/"+name, status)
+		}
+	}
+}
+
+// rollOut rolls the taints of MachineSets out, when their turn has come.
+func (r *dedicatedNodes) rollOut(ctx context.Context, m model, desired wanted, budget fw.Budget) error {
+	all, err := r.data.Cluster.MachineSets(ctx)
+	if err != nil {
+		return err
+	}
+	sets := desired.sets()
+	run := &fw.SetRollouts{
+		Data: r.data, Place: sets.Target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("workloads"),
+		Of: func(s *machineset.Set) machineset.Desired { return sets.Desired.Of(s, sets.Target) },
+	}
+	for _, c := range sets.Changes(all).Sets {
+		run.Meant = append(run.Meant, c.Observed)
+	}
+	if len(run.Meant) == 0 && sets.Target.Selector == nil && !desired.releases() {
+		return &rollout.SetGoneError{Key: sets.Target.String()}
+	}
+	for i, err := range run.All(ctx) {
+		if err != nil {
+			return &setError{set: run.Meant[i].Set, err: err}
+		}
+	}
+	return nil
+}
+
+// setError is an error of rolling out one MachineSet.
+type setError struct {
+	set *machineset.Set
+	err error
+}
+
+func (e *setError) Error() string { return e.err.Error() }
+
+func (e *setError) Unwrap() error { return e.err }
+
+// explainSets words an error that is about MachineSets, nil for others.
+func explainSets(verb string, desired wanted, goesOn string, err error) diag.Diagnostic {
+	refused, conflict, labelled, about := new(fw.RefusedSet), new(rollout.SetConflictError), new(rollout.LabelConflictError), new(setError)
+	gone, stopped := new(rollout.SetGoneError), new(rollout.StoppedError)
+	switch {
+	case errors.As(err, &refused):
+		return refused.Diagnostic(rolloutAt)
+	case errors.As(err, &conflict):
+		return fw.ExplainSetConflict(desired.owner(), conflict)
+	case errors.As(err, &labelled):
+		return fw.ExplainLabelConflict(desired.owner(), labelled)
+	case errors.Is(err, kube.ErrNoMachineAPI):
+		return fw.NoMachineAPI(err)
+	case errors.As(err, &about):
+		return fw.ExplainMachines("Unable to "+verb+" the dedication of the nodes of "+about.set.Title(), goesOn, err)
+	case errors.As(err, &gone), errors.As(err, &stopped):
+		return fw.ExplainMachines("Unable to "+verb+" the dedication of "+desired.place(), goesOn, err)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+)
+
+// DesiredSets is what one resource wants of MachineSets.
+type DesiredSets struct {
+	Target  machineset.Target
+	Desired machineset.Desired
+	Labels  label.Claim
+	// AtOnce is how many of them roll out at the same time at most.
+	AtOnce int
+}
+
+// Of is the change of one MachineSet: what is not meant gives up all that is ours.
+func (d DesiredSets) Of(o machineset.Observed) SetChange {
+	c := SetChange{Observed: o, Desired: d.Desired.Of(o.Set, d.Target), Labels: d.Labels}
+	if !d.Target.Matches(o.Set) {
+		c.Labels.Release, c.Labels.TakeOver = true, false
+	}
+	return c
+}
+
+// Changes are those of the MachineSets that are meant and of those that carry something
+// of ours, by name.
+func (d DesiredSets) Changes(all []machineset.Observed) MachineSets {
+	out := MachineSets{AtOnce: d.AtOnce}
+	for _, o := range all {
+		if d.Target.Matches(o.Set) || d.Desired.Owns(o.Set) || d.Labels.Owns(o.Set.LabelRecord) {
+			out.Sets = append(out.Sets, d.Of(o))
+		}
+	}
+	slices.SortFunc(out.Sets, func(a, b SetChange) int { return strings.Compare(a.Set.Key(), b.Set.Key()) })
+	return out
+}
+
+// MachineSets is a desired change of MachineSets, and of nodes by way of these.
+type MachineSets struct {
+	Sets []SetChange
+	// AtOnce is how many of them roll out at the same time at most.
+	AtOnce int
+}
+
+// SetChange is what is desired of one MachineSet: taints, which reach its machines by a
+// rollout, and labels, which need none.
+type SetChange struct {
+	machineset.Observed
+	Desired machineset.Desired
+	Labels  label.Claim
+}
+
+// labelled is what the label steps will have left of the template.
+func (c SetChange) labelled() machineset.Observed {
+	o, set := c.Observed, *c.Set
+	set.NodeLabels = machineset.PlanLabels(c.Observed, c.Labels).Template.Labels
+	o.Set = &set
+	return o
+}
+
+// SetSwitch is a rollout of MachineSets and what it does.
+type SetSwitch struct {
+	Affected []machineset.Affected
+	Impact   machineset.Impact
+}
+
+// Taints returns what nodes have after a step that changes them, by name: a node whose
+// machine is replaced stands for the one that comes in its place.
+func (s Step) Taints() map[string][]corev1.Taint {
+	if s.Switch != nil {
+		return machineset.TaintsAfter(s.Switch.Affected)
+	}
+	return s.Nodes.Change().Taints
+}
+
+// affected are the MachineSets that a change of their taints concerns.
+func (o *order) affected() []machineset.Affected {
+	var out []machineset.Affected
+	for _, c := range o.change.MachineSets.Sets {
+		a := machineset.Affected{Observed: c.labelled()}
+		if a.Effect = machineset.Plan(a.Observed, c.Desired); a.Effect.Changes() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// labelSets labels the nodes of MachineSets; kind says whether labels come or go.
+func (o *order) labelSets(kind StepKind) (step Step, removed map[string][]string) {
+	step = Step{Kind: kind}
+	for _, c := range o.change.MachineSets.Sets {
+		claim := c.Labels
+		claim.Keep = kind == Label
+		l := machineset.PlanLabels(c.Observed, claim)
+		if len(l.Intents) == 0 || kind == Unlabel && len(l.Template.Removed) == 0 {
+			continue
+		}
+		step.Sets++
+		for _, n := range l.Nodes {
+			step.Labels.Switches = append(step.Labels.Switches, LabelSwitch(n))
+		}
+		if kind == Unlabel {
+			removed = o.removedFrom(c, l, removed)
+		}
+	}
+	return step, removed
+}
+
+// removedFrom adds the labels that a MachineSet's template loses, with the values that
+// its template or its nodes have.
+func (o *order) removedFrom(c SetChange, l machineset.Labelling, removed map[string][]string) map[string][]string {
+	if removed == nil {
+		removed = map[string][]string{}
+	}
+	for _, key := range l.Template.Removed {
+		values := removed[key]
+		if value, there := c.Set.NodeLabels[key]; there {
+			values = append(values, value)
+		}
+		for _, n := range l.Nodes {
+			if value, there := n.Node.Labels[key]; there && slices.Contains(n.Merged.Removed, key) {
+				values = append(values, value)
+			}
+		}
+		slices.Sort(values)
+		removed[key] = slices.Compact(values)
+	}
+	return removed
+}
+
+// switchSets rolls taints out to machines.
+func (o *order) switchSets(affected []machineset.Affected) {
+	if len(affected) == 0 {
+		return
+	}
+	snapshot := o.snapshot.With(o.ahead.nodes, o.ahead.daemons)
+	s := &SetSwitch{Affected: affected, Impact: machineset.Evaluate(snapshot, affected, o.planned, o.comparison, o.change.MachineSets.AtOnce)}
+	s.Impact.Report = o.still(s.Impact.Report)
+	step := Step{Kind: Switched, Switch: s, Report: s.Impact.Report}
+	taints := step.Taints()
+	maps.Copy(o.taints, taints)
+	for name, list := range taints {
+		o.node(name).Taints = list
+	}
+	o.plan.Steps = append(o.plan.Steps, step)
+}
+
+// still leaves out of a report the pods that a step before has made leave.
+func (o *order) still(report *eviction.Report) *eviction.Report {
+	report.Pods = slices.DeleteFunc(report.Pods, func(v eviction.PodVerdict) bool { return o.ahead.left[v.Pod.UID] })
+	for _, v := range report.Pods {
+		if v.Verdict == eviction.EvictedNow {
+			o.ahead.left[v.Pod.UID] = true
+		}
+	}
+	return report
+}

@@ -1,0 +1,141 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-log/tflog"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+// LabelConflictError says that somebody else has given a wanted label another value.
+// Nothing more is written once it is returned.
+type LabelConflictError struct {
+	Set       *machineset.Set
+	Conflicts []machineset.LabelConflict
+}
+
+// Error names the first conflict.
+func (e *LabelConflictError) Error() string {
+	c := e.Conflicts[0]
+	return fmt.Sprintf("label %q of %s is not ours to write", c.Key, c.Where)
+}
+
+// CheckLabels says whether the labels of a MachineSet can be written. Errors:
+// *StoppedError, *LabelConflictError.
+func CheckLabels(o machineset.Observed, claim label.Claim) error {
+	if o.Set.LabelRecordErr != nil {
+		return &StoppedError{Set: o.Set, Why: o.Set.LabelRecordErr.Error()}
+	}
+	if l := machineset.PlanLabels(o, claim); len(l.Conflicts) > 0 {
+		return &LabelConflictError{Set: o.Set, Conflicts: l.Conflicts}
+	}
+	return nil
+}
+
+// CheckSetChange says whether a MachineSet can be changed. Errors: *StoppedError,
+// *SetConflictError, *LabelConflictError.
+func CheckSetChange(c planner.SetChange) error {
+	if err := CheckSet(c.Set, c.Desired); err != nil {
+		return err
+	}
+	return CheckLabels(c.Observed, c.Labels)
+}
+
+// sets are the changes of MachineSets as they are known now.
+func (r *run) sets(ctx context.Context) (planner.MachineSets, error) {
+	all, err := r.cluster.MachineSets(ctx)
+	if err != nil {
+		return planner.MachineSets{}, err
+	}
+	changes := r.change.MachineSets.Changes(all)
+	for _, c := range changes.Sets {
+		if err := CheckSetChange(c); err != nil {
+			return planner.MachineSets{}, err
+		}
+	}
+	return changes, nil
+}
+
+// labelSets makes a step that labels the nodes of MachineSets; what goes is kept for
+// as long as pods may require it.
+func (r *run) labelSets(ctx context.Context, keep bool) error {
+	changes, err := r.sets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes.Sets {
+		c.Labels.Keep = keep
+		if err := labelSet(ctx, r.cluster, c.Set.Key(), c.Labels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labelSet brings labels to the template of a MachineSet, to its Machines and to their
+// nodes, or takes them away, and looks again until nothing is left to do. A MachineSet
+// that is gone has nothing left.
+func labelSet(ctx context.Context, cluster *kube.Cluster, key string, claim label.Claim) error {
+	written := map[string]int{}
+	for {
+		o, there := cluster.MachineSet(key)
+		if !there {
+			return nil
+		}
+		if err := CheckLabels(o, claim); err != nil {
+			return err
+		}
+		l := machineset.PlanLabels(o, claim)
+		if len(l.Intents) == 0 && !l.Waits {
+			return nil
+		}
+		if l.Waits {
+			cluster.NextMachines(ctx, lookAtMachines)
+		}
+		r := &machineRollout{cluster: cluster, key: key, set: o.Set}
+		for _, intent := range l.Intents {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			// Machines that come one after the other are no fight.
+			if written[intent.About()]++; written[intent.About()] > maxRounds {
+				return ErrFight
+			}
+			tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": key, "what": string(intent.Kind), "reason": intent.Reason})
+			err := r.write(ctx, intent)
+			if errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrNotFound) {
+				err = r.reread(ctx, intent)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := cmp.Or(r.settle(ctx), context.Cause(ctx)); err != nil {
+			return err
+		}
+		if len(l.Machines) > 0 {
+			hear(ctx)
+		}
+	}
+}
+
+// hear gives nodelink a moment to hear of its Machines before their nodes are written.
+func hear(ctx context.Context) {
+	moment := time.NewTimer(settleMoment)
+	defer moment.Stop()
+	select {
+	case <-ctx.Done():
+	case <-moment.C:
+	}
+}
