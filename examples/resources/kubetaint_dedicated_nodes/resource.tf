@@ -47,3 +47,24 @@ resource "kubetaint_dedicated_nodes" "infra" {
     create = "30m"
   }
 }
+
+# The machines of an OpenShift MachineSet, those that come later included. The
+# taints reach the machines that exist one after the other, by new machines.
+resource "kubetaint_dedicated_nodes" "batch" {
+  machine_sets = {
+    name    = "batch-a"
+    rollout = { strategy = "surge" }
+  }
+
+  taints = [
+    { key = "dedicated", value = "batch", effect = "NoSchedule" },
+  ]
+
+  labels = {
+    "example.com/dedicated" = "batch"
+  }
+
+  workloads = [
+    { kind = "Deployment", namespace = "batch", name = "runner", pin = true },
+  ]
+}

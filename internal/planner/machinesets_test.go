@@ -1,0 +1,115 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// A change of a MachineSet with the machine of the node a, on which the pod a1 of the
+// workload web runs beside the pod o1 of another one.
+func TestOrder_ofMachineSets(t *testing.T) {
+	t.Parallel()
+	ours := func(labels ...string) label.Record {
+		var out label.Record
+		for _, key := range labels {
+			out = append(out, label.Mark{Key: key, Owner: "me", Generation: "g2"})
+		}
+		return out
+	}
+	gpu := map[string]string{"dedicated": "gpu"}
+	tests := []struct {
+		name     string
+		strategy machineset.Strategy
+		// stands says that taint, label, toleration and pin are there already.
+		stands, release bool
+		steps           []string
+		verdicts        []string
+	}{
+		{
+			name: "labels and tolerations come before a rollout in place", strategy: machineset.InPlace,
+			steps:    []string{"label 1 MachineSet and 1 node", "expand Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
+			verdicts: []string{"o1 evicted_now"},
+		},
+		{
+			name: "a rollout that replaces machines drains whoever is there", strategy: machineset.Rolling,
+			steps:    []string{"label 1 MachineSet and 1 node", "expand Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
+			verdicts: []string{"a1 drained", "o1 drained"},
+		},
+		{
+			name: "with template_only nobody leaves", strategy: machineset.TemplateOnly,
+			steps: []string{"label 1 MachineSet and 1 node", "expand Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
+		},
+		{name: "what stands there needs no step", strategy: machineset.InPlace, stands: true},
+		{
+			name: "what is given up goes the other way round", strategy: machineset.InPlace, stands: true, release: true,
+			steps: []string{"roll taints out to the machines of 1 MachineSet", "contract Deployment shop/web", "wait for 1 pod of Deployment shop/web", "take labels off 1 MachineSet and 1 node"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			node := aNode(t, "a", "gpu")
+			set := &machineset.Set{Namespace: "machines", Name: "gpu", Replicas: 1, Observed: true}
+			machine := &machineset.Machine{Namespace: "machines", Name: "m", Node: "a", Phase: "Running"}
+			web, other := aWorkload(t, "Deployment", "web"), aWorkload(t, "Deployment", "other")
+			list := taintsOf(t, "x=1:NoExecute")
+			if tt.stands {
+				web = aWorkload(t, "Deployment", "web", "*x=1:NoExecute")
+				web.NodeSelector, web.LabelRecord = gpu, ours("dedicated")
+				set.Taints, machine.Taints, node.Taints = list, list, list
+				set.NodeLabels, machine.Labels, set.LabelRecord = gpu, gpu, ours("dedicated")
+				node.Labels["dedicated"] = "gpu"
+				set.Record = taint.Record{{Key: "x", Effect: "NoExecute", Owner: "me", Generation: "g2"}}
+			}
+			node.Ready = true
+			pod := aPod(t, web, "a1", "a")
+			pod.Scheduling.NodeSelector = web.NodeSelector
+			pods := []*eviction.Pod{pod}
+			if !tt.stands {
+				pods = append(pods, aPod(t, other, "o1", "a"))
+			}
+			tolerations := tolerate(t, web, "x=1:NoExecute")
+			tolerations.Pin = label.Claim{Owner: "me", Generation: "g2", Labels: gpu}
+			desired := DesiredSets{
+				Target:  machineset.Target{Namespace: "machines", Name: "gpu"},
+				Desired: machineset.Desired{Claim: taint.Claim{Owner: "me", Generation: "g2", Taints: list}, Rollout: machineset.Rollout{Strategy: tt.strategy, MaxUnavailable: 1, MaxSurge: 1}},
+				Labels:  label.Claim{Owner: "me", Generation: "g2", Labels: gpu}, AtOnce: 1,
+			}
+			if tt.release {
+				desired.Desired.Claim.Release, desired.Labels.Release = true, true
+				tolerations.Claim.Release, tolerations.Pin.Release = true, true
+			}
+			snapshot := aSnapshot([]*eviction.Node{node}, pods...)
+			observed := machineset.Observed{Set: set, Machines: []*machineset.Machine{machine}, Nodes: map[string]*eviction.Node{"a": node}}
+			plan := Order(snapshot, Change{MachineSets: desired.Changes([]machineset.Observed{observed}), Workloads: []Tolerations{tolerations}}, eviction.ComparisonOff)
+			var steps, verdicts []string
+			for _, step := range plan.Steps {
+				steps = append(steps, step.String())
+				if step.Report == nil {
+					continue
+				}
+				for _, v := range step.Report.Pods {
+					if v.Verdict != eviction.Stays {
+						verdicts = append(verdicts, fmt.Sprintf("%s %s", v.Pod.Name, v.Verdict))
+					}
+				}
+			}
+			for _, diff := range []string{cmp.Diff(tt.steps, steps, cmpopts.EquateEmpty()), cmp.Diff(tt.verdicts, verdicts, cmpopts.EquateEmpty())} {
+				if diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
