@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -158,10 +159,26 @@ func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags 
 		return
 	}
 	left := markedBy(desired.owner(), nodes, marked)
+	if sets := desired.sets(); sets != nil {
+		all, _ := r.data.Cluster.MachineSets(ctx)
+		left = append(left, markedSets(desired.owner(), all)...)
+	}
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("Entries of %q stay in %s", desired.owner(), fw.Count(len(left), "place")),
 			"Entries with this resource's id and another generation stand on: "+fw.Some(left)+". Either a newer object with the same id owns them, and all is well; or a replacement was begun and given up, and nothing owns them: import them and destroy that.")
 	}
+}
+
+// markedSets names the MachineSets whose templates carry marks of an owner.
+func markedSets(owner string, sets []machineset.Observed) []string {
+	var out []string
+	for _, o := range sets {
+		if slices.ContainsFunc(o.Set.Record, func(m taint.Mark) bool { return m.Owner == owner }) ||
+			slices.ContainsFunc(o.Set.LabelRecord, func(m label.Mark) bool { return m.Owner == owner }) {
+			out = append(out, "machineset/"+o.Set.Key())
+		}
+	}
+	return out
 }
 
 // markedBy names the nodes and workloads that carry marks of an owner. What

@@ -5,7 +5,6 @@ package dedicatednodes
 
 import (
 	"context"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -17,7 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
-// impact is the steps of a plan that may make pods leave, and all that they do.
+// impact is the steps of a plan that may make pods leave, and all that they begin to do.
 type impact struct {
 	steps []planner.Step
 	whole *eviction.Report
@@ -27,7 +26,10 @@ func impactOf(plan planner.Plan) impact {
 	var out impact
 	var reports []*eviction.Report
 	for _, step := range plan.Steps {
-		if step.Report != nil {
+		switch {
+		case step.Switch != nil:
+			out.steps, reports = append(out.steps, step), append(reports, step.Switch.Begins.Report)
+		case step.Report != nil:
 			out.steps, reports = append(out.steps, step), append(reports, step.Report)
 		}
 	}
@@ -35,18 +37,11 @@ func impactOf(plan planner.Plan) impact {
 	return out
 }
 
-// underWay says that a rollout of machines has begun in an earlier apply.
-func underWay(plan planner.Plan) bool {
-	return slices.ContainsFunc(plan.Steps, func(step planner.Step) bool {
-		return step.Switch != nil && slices.ContainsFunc(step.Switch.Affected, func(a machineset.Affected) bool { return a.Effect.Interrupted != nil })
-	})
-}
-
 // refusedBy is what forbids a rollout of machines by what runs on them.
 func refusedBy(plan planner.Plan) *fw.RefusedSet {
 	for _, step := range plan.Steps {
-		if step.Switch != nil && step.Switch.Impact.Refused != nil {
-			return &fw.RefusedSet{Set: step.Switch.Impact.Refused, Refusals: step.Switch.Impact.Refusals}
+		if step.Switch != nil && step.Switch.Begins.Refused != nil {
+			return &fw.RefusedSet{Set: step.Switch.Begins.Refused, Refusals: step.Switch.Begins.Refusals}
 		}
 	}
 	return nil
@@ -150,10 +145,6 @@ func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, bud
 	ours, looked := !m.Evictions.IsNull(), false
 	return rollout.Hooks{
 		Begin: func(plan planner.Plan) error {
-			if underWay(plan) {
-				// What was allowed goes on: stopped in the middle it would cost more.
-				return nil
-			}
 			all := impactOf(plan)
 			if err := refusedBy(plan); err != nil {
 				return err

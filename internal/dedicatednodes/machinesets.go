@@ -124,12 +124,12 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 			diags.Append(explain("change", desired, err))
 			return
 		}
-		effect := machineset.Plan(c.Observed, c.Desired)
-		if !effect.Changes() {
+		effect, labels := machineset.Plan(c.Observed, c.Desired), len(machineset.PlanLabels(c.Observed, c.Labels).Intents) > 0
+		if !effect.Changes() && !labels {
 			continue
 		}
 		if refusals := machineset.Refuse(c.Observed, c.Desired); len(refusals) > 0 {
-			diags.Append((&fw.RefusedSet{Set: c.Set, Refusals: refusals}).Diagnostic(rolloutAt))
+			diags.Append((&fw.RefusedSet{Set: c.Set, Refusals: refusals, Labels: !effect.Changes()}).Diagnostic(rolloutAt))
 			return
 		}
 		fw.WarnSet(c.Observed, c.Desired, effect, diags)
@@ -140,7 +140,7 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 	}
 	r.claimSets(desired, observed, own, diags)
 	switch {
-	case slices.ContainsFunc(observed.sets, func(o machineset.Observed) bool { return target.Matches(o.Set) }):
+	case observed.has(*target):
 	case target.Selector != nil:
 		diags.AddAttributeWarning(machineSets.AtName("selector"), "No MachineSet matches \""+target.Selector.String()+"\"",
 			"No node is changed now; workloads are. MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets -n "+target.Namespace+" --show-labels).")
@@ -159,6 +159,9 @@ func (r *dedicatedNodes) claimSets(desired wanted, observed observation, own own
 // driftOfSets notes what is not as wanted on MachineSets and machines. What
 // template_only leaves as it was is as wanted.
 func (o observation) driftOfSets(desired wanted, note func(string, taint.Status)) {
+	if target := desired.nodes.Target.MachineSets; target != nil && target.Selector == nil && !o.has(*target) {
+		note("machineset/"+target.String(), taint.Missing)
+	}
 	for _, c := range o.changes(desired).Sets {
 		about := "machineset/" + c.Set.Key()
 		effect, labelling := machineset.Plan(c.Observed, c.Desired), machineset.PlanLabels(c.Observed, c.Labels)
@@ -180,6 +183,11 @@ func (o observation) driftOfSets(desired wanted, note func(string, taint.Status)
 	}
 }
 
+// has says whether a MachineSet that is meant is there.
+func (o observation) has(target machineset.Target) bool {
+	return slices.ContainsFunc(o.sets, func(one machineset.Observed) bool { return target.Matches(one.Set) })
+}
+
 // rollOut rolls the taints of MachineSets out, when their turn has come.
 func (r *dedicatedNodes) rollOut(ctx context.Context, m model, desired wanted, budget fw.Budget) error {
 	all, err := r.data.Cluster.MachineSets(ctx)
@@ -193,9 +201,6 @@ func (r *dedicatedNodes) rollOut(ctx context.Context, m model, desired wanted, b
 	}
 	for _, c := range sets.Changes(all).Sets {
 		run.Meant = append(run.Meant, c.Observed)
-	}
-	if len(run.Meant) == 0 && sets.Target.Selector == nil && !desired.releases() {
-		return &rollout.SetGoneError{Key: sets.Target.String()}
 	}
 	for i, err := range run.All(ctx) {
 		if err != nil {

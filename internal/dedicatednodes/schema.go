@@ -58,7 +58,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 			"labels": schema.MapAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Labels that the nodes must have. One that is there already with the same value is left as it is, and stays when the resource is destroyed; one that somebody else has given another value is an error. Keys that Kubernetes keeps for itself are refused; those under `node-role.kubernetes.io` and `node-restriction.kubernetes.io` are not.",
+				MarkdownDescription: "Labels that the nodes must have. One that is there already with the same value is left as it is, and stays when the resource is destroyed (with `machine_sets`, one that the template has); one that somebody else has given another value is an error. Keys that Kubernetes keeps for itself are refused; those under `node-role.kubernetes.io` and `node-restriction.kubernetes.io` are not.",
 				Validators:          []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.NoNullValues(), mapvalidator.KeysAre(fw.LabelKey()), mapvalidator.ValueStringsAre(fw.LabelValue())},
 			},
 			"workloads": schema.ListNestedAttribute{
@@ -125,6 +125,11 @@ func otherMachineSets(ctx context.Context, req planmodifier.ObjectRequest, resp 
 	}
 	had, hadKnown := model{MachineSets: req.StateValue}.machineSets(ctx, &resp.Diagnostics)
 	has, hasKnown := model{MachineSets: req.PlanValue}.machineSets(ctx, &resp.Diagnostics)
+	if req.PlanValue.IsUnknown() || has.Name.IsUnknown() || has.Namespace.IsUnknown() {
+		// An update could not become a replacement once it is known.
+		resp.RequiresReplace = true
+		return
+	}
 	if hadKnown && hasKnown {
 		before, _ := had.target(&resp.Diagnostics)
 		after, _ := has.target(&resp.Diagnostics)

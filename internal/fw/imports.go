@@ -131,6 +131,10 @@ func parseSets(s string) (machineset.Target, error) {
 		return t, nil
 	}
 	selector, err := labels.Parse(rest)
+	if err == nil && !strings.ContainsAny(rest, "=!, (") {
+		// Else the name of a MachineSet and the prefix of a taint's key would be one too.
+		err = errors.New("a selector compares values")
+	}
 	if err != nil {
 		return t, fmt.Errorf("%q is neither the name of a MachineSet nor a selector: %w", rest, err)
 	}

@@ -24,6 +24,8 @@ import (
 type RefusedSet struct {
 	Set      *machineset.Set
 	Refusals []machineset.Refusal
+	// Labels says that it is about labels alone.
+	Labels bool
 }
 
 // Error returns the first reason.
@@ -36,7 +38,8 @@ func (e *RefusedSet) Diagnostic(block path.Path) diag.Diagnostic {
 		return diag.NewAttributeErrorDiagnostic(block.AtName(first.Attribute), "Unable to roll "+e.Set.Title()+" out with this "+first.Attribute,
 			"Nothing has been written: "+first.Why+". "+first.Instead+".")
 	}
-	return diag.NewErrorDiagnostic("Unable to change the taints of "+e.Set.Title(), "Nothing has been written: "+first.Why+".")
+	what := map[bool]string{false: "taints", true: "labels"}[e.Labels]
+	return diag.NewErrorDiagnostic("Unable to change the "+what+" of "+e.Set.Title(), "Nothing has been written: "+first.Why+".")
 }
 
 // AboutSets words what a change of MachineSets is about.
@@ -154,12 +157,11 @@ func (r *SetRollouts) allowed(ctx context.Context, sets []machineset.Observed, p
 			continue
 		}
 		a := machineset.Affected{Observed: now, Effect: machineset.Plan(now, r.Of(now.Set))}
-		// What was allowed goes on: stopped in the middle it would cost more.
-		if a.Effect.Interrupted == nil && len(a.Effect.Stale) > 0 {
+		if len(a.Effect.Stale)+len(a.Effect.Mends) > 0 {
 			all = append(all, a)
 		}
 	}
-	if len(all) == 0 {
+	if all = machineset.Beginning(all); len(all) == 0 {
 		return nil
 	}
 	snapshot, err := r.Data.Cluster.SnapshotToDecide(ctx)

@@ -24,6 +24,9 @@ type NodeEdit struct {
 	Record taint.Record
 	// Labels are written in place of the taints, where they are set.
 	Labels *LabelEdit
+	// Unrecorded leaves the record of who owns what as it is, whether it can be read or
+	// not.
+	Unrecorded bool
 }
 
 // LabelEdit is the entries of a map that change, nil for those that go, and what
@@ -90,7 +93,7 @@ func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*evicti
 // of who owns them as it is. Errors: ErrConflict where somebody else has written it
 // since, ErrNotFound, those of the API server.
 func (c *Cluster) PatchNodeTaints(ctx context.Context, node *eviction.Node, taints []corev1.Taint) (*eviction.Node, error) {
-	written, err := c.patchNode(ctx, node, &NodeEdit{Taints: taints, Record: node.Record})
+	written, err := c.patchNode(ctx, node, &NodeEdit{Taints: taints, Unrecorded: true})
 	if err == nil {
 		c.nodes.offer(written)
 	}
@@ -100,7 +103,7 @@ func (c *Cluster) PatchNodeTaints(ctx context.Context, node *eviction.Node, tain
 // PatchNodeLabels writes labels of a node as it was read, guarded in the same way; nil
 // takes one away. The record of who owns them stays as it is.
 func (c *Cluster) PatchNodeLabels(ctx context.Context, node *eviction.Node, changes map[string]*string) (*eviction.Node, error) {
-	written, err := c.patchNode(ctx, node, &NodeEdit{Labels: &LabelEdit{Changes: changes, Record: node.LabelRecord}})
+	written, err := c.patchNode(ctx, node, &NodeEdit{Labels: &LabelEdit{Changes: changes}, Unrecorded: true})
 	if err == nil {
 		c.nodes.offer(written)
 	}
@@ -153,30 +156,26 @@ func (c *Cluster) patchNode(ctx context.Context, node *eviction.Node, edit *Node
 // nodePatch is a merge patch with the UID and the resource version of what was
 // read: a node recreated under the same name is another node.
 func nodePatch(node *eviction.Node, edit *NodeEdit) ([]byte, error) {
+	metadata := map[string]any{"uid": node.UID, "resourceVersion": node.ResourceVersion}
 	if edit.Labels != nil {
-		return json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid":             node.UID,
-			"resourceVersion": node.ResourceVersion,
-			"annotations":     map[string]any{label.OwnedAnnotation: edit.Labels.record()},
-			"labels":          edit.Labels.Changes,
-		}})
+		metadata["labels"] = edit.Labels.Changes
+		if !edit.Unrecorded {
+			metadata["annotations"] = map[string]any{label.OwnedAnnotation: edit.Labels.record()}
+		}
+		return json.Marshal(map[string]any{"metadata": metadata})
 	}
-	var record any
-	if s := edit.Record.String(); s != "" {
-		record = s
+	if !edit.Unrecorded {
+		var record any
+		if s := edit.Record.String(); s != "" {
+			record = s
+		}
+		metadata["annotations"] = map[string]any{taint.OwnedAnnotation: record}
 	}
 	taints := edit.Taints
 	if taints == nil {
 		taints = []corev1.Taint{}
 	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]any{
-			"uid":             node.UID,
-			"resourceVersion": node.ResourceVersion,
-			"annotations":     map[string]any{taint.OwnedAnnotation: record},
-		},
-		"spec": map[string]any{"taints": taints},
-	})
+	return json.Marshal(map[string]any{"metadata": metadata, "spec": map[string]any{"taints": taints}})
 }
 
 // seenTimeout bounds the wait for the watch to show a write. A watch that is

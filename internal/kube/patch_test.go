@@ -262,6 +262,16 @@ func TestNodePatch(t *testing.T) {
 			edit: NodeEdit{Taints: apiNode("", "a=1:NoExecute").Spec.Taints, Record: taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}}},
 			want: `{"metadata":{"annotations":{"kubetaint.io/owned-taints":"[{\"key\":\"a\",\"effect\":\"NoExecute\",\"owner\":\"me\",\"generation\":\"g\"}]"},"resourceVersion":"7","uid":"u"},"spec":{"taints":[{"key":"a","value":"1","effect":"NoExecute"}]}}`,
 		},
+		{
+			name: "taints that are not the node's to own leave its record alone",
+			edit: NodeEdit{Taints: apiNode("", "a=1:NoExecute").Spec.Taints, Unrecorded: true},
+			want: `{"metadata":{"resourceVersion":"7","uid":"u"},"spec":{"taints":[{"key":"a","value":"1","effect":"NoExecute"}]}}`,
+		},
+		{
+			name: "so do labels",
+			edit: NodeEdit{Labels: &LabelEdit{Changes: map[string]*string{"a": new("1"), "b": nil}}, Unrecorded: true},
+			want: `{"metadata":{"labels":{"a":"1","b":null},"resourceVersion":"7","uid":"u"}}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

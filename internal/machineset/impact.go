@@ -78,6 +78,12 @@ func Evaluate(s *eviction.Snapshot, all []Affected, tolerations map[eviction.Wor
 	return i
 }
 
+// Beginning leaves out the MachineSets whose rollout an earlier apply has begun: what was
+// allowed goes on, since stopped in the middle it would cost more.
+func Beginning(all []Affected) []Affected {
+	return slices.DeleteFunc(slices.Clone(all), func(a Affected) bool { return a.Effect.Interrupted != nil })
+}
+
 // TaintsAfter returns what the nodes of MachineSets have after their changes, by name:
 // a node that is drained stands for the one that comes in its place.
 func TaintsAfter(all []Affected) map[string][]corev1.Taint {
@@ -109,6 +115,9 @@ func changeOf(all []Affected) eviction.Change {
 			} else {
 				c.Taints[n.Name] = t.of(n).Apply(n.Taints)
 			}
+		}
+		for _, mend := range a.Effect.Mends {
+			c.Taints[mend.Node.Name] = mend.Taints
 		}
 		if coming, ok := a.coming(); ok {
 			c.Comes = append(c.Comes, coming)

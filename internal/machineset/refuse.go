@@ -73,6 +73,8 @@ type Effect struct {
 	// replaced, and otherwise written to in place.
 	Stale    []*Machine
 	Replaced bool
+	// Mends are the writes to nodes of machines that are as wanted.
+	Mends []Intent
 	// Leaving are the machines that go, in order: those that are replaced, and with
 	// scale_to_zero all others too.
 	Leaving []*Machine
@@ -87,7 +89,7 @@ type Effect struct {
 
 // Changes says whether anything is written at all.
 func (e Effect) Changes() bool {
-	return e.Template.Changed || len(e.Stale) > 0 || e.Interrupted != nil
+	return e.Template.Changed || len(e.Stale)+len(e.Mends) > 0 || e.Interrupted != nil
 }
 
 // Brings says whether the template has an entry of ours that some machine, or the
@@ -101,7 +103,7 @@ func Plan(o Observed, d Desired) Effect {
 	v := look(o, d)
 	e := Effect{Template: v.template, Strategy: v.strategy(), Replaced: v.strategy().Replaces()}
 	if e.Strategy != TemplateOnly {
-		e.Stale = v.old
+		e.Stale, e.Mends = v.old, v.mend()
 	}
 	e.Leaving, e.Gap = v.leaving(), v.gap()
 	if m := o.Set.Marker; m != nil && m.ID == d.Claim.Owner {

@@ -29,7 +29,10 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 		return
 	}
 	impact := machineset.Evaluate(snapshot, all, r.data.Planned.Tolerations(desired.Claim.Owner, linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
-	report := impact.Report
+	report, begins := impact.Report, impact
+	if begin := machineset.Beginning(all); len(begin) < len(all) {
+		begins = machineset.Evaluate(snapshot, begin, r.data.Planned.Tolerations(desired.Claim.Owner, linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
+	}
 	where := desired.target.Place()
 	if desired.target.Selector != nil {
 		where = fw.Count(len(all), "MachineSet") + ` matching "` + desired.target.Selector.String() + `"`
@@ -40,13 +43,13 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 		about.Preposition = "from"
 	}
 	about.RefusesStranded = !budget.EvictStranded
-	if impact.Refused != nil {
-		diags.Append((&fw.RefusedSet{Set: impact.Refused, Refusals: impact.Refusals}).Diagnostic(path.Root("rollout")))
+	if begins.Refused != nil {
+		diags.Append((&fw.RefusedSet{Set: begins.Refused, Refusals: begins.Refusals}).Diagnostic(path.Root("rollout")))
 		return
 	}
 	fw.WarnDeadlocks(where, impact.Deadlocks, diags)
-	if violations := budget.Check(report); strict && len(violations) > 0 {
-		over := &fw.Exceeded{Violations: violations, Subject: about, Report: report, Ours: !m.Evictions.IsNull()}
+	if violations := budget.Check(begins.Report); strict && len(violations) > 0 {
+		over := &fw.Exceeded{Violations: violations, Subject: about, Report: begins.Report, Ours: !m.Evictions.IsNull()}
 		diags.Append(over.Diagnostic())
 		return
 	}

@@ -73,6 +73,9 @@ func (c SetChange) labelled() machineset.Observed {
 type SetSwitch struct {
 	Affected []machineset.Affected
 	Impact   machineset.Impact
+	// Begins is the impact of those whose rollout no earlier apply has begun: it alone
+	// can be refused.
+	Begins machineset.Impact
 }
 
 // Taints returns what nodes have after a step that changes them, by name: a node whose
@@ -103,7 +106,7 @@ func (o *order) labelSets(kind StepKind) (step Step, removed map[string][]string
 		claim := c.Labels
 		claim.Keep = kind == Label
 		l := machineset.PlanLabels(c.Observed, claim)
-		if len(l.Intents) == 0 || kind == Unlabel && len(l.Template.Removed) == 0 {
+		if len(l.Intents) == 0 && !l.Waits || kind == Unlabel && len(l.Template.Removed) == 0 {
 			continue
 		}
 		step.Sets++
@@ -145,7 +148,14 @@ func (o *order) switchSets(affected []machineset.Affected) {
 		return
 	}
 	snapshot := o.snapshot.With(o.ahead.nodes, o.ahead.daemons)
-	s := &SetSwitch{Affected: affected, Impact: machineset.Evaluate(snapshot, affected, o.planned, o.comparison, o.change.MachineSets.AtOnce)}
+	evaluate := func(some []machineset.Affected) machineset.Impact {
+		return machineset.Evaluate(snapshot, some, o.planned, o.comparison, o.change.MachineSets.AtOnce)
+	}
+	s := &SetSwitch{Affected: affected, Impact: evaluate(affected)}
+	s.Begins = s.Impact
+	if begin := machineset.Beginning(affected); len(begin) < len(affected) {
+		s.Begins = evaluate(begin)
+	}
 	s.Impact.Report = o.still(s.Impact.Report)
 	step := Step{Kind: Switched, Switch: s, Report: s.Impact.Report}
 	taints := step.Taints()

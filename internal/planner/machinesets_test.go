@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -111,5 +113,69 @@ func TestOrder_ofMachineSets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestOrder_ofAnInterruptedRolloutRefusesOnlyWhatBegins(t *testing.T) {
+	t.Parallel()
+	var all []machineset.Observed
+	var nodes []*eviction.Node
+	var pods []*eviction.Pod
+	web := aWorkload(t, "Deployment", "web")
+	for _, name := range []string{"begun", "new"} {
+		node := aNode(t, name, "gpu")
+		node.Ready = true
+		set := &machineset.Set{Namespace: "machines", Name: name, UID: types.UID(name), Replicas: 1, Observed: true}
+		if name == "begun" {
+			set.Taints = taintsOf(t, "x=1:NoSchedule")
+			set.Record = taint.Record{{Key: "x", Effect: "NoSchedule", Owner: "me", Generation: "g2"}}
+			set.Marker = &machineset.Marker{ID: "me", Strategy: machineset.Rolling, OriginalReplicas: 1}
+		}
+		nodes, pods = append(nodes, node), append(pods, aPod(t, web, name+"-pod", name))
+		all = append(all, machineset.Observed{
+			Set: set, Nodes: map[string]*eviction.Node{name: node},
+			Machines: []*machineset.Machine{{Namespace: "machines", Name: name, Node: name, Phase: "Running", Set: set.UID}},
+		})
+	}
+	desired := DesiredSets{
+		Target:  machineset.Target{Namespace: "machines", Selector: labels.Everything()},
+		Desired: machineset.Desired{Claim: taint.Claim{Owner: "me", Generation: "g2", Taints: taintsOf(t, "x=1:NoSchedule")}, Rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}},
+		AtOnce:  1,
+	}
+	plan := Order(aSnapshot(nodes, pods...), Change{MachineSets: desired.Changes(all)}, eviction.ComparisonOff)
+	if len(plan.Steps) != 1 || plan.Steps[0].Switch == nil {
+		t.Fatalf("steps: %v", plan.Steps)
+	}
+	leave := func(r *eviction.Report) (out []string) {
+		for _, v := range r.Pods {
+			if v.Leaves() {
+				out = append(out, v.Pod.Name)
+			}
+		}
+		return out
+	}
+	s := plan.Steps[0].Switch
+	if diff := cmp.Diff([]string{"begun-pod", "new-pod"}, leave(s.Impact.Report)); diff != "" {
+		t.Errorf("what leaves:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"new-pod"}, leave(s.Begins.Report)); diff != "" {
+		t.Errorf("what may be refused:\n%s", diff)
+	}
+}
+
+func TestOrder_takesTheLastMarkOfALabelWhenTheControllerHasSeenTheTemplate(t *testing.T) {
+	t.Parallel()
+	set := &machineset.Set{Namespace: "machines", Name: "gpu", LabelRecord: label.Record{{Key: "dedicated", Owner: "me", Generation: "g2"}}}
+	desired := DesiredSets{
+		Target:  machineset.Target{Namespace: "machines", Name: "gpu"},
+		Desired: machineset.Desired{Claim: taint.Claim{Owner: "me", Generation: "g2", Release: true}},
+		Labels:  label.Claim{Owner: "me", Generation: "g2", Release: true},
+	}
+	for _, observed := range []bool{false, true} {
+		set.Observed = observed
+		plan := Order(aSnapshot(nil), Change{MachineSets: desired.Changes([]machineset.Observed{{Set: set}})}, eviction.ComparisonOff)
+		if len(plan.Steps) != 1 || plan.Steps[0].Kind != Unlabel {
+			t.Errorf("observed %v: steps %v", observed, plan.Steps)
+		}
 	}
 }

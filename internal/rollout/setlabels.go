@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
@@ -37,6 +39,11 @@ func CheckLabels(o machineset.Observed, claim label.Claim) error {
 	if o.Set.LabelRecordErr != nil {
 		return &StoppedError{Set: o.Set, Why: o.Set.LabelRecordErr.Error()}
 	}
+	for _, name := range slices.Sorted(maps.Keys(o.Nodes)) {
+		if err := o.Nodes[name].LabelRecordErr; err != nil {
+			return &StoppedError{Set: o.Set, Why: fmt.Sprintf("the record of labels of node %q cannot be read, so that it is not known whose they are: %v", name, err)}
+		}
+	}
 	if l := machineset.PlanLabels(o, claim); len(l.Conflicts) > 0 {
 		return &LabelConflictError{Set: o.Set, Conflicts: l.Conflicts}
 	}
@@ -58,7 +65,11 @@ func (r *run) sets(ctx context.Context) (planner.MachineSets, error) {
 	if err != nil {
 		return planner.MachineSets{}, err
 	}
-	changes := r.change.MachineSets.Changes(all)
+	desired := r.change.MachineSets
+	changes := desired.Changes(all)
+	if desired.Target.Selector == nil && !desired.Labels.Release && !slices.ContainsFunc(changes.Sets, func(c planner.SetChange) bool { return desired.Target.Matches(c.Set) }) {
+		return planner.MachineSets{}, &SetGoneError{Key: desired.Target.String()}
+	}
 	for _, c := range changes.Sets {
 		if err := CheckSetChange(c); err != nil {
 			return planner.MachineSets{}, err
