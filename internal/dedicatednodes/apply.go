@@ -151,7 +151,7 @@ func explainWait(name string, err error) diag.Diagnostic {
 // replacement that this process made is no such case.
 func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
 	nodes, err := r.data.Cluster.Nodes(ctx)
-	if _, replaced := r.data.Created.Load(desired.owner()); err != nil || replaced {
+	if _, replaced := r.data.Created.Load(desired.owner()); err != nil || replaced || desired.nodes.Claim.Heir {
 		return
 	}
 	marked, err := r.data.Cluster.MarkedAnywhere(ctx)

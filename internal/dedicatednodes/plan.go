@@ -46,10 +46,12 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
+			desired.nodes.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.data.Owner, desired), resp.Private, &resp.Diagnostics)
 			r.preview(ctx, *state, desired.released().retire(desired), nil, own, &resp.Diagnostics)
 		}
 		return
 	}
+	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if !resp.Diagnostics.HasError() {
@@ -72,6 +74,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
+		r.data.Heirs.Announce(ctx, plan.ID.ValueString())
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	switch {

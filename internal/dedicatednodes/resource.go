@@ -123,7 +123,8 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 }
 
 // Delete gives up every entry of this generation: taints first, then tolerations
-// and pins, and labels when no pod requires them any more.
+// and pins, and labels when no pod requires them any more. Taints that another object
+// takes over in the same run stay, and with them the tolerations that pods live by.
 func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -139,6 +140,7 @@ func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest,
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
+	desired.nodes.Claim.Heir = fw.HasHeir(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released().retire(desired)
 	if _, ok := r.apply(ctx, "delete", state, desired, &resp.Diagnostics); ok {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
