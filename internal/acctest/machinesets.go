@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -256,6 +257,23 @@ func (p *Pool) Version() int64 {
 func (p *Pool) Replicas() int {
 	p.t.Helper()
 	return int(*p.set().Spec.Replicas)
+}
+
+// Counted returns status.replicas.
+func (p *Pool) Counted() int {
+	p.t.Helper()
+	return int(p.set().Status.Replicas)
+}
+
+// Beside returns the spec of the MachineSet as JSON, without the taints of its template and
+// the count.
+func (p *Pool) Beside() string {
+	p.t.Helper()
+	spec := p.set().Spec
+	spec.Replicas, spec.Template.Spec.Taints = nil, nil
+	out, err := json.Marshal(spec)
+	must(p.t, err)
+	return string(out)
 }
 
 // Annotation returns one of the MachineSet's, "" for none.

@@ -4,15 +4,11 @@
 package dedicatednodes_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -94,57 +90,4 @@ func TestAccDedicatedNodes_machineSetsLeaveUnreadableRecordsAlone(t *testing.T) 
 	if len(f.Labels()) > 0 {
 		t.Fatalf("the template has %v", f.Labels())
 	}
-}
-
-// TestAccDedicatedNodes_renamed renames the resource without a moved block: no taint is
-// gone for a moment, and no machine is replaced.
-func TestAccDedicatedNodes_renamed(t *testing.T) {
-	t.Parallel()
-	renamed := func(config string) string { return strings.Replace(config, `" "this"`, `" "that"`, 1) }
-	t.Run("machine sets", func(t *testing.T) {
-		t.Parallel()
-		f := newFleet(t)
-		cli := acctest.NewCLI(t)
-		evicted := f.c.Evictions(t, f.Namespace)
-		w := fleetWish{"team=a:NoExecute", "dedicated=gpu"}
-		cli.Write(f.c.Provider(t), f.hcl(w, "surge"))
-		cli.MustRun("apply", "-auto-approve", "-input=false")
-		names := f.Names()
-		bared := f.c.Bared(t, f.Pool.Name, taint.ID{Key: "team", Effect: "NoExecute"})
-		cli.Write(f.c.Provider(t), renamed(f.hcl(w, "surge")))
-		cli.MustRun("apply", "-auto-approve", "-input=false")
-		if got := f.Names(); !slices.Equal(got, names) {
-			t.Fatalf("the machines were %v and are %v", names, got)
-		}
-		if nodes := bared(); len(nodes) > 0 {
-			t.Fatalf("nodes were without the taint: %v", nodes)
-		}
-		f.want(w)
-		cli.WantEmptyPlan()
-		if names := evicted(); len(names) > 0 {
-			t.Fatalf("the taint-eviction controller deleted %v", names)
-		}
-	})
-	t.Run("nodes", func(t *testing.T) {
-		t.Parallel()
-		c := acctest.Connect(t)
-		p := newPool(t, c, "Deployment")
-		cli := acctest.NewCLI(t)
-		evicted := c.Evictions(t, p.namespace)
-		w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
-		cli.Write(c.Provider(t), p.hcl(w))
-		cli.MustRun("apply", "-auto-approve", "-input=false")
-		bared := c.Bared(t, p.name, taint.ID{Key: "team", Effect: "NoExecute"})
-		cli.Write(c.Provider(t), renamed(p.hcl(w)))
-		cli.MustRun("apply", "-auto-approve", "-input=false")
-		if nodes := bared(); len(nodes) > 0 {
-			t.Fatalf("nodes were without the taint: %v", nodes)
-		}
-		p.want(w, "Deployment")
-		p.settled("Deployment", w)
-		cli.WantEmptyPlan()
-		if names := evicted(); len(names) > 0 {
-			t.Fatalf("the taint-eviction controller deleted %v", names)
-		}
-	})
 }

@@ -46,21 +46,28 @@ func TestAccMachineSetTaints_refusals(t *testing.T) {
 		set      func(*acctest.MachineSet)
 		strategy string
 		want     []string
+		// role is that of its machines.
+		role string
 	}{
 		"an autoscaled set is not scaled to zero": {func(m *acctest.MachineSet) { m.Annotations = autoscaled("1", "5") }, "scale_to_zero",
-			[]string{`AttributeName("rollout").AttributeName("strategy")`, `MachineAutoscaler "openshift-machine-api/gpu" scales it between 1 and 5`, "Use in_place or rolling"}},
+			[]string{`AttributeName("rollout").AttributeName("strategy")`, `MachineAutoscaler "openshift-machine-api/gpu" scales it between 1 and 5`, "Use in_place or rolling"}, ""},
 		"an autoscaled set does not surge beyond its maximum": {func(m *acctest.MachineSet) { m.Annotations = autoscaled("1", "1") }, "surge",
-			[]string{"allows 1 machines at most, and max_surge would make it 2"}},
+			[]string{"allows 1 machines at most, and max_surge would make it 2"}, ""},
 		"what Hive manages": {func(m *acctest.MachineSet) {
 			m.Labels = map[string]string{"hive.openshift.io/machine-pool": "worker", "hive.openshift.io/managed": "true"}
-		}, "in_place", []string{"Unable to change the taints of MachineSet", "change the MachinePool instead"}},
+		}, "in_place", []string{"Unable to change the taints of MachineSet", "change the MachinePool instead"}, ""},
 		"a taint that nobody has marked": {func(m *acctest.MachineSet) { m.Taints = "team=x:NoSchedule" }, "in_place",
-			[]string{`AttributeName("taints")`, `Unable to claim taint "team:NoSchedule"`, `with the value "x"`, "on_conflict"}},
+			[]string{`AttributeName("taints")`, `Unable to claim taint "team:NoSchedule"`, `with the value "x"`, "on_conflict"}, ""},
+		"control-plane machines": {nil, "in_place",
+			[]string{"Unable to change the taints of MachineSet", "it makes control-plane machines", "Nothing has been written"}, "master"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			p := s.pool(1, tt.set)
+			if tt.role != "" {
+				s.c.Change(t, p.Thing, "somebody", `{"spec":{"template":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machine-role":"`+tt.role+`"}}}}}`)
+			}
 			before := p.Template()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 			s.says(s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), tt.want...)

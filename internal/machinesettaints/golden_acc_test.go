@@ -43,6 +43,40 @@ func TestAccMachineSetTaints_warnings(t *testing.T) {
 	}
 }
 
+// TestAccMachineSetTaints_destroyIsPreviewed: the same rollout takes the taints away, and
+// the plan says whom it drains.
+func TestAccMachineSetTaints_destroyIsPreviewed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := s.pool(2, nil)
+	apps := s.c.Namespace(t)
+	s.c.Deployment(t, apps, "web", 1, func(spec *corev1.PodSpec) {
+		spec.NodeSelector = map[string]string{"pool": p.Name}
+		spec.Tolerations = acctestTolerations(t, foreign)
+	})
+	cli := acctest.NewCLI(t)
+	for _, rollout := range []string{"in_place", "rolling"} {
+		cli.Write(s.c.Provider(t), s.hcl(p.Name, "a", `strategy = "`+rollout+`"`))
+		cli.MustRun("apply", "-auto-approve", "-input=false")
+		cli.Write(s.c.Provider(t), "")
+		warnings := cli.PlanWarnings()
+		if rollout == "in_place" {
+			// NoSchedule evicts nobody, whether it comes or goes.
+			if len(warnings) > 0 {
+				t.Fatalf("a destroy in place warns of %v", warnings)
+			}
+			continue
+		}
+		var b strings.Builder
+		for _, w := range warnings {
+			fmt.Fprintf(&b, "%s\n\n%s\n", w.Summary, w.Detail)
+		}
+		golden.Check(t, "destroy_"+rollout+".golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop").Replace(constant(p, b.String())))
+		cli.MustRun("apply", "-auto-approve", "-input=false")
+	}
+	p.Want(2, foreign)
+}
+
 func acctestTolerations(t *testing.T, notation string) []corev1.Toleration {
 	t.Helper()
 	var out []corev1.Toleration

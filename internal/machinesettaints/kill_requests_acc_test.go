@@ -5,7 +5,6 @@ package machinesettaints_test
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -24,21 +23,18 @@ func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
 		rollout string
 		// machines are made for one change, at most.
 		machines int
-		// reads says that those before the first write count, which are the same with
-		// each strategy.
-		reads bool
 	}{
-		"in_place":      {`strategy = "in_place"`, 0, false},
-		"rolling":       {`strategy = "rolling"`, 2, false},
-		"surge":         {`strategy = "surge"`, 3, true},
-		"scale_to_zero": {`strategy = "scale_to_zero"`, 2, false},
+		"in_place":      {`strategy = "in_place"`, 0},
+		"rolling":       {`strategy = "rolling"`, 2},
+		"surge":         {`strategy = "surge"`, 3},
+		"scale_to_zero": {`strategy = "scale_to_zero"`, 2},
 	} {
 		for killer := range killers {
 			t.Run(fmt.Sprintf("%s/requests_%d_of_%d", name, killer+1, killers), func(t *testing.T) {
 				t.Parallel()
 				s := newStage(t)
 				p := s.pool(2, nil)
-				k := &killing{stage: s, Pool: p, cli: acctest.NewCLI(t), proxy: s.c.Proxy(t), rollout: tt.rollout, reads: tt.reads, value: "a"}
+				k := &killing{stage: s, Pool: p, cli: acctest.NewCLI(t), proxy: s.c.Proxy(t), rollout: tt.rollout, value: "a"}
 				k.cli.Write(s.c.Provider(t), s.hcl(p.Name, k.value, tt.rollout))
 				k.cli.MustRun("apply", "-auto-approve", "-input=false")
 				for after := killer + 1; ; after += killers {
@@ -51,7 +47,7 @@ func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
 					}
 				}
 				p.Want(2, foreign+" team="+k.other()+":NoSchedule")
-				if tt.reads && k.untouched < 1 || k.interrupted < 1 {
+				if k.untouched < 1 || k.interrupted < 1 {
 					t.Fatalf("the apply was killed %d times before its first write, %d times in the middle", k.untouched, k.interrupted)
 				}
 				t.Logf("killed %d times before the first write, %d times in the middle of the rollout, %d times after it", k.untouched, k.interrupted, k.after)
@@ -68,7 +64,6 @@ type killing struct {
 	cli     *acctest.CLI
 	proxy   *acctest.Proxy
 	rollout string
-	reads   bool
 	// value is the one that everything has now.
 	value string
 	// planned is the state for which the saved plan was made that has yet to be
@@ -92,13 +87,7 @@ func (k *killing) change(after int) bool {
 		k.planned = k.cli.State()
 	}
 	// A watch may be answered at any time.
-	var written atomic.Bool
-	counted := func(r acctest.Request) bool {
-		if r.Write() {
-			written.Store(true)
-		}
-		return !r.Watch && (k.reads || written.Load())
-	}
+	counted := func(r acctest.Request) bool { return !r.Watch }
 	if !k.cli.ApplyAndKill(k.proxy, counted, after) {
 		return false
 	}

@@ -4,6 +4,7 @@
 package machinesettaints_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -172,6 +173,31 @@ func TestAccMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 				t.Fatal(errors)
 			}
 			p.Want(tt.wants, foreign+" team=a:NoSchedule")
+		})
+	}
+}
+
+// TestAccMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero stops it before it brings
+// the count back, which stays in the marker, and it goes on as the message says.
+func TestAccMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ to, back int }{
+		"to one, and back to zero":           {1, 0},
+		"to more than it had, and back to 2": {4, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p, i := s.pool(2, nil), newInstance()
+			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
+			errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
+			s.says(errors, "somebody else has scaled", fmt.Sprintf("to %d in the middle of a rollout that expects 0 or 2", tt.to), "kubetaint.io/rollout")
+			if p.Replicas() != tt.to || !strings.Contains(p.Annotation("kubetaint.io/rollout"), `"originalReplicas":2`) {
+				t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
+			}
+			p.Scale(tt.back)
+			s.apply(i, config)
+			p.Want(2, foreign+" team=a:NoSchedule")
 		})
 	}
 }

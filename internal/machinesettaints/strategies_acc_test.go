@@ -79,7 +79,7 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 				t.Parallel()
 				s := newStage(t)
 				p := s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: machines, Taints: foreign})
-				i := newInstance()
+				i, beside := newInstance(), p.Beside()
 				for _, taints := range []string{"team=a:NoSchedule", "team=b:NoSchedule spot:PreferNoSchedule", "team=b:NoExecute", ""} {
 					before, least := p.Names(), p.Least()
 					config := s.config(p.Name, taints, tt.rollout)
@@ -91,6 +91,9 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 						t.Fatalf("%q: %d machines served at some moment, want %d", taints, got, want)
 					}
 					p.Want(machines, foreign+" "+taints)
+					if got := p.Beside(); got != beside {
+						t.Fatalf("%q: the rest of the MachineSet was %s and is %s", taints, beside, got)
+					}
 					same := strings.Join(before, " ") == strings.Join(p.Names(), " ")
 					if same == tt.replaces {
 						t.Fatalf("%q: the machines were %v and are %v", taints, before, p.Names())

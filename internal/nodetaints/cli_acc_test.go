@@ -111,7 +111,11 @@ func TestAccNodeTaints_createBeforeDestroyWithReplaceLosesNoTaint(t *testing.T) 
 	cli.Write(c.Provider(t), config)
 	cli.MustRun("apply", "-auto-approve", "-input=false")
 	for range 2 {
+		bared := c.Bared(t, pool, idOf(t, gpu))
 		cli.MustRun("apply", "-auto-approve", "-input=false", "-replace=kubetaint_node_taints.this")
+		if got := bared(); len(got) > 0 {
+			t.Fatalf("%v were without the taint for a moment", got)
+		}
 		wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
 		cli.WantEmptyPlan()
 	}

@@ -47,8 +47,9 @@ func TestAccOrder_nobodyIsEvicted(t *testing.T) {
 					}
 					p.want(step.taints, step.tolerations)
 					cli.WantEmptyPlan()
+					// A rollout that a taint stalls would come to its end once that is gone.
+					p.settled()
 				}
-				p.settled()
 				if names := evicted(); len(names) > 0 {
 					t.Fatalf("the taint-eviction controller deleted %v", names)
 				}
@@ -68,6 +69,7 @@ func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 		flag string
 	}{
 		string(noLink):                    {noLink, "-parallelism=10"},
+		string(noLink) + ", one by one":   {noLink, "-parallelism=1"},
 		string(wrongWay):                  {wrongWay, "-parallelism=10"},
 		string(wrongWay) + ", one by one": {wrongWay, "-parallelism=1"},
 	} {
@@ -99,6 +101,9 @@ func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 					t.Errorf("node %s was changed to %s", node, got)
 				}
 			}
+			if got := c.Tolerations(t, p.namespace, "Deployment", "deployment"); got != "foreign Exists, team=a:NoExecute" {
+				t.Errorf("the workload was changed to %s", got)
+			}
 			if names := evicted(); len(names) > 0 {
 				t.Fatalf("the taint-eviction controller deleted %v", names)
 			}
@@ -114,17 +119,22 @@ func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 func TestAccOrder_strandedPodsAreEvictedWhereThatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
-	p := newPool(t, c, "Deployment")
-	cli := acctest.NewCLI(t)
-	cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
-	cli.MustRun("apply", "-auto-approve", "-input=false")
-	evicted := c.Evictions(t, p.namespace)
-	cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", wrongWay, "  evictions = { stranded = \"evict\" }\n"))
-	cli.MustRun("apply", "-auto-approve", "-input=false")
-	p.want("team=b:NoExecute", "team=b:NoExecute")
-	p.settled()
-	if names := evicted(); len(names) < 4 {
-		t.Fatalf("only %v were evicted", names)
+	for _, flag := range []string{"-parallelism=10", "-parallelism=1"} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, c, "Deployment")
+			cli := acctest.NewCLI(t)
+			cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
+			cli.MustRun("apply", "-auto-approve", "-input=false")
+			evicted := c.Evictions(t, p.namespace)
+			cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", wrongWay, "  evictions = { stranded = \"evict\" }\n"))
+			cli.MustRun("apply", "-auto-approve", "-input=false", flag)
+			p.want("team=b:NoExecute", "team=b:NoExecute")
+			p.settled()
+			if names := evicted(); len(names) < 4 {
+				t.Fatalf("only %v were evicted", names)
+			}
+		})
 	}
 }
 
