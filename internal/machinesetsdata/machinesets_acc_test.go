@@ -91,6 +91,15 @@ func TestAccMachineSets_tellWhatMachinesAndNodesLack(t *testing.T) {
 	if diff := cmp.Diff(p.Names(), names); diff != "" {
 		t.Errorf("the machines: %s", diff)
 	}
+	// What the template does not have any more is told as well.
+	if d := tf.Apply(t, i, nil); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	c.Change(t, p.Thing, "somebody", `{"spec":{"template":{"spec":{"taints":[]}}}}`)
+	set = read("pool=gpu")[0].(map[string]any)
+	if diff := cmp.Diff(map[string]int{"machine extra vendor=x:NoSchedule": 2, "node extra vendor=x:NoSchedule": 2}, differences(set)); diff != "" {
+		t.Errorf("the differences once the template has none: %s", diff)
+	}
 }
 
 // TestAccMachineSets_tellOfAnInterruptedRollout kills an apply in the middle.

@@ -4,6 +4,7 @@
 package machinesettaints_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,25 +105,34 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 	}
 }
 
+// TestAccMachineSetTaints_templateOnlyLeavesMachinesAsTheyAre, whether a taint comes,
+// changes or goes.
 func TestAccMachineSetTaints_templateOnlyLeavesMachinesAsTheyAre(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	p := s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: 2, Taints: foreign})
-	before := p.Names()
-	i := newInstance()
-	s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "template_only"}))
-	if got := p.Template(); got != "team=a:NoSchedule, vendor=x:NoSchedule" {
-		t.Fatalf("the template has %q", got)
+	for _, machines := range []int{1, 3} {
+		t.Run(map[int]string{1: "one", 3: "three"}[machines], func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p := s.pool(machines, nil)
+			before := p.Names()
+			i := newInstance()
+			for _, value := range []string{"a", "b"} {
+				s.apply(i, s.config(p.Name, "team="+value+":NoSchedule", map[string]any{"strategy": "template_only"}))
+				if got := p.Template(); got != "team="+value+":NoSchedule, vendor=x:NoSchedule" {
+					t.Fatalf("the template has %q", got)
+				}
+				if got := p.Names(); !slices.Equal(got, before) {
+					t.Fatalf("the machines were %v and are %v", before, got)
+				}
+				told, _ := s.tf.Attributes(t, i)["machines"].(map[string]any)
+				for _, name := range before {
+					if told[name] != "missing" {
+						t.Fatalf("machine %s is told as %v, want missing", name, told[name])
+					}
+				}
+			}
+			s.apply(i, nil)
+			p.Want(machines, foreign)
+		})
 	}
-	if got := strings.Join(p.Names(), " "); got != strings.Join(before, " ") {
-		t.Fatalf("the machines were %v and are %s", before, got)
-	}
-	machines, _ := s.tf.Attributes(t, i)["machines"].(map[string]any)
-	for _, name := range before {
-		if machines[name] != "missing" {
-			t.Fatalf("machine %s is told as %v, want missing", name, machines[name])
-		}
-	}
-	s.apply(i, nil)
-	p.Want(2, foreign)
 }

@@ -1,0 +1,81 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccMachineSetTaints_removalGoesFromTheTemplateToTheNodesAndHolds: nodelink puts back
+// on a node what its Machine has, whenever the node changes.
+func TestAccMachineSetTaints_removalGoesFromTheTemplateToTheNodesAndHolds(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(2, nil), newInstance()
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"}))
+	proxy := s.c.Proxy(t)
+	proxy.InTurn()
+	var written []string
+	proxy.After(func(r acctest.Request) {
+		if r.Written() {
+			written = append(written, r.Base())
+		}
+	})
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	if d := tf.Apply(t, i, nil); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	proxy.After(nil)
+	if len(written) < 5 || written[0] != p.Name {
+		t.Fatalf("written were %v, and %s has to be first", written, p.Name)
+	}
+	for name, m := range p.Machines() {
+		machine, node := slices.Index(written, name), slices.Index(written, m.Status.NodeRef.Name)
+		if machine < 0 || node < machine {
+			t.Fatalf("machine %s and its node %s were written in the order %v", name, m.Status.NodeRef.Name, written)
+		}
+		// nodelink looks at the node, and brings it what it lacks of its Machine.
+		s.c.EditNode(t.Context(), m.Status.NodeRef.Name, func(n *corev1.Node) {
+			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(one corev1.Taint) bool { return one.Key == "vendor" })
+		})
+	}
+	acctest.Until(t, "nodelink has put back what the Machines have", func(context.Context) (bool, error) {
+		for _, m := range p.Machines() {
+			if !strings.Contains(s.c.Taints(t, m.Status.NodeRef.Name), foreign) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	p.Want(2, foreign)
+}
+
+// TestAccMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate, and of one that has ended.
+func TestAccMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(2, nil), newInstance()
+	surge := map[string]any{"strategy": "surge"}
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule", surge))
+	changed := s.config(p.Name, "team=b:NoSchedule", surge)
+	s.says(s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "somebody else has scaled")
+	planned := s.tf.Plan(t, i, changed)
+	s.says(planned.Diagnostics.Warnings(), "is interrupted, and apply goes on with it")
+	if got := s.tf.Attributes(t, i)["rollout_state"]; got != "interrupted" {
+		t.Fatalf("rollout_state is %v", got)
+	}
+	p.Scale(3)
+	s.apply(i, changed)
+	p.Want(2, foreign+" team=b:NoSchedule")
+	if got := s.tf.Attributes(t, i)["rollout_state"]; got != "complete" {
+		t.Fatalf("rollout_state is %v", got)
+	}
+}
