@@ -51,10 +51,7 @@ func (r AuditedRequest) String() string {
 // the test bed's.
 func (c *Cluster) Audit(t testing.TB) (*Audit, map[string]any) {
 	t.Helper()
-	dir := os.Getenv("KUBETAINT_TESTBED_DIR")
-	if dir == "" {
-		t.Skip("needs the audit log of the test bed")
-	}
+	dir := c.Dir(t)
 	token, account := c.accountWith(t, c.Rights(t)...)
 	a := &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}
 	return a, c.ProviderAt(t, c.REST.Host, token)

@@ -25,7 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 const (
@@ -40,10 +39,13 @@ type Cluster struct {
 	// Admin may do everything; the provider never uses it.
 	Admin kubernetes.Interface
 	REST  *rest.Config
+	// dir is the folder of the test bed's files, "" for a cluster that is not its own.
+	dir string
 }
 
-// Connect returns the cluster that KUBE_CONFIG_PATH names. Acceptance tests
-// are skipped where TF_ACC is not set, as in every provider.
+// Connect returns the cluster of this process's tests: one that the test bed starts for
+// them, or the one that KUBE_CONFIG_PATH names. Acceptance tests are skipped where TF_ACC
+// is not set, as in every provider.
 func Connect(t testing.TB) *Cluster {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
@@ -55,9 +57,14 @@ func Connect(t testing.TB) *Cluster {
 }
 
 var connected = sync.OnceValues(func() (*Cluster, error) {
-	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBE_CONFIG_PATH"))
-	if err != nil {
-		return nil, fmt.Errorf("KUBE_CONFIG_PATH does not lead to a cluster: %w", err)
+	kubeconfig, dir := os.Getenv("KUBE_CONFIG_PATH"), os.Getenv("KUBETAINT_TESTBED_DIR")
+	// Many have KUBE_CONFIG_PATH exported for a cluster that matters.
+	if os.Getenv(testbedEnv) != "" {
+		b, err := startTestbed()
+		if err != nil {
+			return nil, err
+		}
+		kubeconfig, dir = filepath.Join(b.dir, "kubeconfig"), b.dir
 	}
 	// The provider reads these as well: it must not come by the admin's rights.
 	for _, name := range []string{"KUBE_CONFIG_PATH", "KUBECONFIG"} {
@@ -65,15 +72,29 @@ var connected = sync.OnceValues(func() (*Cluster, error) {
 			return nil, err
 		}
 	}
+	return clusterOf(kubeconfig, dir)
+})
+
+func newCluster(cfg *rest.Config, dir string) (*Cluster, error) {
 	cfg.QPS, cfg.Burst = 1000, 2000
 	cfg.UserAgent = "kubetaint-acctest"
 	admin, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Admin: admin, REST: cfg}
+	c := &Cluster{Admin: admin, REST: cfg, dir: dir}
 	return c, c.grant()
-})
+}
+
+// Dir is the folder of the test bed's files. The test is skipped on a cluster that is not
+// the test bed's.
+func (c *Cluster) Dir(t testing.TB) string {
+	t.Helper()
+	if c.dir == "" {
+		t.Skip("needs the processes and the audit log of the test bed")
+	}
+	return c.dir
+}
 
 // root is the folder of the repository.
 func root() string {

@@ -4,7 +4,6 @@
 package dedicatednodes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -14,8 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -24,14 +21,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
-
-// machineSetsModel is the object machine_sets.
-type machineSetsModel struct {
-	Namespace types.String `tfsdk:"namespace"`
-	Name      types.String `tfsdk:"name"`
-	Selector  types.String `tfsdk:"selector"`
-	Rollout   types.Object `tfsdk:"rollout"`
-}
 
 var machineSetsType = map[string]attr.Type{
 	"namespace": types.StringType, "name": types.StringType, "selector": types.StringType, "rollout": types.ObjectType{AttrTypes: fw.RolloutType},
@@ -45,30 +34,6 @@ var (
 
 // interrupted is the drift of a MachineSet whose rollout has begun and not ended.
 const interrupted taint.Status = "interrupted"
-
-// machineSets reads the object; false where there is none, or while it is not known.
-func (m model) machineSets(ctx context.Context, diags *diag.Diagnostics) (in machineSetsModel, known bool) {
-	if m.MachineSets.IsNull() || m.MachineSets.IsUnknown() {
-		return in, false
-	}
-	diags.Append(m.MachineSets.As(ctx, &in, basetypes.ObjectAsOptions{})...)
-	return in, !in.Namespace.IsUnknown() && !in.Name.IsUnknown() && !in.Selector.IsUnknown() && !diags.HasError()
-}
-
-// target says which MachineSets are meant; false where that cannot be told.
-func (m machineSetsModel) target(diags *diag.Diagnostics) (machineset.Target, bool) {
-	t := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), Name: m.Name.ValueString()}
-	if m.Selector.IsNull() {
-		return t, t.Name != ""
-	}
-	selector, err := labels.Parse(m.Selector.ValueString())
-	if err != nil {
-		diags.AddAttributeError(machineSets.AtName("selector"), "Unable to read the selector", err.Error())
-		return t, false
-	}
-	t.Selector = selector
-	return t, true
-}
 
 // sets is what is wanted of MachineSets, nil where nodes are meant themselves.
 func (w wanted) sets() *planner.DesiredSets {

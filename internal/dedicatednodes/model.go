@@ -68,11 +68,8 @@ func (m model) target(ctx context.Context, diags *diag.Diagnostics) (planner.Tar
 		return planner.Target{}, false
 	}
 	if !m.MachineSets.IsNull() {
-		in, known := m.machineSets(ctx, diags)
-		if !known {
-			return planner.Target{}, false
-		}
-		sets, known := in.target(diags)
+		in, _ := fw.MachineSetsOf(ctx, m.MachineSets, diags)
+		sets, known := in.Target(diags)
 		return planner.Target{MachineSets: &sets}, known
 	}
 	if m.NodeSelector.IsNull() && m.NodeNames.IsNull() {
@@ -120,7 +117,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Labels: wantedLabels}},
 	}
 	if target.MachineSets != nil {
-		in, _ := m.machineSets(ctx, diags)
+		in, _ := fw.MachineSetsOf(ctx, m.MachineSets, diags)
 		rollout, rolloutKnown := fw.RolloutOf(ctx, in.Rollout, diags)
 		if !rolloutKnown {
 			return wanted{}, false

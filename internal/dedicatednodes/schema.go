@@ -123,18 +123,16 @@ func otherMachineSets(ctx context.Context, req planmodifier.ObjectRequest, resp 
 		resp.RequiresReplace = true
 		return
 	}
-	had, hadKnown := model{MachineSets: req.StateValue}.machineSets(ctx, &resp.Diagnostics)
-	has, hasKnown := model{MachineSets: req.PlanValue}.machineSets(ctx, &resp.Diagnostics)
+	had, _ := fw.MachineSetsOf(ctx, req.StateValue, &resp.Diagnostics)
+	has, _ := fw.MachineSetsOf(ctx, req.PlanValue, &resp.Diagnostics)
 	if req.PlanValue.IsUnknown() || has.Name.IsUnknown() || has.Namespace.IsUnknown() {
 		// An update could not become a replacement once it is known.
 		resp.RequiresReplace = true
 		return
 	}
-	if hadKnown && hasKnown {
-		before, _ := had.target(&resp.Diagnostics)
-		after, _ := has.target(&resp.Diagnostics)
-		resp.RequiresReplace = before.Namespace != after.Namespace || before.Name != after.Name
-	}
+	before, hadKnown := had.Target(&resp.Diagnostics)
+	after, hasKnown := has.Target(&resp.Diagnostics)
+	resp.RequiresReplace = hadKnown && hasKnown && (before.Namespace != after.Namespace || before.Name != after.Name)
 }
 
 func workloadAttributes() map[string]schema.Attribute {

@@ -26,7 +26,7 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
 	fw.WarnSystemKeys("taints", config.Taints, &resp.Diagnostics)
-	if in, known := config.machineSets(ctx, &resp.Diagnostics); known {
+	if in, there := fw.MachineSetsOf(ctx, config.MachineSets, &resp.Diagnostics); there {
 		fw.RefuseRolloutParameters(ctx, rolloutAt, in.Rollout, &resp.Diagnostics)
 	}
 	for _, key := range slices.Sorted(maps.Keys(config.Labels.Elements())) {

@@ -57,7 +57,7 @@ func (*preview) ConfigValidators(context.Context) []datasource.ConfigValidator {
 func (*preview) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if in, known := m.machineSets(ctx, &resp.Diagnostics); known {
+	if in, known := fw.MachineSetsOf(ctx, m.MachineSets, &resp.Diagnostics); known {
 		fw.RefuseRolloutParameters(ctx, path.Root("machine_sets").AtName("rollout"), in.Rollout, &resp.Diagnostics)
 	}
 	fw.RefuseOverlap(m.Taints, m.AbsentTaints, path.Root("absent_taints"), &resp.Diagnostics)

@@ -4,7 +4,6 @@
 package evictionpreview
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,24 +16,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
-
-// machineSetsModel says which MachineSets' templates change, and how that reaches
-// their machines.
-type machineSetsModel struct {
-	Namespace types.String `tfsdk:"namespace"`
-	Name      types.String `tfsdk:"name"`
-	Selector  types.String `tfsdk:"selector"`
-	Rollout   types.Object `tfsdk:"rollout"`
-}
 
 func machineSetsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
@@ -72,10 +59,8 @@ func machineSetsAttribute() schema.Attribute {
 
 // fleet is MachineSets whose templates change in an imagined way.
 type fleet struct {
-	namespace, name string
-	// selector is set in place of a name.
-	selector labels.Selector
-	rollout  machineset.Rollout
+	target  machineset.Target
+	rollout machineset.Rollout
 	// atOnce is how many may roll out at the same time.
 	atOnce int
 
@@ -85,46 +70,24 @@ type fleet struct {
 	doubts []string
 }
 
-// machineSets reads the block machine_sets; false while it is not known or left out.
-func (m *model) machineSets(ctx context.Context, diags *diag.Diagnostics) (in machineSetsModel, known bool) {
-	if m.MachineSets.IsNull() || m.MachineSets.IsUnknown() {
-		return in, false
-	}
-	diags.Append(m.MachineSets.As(ctx, &in, basetypes.ObjectAsOptions{})...)
-	return in, !diags.HasError()
-}
-
 // fleet returns the MachineSets that are meant, nil where nodes are.
 func (m *model) fleet(ctx context.Context, diags *diag.Diagnostics) *fleet {
-	in, known := m.machineSets(ctx, diags)
-	if !known {
+	in, there := fw.MachineSetsOf(ctx, m.MachineSets, diags)
+	if !there {
 		return nil
 	}
-	f := &fleet{namespace: cmp.Or(in.Namespace.ValueString(), fw.MachineAPINamespace), name: in.Name.ValueString()}
+	f := &fleet{}
+	f.target, _ = in.Target(diags)
 	f.rollout, _ = fw.RolloutOf(ctx, in.Rollout, diags)
-	if !in.Selector.IsNull() {
-		selector, err := labels.Parse(in.Selector.ValueString())
-		if err != nil {
-			diags.AddAttributeError(path.Root("machine_sets").AtName("selector"), "Unable to read the selector", err.Error())
-		}
-		f.selector = selector
-	}
 	return f
-}
-
-func (f *fleet) matches(s *machineset.Set) bool {
-	if f.selector != nil {
-		return s.Namespace == f.namespace && f.selector.Matches(labels.Set(s.Labels))
-	}
-	return s.Namespace == f.namespace && s.Name == f.name
 }
 
 // where names the MachineSets.
 func (f *fleet) where() string {
-	if f.selector != nil {
-		return fmt.Sprintf("%s matching %q", fw.Count(len(f.sets), "MachineSet"), f.selector)
+	if f.target.Selector != nil {
+		return fmt.Sprintf("%s matching %q", fw.Count(len(f.sets), "MachineSet"), f.target.Selector)
 	}
-	return fmt.Sprintf("MachineSet %q", f.namespace+"/"+f.name)
+	return f.target.Place()
 }
 
 // imagine fills in what the change would do: with the same judgement as the plan of
@@ -132,7 +95,7 @@ func (f *fleet) where() string {
 func (w whatIf) imagine(s *eviction.Snapshot, all []machineset.Observed, comparison eviction.Comparison, atOnce int) whatIf {
 	f := *w.fleet
 	for _, o := range slices.SortedFunc(slices.Values(all), func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) }) {
-		if !f.matches(o.Set) {
+		if !f.target.Matches(o.Set) {
 			continue
 		}
 		a, d := machineset.Imagine(o, w.taints, w.absent, f.rollout)
@@ -163,12 +126,12 @@ func (f *fleet) remark(diags *diag.Diagnostics) {
 	at := path.Root("machine_sets")
 	switch {
 	case len(f.sets) > 0:
-	case f.selector == nil:
+	case f.target.Selector == nil:
 		diags.AddAttributeError(at.AtName("name"), "Unable to preview "+f.where(),
 			"The cluster has no MachineSet of this name. Check the name and the namespace (kubectl get machinesets -A). If this apply makes the MachineSet, add depends_on to the data source.")
 	default:
-		diags.AddAttributeWarning(at.AtName("selector"), fmt.Sprintf("No MachineSet matches %q", f.selector),
-			"The preview is empty, because there is nothing to change. Check the selector (kubectl get machinesets -n "+f.namespace+" --show-labels).")
+		diags.AddAttributeWarning(at.AtName("selector"), fmt.Sprintf("No MachineSet matches %q", f.target.Selector),
+			"The preview is empty, because there is nothing to change. Check the selector (kubectl get machinesets -n "+f.target.Namespace+" --show-labels).")
 	}
 	if len(f.doubts) > 0 {
 		diags.AddAttributeWarning(at, "The rollout of "+f.where()+" may not go through", "  "+strings.Join(f.doubts[:min(len(f.doubts), maxDoubts)], "\n  "))

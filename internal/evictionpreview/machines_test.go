@@ -49,11 +49,11 @@ func TestMarkdown_machineSets(t *testing.T) {
 	t.Parallel()
 	role := labels.SelectorFromSet(labels.Set{"role": "gpu"})
 	for golds, f := range map[string]*fleet{
-		"machines-rolling":       {namespace: "openshift-machine-api", selector: role, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}},
-		"machines-scale-to-zero": {namespace: "openshift-machine-api", name: "gpu-a", rollout: machineset.Rollout{Strategy: machineset.ScaleToZero}},
-		"machines-in-place":      {namespace: "openshift-machine-api", name: "gpu-b", rollout: machineset.Rollout{Strategy: machineset.InPlace}},
-		"machines-template-only": {namespace: "openshift-machine-api", name: "gpu-b", rollout: machineset.Rollout{Strategy: machineset.TemplateOnly}},
-		"machines-none":          {namespace: "elsewhere", selector: role, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}},
+		"machines-rolling":       {target: machineset.Target{Namespace: "openshift-machine-api", Selector: role}, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}},
+		"machines-scale-to-zero": {target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-a"}, rollout: machineset.Rollout{Strategy: machineset.ScaleToZero}},
+		"machines-in-place":      {target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: machineset.Rollout{Strategy: machineset.InPlace}},
+		"machines-template-only": {target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: machineset.Rollout{Strategy: machineset.TemplateOnly}},
+		"machines-none":          {target: machineset.Target{Namespace: "elsewhere", Selector: role}, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}},
 	} {
 		t.Run(golds, func(t *testing.T) {
 			t.Parallel()
@@ -72,11 +72,11 @@ func TestImagine_remarks(t *testing.T) {
 		want   []string
 		fails  bool
 	}{
-		"a MachineSet that there is not":      {&fleet{namespace: "openshift-machine-api", name: "none", rollout: rolling}, nil, []string{`Unable to preview MachineSet "openshift-machine-api/none"`}, true},
-		"a selector that matches nothing":     {&fleet{namespace: "openshift-machine-api", selector: labels.SelectorFromSet(labels.Set{"role": "none"}), rollout: rolling}, nil, []string{`No MachineSet matches "role=none"`}, false},
-		"what the resource refuses":           {&fleet{namespace: "openshift-machine-api", name: "gpu-b", rollout: rolling}, func(all []machineset.Observed) { all[1].Set.Hive = true }, []string{`MachineSet "openshift-machine-api/gpu-b" is refused: Hive manages it`}, false},
-		"what holds the machines up":          {&fleet{namespace: "openshift-machine-api", name: "gpu-a", rollout: rolling}, nil, []string{"waits for the lifecycle hook Migrate of storage", `PodDisruptionBudget "shop/train" allows no eviction`}, false},
-		"nothing where nothing holds them up": {&fleet{namespace: "openshift-machine-api", name: "gpu-b", rollout: rolling}, nil, nil, false},
+		"a MachineSet that there is not":      {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "none"}, rollout: rolling}, nil, []string{`Unable to preview MachineSet "openshift-machine-api/none"`}, true},
+		"a selector that matches nothing":     {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Selector: labels.SelectorFromSet(labels.Set{"role": "none"})}, rollout: rolling}, nil, []string{`No MachineSet matches "role=none"`}, false},
+		"what the resource refuses":           {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: rolling}, func(all []machineset.Observed) { all[1].Set.Hive = true }, []string{`MachineSet "openshift-machine-api/gpu-b" is refused: Hive manages it`}, false},
+		"what holds the machines up":          {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-a"}, rollout: rolling}, nil, []string{"waits for the lifecycle hook Migrate of storage", `PodDisruptionBudget "shop/train" allows no eviction`}, false},
+		"nothing where nothing holds them up": {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: rolling}, nil, nil, false},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

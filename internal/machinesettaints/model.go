@@ -4,7 +4,6 @@
 package machinesettaints
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -59,20 +57,7 @@ func noMachines() types.Map {
 }
 
 func (m model) targets(diags *diag.Diagnostics) (machineset.Target, bool) {
-	if m.Namespace.IsUnknown() || m.Name.IsUnknown() || m.Selector.IsUnknown() {
-		return machineset.Target{}, false
-	}
-	t := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), Name: m.Name.ValueString()}
-	if m.Selector.IsNull() {
-		return t, t.Name != ""
-	}
-	selector, err := labels.Parse(m.Selector.ValueString())
-	if err != nil {
-		diags.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
-		return t, false
-	}
-	t.Selector = selector
-	return t, true
+	return fw.MachineSetTarget(m.Namespace, m.Name, m.Selector, path.Root("selector"), diags)
 }
 
 // desired returns what the model wants and what it may call its own; false while

@@ -25,10 +25,7 @@ import (
 //nolint:paralleltest // See above.
 func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 	c := acctest.Connect(t)
-	dir := os.Getenv("KUBETAINT_TESTBED_DIR")
-	if dir == "" {
-		t.Skip("needs the processes of the test bed")
-	}
+	dir := c.Dir(t)
 	pool, nodes := pool(t, c, 6)
 	proxy := c.Proxy(t)
 	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}

@@ -1,0 +1,103 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	// testbedEnv names the test bed's program, which starts clusters.
+	testbedEnv = "KUBETAINT_TESTBED"
+	// machinesEnv are flags of the Machine API that it plays; none where not set.
+	machinesEnv = "KUBETAINT_MACHINE_API_FLAGS"
+)
+
+// testbed is a cluster that lives as long as this process does, whatever ends it.
+type testbed struct {
+	dir   string
+	ended *exec.Cmd
+	// stdin keeps it alive: the pipe is closed with this process.
+	stdin io.Closer
+}
+
+// startTestbed starts a cluster with these flags of "testbed run". What it says goes to
+// a file and not to this process's own output, which "go test" reads to its end.
+func startTestbed(flags ...string) (*testbed, error) {
+	log, err := os.CreateTemp("", "kubetaint-acctest-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }()
+	if machines := os.Getenv(machinesEnv); machines != "" {
+		flags = append(flags, "--machine-api", "--machine-api-flags", machines)
+	}
+	flags = append(flags, "--", "sh", "-c", `echo "$KUBETAINT_TESTBED_DIR"; exec cat > /dev/null`)
+	cmd := exec.Command(os.Getenv(testbedEnv), append([]string{"run"}, flags...)...)
+	cmd.Stderr = log
+	// Not for the interrupt that is typed at the terminal: tests clean up in a living
+	// cluster.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		_ = cmd.Wait()
+		said, _ := os.ReadFile(log.Name())
+		return nil, fmt.Errorf("the test bed did not start: %w: %s", err, said)
+	}
+	return &testbed{dir: strings.TrimSpace(line), ended: cmd, stdin: stdin}, nil
+}
+
+// stop ends the cluster and waits until it is gone.
+func (b *testbed) stop() error {
+	return errors.Join(b.stdin.Close(), b.ended.Wait())
+}
+
+// Own starts a cluster for this test alone, with these flags of "testbed run": one that
+// may be broken, or that is configured in a way of its own. The test is skipped where
+// there is no test bed.
+func Own(t testing.TB, flags ...string) *Cluster {
+	t.Helper()
+	Connect(t)
+	if os.Getenv(testbedEnv) == "" {
+		t.Skip("needs the test bed, to start a cluster of its own")
+	}
+	b, err := startTestbed(flags...)
+	must(t, err)
+	t.Cleanup(func() { must(t, b.stop()) })
+	c, err := clusterOf(filepath.Join(b.dir, "kubeconfig"), b.dir)
+	must(t, err)
+	return c
+}
+
+// clusterOf returns the cluster of a kubeconfig, and where its files are if it is the
+// test bed's.
+func clusterOf(kubeconfig, dir string) (*Cluster, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not lead to a cluster: %w", kubeconfig, err)
+	}
+	return newCluster(cfg, dir)
+}
