@@ -41,6 +41,8 @@ type Cluster struct {
 	REST  *rest.Config
 	// dir is the folder of the test bed's files, "" for a cluster that is not its own.
 	dir string
+	// bed is kept from being collected, which would close the pipe that it lives by.
+	bed *testbed
 }
 
 // Connect returns the cluster of this process's tests: one that the test bed starts for
@@ -57,14 +59,15 @@ func Connect(t testing.TB) *Cluster {
 }
 
 var connected = sync.OnceValues(func() (*Cluster, error) {
+	var bed *testbed
 	kubeconfig, dir := os.Getenv("KUBE_CONFIG_PATH"), os.Getenv("KUBETAINT_TESTBED_DIR")
 	// Many have KUBE_CONFIG_PATH exported for a cluster that matters.
 	if os.Getenv(testbedEnv) != "" {
-		b, err := startTestbed()
-		if err != nil {
+		var err error
+		if bed, err = startTestbed(); err != nil {
 			return nil, err
 		}
-		kubeconfig, dir = filepath.Join(b.dir, "kubeconfig"), b.dir
+		kubeconfig, dir = filepath.Join(bed.dir, "kubeconfig"), bed.dir
 	}
 	// The provider reads these as well: it must not come by the admin's rights.
 	for _, name := range []string{"KUBE_CONFIG_PATH", "KUBECONFIG"} {
@@ -72,7 +75,12 @@ var connected = sync.OnceValues(func() (*Cluster, error) {
 			return nil, err
 		}
 	}
-	return clusterOf(kubeconfig, dir)
+	c, err := clusterOf(kubeconfig, dir)
+	if err != nil {
+		return nil, err
+	}
+	c.bed = bed
+	return c, nil
 })
 
 func newCluster(cfg *rest.Config, dir string) (*Cluster, error) {

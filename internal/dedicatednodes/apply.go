@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -41,7 +42,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	if !r.awaitNodes(ctx, desired, diags) {
 		return nil, false
 	}
-	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets()}
+	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.data.MaxConcurrentRollouts)
 		change.RollOut = func(ctx context.Context) error { return r.rollOut(ctx, m, desired, budget) }
@@ -95,6 +96,14 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	if about, ok := desired.memberOf(err); ok {
 		if said := fw.ExplainWorkload(verb, about.Title(), about.at, err); said != nil {
 			return said
+		}
+	}
+	about := new(policyError)
+	if errors.As(err, &about) || errors.As(err, new(*admission.Conflict)) || errors.Is(err, kube.ErrNoPolicies) {
+		for _, p := range desired.policies {
+			if said := fw.ExplainPolicy(verb, p.Name, policyAt, err); said != nil && (about.name == "" || about.name == p.Name) {
+				return said
+			}
 		}
 	}
 	detail := goesOn(verb)

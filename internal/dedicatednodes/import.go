@@ -83,7 +83,7 @@ func templates(target machineset.Target, sets []machineset.Observed) []*eviction
 func imported(ctx context.Context, target planner.Target, found fw.FoundTaints, diags *diag.Diagnostics) model {
 	m := model{
 		ID: types.StringNull(), NodeNames: types.SetNull(types.StringType), NodeSelector: types.StringNull(), MachineSets: types.ObjectNull(machineSetsType),
-		Taints: fw.TaintSet(ctx, found.Taints, diags), Labels: types.MapNull(types.StringType), Workloads: types.ListNull(workloadType),
+		Taints: fw.TaintSet(ctx, found.Taints, diags), Labels: types.MapNull(types.StringType), Workloads: types.ListNull(workloadType), Admission: types.ObjectNull(admissionType),
 		OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType),
 		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
 	}

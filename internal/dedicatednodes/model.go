@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -33,6 +34,7 @@ type model struct {
 	Taints       types.Set      `tfsdk:"taints"`
 	Labels       types.Map      `tfsdk:"labels"`
 	Workloads    types.List     `tfsdk:"workloads"`
+	Admission    types.Object   `tfsdk:"admission"`
 	OnConflict   types.String   `tfsdk:"on_conflict"`
 	Evictions    types.Object   `tfsdk:"evictions"`
 	Steps        types.List     `tfsdk:"steps"`
@@ -56,6 +58,8 @@ type wanted struct {
 	nodes   planner.NodeTaints
 	labels  planner.NodeLabels
 	members []member
+	// policies are those of admission: the one that is wanted, and those that go.
+	policies []admission.Claim
 	// rollout is how machines get what is wanted where MachineSets are meant, and retired
 	// are the taints that were wanted before and that they may still carry.
 	rollout machineset.Rollout
@@ -131,7 +135,11 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 		}
 		w.members = append(w.members, resolved)
 	}
-	return w, true
+	policy, policyKnown := m.policy(ctx, own, taints, wantedLabels, diags)
+	if policy != nil {
+		w.policies = []admission.Claim{*policy}
+	}
+	return w, policyKnown
 }
 
 // as is the same for the resource of another id, which takes over what carries
@@ -145,6 +153,10 @@ func (w wanted) as(id string) wanted {
 		m.claim.Owner, m.claim.TakeOver = id, true
 		m.pin.Owner, m.pin.TakeOver = id, true
 	}
+	w.policies = slices.Clone(w.policies)
+	for i := range w.policies {
+		w.policies[i].Owner, w.policies[i].TakeOver = id, true
+	}
 	return w
 }
 
@@ -154,6 +166,10 @@ func (w wanted) released() wanted {
 	w.members = slices.Clone(w.members)
 	for i := range w.members {
 		w.members[i].claim.Release, w.members[i].pin.Release = true, true
+	}
+	w.policies = slices.Clone(w.policies)
+	for i := range w.policies {
+		w.policies[i].Release = true
 	}
 	return w
 }
@@ -193,7 +209,7 @@ func (m *model) keepWording(ctx context.Context, state model) {
 // same says whether two models want the same and say it in the same words.
 func (m model) same(other model) bool {
 	return m.ID.Equal(other.ID) && m.NodeNames.Equal(other.NodeNames) && m.NodeSelector.Equal(other.NodeSelector) && m.MachineSets.Equal(other.MachineSets) && m.Taints.Equal(other.Taints) &&
-		m.Labels.Equal(other.Labels) && m.Workloads.Equal(other.Workloads) && m.OnConflict.Equal(other.OnConflict) &&
+		m.Labels.Equal(other.Labels) && m.Workloads.Equal(other.Workloads) && m.Admission.Equal(other.Admission) && m.OnConflict.Equal(other.OnConflict) &&
 		m.Evictions.Equal(other.Evictions) && m.Timeouts.Equal(other.Timeouts)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -30,6 +31,8 @@ type observation struct {
 	// members are the workloads that exist; absent those that do not.
 	members []seen
 	absent  []absence
+	// policies are those of admission, by name; nil for one that there is not.
+	policies map[string]*admission.Observed
 }
 
 // seen is a member as it was observed.
@@ -56,6 +59,9 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 		return o, err
 	}
 	if o.sets, err = r.observeSets(ctx, desired, diags); err != nil || diags.HasError() {
+		return o, err
+	}
+	if o.policies, err = r.observePolicies(ctx, desired); err != nil {
 		return o, err
 	}
 	for _, m := range desired.members {
@@ -138,7 +144,7 @@ func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
 
 // change is the change of everything observed, for the planner.
 func (o observation) change(desired wanted) planner.Change {
-	c := planner.Change{MachineSets: o.changes(desired), Nodes: []planner.NodeTaints{desired.nodes}, Labels: []planner.NodeLabels{desired.labels}}
+	c := planner.Change{MachineSets: o.changes(desired), Nodes: []planner.NodeTaints{desired.nodes}, Labels: []planner.NodeLabels{desired.labels}, Policies: o.desiredPolicies(desired)}
 	for _, s := range o.members {
 		c.Workloads = append(c.Workloads, s.planned(s.workload))
 	}

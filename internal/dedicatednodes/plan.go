@@ -85,7 +85,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 		r.preview(ctx, plan, desired, nil, own, &resp.Diagnostics)
 	default:
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
-		r.preview(ctx, plan, desired.retire(before), before.members, own, &resp.Diagnostics)
+		r.preview(ctx, plan, desired.retire(before).without(before), before.members, own, &resp.Diagnostics)
 	}
 }
 
@@ -137,12 +137,12 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	change.Planned = r.data.Planned.Tolerations(desired.owner(), nil)
 	plan := planner.Order(snapshot, change, r.data.Comparison)
 	r.note(desired, observed, &plan)
-	if len(plan.Conflicts) > 0 {
-		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))
+	if err := belongs(plan); err != nil {
+		diags.Append(explain("change", desired, err))
 		return
 	}
 	warnTakeOver(desired, observed, plan, own, diags)
-	if !r.workable(ctx, observed, snapshot, plan, diags) {
+	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return
 	}
 	r.warnEvictions(desired, plan, budget, !m.Evictions.IsNull(), diags)
@@ -163,6 +163,14 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		}
 	}
 	r.data.WarnRestarts(ctx, desired.nodes, planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes), diags, members...)
+}
+
+// belongs is the error where something that is wanted belongs to somebody else.
+func belongs(plan planner.Plan) error {
+	if len(plan.Conflicts) > 0 {
+		return &rollout.ConflictError{Conflicts: plan.Conflicts}
+	}
+	return plan.PolicyErr
 }
 
 // possible refuses what must not be written to nodes, and workloads that there
@@ -195,7 +203,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 }
 
 // workable refuses what pods would not follow, or the API server not take.
-func (r *dedicatedNodes) workable(ctx context.Context, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
+func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
 	for _, s := range observed.members {
 		if !fw.RefuseHeld(s.planned(s.workload), snapshot, plan, s.at, diags) {
 			return false
@@ -208,7 +216,7 @@ func (r *dedicatedNodes) workable(ctx context.Context, observed observation, sna
 			}
 		}
 	}
-	return true
+	return r.tryPolicies(ctx, desired, observed, plan, diags)
 }
 
 // claim notes what this resource wants, so that a second one in the same run

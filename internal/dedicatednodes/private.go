@@ -42,6 +42,11 @@ func recovered(desired wanted, observed observation, diags *diag.Diagnostics) ow
 			generation = found
 		}
 	}
+	for _, p := range observed.policies {
+		if p != nil && p.Err == nil {
+			look(p.Owner, p.Generation)
+		}
+	}
 	for _, s := range observed.members {
 		for _, mark := range s.workload.Record {
 			look(mark.Owner, mark.Generation)

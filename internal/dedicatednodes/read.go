@@ -71,6 +71,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 		}
 	}
 	o.driftOfSets(desired, note)
+	o.driftOfPolicies(desired, note)
 	for _, s := range o.members {
 		if status := s.status(); status != "" {
 			note(s.String(), status)

@@ -115,7 +115,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before)
+	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
 	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, steps, &resp.Diagnostics)
 		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)

@@ -30,7 +30,7 @@ import (
 func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Nodes that are kept for some workloads: taints and labels on the nodes, and tolerations and node selectors of the workloads, in one resource and in the one order in which nobody is evicted by accident. " +
-			"Labels come first, then tolerations and node selectors in one change of the pod template, then the wait until all live pods carry them, and then the taints; what goes, goes the other way round. A change of a taint's value, effect or key does both within one apply.",
+			"Labels come first, then the policy for pods that do not exist yet, then tolerations and node selectors in one change of the pod template, then the wait until all live pods carry them, and then the taints; what goes, goes the other way round. A change of a taint's value, effect or key does both within one apply.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
@@ -67,6 +67,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()},
 				NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 			},
+			"admission":   admissionAttribute(),
 			"on_conflict": fw.OnConflictAttribute("on a node"),
 			"evictions":   fw.EvictionsAttribute(),
 			"steps": schema.ListAttribute{
@@ -77,7 +78,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 			"drift": schema.MapAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Nodes and workloads that are not as wanted, as `node/NAME` or `KIND/NAMESPACE/NAME`, and with `machine_sets` `machineset/NAMESPACE/NAME` and `machine/NAME`: `missing` where something is not there, `different` where it has another value, should not be there, or has lost its mark, `interrupted` where a rollout of machines has begun and not ended. Empty when all is well.",
+				MarkdownDescription: "Nodes, workloads and policies that are not as wanted, as `node/NAME`, `KIND/NAMESPACE/NAME` or `policy/NAME`, and with `machine_sets` `machineset/NAMESPACE/NAME` and `machine/NAME`: `missing` where something is not there, `different` where it has another value, should not be there, or has lost its mark, `interrupted` where a rollout of machines has begun and not ended. Empty when all is well.",
 			},
 			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
 				Create: true, Update: true, Delete: true,

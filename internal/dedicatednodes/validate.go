@@ -37,6 +37,7 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 	}
 	// Whether pin makes sense depends on labels: nothing is said while these are
 	// not known.
+	taints, _ := fw.Taints(ctx, config.Taints, &resp.Diagnostics)
 	labels, labelsKnown := config.labels(ctx, &resp.Diagnostics)
 	workloads, workloadsKnown := config.workloads(ctx, &resp.Diagnostics)
 	if !labelsKnown || !workloadsKnown || resp.Diagnostics.HasError() {
@@ -47,5 +48,6 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 		m, _ := one.member(i, nil, label.Claim{Labels: labels}, &resp.Diagnostics)
 		members = append(members, m)
 	}
+	config.policy(ctx, ownership{}, taints, labels, &resp.Diagnostics)
 	refuseTwice(members, &resp.Diagnostics)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -94,11 +93,7 @@ func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Cla
 	out.WorkloadTarget = resolved
 	out.claim = toleration.Claim{Owner: labels.Owner, Generation: labels.Generation, Path: resolved.ClaimPath}
 	for _, t := range taints {
-		one := taint.TolerationFor(t)
-		if t.Effect == corev1.TaintEffectNoExecute {
-			one.TolerationSeconds = m.TolerationSeconds.ValueInt64Pointer()
-		}
-		out.claim.Tolerations = append(out.claim.Tolerations, one)
+		out.claim.Tolerations = append(out.claim.Tolerations, tolerationFor(t, m.TolerationSeconds))
 	}
 	if !m.Pin.ValueBool() {
 		out.pin.Labels = nil

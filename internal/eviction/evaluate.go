@@ -43,7 +43,7 @@ func newEvaluation(s *Snapshot, change Change, comparison Comparison) *evaluatio
 	return &evaluation{
 		snapshot: s, change: change, comparison: comparison,
 		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*Scheduling{},
-		daemons: newDaemons(), searches: newSearches(),
+		admitted: admitted{}, daemons: newDaemons(), searches: newSearches(),
 	}
 }
 
@@ -75,6 +75,7 @@ type evaluation struct {
 	groups     map[string]int
 	// replaced are the schedulings that pods get by planned tolerations.
 	replaced map[plannedKey]*Scheduling
+	admitted admitted
 	daemons
 	searches
 }
@@ -137,9 +138,11 @@ func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, by basis) 
 		e.expel(&v, node, by)
 	}
 	// What comes for a pod of a DaemonSet is made of its template.
-	next := by.scheduling
+	next := e.made(pod, by.scheduling)
 	if by.template != nil {
 		next = e.successor(by.template, pod.Node)
+	} else if v.Leaves() && !pod.Completed {
+		v.Reason += given(by.scheduling, next)
 	}
 	if v.Leaves() {
 		e.consequences(&v, next)

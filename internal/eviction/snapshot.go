@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -37,6 +38,8 @@ type Snapshot struct {
 	// Volumes by namespace and name of the claim that is bound to them: only those
 	// that can be used on some nodes only.
 	Volumes map[string]map[string]*Volume
+	// Admission is what is given to pods when they are made.
+	Admission *admission.Rules
 	// Gaps says what could not be read, in sentences for the reader. Verdicts
 	// that depend on it are less exact, never wrong.
 	Gaps []string
@@ -186,10 +189,17 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons),
-		Budgets: s.Budgets, Volumes: s.Volumes, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+		Budgets: s.Budgets, Volumes: s.Volumes, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)
 	out.index.Store(s.index.Load())
+	return out
+}
+
+// Admitting returns the snapshot with other rules for pods that are made.
+func (s *Snapshot) Admitting(rules *admission.Rules) *Snapshot {
+	out := s.With(nil, nil)
+	out.Admission = rules
 	return out
 }

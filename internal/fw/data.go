@@ -44,6 +44,8 @@ type Data struct {
 	// the changes of taints.
 	Planned   planner.Shared
 	Switching planner.Switching
+	// Policies are what resources of this run give to pods that are made.
+	Policies planner.Policies
 
 	unreachable sync.Once
 }

@@ -29,6 +29,15 @@ func (d *Data) CheckLinks(linked []string, snapshot *eviction.Snapshot, diags *d
 	return true
 }
 
+// Foreseen is the cluster as linked resources will have left it when the taints come, as
+// far as pods are given something when they are made.
+func (d *Data) Foreseen(snapshot *eviction.Snapshot, linked []string) *eviction.Snapshot {
+	if rules := d.Policies.Over(snapshot.Admission, linked); rules != snapshot.Admission {
+		return snapshot.Admitting(rules)
+	}
+	return snapshot
+}
+
 // unreliable words that linked tolerations are not carried by live pods that do not
 // follow their template.
 func unreliable(id string, p planner.PlannedTolerations, pods []*eviction.Pod) diag.Diagnostic {

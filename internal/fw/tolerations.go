@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
@@ -41,6 +43,17 @@ const (
 	TolerationEffectDescription   = "Effect of the taints that are tolerated: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Leaving it out means every effect."
 	TolerationSecondsDescription  = "For how many seconds a `NoExecute` taint is tolerated. Leaving it out means for ever; zero and less mean not at all."
 )
+
+// TolerationAttributes are the attributes of a toleration object in a resource.
+func TolerationAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"key":                schema.StringAttribute{Optional: true, MarkdownDescription: TolerationKeyDescription},
+		"operator":           schema.StringAttribute{Optional: true, MarkdownDescription: TolerationOperatorDescription},
+		"value":              schema.StringAttribute{Optional: true, MarkdownDescription: TolerationValueDescription},
+		"effect":             schema.StringAttribute{Optional: true, MarkdownDescription: TolerationEffectDescription},
+		"toleration_seconds": schema.Int64Attribute{Optional: true, MarkdownDescription: TolerationSecondsDescription},
+	}
+}
 
 // objectAsIs reads objects whose attributes are all of framework types.
 var objectAsIs = basetypes.ObjectAsOptions{}
@@ -157,6 +170,17 @@ func (uniqueTolerations) ValidateSet(ctx context.Context, req validator.SetReque
 			t.TolerationSeconds = nil
 			resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Duplicate toleration %q in %s", taint.FormatToleration(t), req.Path),
 				fmt.Sprintf("%s holds it more than once, with different toleration_seconds. The first match in a pod's list decides: keep one of them.", req.Path))
+		}
+	}
+}
+
+// WarnKeyless warns of tolerations that tolerate every taint, for ever.
+func WarnKeyless(ctx context.Context, set types.Set, at path.Path, diags *diag.Diagnostics) {
+	tolerations, _ := Tolerations(ctx, set, diags)
+	for _, t := range tolerations {
+		if t.Key == "" && t.TolerationSeconds == nil {
+			diags.AddAttributeWarning(at, "A toleration without a key tolerates every taint",
+				"With operator Exists and no key, pods are put on and stay on nodes that are unreachable, out of memory or being shut down, and no taint of yours keeps them away. Name the key that is meant.")
 		}
 	}
 }

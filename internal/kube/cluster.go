@@ -51,6 +51,7 @@ type Cluster struct {
 
 	controllers listedControllers
 	namespaces  namespaces
+	admissions  admissions
 	workloads   workloads
 	templates   templates
 	built       builtSnapshot

@@ -81,7 +81,7 @@ func classify(err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		return ErrNotFound
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return ErrConflict
 	case apierrors.IsForbidden(err):
 		return ErrForbidden

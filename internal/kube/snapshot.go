@@ -36,14 +36,17 @@ type surroundings struct {
 
 // builtSnapshot remembers the newest snapshot, for as long as nothing changes.
 type builtSnapshot struct {
-	mu                   sync.Mutex
-	nodes, pods, daemons int
-	snapshot             *eviction.Snapshot
+	mu       sync.Mutex
+	at       moment
+	snapshot *eviction.Snapshot
 }
 
+// moment counts what has become known of each part of a snapshot.
+type moment struct{ nodes, pods, daemons, admissions int }
+
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
-// pods, PodDisruptionBudgets, volumes with their claims, DaemonSets and the owners of pods;
-// later ones send nothing.
+// pods, PodDisruptionBudgets, volumes with their claims, DaemonSets, the owners of pods and
+// what admission gives to them; later ones send nothing.
 func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 	if err := parallel(
 		func() error { return c.nodes.load(ctx) },
@@ -66,8 +69,12 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	defer b.mu.Unlock()
 	nodes, nodesAt := c.nodes.all()
 	pods, podsAt := c.pods.all()
-	daemonsAt := c.daemonsAt()
-	if b.snapshot != nil && b.nodes == nodesAt && b.pods == podsAt && b.daemons == daemonsAt {
+	rules, gaps, err := c.Admission(ctx, pods)
+	if err != nil {
+		return nil, err
+	}
+	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at()}
+	if b.snapshot != nil && b.at == at {
 		return b.snapshot, nil
 	}
 	// A rollout makes new ReplicaSets: without them its pods would belong to
@@ -81,8 +88,9 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 		parents = maps.Clone(around.parents)
 		maps.Copy(parents, learned)
 	}
-	around.parents = parents
-	b.snapshot, b.nodes, b.pods, b.daemons = assemble(nodes, pods, c.daemons(), around), nodesAt, podsAt, daemonsAt
+	around.parents, around.gaps = parents, slices.Concat(around.gaps, gaps)
+	b.snapshot, b.at = assemble(nodes, pods, c.daemons(), around), at
+	b.snapshot.Admission = rules
 	return b.snapshot, nil
 }
 

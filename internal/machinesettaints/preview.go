@@ -28,6 +28,7 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 	if !r.data.CheckLinks(linked, snapshot, diags) {
 		return
 	}
+	snapshot = r.data.Foreseen(snapshot, linked)
 	impact := machineset.Evaluate(snapshot, all, r.data.Planned.Tolerations(desired.Claim.Owner, linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
 	report, begins := impact.Report, impact
 	if begin := machineset.Beginning(all); len(begin) < len(all) {

@@ -147,7 +147,7 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 	}
 	change := plan.Change()
 	change.Tolerations = r.data.Planned.Tolerations(desired.Claim.Owner, linked)
-	report := eviction.Evaluate(snapshot, change, r.data.Comparison)
+	report := eviction.Evaluate(r.data.Foreseen(snapshot, linked), change, r.data.Comparison)
 	about := fw.About("Applying", "to", desired.Target, plan)
 	about.RefusesStranded = !budget.EvictStranded
 	if desired.Claim.Release {

@@ -56,7 +56,14 @@ func (o *order) node(name string) *eviction.Node {
 // again.
 func (o *order) report(change eviction.Change) *eviction.Report {
 	change.Tolerations = o.planned
-	return o.still(eviction.Evaluate(o.snapshot.With(o.ahead.nodes, o.ahead.daemons), change, o.comparison))
+	return o.still(eviction.Evaluate(o.foreseen(), change, o.comparison))
+}
+
+// foreseen is the cluster as the steps so far will have left it.
+func (o *order) foreseen() *eviction.Snapshot {
+	s := o.snapshot.With(o.ahead.nodes, o.ahead.daemons)
+	s.Admission = o.rules
+	return s
 }
 
 // own says that a pod is of a workload of the change.

@@ -151,7 +151,7 @@ func (o *order) switchSets(affected []machineset.Affected) {
 	if len(affected) == 0 {
 		return
 	}
-	snapshot := o.snapshot.With(o.ahead.nodes, o.ahead.daemons)
+	snapshot := o.foreseen()
 	evaluate := func(some []machineset.Affected) machineset.Impact {
 		return machineset.Evaluate(snapshot, some, o.planned, o.comparison, o.change.MachineSets.AtOnce)
 	}

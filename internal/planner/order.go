@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -22,6 +23,7 @@ type Change struct {
 	Nodes       []NodeTaints
 	MachineSets MachineSets
 	Workloads   []Tolerations
+	Policies    []DesiredPolicy
 	// Retiring are workloads beside these whose retiring entries may become
 	// unneeded by the change.
 	Retiring []*workload.Workload
@@ -46,7 +48,7 @@ type Tolerations struct {
 // is done. To carry a change out is to take the first step, to look again, and to
 // ask again: whatever interrupts it, what is left to do is found anew.
 func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) Plan {
-	o := &order{snapshot: s, change: change, comparison: comparison, taints: map[string][]corev1.Taint{}, planned: maps.Clone(change.Planned), ahead: newAhead()}
+	o := &order{snapshot: s, change: change, comparison: comparison, taints: map[string][]corev1.Taint{}, planned: maps.Clone(change.Planned), ahead: newAhead(), rules: s.Admission}
 	if o.planned == nil {
 		o.planned = map[eviction.WorkloadKey]eviction.Planned{}
 	}
@@ -57,6 +59,7 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 		o.label(l)
 	}
 	o.labelMachines()
+	o.admit()
 	expanded := make([]template, len(change.Workloads))
 	for i, t := range change.Workloads {
 		expanded[i] = o.expand(t)
@@ -78,6 +81,7 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 		o.switchTaints(n)
 	}
 	o.switchSets(affected)
+	o.withdraw()
 	contracted := make([]template, len(change.Workloads))
 	for i, t := range change.Workloads {
 		contracted[i] = o.contract(t, expanded[i])
@@ -101,7 +105,9 @@ type order struct {
 	taints  map[string][]corev1.Taint
 	planned map[eviction.WorkloadKey]eviction.Planned
 	ahead   ahead
-	plan    Plan
+	// rules are what pods are given that are made after the steps so far.
+	rules *admission.Rules
+	plan  Plan
 }
 
 // Merge merges a claim into a workload's list, with what its pods live by as the

@@ -6,6 +6,7 @@ package planner
 import (
 	"fmt"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -16,15 +17,17 @@ import (
 type StepKind string
 
 // The kinds of steps, in the only order in which nobody is evicted by accident
-// and no pod requires a label that no node has: labels and tolerations first,
-// then the pods that have to carry them, then the taints, and at last the
-// tolerations that no live taint needs any more and the labels that no pod
-// requires.
+// and no pod requires a label that no node has: labels first, then what pods are
+// given when they are made and tolerations, then the pods that have to carry them,
+// then the taints, and at last what no live taint needs any more and the labels that
+// no pod requires.
 const (
 	Label    StepKind = "label"
+	Admit    StepKind = "admit"
 	Expand   StepKind = "expand"
 	Wait     StepKind = "wait"
 	Switched StepKind = "switch"
+	Withdraw StepKind = "withdraw"
 	Contract StepKind = "contract"
 	Unlabel  StepKind = "unlabel"
 )
@@ -50,6 +53,8 @@ type Step struct {
 	// machines, Switch what a Switch rolls out to machines.
 	Sets   int
 	Switch *SetSwitch
+	// Policy is what an Admit or a Withdraw makes of the policy of admission.
+	Policy admission.Plan
 	// Report is what one of these does to pods; nil where nothing can leave.
 	Report *eviction.Report
 }
@@ -65,6 +70,8 @@ type Plan struct {
 	// Refusals are about nodes; Conflicts about workloads.
 	Refusals  []Refusal
 	Conflicts []WorkloadConflict
+	// PolicyErr says that the policy of admission belongs to somebody else.
+	PolicyErr error
 }
 
 // WorkloadConflict is a wanted toleration that belongs to another resource, or a
@@ -93,6 +100,13 @@ func (s Step) String() string {
 		return "label " + where
 	case Unlabel:
 		return "take labels off " + where
+	case Admit:
+		return "write policy " + s.Policy.Name
+	case Withdraw:
+		if s.Policy.Delete {
+			return "delete policy " + s.Policy.Name
+		}
+		return "take out of policy " + s.Policy.Name + " what nothing needs any more"
 	case Switched:
 		if s.Switch != nil {
 			return "roll taints out to the machines of " + count(len(s.Switch.Affected), "MachineSet")

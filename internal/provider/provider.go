@@ -26,6 +26,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesettaints"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tolerationpolicy"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadsdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadtolerations"
 )
@@ -102,6 +103,7 @@ func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
 		dedicatednodes.NewResource,
 		machinesettaints.NewResource,
 		nodetaints.NewResource,
+		tolerationpolicy.NewResource,
 		workloadtolerations.NewResource,
 	}
 }

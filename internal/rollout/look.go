@@ -77,7 +77,7 @@ func (l looked) obstacle() error {
 	case len(l.Conflicts) > 0:
 		return &ConflictError{Conflicts: l.Conflicts}
 	}
-	return nil
+	return l.PolicyErr
 }
 
 // begin asks once more before the first write: half a change is worse than none.
@@ -115,6 +115,9 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 			return looked{}, err
 		}
 	}
+	for _, claim := range r.change.Policies {
+		desired.Policies = append(desired.Policies, planner.DesiredPolicy{Claim: claim, Seen: r.policies[claim.Name]})
+	}
 	for i, d := range r.change.Workloads {
 		if w := r.known[i].workload; w != nil {
 			desired.Workloads = append(desired.Workloads, d.of(w))
@@ -128,9 +131,16 @@ func (r *run) fresh() bool {
 	return !slices.ContainsFunc(r.known, func(k known) bool { return !k.fresh() })
 }
 
-// read reads every workload that is not known as it is now. One that is gone has
-// nothing to give up.
+// read reads the policies, and every workload that is not known as it is now. One that is
+// gone has nothing to give up.
 func (r *run) read(ctx context.Context) error {
+	for _, claim := range r.change.Policies {
+		seen, err := r.cluster.Policy(ctx, claim.Name)
+		if err != nil {
+			return err
+		}
+		r.policies[claim.Name] = seen
+	}
 	for i, d := range r.change.Workloads {
 		if r.known[i].fresh() {
 			continue

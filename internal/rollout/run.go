@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -24,7 +25,9 @@ type Change struct {
 	Workloads []Tolerations
 	// MachineSets is nil where they are left alone, and RollOut rolls their taints out.
 	MachineSets *planner.DesiredSets
-	RollOut     func(context.Context) error
+	// Policies are those of admission.
+	Policies []admission.Claim
+	RollOut  func(context.Context) error
 }
 
 // Hooks are asked while a change is carried out, and can stop it; nil ones are
@@ -61,7 +64,7 @@ func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison e
 	if _, err := cluster.SnapshotToDecide(ctx); err != nil {
 		return nil, err
 	}
-	r := &run{cluster: cluster, change: change, comparison: comparison, hooks: hooks, known: make([]known, len(change.Workloads))}
+	r := &run{cluster: cluster, change: change, comparison: comparison, hooks: hooks, known: make([]known, len(change.Workloads)), policies: map[string]*admission.Observed{}}
 	err = r.carryOut(ctx)
 	return r.done, err
 }
@@ -74,6 +77,8 @@ type run struct {
 	hooks      Hooks
 	// known is what is known of each workload of the change.
 	known []known
+	// policies is what is known of the policies of the change, by name; nil for none.
+	policies map[string]*admission.Observed
 	// alone says that nobody else has been seen at work: what is known of the
 	// workloads serves to find the next step.
 	alone bool
@@ -196,6 +201,14 @@ func (r *run) make(ctx context.Context, step planner.Step) error {
 			approve = func(planner.NodePlan) error { return nil }
 		}
 		return SwitchTaints(ctx, r.cluster, *r.change.Nodes, approve)
+	case planner.Admit, planner.Withdraw:
+		r.age(nil)
+		at := slices.IndexFunc(r.change.Policies, func(c admission.Claim) bool { return c.Name == step.Policy.Name })
+		seen, err := EnforcePolicy(ctx, r.cluster, r.change.Policies[at], r.comparison)
+		if err == nil {
+			r.policies[step.Policy.Name] = seen
+		}
+		return err
 	case planner.Wait:
 		_, err := r.await(ctx, step.Workload, step.Shed)
 		return err

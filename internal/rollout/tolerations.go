@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -226,6 +227,9 @@ func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison 
 func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string) error {
 	var waits []Tolerations
 	for _, id := range ids {
+		if admission.IsID(id) {
+			continue
+		}
 		planned, told := shared.Of(id)
 		for _, p := range planned {
 			d := Tolerations{Ref: p.Ref, Path: p.Path}

@@ -71,7 +71,7 @@ func TestAccOrder_taintsGoWithoutAWaitForTheLinkedWorkloads(t *testing.T) {
 		}
 	}
 	change("team=a:NoSchedule spot=b:NoSchedule")
-	s.c.Closed(t, s.namespace, s.pool, list(t, "team=a:NoSchedule")...)
+	s.c.Closed(t, s.namespace, s.pool, acctest.ParseTolerations(t, "team=a:NoSchedule")...)
 
 	// The pod that is made from the overwritten template finds no node.
 	s.replace(thing, "team=a:NoSchedule")

@@ -143,7 +143,7 @@ func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testin
 
 	// An update that ends so keeps the state that was there before.
 	s.c.Cordon(t, s.namespace, s.pool)
-	config["tolerations"] = objects(t, "team=b:NoExecute")
+	config["tolerations"] = acctest.TolerationObjects(t, "team=b:NoExecute")
 	says(t, "error", s.tf.Apply(t, i, acctest.With(config, soon())).Errors(), "its pods have not followed", "Apply again to go on")
 	s.planned(i, config)
 	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":false}}`)
@@ -173,7 +173,7 @@ func TestAccWorkloadTolerations_failedUpdateCanBeTakenBack(t *testing.T) {
 			s.apply(i, before)
 			s.c.Patch(t, s.pool, `{"spec":{"unschedulable":true`+tt.taints+`}}`)
 			s.c.Closed(t, s.namespace, s.pool)
-			after := acctest.With(before, map[string]any{"tolerations": objects(t, tt.to)})
+			after := acctest.With(before, map[string]any{"tolerations": acctest.TolerationObjects(t, tt.to)})
 			says(t, "error", s.tf.Apply(t, i, acctest.With(after, soon())).Errors(), "its pods have not followed", "Apply again to go on")
 
 			// There is something left to do, whichever is wanted.

@@ -146,7 +146,7 @@ func (s *shop) hcl(workload, tolerations, more string) string {
 	s.t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "resource \"kubetaint_workload_tolerations\" \"this\" {\n  workload = { %s }\n%s  tolerations = [\n", workload, more)
-	for _, one := range list(s.t, tolerations) {
+	for _, one := range acctest.ParseTolerations(s.t, tolerations) {
 		fmt.Fprintf(&b, "    { key = %q, operator = %q, effect = %q", one.Key, one.Operator, one.Effect)
 		if one.Operator != corev1.TolerationOpExists {
 			fmt.Fprintf(&b, ", value = %q", one.Value)
@@ -162,8 +162,8 @@ func (s *shop) hcl(workload, tolerations, more string) string {
 func TestAccWorkloadTolerations_importBlocks(t *testing.T) {
 	t.Parallel()
 	shared := openShop(t)
-	widget, gadget := shared.widget("web", map[string]any{"placement": map[string]any{"tolerations": list(t, "team=a:NoExecute@30 foreign*:NoSchedule")}}),
-		shared.gadget(map[string]any{"placement": map[string]any{"tolerations": list(t, "team=a:NoExecute@30 foreign*:NoSchedule")}})
+	widget, gadget := shared.widget("web", map[string]any{"placement": map[string]any{"tolerations": acctest.ParseTolerations(t, "team=a:NoExecute@30 foreign*:NoSchedule")}}),
+		shared.gadget(map[string]any{"placement": map[string]any{"tolerations": acctest.ParseTolerations(t, "team=a:NoExecute@30 foreign*:NoSchedule")}})
 	for name, tt := range map[string]struct{ workload, path, block string }{
 		"by id":                 {`kind = "Deployment", namespace = "%[1]s", name = "%[2]s"`, "", `id = "Deployment/%[1]s/%[2]s"`},
 		"by identity":           {`kind = "Deployment", namespace = "%[1]s", name = "%[2]s"`, "", `identity = { kind = "Deployment", namespace = "%[1]s", name = "%[2]s" }`},

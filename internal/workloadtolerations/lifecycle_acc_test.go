@@ -74,7 +74,7 @@ func (s *shop) wantPods(app string, count int, all, kind string) {
 		s.t.Fatalf("%s has %d live pods, want %d", app, len(pods), count)
 	}
 	for _, pod := range pods {
-		for _, want := range list(s.t, all) {
+		for _, want := range acctest.ParseTolerations(s.t, all) {
 			if !toleration.Contains(pod.Spec.Tolerations, want) {
 				s.t.Fatalf("pod %s does not carry %s: %s", pod.Name, all, formatted(pod.Spec.Tolerations))
 			}
@@ -139,16 +139,16 @@ func TestAccWorkloadTolerations_drift(t *testing.T) {
 			s.planned(i, config)
 			s.apply(i, config)
 			standing := s.standing(thing, s.pathOf("Deployment"))
-			for _, want := range list(t, ours) {
+			for _, want := range acctest.ParseTolerations(t, ours) {
 				if !toleration.Contains(standing, want) || toleration.Shadowing(standing, want) != nil {
-					t.Fatalf("%s has no effect in %s", formatted(list(t, ours)), formatted(standing))
+					t.Fatalf("%s has no effect in %s", formatted(acctest.ParseTolerations(t, ours)), formatted(standing))
 				}
 			}
 			if record := s.record(thing); len(record) != 2 {
 				t.Fatalf("the record is %v", record)
 			}
 			s.destroy(i)
-			if left := s.standing(thing, s.pathOf("Deployment")); toleration.Contains(left, list(t, "spot*")[0]) || toleration.Contains(left, list(t, "team=a:NoExecute")[0]) {
+			if left := s.standing(thing, s.pathOf("Deployment")); toleration.Contains(left, acctest.ParseTolerations(t, "spot*")[0]) || toleration.Contains(left, acctest.ParseTolerations(t, "team=a:NoExecute")[0]) {
 				t.Fatalf("ours is left: %s", formatted(left))
 			}
 		})

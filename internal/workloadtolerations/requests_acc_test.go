@@ -160,7 +160,7 @@ func TestAccWorkloadTolerations_requests(t *testing.T) {
 			destroys.limit("list pods", 1)
 			destroys.atMost(2*tt.looks + previewRequests)
 			apply("apply that destroys all")
-			if got := s.standing(s.thing("Deployment", "web-0"), s.pathOf("Deployment")); formatted(got) != formatted(list(t, "foreign*")) {
+			if got := s.standing(s.thing("Deployment", "web-0"), s.pathOf("Deployment")); formatted(got) != formatted(acctest.ParseTolerations(t, "foreign*")) {
 				t.Errorf("in the end web-0 has %q", formatted(got))
 			}
 		})

@@ -74,13 +74,7 @@ func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.V
 		}
 	}
 	config.target(ctx, &resp.Diagnostics)
-	tolerations, _ := fw.Tolerations(ctx, config.Tolerations, &resp.Diagnostics)
-	for _, t := range tolerations {
-		if t.Key == "" && t.TolerationSeconds == nil {
-			resp.Diagnostics.AddAttributeWarning(path.Root("tolerations"), "A toleration without a key tolerates every taint",
-				"With operator Exists and no key, pods are put on and stay on nodes that are unreachable, out of memory or being shut down, and no taint of yours keeps them away. Name the key that is meant.")
-		}
-	}
+	fw.WarnKeyless(ctx, config.Tolerations, path.Root("tolerations"), &resp.Diagnostics)
 }
 
 // Create adds the tolerations and waits for the live pods. An error saves no

@@ -169,7 +169,7 @@ func TestAccWorkloadTolerations_shorterSecondsEvictAsThePlanSaid(t *testing.T) {
 // that do not follow by themselves are deleted.
 func (s *shop) renew(thing acctest.Thing, count int, carrying string) {
 	s.t.Helper()
-	want := list(s.t, carrying)[0]
+	want := acctest.ParseTolerations(s.t, carrying)[0]
 	s.until("all pods are of the template", func() bool {
 		object := s.c.Look(s.t, thing).Object
 		strategy, _, _ := unstructured.NestedString(object, "spec", "updateStrategy", "type")
@@ -196,7 +196,7 @@ func (s *shop) renew(thing acctest.Thing, count int, carrying string) {
 // one, and on none.
 func (s *shop) places(old string) (kept, moved, waiting int) {
 	s.t.Helper()
-	lived := list(s.t, old)[0]
+	lived := acctest.ParseTolerations(s.t, old)[0]
 	for _, p := range s.live("web") {
 		switch carries := toleration.Contains(p.Spec.Tolerations, lived); {
 		case p.Spec.NodeName == "":

@@ -53,7 +53,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 				MarkdownDescription: "Tolerations that must be there. One that the workload has from elsewhere, or that a broader one of it covers, is left as it is and restarts nothing.",
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTolerations()},
 				NestedObject: schema.NestedAttributeObject{
-					Attributes: tolerationAttributes(),
+					Attributes: fw.TolerationAttributes(),
 					Validators: []validator.Object{fw.ValidToleration()},
 				},
 			},
@@ -100,16 +100,6 @@ func workloadAttribute() schema.Attribute {
 				Validators:          []validator.String{fw.Selector()},
 			},
 		},
-	}
-}
-
-func tolerationAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"key":                schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationKeyDescription},
-		"operator":           schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationOperatorDescription},
-		"value":              schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationValueDescription},
-		"effect":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationEffectDescription},
-		"toleration_seconds": schema.Int64Attribute{Optional: true, MarkdownDescription: fw.TolerationSecondsDescription},
 	}
 }
 

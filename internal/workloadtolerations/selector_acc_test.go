@@ -23,7 +23,7 @@ func (s *shop) labelled(thing acctest.Thing, label, value string) {
 // managing is the configuration of tolerations of many workloads.
 func (s *shop) managing(kind, selector, tolerations string) map[string]any {
 	s.t.Helper()
-	return map[string]any{"workload": map[string]any{"kind": kind, "namespace": s.namespace, "selector": selector}, "tolerations": objects(s.t, tolerations)}
+	return map[string]any{"workload": map[string]any{"kind": kind, "namespace": s.namespace, "selector": selector}, "tolerations": acctest.TolerationObjects(s.t, tolerations)}
 }
 
 // TestAccWorkloadTolerations_selectorFollowsTheWorkloads has workloads come and go in

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -59,54 +58,6 @@ func (s *shop) thing(kind, name string) acctest.Thing {
 	return acctest.Thing{APIVersion: known.APIVersion, Kind: kind, Namespace: s.namespace, Name: name}
 }
 
-// list reads tolerations in a notation of the tests: KEY, KEY=VALUE, KEY<VALUE,
-// KEY>VALUE or KEY* for Exists, then :EFFECT and @SECONDS where they are set.
-func list(t *testing.T, all string) []corev1.Toleration {
-	t.Helper()
-	var out []corev1.Toleration
-	for one := range strings.FieldsSeq(all) {
-		var parsed corev1.Toleration
-		if head, seconds, limited := strings.Cut(one, "@"); limited {
-			n, err := strconv.ParseInt(seconds, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			one, parsed.TolerationSeconds = head, &n
-		}
-		one, effect, _ := strings.Cut(one, ":")
-		parsed.Key, parsed.Effect, parsed.Operator = one, corev1.TaintEffect(effect), corev1.TolerationOpEqual
-		for sign, operator := range map[string]corev1.TolerationOperator{"=": corev1.TolerationOpEqual, "<": corev1.TolerationOpLt, ">": corev1.TolerationOpGt, "*": corev1.TolerationOpExists} {
-			if key, value, found := strings.Cut(one, sign); found {
-				parsed.Key, parsed.Value, parsed.Operator = key, value, operator
-			}
-		}
-		out = append(out, parsed)
-	}
-	return out
-}
-
-// objects writes tolerations as a configuration does.
-func objects(t *testing.T, all string) []any {
-	t.Helper()
-	var out []any
-	for _, one := range list(t, all) {
-		object := map[string]any{}
-		for name, value := range map[string]string{"key": one.Key, "value": one.Value, "effect": string(one.Effect)} {
-			if value != "" {
-				object[name] = value
-			}
-		}
-		if one.Operator != corev1.TolerationOpEqual {
-			object["operator"] = string(one.Operator)
-		}
-		if one.TolerationSeconds != nil {
-			object["toleration_seconds"] = *one.TolerationSeconds
-		}
-		out = append(out, object)
-	}
-	return out
-}
-
 // template is a pod template whose pods stand on the shop's node.
 func (s *shop) template(name, tolerations string) map[string]any {
 	s.t.Helper()
@@ -115,7 +66,7 @@ func (s *shop) template(name, tolerations string) map[string]any {
 		"containers": []any{map[string]any{"name": "main", "image": "registry.k8s.io/pause:3.10.2"}},
 	}
 	if tolerations != "" {
-		spec["tolerations"] = list(s.t, tolerations)
+		spec["tolerations"] = acctest.ParseTolerations(s.t, tolerations)
 	}
 	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": name}}, "spec": spec}
 }
@@ -157,7 +108,7 @@ func (s *shop) manage(thing acctest.Thing, tolerations string, more map[string]a
 	if _, known := workload.Lookup("", thing.Kind); !known {
 		where["api_version"] = thing.APIVersion
 	}
-	return acctest.With(map[string]any{"workload": where, "tolerations": objects(s.t, tolerations)}, more)
+	return acctest.With(map[string]any{"workload": where, "tolerations": acctest.TolerationObjects(s.t, tolerations)}, more)
 }
 
 // fresh returns an instance that is not created yet.
@@ -247,7 +198,7 @@ func (s *shop) standing(thing acctest.Thing, path []string) []corev1.Toleration 
 func (s *shop) want(thing acctest.Thing, all string, ours int) {
 	s.t.Helper()
 	got := s.standing(thing, s.pathOf(thing.Kind))
-	if want := list(s.t, all); !slices.EqualFunc(got, want, toleration.Equal) {
+	if want := acctest.ParseTolerations(s.t, all); !slices.EqualFunc(got, want, toleration.Equal) {
 		s.t.Fatalf("%s has %q, want %q", thing.Kind, formatted(got), formatted(want))
 	}
 	if record := s.record(thing); len(record) != ours {
@@ -279,7 +230,7 @@ func (s *shop) record(thing acctest.Thing) toleration.Record {
 // does.
 func (s *shop) replace(thing acctest.Thing, all string) {
 	s.t.Helper()
-	var patch any = list(s.t, all)
+	var patch any = acctest.ParseTolerations(s.t, all)
 	path := s.pathOf(thing.Kind)
 	for _, name := range slices.Backward(path) {
 		patch = map[string]any{name: patch}

@@ -18,7 +18,7 @@ import (
 // add appends a toleration as a well-behaved writer does.
 func (s *shop) add(ctx context.Context, name, one string) {
 	s.t.Helper()
-	s.c.AddToleration(ctx, s.namespace, name, list(s.t, one)[0])
+	s.c.AddToleration(ctx, s.namespace, name, acctest.ParseTolerations(s.t, one)[0])
 }
 
 func TestAccWorkloadTolerations_foreignListsAreKeptWholeAndInOrder(t *testing.T) {
@@ -132,7 +132,7 @@ func TestAccWorkloadTolerations_writerBetweenPlanAndApply(t *testing.T) {
 				t.Fatal(d.Errors())
 			}
 			s.quiet(i, config)
-			if got := formatted(s.standing(thing, s.pathOf("Deployment"))); got != formatted(list(t, tt.want)) {
+			if got := formatted(s.standing(thing, s.pathOf("Deployment"))); got != formatted(acctest.ParseTolerations(t, tt.want)) {
 				t.Fatalf("the list is %s, want %s", got, tt.want)
 			}
 		})
@@ -191,7 +191,7 @@ func TestAccWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
 	s.until("the new pods are there", func() bool { return len(s.live("web")) > 2 })
 	s.replace(thing, "theirs*")
 	s.until("ours is written again", func() bool {
-		return toleration.Contains(s.standing(thing, s.pathOf("Deployment")), list(t, "team=a:NoExecute")[0])
+		return toleration.Contains(s.standing(thing, s.pathOf("Deployment")), acctest.ParseTolerations(t, "team=a:NoExecute")[0])
 	})
 	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":false}}`)
 	if d := <-done; d.Errors() != "" {

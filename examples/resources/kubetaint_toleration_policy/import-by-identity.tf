@@ -1,0 +1,6 @@
+import {
+  to = kubetaint_toleration_policy.payments
+  identity = {
+    name = "payments"
+  }
+}

@@ -1,0 +1,4 @@
+import {
+  to = kubetaint_toleration_policy.gpu
+  id = "gpu"
+}

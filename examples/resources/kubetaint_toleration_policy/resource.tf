@@ -1,0 +1,40 @@
+# Pods that request a GPU tolerate the taint that keeps other pods off GPU nodes.
+resource "kubetaint_toleration_policy" "gpu" {
+  name = "gpu"
+
+  match = {
+    requests = ["nvidia.com/gpu"]
+  }
+
+  tolerations = [
+    { key = "nvidia.com/gpu", operator = "Exists", effect = "NoSchedule" },
+  ]
+}
+
+# Every pod of two namespaces runs on the nodes of its team, and nowhere else.
+resource "kubetaint_toleration_policy" "payments" {
+  name = "payments"
+
+  match = {
+    namespaces = ["payments", "payments-batch"]
+  }
+
+  tolerations = [
+    { key = "team", value = "payments", effect = "NoSchedule" },
+  ]
+
+  pin = {
+    "example.com/team" = "payments"
+  }
+}
+
+# The policy comes before the taint, and goes after it.
+resource "kubetaint_node_taints" "payments" {
+  node_selector = "example.com/team=payments"
+
+  taints = [
+    { key = "team", value = "payments", effect = "NoSchedule" },
+  ]
+
+  tolerated_by = [kubetaint_toleration_policy.payments.id]
+}

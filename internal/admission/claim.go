@@ -1,0 +1,91 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// Claim is the policy that one resource wants, and what it may call its own.
+type Claim struct {
+	Policy
+	Mark
+	// TakeOver makes a policy of the same owner and another generation ours, as a create
+	// does: an earlier create was killed, or the object is being replaced by a new one.
+	TakeOver bool
+	// Release gives the policy up, as a destroy does.
+	Release bool
+}
+
+// Conflict is the error where a policy of the wanted name belongs to somebody else.
+type Conflict struct {
+	Name string
+	// Owner is the id of the resource that it belongs to, "" where it is none of this
+	// provider's.
+	Owner string
+}
+
+// Error names the owner.
+func (c *Conflict) Error() string {
+	if c.Owner == "" {
+		return fmt.Sprintf("%s %q was not made by this provider", PolicyKind, c.Name)
+	}
+	return fmt.Sprintf("%s %q belongs to %q", PolicyKind, c.Name, c.Owner)
+}
+
+// Owns says whether a policy that is there is the claim's.
+func (c Claim) Owns(seen *Observed) bool {
+	if seen == nil || seen.Err != nil {
+		return false
+	}
+	return seen.Generation == c.Generation && c.Generation != "" || c.TakeOver && seen.Owner == c.Owner
+}
+
+// Plan is what the claim makes of a policy that is there, nil for none.
+type Plan struct {
+	// Name is that of the policy.
+	Name string
+	// Policy is what is to be written, nil where it is to be deleted or left alone.
+	Policy *Policy
+	// Delete says that what is there goes.
+	Delete bool
+	// Changed says that there is something to do.
+	Changed bool
+}
+
+// Plan merges the claim with what is there. A toleration that is no longer wanted stays,
+// as retiring, where one of the live taints is tolerated by it and by nothing else that
+// the policy gives: pods that are made meanwhile need it. Of a release nothing stays.
+// Planning again changes nothing. Errors: *Conflict.
+func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan, error) {
+	if c.Release {
+		owned := c.Owns(seen)
+		return Plan{Name: c.Name, Delete: owned, Changed: owned}, nil
+	}
+	if seen != nil && !c.Owns(seen) {
+		return Plan{}, &Conflict{Name: c.Name, Owner: seen.Owner}
+	}
+	wanted := c.Policy
+	wanted.Retiring = nil
+	if seen == nil {
+		return Plan{Name: c.Name, Policy: &wanted, Changed: true}, nil
+	}
+	for _, t := range seen.given() {
+		if toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
+			continue
+		}
+		if slices.ContainsFunc(live, func(l corev1.Taint) bool {
+			return l.Effect != corev1.TaintEffectPreferNoSchedule && taint.Tolerates(t, l, comparison) && taint.FirstMatch(wanted.given(), l, comparison) < 0
+		}) {
+			wanted.Retiring = append(wanted.Retiring, t)
+		}
+	}
+	return Plan{Name: c.Name, Policy: &wanted, Changed: len(seen.Differs) > 0 || seen.Generation != c.Generation || !wanted.Equal(seen.Policy)}, nil
+}

@@ -1,0 +1,100 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package admission
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Rules are all that gives something to pods which are made from now on.
+type Rules struct {
+	// Policies are those in force, in the order of their names.
+	Policies []Policy
+	// Namespaces by name: only those of which something is known.
+	Namespaces map[string]Namespace
+}
+
+// Namespace is what admission takes from a namespace.
+type Namespace struct {
+	Labels labels.Set
+	// Defaults are what the admission plug-in PodTolerationRestriction gives to pods;
+	// none where the plug-in is off.
+	Defaults []corev1.Toleration
+}
+
+// Empty says that pods are made as they are asked for, as far as is known.
+func (r *Rules) Empty() bool {
+	return r == nil || len(r.Policies) == 0 && len(r.Namespaces) == 0
+}
+
+// With returns the rules with a policy in the place of one of the same name.
+func (r *Rules) With(p Policy) *Rules {
+	out := r.Without(p.Name)
+	p.Match.read()
+	out.Policies = append(out.Policies, p)
+	slices.SortFunc(out.Policies, func(a, b Policy) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Without returns the rules without the policy of this name.
+func (r *Rules) Without(name string) *Rules {
+	out := &Rules{}
+	if r != nil {
+		*out = *r
+		out.Policies = slices.DeleteFunc(slices.Clone(r.Policies), func(p Policy) bool { return p.Name == name })
+	}
+	return out
+}
+
+// Applying are the policies that mean a pod, in order, and the defaults of its namespace.
+func (r *Rules) Applying(p Pod) (policies []Policy, defaults []corev1.Toleration) {
+	if r.Empty() {
+		return nil, nil
+	}
+	in := r.Namespaces[p.Namespace]
+	p.NamespaceLabels = in.Labels
+	for _, policy := range r.Policies {
+		if policy.Match.Means(p) {
+			policies = append(policies, policy)
+		}
+	}
+	return policies, in.Defaults
+}
+
+// Made returns what a pod tolerates and requires once it is made with these: the plug-in
+// comes first, then the policies (k8s.io/kubernetes v1.37.1
+// pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins). The API server promises no
+// order of policies; it decides on seconds alone, where two of them give the same
+// toleration with different ones.
+func Made(tolerations []corev1.Toleration, required *corev1.NodeSelector, policies []Policy, defaults []corev1.Toleration) ([]corev1.Toleration, *corev1.NodeSelector) {
+	for _, t := range defaults {
+		tolerations = add(tolerations, tolerations, []corev1.Toleration{t})
+	}
+	for _, p := range policies {
+		tolerations, required = p.Give(tolerations), p.Require(required)
+	}
+	return tolerations, required
+}
+
+// The annotations of a namespace that the plug-in reads (k8s.io/kubernetes v1.37.1
+// plugin/pkg/admission/podtolerationrestriction/admission.go).
+const (
+	DefaultsAnnotation  = "scheduler.alpha.kubernetes.io/defaultTolerations"
+	WhitelistAnnotation = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
+)
+
+// ParseList reads one of these annotations; an empty one is no tolerations.
+func ParseList(annotation string) ([]corev1.Toleration, error) {
+	if annotation == "" {
+		return nil, nil
+	}
+	var out []corev1.Toleration
+	err := json.Unmarshal([]byte(annotation), &out)
+	return out, err
+}

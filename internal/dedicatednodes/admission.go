@@ -1,0 +1,201 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// admissionModel is the object admission.
+type admissionModel struct {
+	Name              types.String `tfsdk:"name"`
+	Match             types.Object `tfsdk:"match"`
+	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
+	Pin               types.Bool   `tfsdk:"pin"`
+	FailurePolicy     types.String `tfsdk:"failure_policy"`
+}
+
+var admissionType = map[string]attr.Type{
+	"name": types.StringType, "match": types.ObjectType{AttrTypes: fw.MatchType}, "toleration_seconds": types.Int64Type, "pin": types.BoolType, "failure_policy": types.StringType,
+}
+
+// Where the object and its parts stand.
+var (
+	admissionAt = path.Root("admission")
+	policyAt    = admissionAt.AtName("name")
+	matchAt     = admissionAt.AtName("match")
+)
+
+func admissionAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Optional: true,
+		MarkdownDescription: "Pods that the nodes are kept for and that do not exist yet: a MutatingAdmissionPolicy gives tolerations for all of `taints` to each pod that is made and that `match` means, as `kubetaint_toleration_policy` does. " +
+			"It stands beside or in place of `workloads`: pods that are there already get nothing by it. It comes before the taints and goes after them.",
+		Attributes: map[string]schema.Attribute{
+			"name": schema.StringAttribute{
+				Required:            true,
+				MarkdownDescription: "Name of the policy and of its binding. Another name makes another policy before the old one goes.",
+				Validators:          []validator.String{fw.ObjectName()},
+			},
+			"match": schema.SingleNestedAttribute{
+				Required:            true,
+				MarkdownDescription: "Which pods are meant: those for which all of it holds.",
+				Attributes:          fw.MatchAttributes(),
+			},
+			"toleration_seconds": schema.Int64Attribute{
+				Optional:            true,
+				MarkdownDescription: "For how many seconds the pods tolerate those of the taints that have the effect `NoExecute`. Leaving it out means for ever.",
+			},
+			"pin": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether the pods shall run on these nodes alone: the policy then also has them require `labels`. Default: `false`.",
+			},
+			"failure_policy": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "What becomes of a pod where the policy cannot be evaluated: `Ignore` (the default) makes it as it was asked for, `Fail` refuses it.",
+				Validators:          []validator.String{stringvalidator.OneOf(fw.FailurePolicyIgnore, fw.FailurePolicyFail)},
+			},
+		},
+	}
+}
+
+// policy returns the policy that is wanted, nil for none; false while any of it is not
+// known or something is wrong.
+func (m model) policy(ctx context.Context, own ownership, taints []corev1.Taint, labels map[string]string, diags *diag.Diagnostics) (*admission.Claim, bool) {
+	if m.Admission.IsNull() {
+		return nil, true
+	}
+	if m.Admission.IsUnknown() {
+		return nil, false
+	}
+	var in admissionModel
+	diags.Append(m.Admission.As(ctx, &in, basetypes.ObjectAsOptions{})...)
+	if diags.HasError() || in.Name.IsUnknown() || in.TolerationSeconds.IsUnknown() || in.Pin.IsUnknown() || in.FailurePolicy.IsUnknown() {
+		return nil, false
+	}
+	match, known := fw.MatchOf(ctx, in.Match, matchAt, diags)
+	if !known {
+		return nil, false
+	}
+	out := &admission.Claim{Mark: admission.Mark{Owner: m.ID.ValueString(), Generation: own.Generation}}
+	out.Name, out.Match, out.Fail = in.Name.ValueString(), match, in.FailurePolicy.ValueString() == fw.FailurePolicyFail
+	for _, t := range taints {
+		out.Tolerations = append(out.Tolerations, tolerationFor(t, in.TolerationSeconds))
+	}
+	if in.Pin.ValueBool() {
+		if out.Pin = labels; len(labels) == 0 {
+			diags.AddAttributeError(admissionAt.AtName("pin"), "Unable to pin pods without labels",
+				"Pods are pinned by requiring the labels of the nodes, and labels is empty. Add a label, or leave out pin.")
+		}
+	}
+	return out, !diags.HasError()
+}
+
+// tolerationFor is the toleration for a taint; seconds count for NoExecute alone.
+func tolerationFor(t corev1.Taint, seconds types.Int64) corev1.Toleration {
+	out := taint.TolerationFor(t)
+	if t.Effect == corev1.TaintEffectNoExecute {
+		out.TolerationSeconds = seconds.ValueInt64Pointer()
+	}
+	return out
+}
+
+// without adds the policy of an earlier configuration that is not meant any more.
+func (w wanted) without(before wanted) wanted {
+	for _, old := range before.policies {
+		meant := false
+		for _, p := range w.policies {
+			meant = meant || p.Name == old.Name
+		}
+		if !meant {
+			old.Release = true
+			w.policies = append(w.policies[:len(w.policies):len(w.policies)], old)
+		}
+	}
+	return w
+}
+
+// observePolicies reads the policies.
+func (r *dedicatedNodes) observePolicies(ctx context.Context, desired wanted) (map[string]*admission.Observed, error) {
+	out := map[string]*admission.Observed{}
+	for _, claim := range desired.policies {
+		seen, err := r.data.Cluster.Policy(ctx, claim.Name)
+		if err != nil {
+			return nil, &policyError{claim.Name, err}
+		}
+		out[claim.Name] = seen
+	}
+	return out, nil
+}
+
+// policyError is an error of a policy.
+type policyError struct {
+	name string
+	err  error
+}
+
+// Error returns the original error.
+func (e *policyError) Error() string { return e.err.Error() }
+
+// Unwrap returns the original error.
+func (e *policyError) Unwrap() error { return e.err }
+
+// driftOfPolicies says which policies are not as wanted.
+func (o observation) driftOfPolicies(desired wanted, note func(string, taint.Status)) {
+	for _, claim := range desired.policies {
+		name, seen := "policy/"+claim.Name, o.policies[claim.Name]
+		switch {
+		case seen == nil || seen.Differs[admission.PolicyKind] == admission.Missing || seen.Differs[admission.BindingKind] == admission.Missing:
+			note(name, taint.Missing)
+		case !seen.InForce() || !claim.Owns(seen) || !same(claim, seen.Policy):
+			note(name, taint.Different)
+		}
+	}
+}
+
+// same says whether a policy is as wanted, whatever retires.
+func same(claim admission.Claim, seen admission.Policy) bool {
+	seen.Retiring, claim.Retiring = nil, nil
+	return claim.Equal(seen)
+}
+
+// desiredPolicies is what the planner gets of them.
+func (o observation) desiredPolicies(desired wanted) []planner.DesiredPolicy {
+	var out []planner.DesiredPolicy
+	for _, claim := range desired.policies {
+		out = append(out, planner.DesiredPolicy{Claim: claim, Seen: o.policies[claim.Name]})
+	}
+	return out
+}
+
+// tryPolicies has the API server check the policies that the plan writes.
+func (r *dedicatedNodes) tryPolicies(ctx context.Context, desired wanted, observed observation, plan planner.Plan, diags *diag.Diagnostics) bool {
+	for _, claim := range desired.policies {
+		for _, step := range plan.Steps {
+			if step.Kind != planner.Admit || step.Policy.Name != claim.Name {
+				continue
+			}
+			r.data.RefuseSystemNamespaces(ctx, claim.Match, matchAt, diags)
+			if err := r.data.TryPolicy(ctx, observed.policies[claim.Name], claim); err != nil {
+				diags.Append(explain("plan", desired, &policyError{claim.Name, err}))
+			}
+		}
+	}
+	return !diags.HasError()
+}

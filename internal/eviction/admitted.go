@@ -1,0 +1,67 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// admitted remembers how pods are scheduled that are made again, where admission gives
+// them something.
+type admitted map[admittedKey]*Scheduling
+
+type admittedKey struct {
+	scheduling *Scheduling
+	// rules names what applies.
+	rules string
+}
+
+// made is how the pod will be scheduled that a controller makes for one of this
+// scheduling: with what admission gives to it by then. Nobody makes a bare pod again, and
+// the controller of DaemonSets asks templates, which admission does not see.
+func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
+	rules := e.snapshot.Admission
+	if rules.Empty() || pod.Controller == nil || pod.Controller.Kind == "DaemonSet" || pod.Mirror {
+		return s
+	}
+	policies, defaults := rules.Applying(admission.Pod{
+		Namespace: pod.Namespace, Labels: pod.Labels,
+		Requests: func(resource string) bool { return pod.demand().Asks.other(corev1.ResourceName(resource)) > 0 },
+	})
+	if len(policies) == 0 && len(defaults) == 0 {
+		return s
+	}
+	key := admittedKey{scheduling: s}
+	for _, p := range policies {
+		key.rules += p.Name + ","
+	}
+	if len(defaults) > 0 {
+		key.rules += strconv.Quote(pod.Namespace)
+	}
+	next, known := e.admitted[key]
+	if !known {
+		next = &Scheduling{NodeSelector: s.NodeSelector}
+		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, defaults)
+		e.admitted[key] = next
+	}
+	return next
+}
+
+// given words what the pod that is made again tolerates beyond this one, "" for nothing.
+func given(live, next *Scheduling) string {
+	more := next.Tolerations[min(len(live.Tolerations), len(next.Tolerations)):]
+	if live == next || len(more) == 0 {
+		return ""
+	}
+	words := "; admission gives it " + taint.FormatToleration(more[0])
+	if len(more) > 1 {
+		words += " and " + strconv.Itoa(len(more)-1) + " more"
+	}
+	return words + " when it is made again"
+}

@@ -1,0 +1,200 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+)
+
+// What becomes of a pod where a policy cannot be evaluated.
+const (
+	FailurePolicyIgnore = "Ignore"
+	FailurePolicyFail   = "Fail"
+)
+
+// MatchModel is the object match of a policy.
+type MatchModel struct {
+	Namespaces        types.Set    `tfsdk:"namespaces"`
+	NamespaceSelector types.String `tfsdk:"namespace_selector"`
+	PodSelector       types.String `tfsdk:"pod_selector"`
+	Requests          types.Set    `tfsdk:"requests"`
+	MatchAll          types.Bool   `tfsdk:"match_all"`
+}
+
+// MatchType is the type of the object.
+var MatchType = map[string]attr.Type{
+	"namespaces": types.SetType{ElemType: types.StringType}, "namespace_selector": types.StringType, "pod_selector": types.StringType,
+	"requests": types.SetType{ElemType: types.StringType}, "match_all": types.BoolType,
+}
+
+// MatchAttributes are the attributes of the object.
+func MatchAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"namespaces": schema.SetAttribute{
+			Optional:            true,
+			ElementType:         types.StringType,
+			MarkdownDescription: "Names of the namespaces of the pods. Those of the system (`kube-system`, `kube-public`, `kube-node-lease` and those that begin with `openshift-`) are meant only where they stand here.",
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(namespaceName())},
+		},
+		"namespace_selector": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "Label selector, in kubectl's syntax, of the namespaces of the pods, in place of `namespaces`. One that matches a namespace of the system is refused; of those that come to match later, the pods are left alone.",
+			Validators:          []validator.String{Selector()},
+		},
+		"pod_selector": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "Label selector, in kubectl's syntax, of the pods themselves.",
+			Validators:          []validator.String{Selector()},
+		},
+		"requests": schema.SetAttribute{
+			Optional:            true,
+			ElementType:         types.StringType,
+			MarkdownDescription: "Names of extended resources, such as `nvidia.com/gpu`. A pod is meant if any container of it, init containers and sidecars included, or the pod as a whole requests some of any of them.",
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(ExtendedResource())},
+		},
+		"match_all": schema.BoolAttribute{
+			Optional:            true,
+			MarkdownDescription: "Set it to `true` to mean every pod outside the namespaces of the system, in place of everything else here.",
+		},
+	}
+}
+
+func namespaceName() validator.String {
+	return check{description: "must be the name of a namespace", find: func(s string) string {
+		return first("\""+s+"\" is not the name of a namespace: ", validation.IsDNS1123Label(s))
+	}}
+}
+
+// ObjectName checks that a string is a name of an object as most kinds have it.
+func ObjectName() validator.String {
+	return check{description: "must be a name of lower case letters, digits, - and .", find: func(s string) string {
+		return first("\""+s+"\" is no name: ", validation.IsDNS1123Subdomain(s))
+	}}
+}
+
+// ExtendedResource checks that a string is the name of an extended resource
+// (k8s.io/kubernetes v1.37.1 pkg/apis/core/v1/helper/helpers.go, IsExtendedResourceName).
+func ExtendedResource() validator.String {
+	return check{description: "must be the name of an extended resource, such as nvidia.com/gpu", find: func(s string) string {
+		switch {
+		case !strings.Contains(s, "/") || strings.Contains(s, corev1.ResourceDefaultNamespacePrefix):
+			return fmt.Sprintf("%q is one of Kubernetes' own resources: the name of an extended resource has a domain of its own, such as nvidia.com/gpu.", s)
+		case strings.HasPrefix(s, corev1.DefaultResourceRequestsPrefix):
+			return fmt.Sprintf("%q is a name as quotas have it: leave out %q.", s, corev1.DefaultResourceRequestsPrefix)
+		}
+		return first(fmt.Sprintf("%q is not the name of an extended resource: ", s), validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+s))
+	}}
+}
+
+// MatchOf reads the object at a path, and checks what can be told without a cluster; false
+// while any part of it is not known, or something is wrong with it.
+func MatchOf(ctx context.Context, from types.Object, at path.Path, diags *diag.Diagnostics) (admission.Match, bool) {
+	if from.IsNull() || from.IsUnknown() {
+		return admission.Match{}, false
+	}
+	var in MatchModel
+	diags.Append(from.As(ctx, &in, objectAsIs)...)
+	if diags.HasError() || in.NamespaceSelector.IsUnknown() || in.PodSelector.IsUnknown() || in.MatchAll.IsUnknown() {
+		return admission.Match{}, false
+	}
+	out := admission.Match{All: in.MatchAll.ValueBool(), NamespaceSelector: in.NamespaceSelector.ValueString(), PodSelector: in.PodSelector.ValueString()}
+	for set, list := range map[*types.Set]*[]string{&in.Namespaces: &out.Namespaces, &in.Requests: &out.Requests} {
+		if set.IsUnknown() || slices.ContainsFunc(set.Elements(), attr.Value.IsUnknown) {
+			return admission.Match{}, false
+		}
+		diags.Append(set.ElementsAs(ctx, list, false)...)
+		slices.Sort(*list)
+	}
+	checkMatch(out, at, diags)
+	return out, !diags.HasError()
+}
+
+// checkMatch refuses what nobody can mean.
+func checkMatch(out admission.Match, at path.Path, diags *diag.Diagnostics) {
+	switch {
+	case out.Empty() && !out.All:
+		diags.AddAttributeError(at, "Unable to match every pod by leaving everything out",
+			"Nothing in match narrows which pods are meant, so that the policy would change every pod of the cluster that is made from now on. Set namespaces, namespace_selector, pod_selector or requests; or match_all = true, if every pod outside the namespaces of the system is meant.")
+	case !out.Empty() && out.All:
+		diags.AddAttributeError(at.AtName("match_all"), "Unable to match every pod and only some", "match_all = true stands beside what narrows the match. Leave out one of the two.")
+	case len(out.Namespaces) > 0 && out.NamespaceSelector != "":
+		diags.AddAttributeError(at.AtName("namespace_selector"), "Unable to match namespaces both by name and by selector", "A pod would have to be in a namespace that is named and that matches. Leave out namespaces or namespace_selector.")
+	}
+}
+
+// MatchObject makes the object; what is empty is null.
+func MatchObject(ctx context.Context, m admission.Match, diags *diag.Diagnostics) types.Object {
+	set := func(names []string) types.Set {
+		if len(names) == 0 {
+			return types.SetNull(types.StringType)
+		}
+		out, found := types.SetValueFrom(ctx, types.StringType, names)
+		diags.Append(found...)
+		return out
+	}
+	model := MatchModel{Namespaces: set(m.Namespaces), NamespaceSelector: orNull(m.NamespaceSelector), PodSelector: orNull(m.PodSelector), Requests: set(m.Requests)}
+	if m.All {
+		model.MatchAll = types.BoolValue(true)
+	}
+	out, found := types.ObjectValueFrom(ctx, MatchType, model)
+	diags.Append(found...)
+	return out
+}
+
+// TryPolicy has the API server check a policy that is claimed, without making it. What
+// retires is decided at apply, by the taints that stand then. Errors: *admission.Conflict,
+// those of kube.Cluster.TryPolicy.
+func (d *Data) TryPolicy(ctx context.Context, seen *admission.Observed, claim admission.Claim) error {
+	plan, err := claim.Plan(seen, nil, true)
+	if err != nil {
+		return err
+	}
+	if claim.Generation == "" {
+		claim.Generation = "planned"
+	}
+	objects, err := plan.Policy.Objects(claim.Mark)
+	if err != nil {
+		return err
+	}
+	if err := d.Cluster.TryPolicy(ctx, seen, objects); err != nil && !errors.Is(err, kube.ErrConflict) {
+		return err
+	}
+	return nil
+}
+
+// RefuseSystemNamespaces adds an error where a selector matches namespaces of the system
+// as they are now: what keeps a cluster alive is named, or left alone.
+func (d *Data) RefuseSystemNamespaces(ctx context.Context, m admission.Match, at path.Path, diags *diag.Diagnostics) {
+	if m.NamespaceSelector == "" {
+		return
+	}
+	matched, err := d.Cluster.NamespacesMatching(ctx, m.NamespaceSelector)
+	if err != nil {
+		diags.Append(UnableTo("find out which namespaces match \""+m.NamespaceSelector+"\"", err))
+		return
+	}
+	system := slices.DeleteFunc(matched, func(name string) bool { return !admission.System(name) })
+	if len(system) > 0 {
+		diags.AddAttributeError(at.AtName("namespace_selector"), "Unable to match namespaces of the system by a selector",
+			fmt.Sprintf("%q matches %s. Pods of these keep the cluster alive, and are meant only where their namespace is named in namespaces. Narrow the selector, such as: %s,kubernetes.io/metadata.name notin (%s).",
+				m.NamespaceSelector, Some(system), m.NamespaceSelector, strings.Join(system, ",")))
+	}
+}

@@ -1,0 +1,228 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// admissions is what is known of what the API server gives to new pods: what was listed
+// once, and in its place what this process has read or written since.
+type admissions struct {
+	// listing is held while it is listed.
+	listing sync.Mutex
+
+	mu         sync.Mutex
+	listed     bool
+	policies   map[string]admission.Observed
+	namespaces map[string]listedNamespace
+	gaps       []string
+	// times grows with everything that becomes known.
+	times int
+}
+
+type listedNamespace struct {
+	labels   labels.Set
+	defaults []corev1.Toleration
+}
+
+// keep notes a policy as it is now, nil for one that is gone.
+func (a *admissions) keep(name string, observed *admission.Observed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.policies == nil {
+		a.policies = map[string]admission.Observed{}
+	}
+	a.times++
+	if observed == nil {
+		delete(a.policies, name)
+		return
+	}
+	a.policies[name] = *observed
+}
+
+// at grows with everything that becomes known.
+func (a *admissions) at() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.times
+}
+
+// Admission returns what admission gives to pods that are made from now on, and what could
+// not be found out about it. Policies are listed once per process, namespaces only where
+// something depends on them. Errors: those of the API server but for missing rights.
+func (c *Cluster) Admission(ctx context.Context, pods []*eviction.Pod) (*admission.Rules, []string, error) {
+	a := &c.admissions
+	a.listing.Lock()
+	defer a.listing.Unlock()
+	if !a.listed {
+		if err := c.listPolicies(ctx); err != nil {
+			return nil, nil, err
+		}
+		a.listed = true
+	}
+	restricted := restricts(pods)
+	if err := c.listNamespaces(ctx, restricted); err != nil {
+		return nil, nil, err
+	}
+	rules, gaps := a.rules(restricted)
+	return rules, gaps, nil
+}
+
+// rules puts together what is known. What somebody has changed does what nobody can tell.
+func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rules, gaps := &admission.Rules{}, slices.Clone(a.gaps)
+	for name, p := range a.policies {
+		switch {
+		case p.InForce():
+			rules = rules.With(p.Policy)
+		case p.Objects.Policy != nil && p.Objects.Binding != nil:
+			gaps = append(gaps, "MutatingAdmissionPolicy "+name+" was changed by somebody: what it gives to new pods is not known")
+		}
+	}
+	for name, n := range a.namespaces {
+		if rules.Namespaces == nil {
+			rules.Namespaces = map[string]admission.Namespace{}
+		}
+		given := admission.Namespace{Labels: n.labels}
+		if restricted {
+			given.Defaults = n.defaults
+		}
+		rules.Namespaces[name] = given
+	}
+	slices.Sort(gaps)
+	return rules, gaps
+}
+
+// selects says whether any policy looks at the labels of namespaces.
+func (a *admissions) selects() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.policies {
+		if p.Match.NamespaceSelector != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// listPolicies lists the policies of this provider, and their bindings if there are any.
+func (c *Cluster) listPolicies(ctx context.Context) error {
+	for _, version := range policyVersions {
+		objects := map[string]admission.Objects{}
+		err := listOurs(ctx, c, version.WithResource(policyPlural), func(p *admissionregistrationv1.MutatingAdmissionPolicy) {
+			objects[p.Name] = admission.Objects{Policy: p}
+		})
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err == nil && len(objects) > 0 {
+			err = listOurs(ctx, c, version.WithResource(bindingPlural), func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+				if one, known := objects[b.Name]; known {
+					objects[b.Name] = admission.Objects{Policy: one.Policy, Binding: b}
+				}
+			})
+		}
+		c.admissions.mu.Lock()
+		err = gap(&sync.Mutex{}, err, "MutatingAdmissionPolicies could not be read (no permission to list them): what they give to new pods is not seen", &c.admissions.gaps)
+		c.admissions.mu.Unlock()
+		for name, o := range objects {
+			observed := admission.Observe(o)
+			c.admissions.keep(name, &observed)
+		}
+		return err
+	}
+	return nil
+}
+
+func listOurs[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, visit func(*T)) error {
+	return c.each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		o.LabelSelector = admission.ManagedByLabel + "=" + admission.ManagedBy
+		return c.dynamic.Resource(resource).List(ctx, o)
+	}, func() {}, func(o runtime.Object) error {
+		object, err := typed[T](o.(*unstructured.Unstructured)) //nolint:forcetypeassert // A dynamic list holds nothing else.
+		if err == nil {
+			visit(object)
+		}
+		return err
+	})
+}
+
+var namespaceResource = corev1.SchemeGroupVersion.WithResource("namespaces")
+
+// listNamespaces lists labels and annotations of namespaces where something depends on
+// them.
+func (c *Cluster) listNamespaces(ctx context.Context, restricted bool) error {
+	a := &c.admissions
+	if a.namespaces != nil || !restricted && !a.selects() {
+		return nil
+	}
+	found := map[string]listedNamespace{}
+	err := c.each(ctx, "namespaces", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.meta.Resource(namespaceResource).List(ctx, o)
+	}, func() { clear(found) }, func(o runtime.Object) error {
+		ns := o.(*metav1.PartialObjectMetadata) //nolint:forcetypeassert // A list of metadata holds nothing else.
+		// The plug-in refuses pods of a namespace whose annotation it cannot read.
+		defaults, _ := admission.ParseList(ns.Annotations[admission.DefaultsAnnotation])
+		found[ns.Name] = listedNamespace{labels: ns.Labels, defaults: defaults}
+		return nil
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err = gap(&sync.Mutex{}, err, "Namespaces could not be read (no permission to list them): what their labels and annotations give to new pods is not seen", &a.gaps); err == nil {
+		a.namespaces = found
+		a.times++
+	}
+	return err
+}
+
+// NamespacesMatching returns the names of the namespaces that a selector, in kubectl's
+// syntax, matches now. Errors: those of the API server.
+func (c *Cluster) NamespacesMatching(ctx context.Context, selector string) ([]string, error) {
+	var out []string
+	err := c.each(ctx, "namespaces", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		o.LabelSelector = selector
+		return c.meta.Resource(namespaceResource).List(ctx, o)
+	}, func() { out = nil }, func(o runtime.Object) error {
+		out = append(out, o.(*metav1.PartialObjectMetadata).Name) //nolint:forcetypeassert // A list of metadata holds nothing else.
+		return nil
+	})
+	return out, err
+}
+
+// restricts says whether the admission plug-in PodTolerationRestriction is at work, as far
+// as pods show it: it gives every pod that asks for anything a toleration of
+// memory pressure (k8s.io/kubernetes v1.37.1
+// plugin/pkg/admission/podtolerationrestriction/admission.go, Admit). DaemonSets' pods
+// have it from their controller.
+func restricts(pods []*eviction.Pod) bool {
+	pressure := corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+	seen := false
+	for _, p := range pods {
+		if p.Mirror || p.Demand == nil || p.Controller != nil && p.Controller.Kind == daemonSet || p.Demand.Asks.MilliCPU == 0 && p.Demand.Asks.Memory == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(p.Scheduling.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) }) {
+			return false
+		}
+		seen = true
+	}
+	return seen
+}

@@ -1,0 +1,109 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// DesiredPolicy is a policy of admission that a change wants, as another way to expand and
+// to contract: pods that are made are given what the taints will ask for before these
+// come, and are not any more once they have gone.
+type DesiredPolicy struct {
+	Claim admission.Claim
+	// Seen is what is there, nil for none.
+	Seen *admission.Observed
+}
+
+// admit writes the policies: they give what is wanted, and what is not wanted any more for
+// as long as a taint stands that it is for. They come after the labels that they require.
+func (o *order) admit() {
+	for _, d := range o.change.Policies {
+		if d.Claim.Release {
+			continue
+		}
+		plan, ok := o.planPolicy(d.Claim, d.Seen, nil)
+		switch {
+		case ok && plan.Changed:
+			o.plan.Steps = append(o.plan.Steps, Step{Kind: Admit, Policy: plan})
+			o.rules = o.rules.With(*plan.Policy)
+		case d.Seen != nil:
+			o.rules = o.rules.With(d.Seen.Policy)
+		}
+	}
+}
+
+// withdraw takes out of the policies what no live taint asks for any more, and deletes
+// those that are given up.
+func (o *order) withdraw() {
+	for _, d := range o.change.Policies {
+		seen := d.Seen
+		for _, s := range o.plan.Steps {
+			if s.Kind == Admit && s.Policy.Name == d.Claim.Name {
+				seen = &admission.Observed{Policy: *s.Policy.Policy, Mark: d.Claim.Mark}
+			}
+		}
+		if seen == nil {
+			continue
+		}
+		if plan, ok := o.planPolicy(d.Claim, seen, o.taints); ok && plan.Changed {
+			o.plan.Steps = append(o.plan.Steps, Step{Kind: Withdraw, Policy: plan})
+		}
+	}
+}
+
+// planPolicy merges the claim with what is there, as nodes are or as they will be.
+func (o *order) planPolicy(claim admission.Claim, seen *admission.Observed, after map[string][]corev1.Taint) (admission.Plan, bool) {
+	var live []corev1.Taint
+	for name, node := range o.snapshot.Nodes {
+		taints, changed := after[name]
+		if !changed {
+			taints = node.Taints
+		}
+		live = append(live, taints...)
+	}
+	plan, err := claim.Plan(seen, live, o.comparison != eviction.ComparisonOff)
+	if err != nil {
+		o.plan.PolicyErr = err
+	}
+	return plan, err == nil
+}
+
+// Policies are the policies of admission that resources of one provider configuration
+// have, or will have by their plans, by the ids of these resources.
+type Policies struct {
+	mu     sync.Mutex
+	wanted map[string]admission.Policy
+}
+
+// Note tells what the resource of this id gives to pods that are made.
+func (p *Policies) Note(id string, policy admission.Policy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wanted == nil {
+		p.wanted = map[string]admission.Policy{}
+	}
+	p.wanted[id] = policy
+}
+
+// Over returns what pods are given once the linked resources are as planned: their
+// policies come before the taints. Those of other resources may come later, and count as
+// far as they are there already.
+func (p *Policies) Over(rules *admission.Rules, linked []string) *admission.Rules {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(p.wanted)) {
+		if slices.Contains(linked, id) {
+			rules = rules.With(p.wanted[id])
+		}
+	}
+	return rules
+}

@@ -1,0 +1,130 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package tolerationpolicy_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestAccTolerationPolicy_lifecycle(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	name, i := acctest.Name(t, "policy"), fresh()
+	s.apply(i, s.config(name, "team=a:NoSchedule", nil))
+	s.want("tolerations", own(s.try(nil).Spec.Tolerations), "team=a:NoSchedule")
+	made := s.policy(name)
+	for key, want := range map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kubetaint", "app.kubernetes.io/component": "toleration-policy"} {
+		s.want("label "+key+" of the policy", made.Labels[key], want)
+		s.want("label "+key+" of the binding", s.binding(name).Labels[key], want)
+	}
+	// What others write on it stays.
+	s.patchPolicy(name, `{"metadata":{"labels":{"theirs":"1"},"annotations":{"theirs":"1"}}}`)
+	s.apply(i, s.config(name, "team=b:NoExecute@5", map[string]any{"failure_policy": "Fail", "pin": map[string]any{"pool": "b"}}))
+	pod := s.try(nil)
+	s.want("tolerations after the update", own(pod.Spec.Tolerations), "team=b:NoExecute for 5s")
+	s.want("affinity after the update", affinity(pod), "pool In b")
+	if now := s.policy(name); now.UID != made.UID || now.Labels["theirs"] != "1" || now.Annotations["theirs"] != "1" {
+		t.Fatalf("the policy was not changed in place: %v", now.ObjectMeta)
+	}
+	s.destroy(i)
+	s.gone(name)
+	s.want("tolerations after the destroy", own(s.try(nil).Spec.Tolerations), "")
+}
+
+func TestAccTolerationPolicy_driftIsMended(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		spoil func(*stage, string)
+		want  map[string]any
+	}{
+		"the policy was changed": {func(s *stage, name string) {
+			s.patchPolicy(name, `{"spec":{"failurePolicy":"Fail","reinvocationPolicy":"Never"}}`)
+		}, map[string]any{"MutatingAdmissionPolicy": "different"}},
+		"a label was taken off": {func(s *stage, name string) {
+			s.patchPolicy(name, `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`)
+		}, map[string]any{"MutatingAdmissionPolicy": "different"}},
+		"the binding is gone": {func(s *stage, name string) {
+			if err := s.c.Admin.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Delete(s.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				s.t.Fatal(err)
+			}
+		}, map[string]any{"MutatingAdmissionPolicyBinding": "missing"}},
+		"the policy is gone, and its binding is not": {func(s *stage, name string) {
+			if err := s.c.Admin.AdmissionregistrationV1().MutatingAdmissionPolicies().Delete(s.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				s.t.Fatal(err)
+			}
+		}, map[string]any{"MutatingAdmissionPolicy": "missing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			name, i := acctest.Name(t, "policy"), fresh()
+			config := s.config(name, "team=a:NoSchedule", nil)
+			s.apply(i, config)
+			tt.spoil(s, name)
+			walk := s.tf.Walk(t)
+			if d := walk.Refresh(i); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			for kind, want := range tt.want {
+				objects, _ := s.tf.Attributes(t, i)["objects"].(map[string]any)
+				if objects[kind] != want {
+					t.Fatalf("objects are %v, want %v", objects, tt.want)
+				}
+			}
+			s.apply(i, config)
+			s.want("tolerations", own(s.try(nil).Spec.Tolerations), "team=a:NoSchedule")
+		})
+	}
+	t.Run("both are gone", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		name, i := acctest.Name(t, "policy"), fresh()
+		s.apply(i, s.config(name, "team=a:NoSchedule", nil))
+		s.remove(name)
+		if d := s.tf.Walk(t).Refresh(i); d.Errors() != "" || i.Exists() {
+			t.Fatalf("the state keeps a policy that is gone: %s", d.Errors())
+		}
+	})
+}
+
+func TestAccTolerationPolicy_import(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	name := acctest.Name(t, "policy")
+	config := s.config(name, "team=a:NoSchedule spot*:NoExecute@7", map[string]any{
+		"match": map[string]any{"namespaces": []any{s.namespace}, "requests": []any{"example.com/gpu"}, "pod_selector": "app=x"}, "pin": map[string]any{"pool": "a"}, "failure_policy": "Fail",
+	})
+	s.apply(fresh(), config)
+	i, d := s.tf.Import(t, "kubetaint_toleration_policy", name)
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	if planned := s.tf.Plan(t, i, config); !planned.Empty || len(planned.Diagnostics) > 0 {
+		t.Fatalf("a plan right after the import is not empty: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+	}
+	s.destroy(i)
+	s.gone(name)
+
+	_, d = s.tf.Import(t, "kubetaint_toleration_policy", name)
+	s.says(d.Errors(), `Unable to import toleration policy "`+name+`"`, "There is none of this name")
+}
+
+// TestAccTolerationPolicy_createBeforeDestroy: the old object leaves alone what the new one
+// has taken over.
+func TestAccTolerationPolicy_createBeforeDestroy(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	name, older, newer := acctest.Name(t, "policy"), fresh(), fresh()
+	config := s.config(name, "team=a:NoSchedule", nil)
+	s.apply(older, config)
+	s.says(s.apply(newer, config).Warnings(), `Creating takes over toleration policy "`+name+`"`)
+	s.destroy(older)
+	s.want("tolerations", own(s.try(nil).Spec.Tolerations), "team=a:NoSchedule")
+	s.destroy(newer)
+	s.gone(name)
+}
