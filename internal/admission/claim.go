@@ -56,8 +56,9 @@ type Plan struct {
 	Policy *Policy
 	// Delete says that what is there goes.
 	Delete bool
-	// Changed says that there is something to do.
-	Changed bool
+	// Changed says that there is something to do, Adds that it is more than to take
+	// tolerations out.
+	Changed, Adds bool
 }
 
 // Plan merges the claim with what is there. A toleration that is no longer wanted stays,
@@ -75,7 +76,7 @@ func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan,
 	wanted := c.Policy
 	wanted.Retiring = nil
 	if seen == nil {
-		return Plan{Name: c.Name, Policy: &wanted, Changed: true}, nil
+		return Plan{Name: c.Name, Policy: &wanted, Changed: true, Adds: true}, nil
 	}
 	for _, t := range seen.given() {
 		if toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
@@ -87,5 +88,8 @@ func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan,
 			wanted.Retiring = append(wanted.Retiring, t)
 		}
 	}
-	return Plan{Name: c.Name, Policy: &wanted, Changed: len(seen.Differs) > 0 || seen.Generation != c.Generation || !wanted.Equal(seen.Policy)}, nil
+	plan := Plan{Name: c.Name, Policy: &wanted, Adds: len(seen.Differs) > 0 || seen.Generation != c.Generation}
+	plan.Changed = plan.Adds || !wanted.Equal(seen.Policy)
+	plan.Adds = plan.Adds || plan.Changed && !wanted.within(seen.Policy)
+	return plan, nil
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // The kinds of the two objects that a policy is made of.
@@ -54,7 +55,7 @@ func NewID(owner, name string) string {
 // pods which are there would have to be waited for.
 func IsID(id string) bool {
 	at := strings.LastIndex(id, "/")
-	return at > 0 && strings.HasSuffix(id[:at], "/"+idKind)
+	return at > 0 && strings.HasSuffix(id[:at], "/"+idKind) && len(validation.IsDNS1123Subdomain(id[at+1:])) == 0
 }
 
 // annotation is the value of PolicyAnnotation.

@@ -73,6 +73,18 @@ func (p Policy) Equal(other Policy) bool {
 		same(p.Tolerations, other.Tolerations) && same(p.Retiring, other.Retiring)
 }
 
+// within says whether a policy is another one but for tolerations that it does not give.
+func (p Policy) within(other Policy) bool {
+	given := other.given()
+	for _, t := range p.given() {
+		if !toleration.Contains(given, t) {
+			return false
+		}
+	}
+	p.Tolerations, p.Retiring, other.Tolerations, other.Retiring = nil, nil, nil, nil
+	return p.Equal(other)
+}
+
 func same(a, b []corev1.Toleration) bool {
 	return slices.EqualFunc(toleration.Sort(slices.Clone(a)), toleration.Sort(slices.Clone(b)), toleration.Equal)
 }

@@ -13,6 +13,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,13 +41,13 @@ const (
 // says: they look for changes once a second (k8s.io/apiserver v0.37.1
 // pkg/admission/plugin/policy/generic/policy_source.go), and compile what they find.
 // Nothing in the API shows it.
-const inForce = 2 * time.Second
+const inForce = 3 * time.Second
 
 // policyVersion finds out in which version the cluster serves policies.
 func (c *Cluster) policyVersion() (schema.GroupVersion, error) {
 	for _, version := range policyVersions {
 		_, err := c.mapper.RESTMapping(schema.GroupKind{Group: version.Group, Kind: admission.PolicyKind}, version.Version)
-		if meta.IsNoMatchError(err) {
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 			continue
 		}
 		return version, wrap("find out about "+admission.PolicyKind, err)

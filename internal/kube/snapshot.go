@@ -137,12 +137,14 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one", &s.gaps)
 			},
 			func() error {
+				err := gap(&mu, c.volumesInto(ctx, &stored),
+					"PersistentVolumes could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
+				if err != nil || len(stored.volumes) == 0 {
+					return err
+				}
+				// Whose volume it is matters of these alone.
 				return gap(&mu, c.claimsInto(ctx, &stored),
 					"PersistentVolumeClaims could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
-			},
-			func() error {
-				return gap(&mu, c.volumesInto(ctx, &stored),
-					"PersistentVolumes could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
 			},
 		)
 		s.volumes = stored.bound()

@@ -31,6 +31,7 @@ const (
 	daemonSetsPath  = "/apis/apps/v1/daemonsets"
 	jobsPath        = "/apis/batch/v1/jobs"
 	budgetsPath     = "/apis/policy/v1/poddisruptionbudgets"
+	policiesPath    = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
 	claimsPath      = "/api/v1/persistentvolumeclaims"
 	volumesPath     = "/api/v1/persistentvolumes"
 )
@@ -83,6 +84,7 @@ func town() *fakeAPI {
 	api.lists[daemonSetsPath] = daemonSets()
 	api.lists[jobsPath] = partials(partial("job-1", "CronJob/nightly"))
 	api.lists[budgetsPath] = budgets
+	api.lists[policiesPath] = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "MutatingAdmissionPolicyList", APIVersion: "admissionregistration.k8s.io/v1"}}
 	api.lists[claimsPath] = &corev1.PersistentVolumeClaimList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeClaimList", APIVersion: "v1"}}
 	api.lists[volumesPath] = &corev1.PersistentVolumeList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeList", APIVersion: "v1"}}
 	api.lists["/api/v1/namespaces/kube-system"] = &corev1.Namespace{TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: "cluster-1"}}
@@ -106,7 +108,7 @@ func TestSnapshot_asksOnceForEachKind(t *testing.T) {
 	all.Wait()
 	requests := api.requests()
 	slices.Sort(requests)
-	want := []string{"GET daemonsets 200", "GET jobs 200", "GET nodes 200", "GET persistentvolumeclaims 200", "GET persistentvolumes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200"}
+	want := []string{"GET daemonsets 200", "GET jobs 200", "GET mutatingadmissionpolicies 200", "GET nodes 200", "GET persistentvolumes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200"}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Error(diff)
 	}
@@ -208,6 +210,7 @@ func TestSnapshot_withoutPermission(t *testing.T) {
 		{name: "to list Jobs is a gap", path: jobsPath, status: 403, gap: "Jobs could not be read", ofOwners: true},
 		{name: "to list PodDisruptionBudgets is a gap", path: budgetsPath, status: 403, gap: "PodDisruptionBudgets could not be read"},
 		{name: "to list PersistentVolumeClaims is a gap", path: claimsPath, status: 403, gap: "PersistentVolumeClaims could not be read"},
+		{name: "to list MutatingAdmissionPolicies is a gap", path: policiesPath, status: 403, gap: "MutatingAdmissionPolicies could not be read"},
 		{name: "to list PersistentVolumes is a gap", path: volumesPath, status: 403, gap: "PersistentVolumes could not be read"},
 		{name: "to list pods is an error", path: "/api/v1/pods", status: 403, class: ErrForbidden},
 		{name: "to list nodes is an error", path: "/api/v1/nodes", status: 403, class: ErrForbidden},
@@ -218,6 +221,8 @@ func TestSnapshot_withoutPermission(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				api := town()
+				volumes := api.lists[volumesPath].(*corev1.PersistentVolumeList)
+				volumes.Items = append(volumes.Items, corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{}}}})
 				api.fault = func(_, path string, _ int) *fault {
 					if path == tt.path {
 						return &fault{status: tt.status}

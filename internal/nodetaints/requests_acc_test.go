@@ -147,7 +147,7 @@ func TestAccNodeTaints_readsProtobuf(t *testing.T) {
 	apply(t, tf, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}})
 	types := proxy.Types()
 	for _, request := range []string{
-		"GET /api/v1/nodes", "GET /api/v1/pods", "PATCH /api/v1/nodes/" + name, "GET /api/v1/persistentvolumes", "GET /api/v1/persistentvolumeclaims",
+		"GET /api/v1/nodes", "GET /api/v1/pods", "PATCH /api/v1/nodes/" + name, "GET /api/v1/persistentvolumes",
 		"GET /apis/policy/v1/poddisruptionbudgets", "GET /apis/apps/v1/replicasets", "GET /apis/batch/v1/jobs",
 	} {
 		if got := types[request]; !strings.HasPrefix(got, "application/vnd.kubernetes.protobuf") {

@@ -13,18 +13,16 @@ import (
 	"syscall"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply does not run beside
-// other tests, whose requests would fail with the API server.
-//
-//nolint:paralleltest // See above.
+// TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply has a cluster of its own: the
+// requests of other tests would fail with the API server.
 func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
-	c := acctest.Connect(t)
+	t.Parallel()
+	c := acctest.Own(t)
 	dir := c.Dir(t)
 	pool, nodes := pool(t, c, 6)
 	proxy := c.Proxy(t)
@@ -53,10 +51,6 @@ func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 		wantOwned(t, c, nodes, ", "+all)
 	}
 	destroy(t, tf, i)
-	// The tests that follow need the controllers, which come back a while later.
-	node := acctest.Name(t, "node")
-	c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}})
-	c.Deployment(t, c.Namespace(t), "web", 1, func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"pool": node} })
 }
 
 func killAPIServer(t *testing.T, dir string) {

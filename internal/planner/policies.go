@@ -32,7 +32,7 @@ func (o *order) admit() {
 		}
 		plan, ok := o.planPolicy(d.Claim, d.Seen, nil)
 		switch {
-		case ok && plan.Changed:
+		case ok && plan.Adds:
 			o.plan.Steps = append(o.plan.Steps, Step{Kind: Admit, Policy: plan})
 			o.rules = o.rules.With(*plan.Policy)
 		case d.Seen != nil:

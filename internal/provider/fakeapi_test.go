@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -73,6 +74,8 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = policyv1.PodDisruptionBudgetList{TypeMeta: kind("policy/v1", "PodDisruptionBudgetList"), ListMeta: meta, Items: f.budgets}
 	case "persistentvolumeclaims":
 		answer = corev1.PersistentVolumeClaimList{TypeMeta: kind("v1", "PersistentVolumeClaimList"), ListMeta: meta}
+	case "mutatingadmissionpolicies":
+		answer = admissionregistrationv1.MutatingAdmissionPolicyList{TypeMeta: kind("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyList"), ListMeta: meta}
 	case "persistentvolumes":
 		answer = corev1.PersistentVolumeList{TypeMeta: kind("v1", "PersistentVolumeList"), ListMeta: meta}
 	default:

@@ -231,12 +231,13 @@ func (a *fakeAPI) readings() map[string]int {
 
 // lists are the kinds of which there are none.
 var lists = map[string]metav1.TypeMeta{
-	"poddisruptionbudgets":   {Kind: "PodDisruptionBudgetList", APIVersion: "policy/v1"},
-	"persistentvolumes":      {Kind: "PersistentVolumeList", APIVersion: "v1"},
-	"persistentvolumeclaims": {Kind: "PersistentVolumeClaimList", APIVersion: "v1"},
-	"replicasets":            {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
-	"jobs":                   {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
-	"daemonsets":             {Kind: "DaemonSetList", APIVersion: "apps/v1"},
+	"poddisruptionbudgets":      {Kind: "PodDisruptionBudgetList", APIVersion: "policy/v1"},
+	"persistentvolumes":         {Kind: "PersistentVolumeList", APIVersion: "v1"},
+	"persistentvolumeclaims":    {Kind: "PersistentVolumeClaimList", APIVersion: "v1"},
+	"replicasets":               {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
+	"jobs":                      {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
+	"mutatingadmissionpolicies": {Kind: "MutatingAdmissionPolicyList", APIVersion: "admissionregistration.k8s.io/v1"},
+	"daemonsets":                {Kind: "DaemonSetList", APIVersion: "apps/v1"},
 }
 
 func (a *fakeAPI) serveWorkloads(w http.ResponseWriter, r *http.Request) {

@@ -29,6 +29,8 @@ type cluster struct {
 // programs is what a cluster runs.
 type programs struct {
 	controlPlane string
+	// apiServerFlags come after the test bed's own.
+	apiServerFlags []string
 	// machineAPI is nil for a cluster without one.
 	machineAPI *machineAPI
 }
@@ -112,7 +114,7 @@ func (c *cluster) start(ctx context.Context) error {
 	if err := local("http", etcdName, "/health").wait(ctx, etcd); err != nil {
 		return err
 	}
-	apiServer, err := c.launch(apiServerName, c.apiServerFlags())
+	apiServer, err := c.launch(apiServerName, append(c.settings.apiServerFlags(), c.programs.apiServerFlags...))
 	if err != nil {
 		return err
 	}

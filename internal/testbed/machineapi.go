@@ -23,28 +23,32 @@ type machineAPI struct {
 	flags []string
 }
 
-// machineAPIOptions are the flags that ask for it.
-type machineAPIOptions struct {
+// clusterOptions are the flags that say what a cluster runs.
+type clusterOptions struct {
 	wanted bool
 	flags  string
+	// apiServer are flags of the API server beside its own.
+	apiServer string
 }
 
-// addMachineAPI adds the flags to a command.
-func addMachineAPI(flags *flag.FlagSet) *machineAPIOptions {
-	o := &machineAPIOptions{}
+// addClusterFlags adds the flags to a command.
+func addClusterFlags(flags *flag.FlagSet) *clusterOptions {
+	o := &clusterOptions{}
 	flags.BoolVar(&o.wanted, "machine-api", false, "play OpenShift's Machine API on the cluster")
 	flags.StringVar(&o.flags, "machine-api-flags", "", "`flags` of that, in one word")
+	flags.StringVar(&o.apiServer, "api-server-flags", "", "more `flags` of the API server, in one word")
 	return o
 }
 
 // programs builds what the cluster runs.
-func (o *machineAPIOptions) programs(ctx context.Context, b *builder) (programs, error) {
+func (o *clusterOptions) programs(ctx context.Context, b *builder) (programs, error) {
 	if o.flags != "" && !o.wanted {
 		return programs{}, usageError{errors.New("--machine-api-flags needs --machine-api")}
 	}
 	controlPlane, err := b.binary(ctx, clusterComponent)
+	out := programs{controlPlane: controlPlane, apiServerFlags: strings.Fields(o.apiServer)}
 	if err != nil || !o.wanted {
-		return programs{controlPlane: controlPlane}, err
+		return out, err
 	}
 	binary, err := b.binary(ctx, machineAPIComponent)
 	if err != nil {
@@ -54,10 +58,8 @@ func (o *machineAPIOptions) programs(ctx context.Context, b *builder) (programs,
 	if err != nil {
 		return programs{}, err
 	}
-	return programs{
-		controlPlane: controlPlane,
-		machineAPI:   &machineAPI{binary: binary, crds: crds, flags: strings.Fields(o.flags)},
-	}, nil
+	out.machineAPI = &machineAPI{binary: binary, crds: crds, flags: strings.Fields(o.flags)}
+	return out, nil
 }
 
 // crdDir returns the folder of the definitions in the module of OpenShift's
@@ -84,7 +86,7 @@ func crdDir(ctx context.Context, moduleDir string) (string, error) {
 
 // arguments tell a supervisor what to run.
 func (p programs) arguments() []string {
-	args := []string{"--binary", p.controlPlane}
+	args := []string{"--binary", p.controlPlane, "--api-server-flags", strings.Join(p.apiServerFlags, " ")}
 	if m := p.machineAPI; m != nil {
 		args = append(args, "--machine-api-binary", m.binary, "--machine-api-crds", m.crds, "--machine-api-flags", strings.Join(m.flags, " "))
 	}
@@ -94,11 +96,12 @@ func (p programs) arguments() []string {
 // addPrograms reads such arguments, once the flags are parsed.
 func addPrograms(flags *flag.FlagSet) func() programs {
 	controlPlane := flags.String("binary", "", "`path` of the control plane")
+	apiServer := flags.String("api-server-flags", "", "more `flags` of the API server")
 	binary := flags.String("machine-api-binary", "", "`path` of the Machine API")
 	crds := flags.String("machine-api-crds", "", "`folder` of its definitions")
 	more := flags.String("machine-api-flags", "", "its `flags`")
 	return func() programs {
-		p := programs{controlPlane: *controlPlane}
+		p := programs{controlPlane: *controlPlane, apiServerFlags: strings.Fields(*apiServer)}
 		if *binary != "" {
 			p.machineAPI = &machineAPI{binary: *binary, crds: *crds, flags: strings.Fields(*more)}
 		}

@@ -44,7 +44,7 @@ func TestClusterWithoutItHasNoMachineAPI(t *testing.T) {
 func TestMachineAPIFlagsNeedTheMachineAPI(t *testing.T) {
 	t.Parallel()
 	flags := newFlags("run")
-	o := addMachineAPI(flags)
+	o := addClusterFlags(flags)
 	if err := flags.Parse([]string{"--machine-api-flags", "--drain-timeout=2s"}); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ const usage = `usage:
 run and up take
   --machine-api                      play OpenShift's Machine API on the cluster
   --machine-api-flags 'FLAGS'        with these flags of "testbed path machineapi"
+  --api-server-flags 'FLAGS'         with more flags of the API server
 `
 
 // usageError is a wrong command line.

@@ -21,7 +21,7 @@ const tempPattern = "kubetaint-testbed-"
 func runCommand(ctx context.Context, args []string) (int, error) {
 	flags := newFlags("run")
 	dir := flags.String("dir", "", "keep the cluster's files in this empty or missing `folder`, and leave them there")
-	machines := addMachineAPI(flags)
+	machines := addClusterFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return 0, usageError{err}
 	}

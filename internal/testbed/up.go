@@ -88,7 +88,7 @@ func (b *background) running() (bool, error) {
 // prints on standard output can be evaluated by a shell.
 func upCommand(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := newFlags("up")
-	machines := addMachineAPI(flags)
+	machines := addClusterFlags(flags)
 	b, err := parseBackground("up", flags, args)
 	if err != nil {
 		return err

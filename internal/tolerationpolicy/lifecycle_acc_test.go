@@ -16,7 +16,7 @@ func TestAccTolerationPolicy_lifecycle(t *testing.T) {
 	s := newStage(t)
 	name, i := acctest.Name(t, "policy"), fresh()
 	s.apply(i, s.config(name, "team=a:NoSchedule", nil))
-	s.want("tolerations", own(s.try(nil).Spec.Tolerations), "team=a:NoSchedule")
+	s.becomes("tolerations", s.given, "team=a:NoSchedule")
 	made := s.policy(name)
 	for key, want := range map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kubetaint", "app.kubernetes.io/component": "toleration-policy"} {
 		s.want("label "+key+" of the policy", made.Labels[key], want)
@@ -25,15 +25,14 @@ func TestAccTolerationPolicy_lifecycle(t *testing.T) {
 	// What others write on it stays.
 	s.patchPolicy(name, `{"metadata":{"labels":{"theirs":"1"},"annotations":{"theirs":"1"}}}`)
 	s.apply(i, s.config(name, "team=b:NoExecute@5", map[string]any{"failure_policy": "Fail", "pin": map[string]any{"pool": "b"}}))
-	pod := s.try(nil)
-	s.want("tolerations after the update", own(pod.Spec.Tolerations), "team=b:NoExecute for 5s")
-	s.want("affinity after the update", affinity(pod), "pool In b")
+	s.becomes("tolerations after the update", s.given, "team=b:NoExecute for 5s")
+	s.want("affinity after the update", affinity(s.try(nil)), "pool In b")
 	if now := s.policy(name); now.UID != made.UID || now.Labels["theirs"] != "1" || now.Annotations["theirs"] != "1" {
 		t.Fatalf("the policy was not changed in place: %v", now.ObjectMeta)
 	}
 	s.destroy(i)
 	s.gone(name)
-	s.want("tolerations after the destroy", own(s.try(nil).Spec.Tolerations), "")
+	s.becomes("tolerations after the destroy", s.given, "")
 }
 
 func TestAccTolerationPolicy_driftIsMended(t *testing.T) {
@@ -77,7 +76,7 @@ func TestAccTolerationPolicy_driftIsMended(t *testing.T) {
 				}
 			}
 			s.apply(i, config)
-			s.want("tolerations", own(s.try(nil).Spec.Tolerations), "team=a:NoSchedule")
+			s.becomes("tolerations", s.given, "team=a:NoSchedule")
 		})
 	}
 	t.Run("both are gone", func(t *testing.T) {
@@ -124,7 +123,7 @@ func TestAccTolerationPolicy_createBeforeDestroy(t *testing.T) {
 	s.apply(older, config)
 	s.says(s.apply(newer, config).Warnings(), `Creating takes over toleration policy "`+name+`"`)
 	s.destroy(older)
-	s.want("tolerations", own(s.try(nil).Spec.Tolerations), "team=a:NoSchedule")
+	s.becomes("tolerations", s.given, "team=a:NoSchedule")
 	s.destroy(newer)
 	s.gone(name)
 }

@@ -92,8 +92,8 @@ func TestAccTolerationPolicy_givesToPodsWhatTheyLack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := s.on(t)
-			first := s.try(tt.change)
-			s.want("tolerations", own(first.Spec.Tolerations), tt.tolerations)
+			var first *corev1.Pod
+			s.becomes("tolerations", func() string { first = s.try(tt.change); return own(first.Spec.Tolerations) }, tt.tolerations)
 			s.want("affinity", affinity(first), tt.affinity)
 			// What was made once is made again as it is.
 			again := s.try(func(p *corev1.Pod) { p.Namespace, p.Spec = first.Namespace, *first.Spec.DeepCopy() })
@@ -149,13 +149,14 @@ func TestAccTolerationPolicy_matchesWhatIsMeant(t *testing.T) {
 				want = name + " Exists"
 			}
 			// Policies of other cases may be about this pod as well.
-			var got string
-			for _, one := range s.try(tt.change).Spec.Tolerations {
-				if one.Key == name {
-					got = taint.FormatToleration(one)
+			s.becomes("tolerations", func() (got string) {
+				for _, one := range s.try(tt.change).Spec.Tolerations {
+					if one.Key == name {
+						got = taint.FormatToleration(one)
+					}
 				}
-			}
-			s.want("tolerations", got, want)
+				return got
+			}, want)
 		})
 	}
 }
@@ -168,6 +169,7 @@ func TestAccTolerationPolicy_podsOfEveryController(t *testing.T) {
 	node := acctest.Name(t, "node")
 	s.c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}, Taints: acctest.Parse(t, "team="+node+":NoSchedule")})
 	s.apply(fresh(), s.config(acctest.Name(t, "policy"), "team="+node+":NoSchedule", map[string]any{"pin": map[string]any{"pool": node}}))
+	s.becomes("tolerations", s.given, "team="+node+":NoSchedule")
 	ctx, grace := t.Context(), int64(0)
 	plain := func(spec *corev1.PodSpec) { spec.TerminationGracePeriodSeconds = &grace }
 	s.c.Deployment(t, s.namespace, "deployment", 2, plain)
@@ -221,10 +223,9 @@ func TestAccTolerationPolicy_severalOnOnePodAddUp(t *testing.T) {
 	s.apply(fresh(), s.config(b, "team=b:NoSchedule shared*", map[string]any{"pin": map[string]any{"zone": "z"}}))
 	// What one changes has the API server ask all of them once more: nothing is given twice.
 	s.apply(fresh(), s.config(c, "late*", nil))
-	pod := s.try(nil)
+	var pod *corev1.Pod
 	// The API server promises no order of policies.
-	toleration.Sort(pod.Spec.Tolerations)
-	s.want("tolerations", own(pod.Spec.Tolerations), "late Exists, shared Exists, team=a:NoSchedule, team=b:NoSchedule")
+	s.becomes("tolerations", func() string { pod = s.try(nil); return own(toleration.Sort(pod.Spec.Tolerations)) }, "late Exists, shared Exists, team=a:NoSchedule, team=b:NoSchedule")
 	got := strings.Split(affinity(pod), " & ")
 	slices.Sort(got)
 	s.want("affinity", strings.Join(got, " & "), "pool In a & zone In z")

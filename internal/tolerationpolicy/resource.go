@@ -138,9 +138,12 @@ func explain(verb, name string, err error) diag.Diagnostic {
 		return said
 	}
 	detail := "What is written stays and carries this resource's id; a policy without its binding gives nothing. "
-	if verb == "create" {
+	switch verb {
+	case "plan", "import":
+		return fw.UnableTo(verb+" toleration policy \""+name+"\"", err)
+	case "create":
 		detail += "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the policy and destroy it."
-	} else {
+	default:
 		detail += "Apply again to go on where it stopped."
 	}
 	if advice := fw.Advise(err); advice != "" {

@@ -149,6 +149,26 @@ func own(tolerations []corev1.Toleration) string {
 	return strings.Join(out, ", ")
 }
 
+// becomes waits for it: an API server that is busy may look for changes of policies later
+// than an apply waits.
+func (s *stage) becomes(what string, got func() string, want string) {
+	s.t.Helper()
+	last := ""
+	acctest.Until(s.t, what+" are "+want, func(context.Context) (bool, error) {
+		if now := got(); now != last {
+			s.t.Logf("%s: %q", what, now)
+			last = now
+		}
+		return last == want, nil
+	})
+}
+
+// given are the tolerations that a plain pod gets.
+func (s *stage) given() string {
+	s.t.Helper()
+	return own(s.try(nil).Spec.Tolerations)
+}
+
 func (s *stage) want(what, got, want string) {
 	s.t.Helper()
 	if got != want {

@@ -322,7 +322,7 @@ output "told" {
 		}
 		delete(count, owners)
 	}
-	want := map[string]int{"list nodes": 1, "list pods": 1, "list daemonsets": 1, "list poddisruptionbudgets": 1, "list persistentvolumeclaims": 1, "list persistentvolumes": 1}
+	want := map[string]int{"list nodes": 1, "list pods": 1, "list daemonsets": 1, "list poddisruptionbudgets": 1, "list mutatingadmissionpolicies": 1, "list persistentvolumes": 1}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("other requests of one plan: %s", diff)
 	}

@@ -1,0 +1,80 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+)
+
+// admitting is the world with a policy for pods of app web.
+func (w world) admitting(change func(*admission.Policy)) world {
+	p := admission.Policy{Name: "gpu", Match: admission.Match{PodSelector: "app=web"}, Tolerations: []corev1.Toleration{exists("b", "")}}
+	if change != nil {
+		change(&p)
+	}
+	w.Admission = w.Admission.With(p)
+	return w
+}
+
+func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
+	t.Parallel()
+	leaves := tainting("n1", "a:NoExecute")
+	towns := func(options ...podOption) world {
+		return newWorld(node("n1"), node("n2", "b:NoSchedule")).run(pod("p", "n1", options...))
+	}
+	const gone, given = "no other node would take it", "admission gives it b Exists when it is made again"
+	runOne(t, []oneCase{
+		{name: "nothing is given", world: towns(), change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone},
+		{name: "a policy gives what another node asks for", world: towns().admitting(nil), change: leaves, want: "evicted_now", reason: given},
+		{name: "a policy for other pods", world: towns().admitting(func(p *admission.Policy) { p.Match.PodSelector = "app=db" }), change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone},
+		{
+			name: "a policy for pods that ask for a resource", world: towns(asking(0, 0, Amount{Name: "nvidia.com/gpu", Value: 1})).admitting(func(p *admission.Policy) { p.Match = admission.Match{Requests: []string{"nvidia.com/gpu"}} }),
+			change: leaves, want: "evicted_now", reason: given,
+		},
+		{
+			name: "a policy for pods that ask for another one", world: towns(asking(0, 0, Amount{Name: "nvidia.com/gpu", Value: 1})).admitting(func(p *admission.Policy) { p.Match = admission.Match{Requests: []string{"amd.com/gpu"}} }),
+			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone,
+		},
+		{
+			name: "a policy pins to nodes that there are not", world: towns().admitting(func(p *admission.Policy) { p.Pin = map[string]string{"pool": "gpu"} }),
+			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: given,
+		},
+		{
+			name: "a policy pins away from a node that would do", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1")).admitting(func(p *admission.Policy) { p.Pin = map[string]string{"pool": "gpu"} }),
+			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: given,
+		},
+		{
+			name:   "nobody makes a bare pod again",
+			world:  towns(bare).admitting(nil),
+			change: leaves, want: "evicted_now", lost: true, notReschedulabe: true, gone: true, reason: "no controller makes it again",
+		},
+		{
+			name: "the controller of DaemonSets does not ask admission", world: towns(ownedBy("DaemonSet", "agent")).admitting(nil),
+			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet makes it again when the node lets it",
+		},
+		{
+			name: "what a pod carries now decides whether it stays", world: towns().admitting(func(p *admission.Policy) { p.Tolerations = []corev1.Toleration{exists("a", "")} }),
+			change: leaves, want: "evicted_now", reason: "admission gives it a Exists when it is made again",
+		},
+		{
+			name: "a pod that stays could be put there again", world: newWorld(node("n1")).run(pod("p", "n1")).admitting(nil),
+			change: tainting("n1", "b:NoSchedule"), want: "stays",
+		},
+		{
+			name: "a drained pod", world: towns().admitting(nil), change: draining("n1"), want: "drained", reason: given,
+		},
+	})
+	t.Run("the annotation of a namespace gives as well", func(t *testing.T) {
+		t.Parallel()
+		w := towns()
+		w.Admission = &admission.Rules{Namespaces: map[string]admission.Namespace{"app": {Defaults: []corev1.Toleration{exists("b", "")}}}}
+		if v := only(t, Evaluate(w.Snapshot, leaves, ComparisonOff)); !v.Reschedulable {
+			t.Errorf("the pod finds no node: %s", v.Reason)
+		}
+	})
+}
