@@ -198,6 +198,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	r.claim(desired, observed, own, diags)
 	if desired.nodes.Target.MachineSets == nil {
 		warnTarget(desired, observed, nodes, diags)
+		fw.WarnControlPlane(nodes, diags)
 	}
 	return !diags.HasError()
 }

@@ -56,6 +56,16 @@ func (a *admissions) keep(name string, observed *admission.Observed) {
 	a.policies[name] = *observed
 }
 
+// keepNamespace notes a namespace as it is now, where they are known.
+func (a *admissions) keepNamespace(name string, is listedNamespace) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.namespaces != nil {
+		a.namespaces[name] = is
+		a.times++
+	}
+}
+
 // at grows with everything that becomes known.
 func (a *admissions) at() int {
 	a.mu.Lock()
@@ -207,13 +217,17 @@ func (c *Cluster) NamespacesMatching(ctx context.Context, selector string) ([]st
 	return out, err
 }
 
+// underPressure is what the admission plug-in PodTolerationRestriction gives to every pod
+// that asks for anything.
+var underPressure = corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+
 // restricts says whether the admission plug-in PodTolerationRestriction is at work, as far
 // as pods show it: it gives every pod that asks for anything a toleration of
 // memory pressure (k8s.io/kubernetes v1.37.1
 // plugin/pkg/admission/podtolerationrestriction/admission.go, Admit). DaemonSets' pods
 // have it from their controller.
 func restricts(pods []*eviction.Pod) bool {
-	pressure := corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+	pressure := underPressure
 	seen := false
 	for _, p := range pods {
 		if p.Mirror || p.Demand == nil || p.Controller != nil && p.Controller.Kind == daemonSet || p.Demand.Asks.MilliCPU == 0 && p.Demand.Asks.Memory == 0 {

@@ -10,11 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// whitelistAnnotation holds the tolerations that pods of a namespace may have
-// (k8s.io/kubernetes v1.37.1 plugin/pkg/admission/podtolerationrestriction/admission.go).
-const whitelistAnnotation = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+)
 
 // namespaces remembers the annotation of each namespace that was asked for: the
 // resources of a configuration often stand in a few.
@@ -42,6 +40,13 @@ func (n *namespaces) of(name string) *once[whitelist] {
 	return n.known[name]
 }
 
+// forget makes a namespace be read again.
+func (n *namespaces) forget(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.known, name)
+}
+
 // AllowedTolerations returns the tolerations to which a namespace limits its
 // pods; limited is false where it does not. The admission plug-in that enforces
 // it may be off. An annotation that cannot be read limits nothing that could be
@@ -51,7 +56,7 @@ func (c *Cluster) AllowedTolerations(ctx context.Context, namespace string) (all
 		err = reading.do(ctx, bounded(func(ctx context.Context) error {
 			ns, err := c.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 			if err == nil {
-				list.annotation, list.set = ns.Annotations[whitelistAnnotation]
+				list.annotation, list.set = ns.Annotations[admission.WhitelistAnnotation]
 			}
 			return err
 		}))

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 )
 
 func TestAllowedTolerations(t *testing.T) {
@@ -22,9 +24,9 @@ func TestAllowedTolerations(t *testing.T) {
 		limited     bool
 	}{
 		{name: "no annotation limits nothing"},
-		{name: "an annotation limits to what it lists", annotations: map[string]string{whitelistAnnotation: `[{"key":"dedicated","operator":"Equal","value":"gpu","effect":"NoSchedule"}]`}, allowed: []corev1.Toleration{gpu}, limited: true},
-		{name: "an empty list limits nothing, as in the plug-in", annotations: map[string]string{whitelistAnnotation: `[]`}, allowed: []corev1.Toleration{}},
-		{name: "an annotation that cannot be read limits nothing that could be told", annotations: map[string]string{whitelistAnnotation: `gpu`}},
+		{name: "an annotation limits to what it lists", annotations: map[string]string{admission.WhitelistAnnotation: `[{"key":"dedicated","operator":"Equal","value":"gpu","effect":"NoSchedule"}]`}, allowed: []corev1.Toleration{gpu}, limited: true},
+		{name: "an empty list limits nothing, as in the plug-in", annotations: map[string]string{admission.WhitelistAnnotation: `[]`}, allowed: []corev1.Toleration{}},
+		{name: "an annotation that cannot be read limits nothing that could be told", annotations: map[string]string{admission.WhitelistAnnotation: `gpu`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -122,6 +122,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	if diags.HasError() {
 		return
 	}
+	fw.WarnControlPlane(plan, diags)
 	r.data.WarnRestarts(ctx, desired, plan, diags)
 	if plan.Harmless() {
 		return

@@ -217,6 +217,29 @@ func controlPlane(id taint.ID) bool {
 	return id.Key == "node-role.kubernetes.io/control-plane" || id.Key == "node-role.kubernetes.io/master"
 }
 
+// Unmarked returns the names of the control-plane nodes that get a taint with the effect
+// NoSchedule and do not have the one of control-plane nodes: OpenShift documents that such
+// a node must have it as well (openshift-docs
+// modules/nodes-scheduler-taints-tolerations-about.adoc).
+func (p NodePlan) Unmarked() []string {
+	var out []string
+	for _, s := range p.Switches {
+		if _, is := s.Node.Labels["node-role.kubernetes.io/control-plane"]; !is {
+			if _, is = s.Node.Labels["node-role.kubernetes.io/master"]; !is {
+				continue
+			}
+		}
+		marked := slices.ContainsFunc(s.Merged.Taints, func(t corev1.Taint) bool {
+			return t.Effect == corev1.TaintEffectNoSchedule && controlPlane(taint.IDOf(t))
+		})
+		brings := slices.ContainsFunc(beyond(s.Merged.Taints, s.Node.Taints), func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule })
+		if brings && !marked {
+			out = append(out, s.Node.Name)
+		}
+	}
+	return out
+}
+
 // Change is what the nodes of the plan will look like, for a preview.
 func (p NodePlan) Change() eviction.Change {
 	c := eviction.Change{Taints: make(map[string][]corev1.Taint, len(p.Switches))}

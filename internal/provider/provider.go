@@ -24,6 +24,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesetsdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesettaints"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/namespacetolerations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tolerationpolicy"
@@ -102,6 +103,7 @@ func (p *kubetaint) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		dedicatednodes.NewResource,
 		machinesettaints.NewResource,
+		namespacetolerations.NewResource,
 		nodetaints.NewResource,
 		tolerationpolicy.NewResource,
 		workloadtolerations.NewResource,

@@ -46,7 +46,7 @@ func (o *clusterOptions) programs(ctx context.Context, b *builder) (programs, er
 		return programs{}, usageError{errors.New("--machine-api-flags needs --machine-api")}
 	}
 	controlPlane, err := b.binary(ctx, clusterComponent)
-	out := programs{controlPlane: controlPlane, apiServerFlags: strings.Fields(o.apiServer)}
+	out := programs{controlPlane: controlPlane, apiServerFlags: words(o.apiServer)}
 	if err != nil || !o.wanted {
 		return out, err
 	}
@@ -60,6 +60,14 @@ func (o *clusterOptions) programs(ctx context.Context, b *builder) (programs, er
 	}
 	out.machineAPI = &machineAPI{binary: binary, crds: crds, flags: strings.Fields(o.flags)}
 	return out, nil
+}
+
+// words splits flags that were given in one word, nil for none.
+func words(flags string) []string {
+	if flags == "" {
+		return nil
+	}
+	return strings.Fields(flags)
 }
 
 // crdDir returns the folder of the definitions in the module of OpenShift's
@@ -101,7 +109,7 @@ func addPrograms(flags *flag.FlagSet) func() programs {
 	crds := flags.String("machine-api-crds", "", "`folder` of its definitions")
 	more := flags.String("machine-api-flags", "", "its `flags`")
 	return func() programs {
-		p := programs{controlPlane: *controlPlane, apiServerFlags: strings.Fields(*apiServer)}
+		p := programs{controlPlane: *controlPlane, apiServerFlags: words(*apiServer)}
 		if *binary != "" {
 			p.machineAPI = &machineAPI{binary: *binary, crds: *crds, flags: strings.Fields(*more)}
 		}

@@ -1,0 +1,6 @@
+import {
+  to = kubetaint_namespace_tolerations.sandbox
+  identity = {
+    namespace = "sandbox"
+  }
+}

@@ -1,0 +1,4 @@
+import {
+  to = kubetaint_namespace_tolerations.payments
+  id = "payments"
+}

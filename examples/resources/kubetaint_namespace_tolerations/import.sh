@@ -1,0 +1,2 @@
+# The name of the namespace.
+terraform import kubetaint_namespace_tolerations.payments payments

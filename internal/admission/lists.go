@@ -1,0 +1,121 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package admission
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// The paths by which marks tell the two lists of a namespace apart.
+const (
+	DefaultList = "default"
+	AllowedList = "allowed"
+)
+
+// Lists are what the annotations of a namespace say of the tolerations of its pods.
+type Lists struct {
+	// Default is given to every pod; Allowed is all that pods may have, where it is not
+	// empty.
+	Default, Allowed []corev1.Toleration
+	// Record says who owns which entry.
+	Record toleration.Record
+	// Err says that an annotation cannot be read: to write over it would lose what it says.
+	Err error
+}
+
+// ObserveLists reads the annotations of a namespace.
+func ObserveLists(annotations map[string]string) Lists {
+	var out Lists
+	var errs [3]error
+	out.Default, errs[0] = parseAnnotation(annotations, DefaultsAnnotation)
+	out.Allowed, errs[1] = parseAnnotation(annotations, WhitelistAnnotation)
+	out.Record, errs[2] = toleration.ParseRecord(annotations[toleration.OwnedAnnotation])
+	out.Err = errors.Join(errs[:]...)
+	return out
+}
+
+func parseAnnotation(annotations map[string]string, name string) ([]corev1.Toleration, error) {
+	list, err := ParseList(annotations[name])
+	if err != nil {
+		return nil, fmt.Errorf("the annotation %s cannot be read: %w", name, err)
+	}
+	return list, nil
+}
+
+// Annotations are the annotations of the lists, nil for those that go: an empty list is
+// no annotation, as it stood before the first entry. Errors: none that a list of strings
+// and numbers could cause.
+func (l Lists) Annotations() (map[string]*string, error) {
+	out := map[string]*string{DefaultsAnnotation: nil, WhitelistAnnotation: nil, toleration.OwnedAnnotation: nil}
+	for name, list := range map[string][]corev1.Toleration{DefaultsAnnotation: l.Default, WhitelistAnnotation: l.Allowed} {
+		if len(list) == 0 {
+			continue
+		}
+		raw, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = new(string(raw))
+	}
+	if s := l.Record.String(); s != "" {
+		out[toleration.OwnedAnnotation] = &s
+	}
+	return out, nil
+}
+
+// ListClaim is what one resource wants of the lists of a namespace.
+type ListClaim struct {
+	Default, Allowed toleration.Claim
+}
+
+// MergedLists is the outcome of a merge.
+type MergedLists struct {
+	Lists
+	// Default and Allowed say what was merged into which list.
+	DefaultMerged, AllowedMerged toleration.Merged
+	// Changed is false where nothing needs to be written.
+	Changed bool
+}
+
+// Conflicts make the whole merge void: nothing may be written.
+func (m MergedLists) Conflicts() []toleration.Conflict {
+	return slices.Concat(m.DefaultMerged.Conflicts, m.AllowedMerged.Conflicts)
+}
+
+// TakenOver are entries of an earlier generation that the claim takes over.
+func (m MergedLists) TakenOver() []corev1.Toleration {
+	return slices.Concat(m.DefaultMerged.TakenOver, m.AllowedMerged.TakenOver)
+}
+
+// Merge changes only what the claim owns in both lists, entry by entry: what others wrote
+// keeps its place.
+func (c ListClaim) Merge(l Lists) MergedLists {
+	c.Default.Path, c.Allowed.Path = DefaultList, AllowedList
+	out := MergedLists{Lists: l}
+	out.DefaultMerged = toleration.Merge(l.Default, l.Record, c.Default, nil, true)
+	out.AllowedMerged = toleration.Merge(l.Allowed, out.DefaultMerged.Record, c.Allowed, nil, true)
+	if len(out.Conflicts()) > 0 {
+		return out
+	}
+	out.Default, out.Allowed, out.Record = out.DefaultMerged.Tolerations, out.AllowedMerged.Tolerations, out.AllowedMerged.Record
+	out.Changed = out.DefaultMerged.Changed || out.AllowedMerged.Changed
+	return out
+}
+
+// Forbidden returns those tolerations of a pod that a namespace does not allow: the plug-in
+// refuses such a pod (k8s.io/kubernetes v1.37.1 pkg/util/tolerations/tolerations.go,
+// VerifyAgainstWhitelist). An empty list allows everything.
+func (l Lists) Forbidden(tolerations []corev1.Toleration) []corev1.Toleration {
+	if len(l.Allowed) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(tolerations), func(t corev1.Toleration) bool { return toleration.CoveredBy(l.Allowed, t) })
+}

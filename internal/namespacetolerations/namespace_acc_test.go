@@ -1,0 +1,249 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package namespacetolerations_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// stage is a namespace.
+type stage struct {
+	t         *testing.T
+	c         *acctest.Cluster
+	tf        *acctest.Terraform
+	namespace string
+}
+
+func stageOn(t *testing.T, c *acctest.Cluster) *stage {
+	t.Helper()
+	return &stage{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
+}
+
+// restricting is a cluster whose API server has the plug-in switched on, as OpenShift's
+// has.
+func restricting(t *testing.T) *acctest.Cluster {
+	t.Helper()
+	return acctest.Own(t, "--api-server-flags", "--enable-admission-plugins=PodTolerationRestriction")
+}
+
+func fresh() *acctest.Instance { return &acctest.Instance{Type: "kubetaint_namespace_tolerations"} }
+
+// config wants tolerations as the notation of the tests has them; "" leaves a list out.
+func (s *stage) config(defaults, allowed string) map[string]any {
+	s.t.Helper()
+	out := map[string]any{"namespace": s.namespace}
+	for name, all := range map[string]string{"default": defaults, "allowed": allowed} {
+		if all != "" {
+			out[name] = acctest.TolerationObjects(s.t, all)
+		}
+	}
+	return out
+}
+
+// apply applies a configuration and then expects that a plan is empty.
+func (s *stage) apply(i *acctest.Instance, config map[string]any) acctest.Diagnostics {
+	s.t.Helper()
+	d := s.tf.Apply(s.t, i, config)
+	if d.Errors() != "" {
+		s.t.Fatalf("apply: %s", d.Errors())
+	}
+	if again := s.tf.Plan(s.t, i, config); !again.Empty || len(again.Diagnostics) > 0 {
+		s.t.Fatalf("a plan right after apply is not empty or not silent: %s%s", again.Diagnostics.Errors(), again.Diagnostics.Warnings())
+	}
+	return d
+}
+
+func (s *stage) destroy(i *acctest.Instance) {
+	s.t.Helper()
+	if d := s.tf.Apply(s.t, i, nil); d.Errors() != "" || i.Exists() {
+		s.t.Fatalf("destroy: %s", d.Errors())
+	}
+}
+
+func (s *stage) annotations() map[string]string {
+	s.t.Helper()
+	n, err := s.c.Admin.CoreV1().Namespaces().Get(s.t.Context(), s.namespace, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n.Annotations
+}
+
+// annotate writes annotations as somebody else does; nil takes one away.
+func (s *stage) annotate(annotations map[string]*string) {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.c.Admin.CoreV1().Namespaces().Patch(s.t.Context(), s.namespace, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// want expects these entries in their order, and that no mark is left without an entry.
+func (s *stage) want(defaults, allowed string, marks int) {
+	s.t.Helper()
+	lists := admission.ObserveLists(s.annotations())
+	if lists.Err != nil || formatted(lists.Default) != defaults || formatted(lists.Allowed) != allowed || len(lists.Record) != marks {
+		s.t.Fatalf("got default %q, allowed %q, marks %s (%v), want %q, %q and %d marks", formatted(lists.Default), formatted(lists.Allowed), lists.Record, lists.Err, defaults, allowed, marks)
+	}
+}
+
+func formatted(list []corev1.Toleration) string {
+	out := make([]string, len(list))
+	for i, t := range list {
+		out[i] = taint.FormatToleration(t)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s *stage) says(text string, all ...string) {
+	s.t.Helper()
+	for _, want := range all {
+		if !strings.Contains(text, want) {
+			s.t.Errorf("%q is missing in: %s", want, text)
+		}
+	}
+}
+
+// Somebody else's entries, with a field in another order than ours.
+const (
+	theirDefault = `[{"operator":"Exists","key":"theirs"}]`
+	theirAllowed = `[{"key":"theirs","operator":"Exists"},{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists"}]`
+
+	theirAllowedEntries = "theirs Exists, node.kubernetes.io/not-ready Exists, node.kubernetes.io/unreachable Exists"
+)
+
+func TestAccNamespaceTolerations_lifecycle(t *testing.T) {
+	t.Parallel()
+	s, i := stageOn(t, acctest.Connect(t)), fresh()
+	s.annotate(map[string]*string{admission.DefaultsAnnotation: new(theirDefault), admission.WhitelistAnnotation: new(theirAllowed)})
+	s.apply(i, s.config("team=a:NoSchedule", "team*"))
+	s.want("theirs Exists, team=a:NoSchedule", theirAllowedEntries+", team Exists", 2)
+	s.apply(i, s.config("team=b:NoExecute@5 spot*", ""))
+	s.want("theirs Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
+	// Somebody takes one away and adds another.
+	s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"more","operator":"Exists"},{"key":"spot","operator":"Exists"}]`)})
+	s.apply(i, s.config("team=b:NoExecute@5 spot*", ""))
+	s.want("more Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
+	s.destroy(i)
+	s.want("more Exists", theirAllowedEntries, 0)
+
+	// Where nothing stood, nothing stands in the end.
+	s = stageOn(t, s.c)
+	i = fresh()
+	s.apply(i, s.config("team=a:NoSchedule", "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*"))
+	s.destroy(i)
+	if left := s.annotations(); len(left) > 0 {
+		t.Fatalf("annotations are left: %v", left)
+	}
+}
+
+func TestAccNamespaceTolerations_import(t *testing.T) {
+	t.Parallel()
+	s := stageOn(t, acctest.Connect(t))
+	s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"team","operator":"Equal","value":"a","effect":"NoSchedule"}]`), admission.WhitelistAnnotation: new(theirAllowed)})
+	config := s.config("team=a:NoSchedule", "theirs* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*")
+	for range 2 {
+		i, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		if planned := s.tf.Plan(t, i, config); !planned.Empty || len(planned.Diagnostics) > 0 {
+			t.Fatalf("a plan right after the import is not empty: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+		}
+	}
+	i, _ := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+	s.destroy(i)
+	s.want("", "", 0)
+	_, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+	s.says(d.Errors(), "Unable to import tolerations of namespace", "There are none")
+	_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", "no-such-namespace")
+	s.says(d.Errors(), "there is no such namespace")
+}
+
+func TestAccNamespaceTolerations_ofTwoResources(t *testing.T) {
+	t.Parallel()
+	s, one, other := stageOn(t, acctest.Connect(t)), fresh(), fresh()
+	s.apply(one, s.config("team=a:NoSchedule", ""))
+	s.says(s.tf.Plan(t, other, s.config("team=a:NoSchedule b*", "")).Diagnostics.Errors(), `[AttributeName("default")]`, "team=a:NoSchedule belongs to another resource", "terraform/namespace_tolerations/"+s.namespace)
+	s.apply(other, s.config("b*", ""))
+	s.want("team=a:NoSchedule, b Exists", "", 2)
+	s.destroy(one)
+	s.want("b Exists", "", 1)
+	s.destroy(other)
+	s.want("", "", 0)
+}
+
+func TestAccNamespaceTolerations_whatCannotBeReadIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s, i := stageOn(t, acctest.Connect(t)), fresh()
+	s.annotate(map[string]*string{admission.DefaultsAnnotation: new("not a list")})
+	s.says(s.tf.Plan(t, i, s.config("team=a:NoSchedule", "")).Diagnostics.Errors(), "Unable to change tolerations of namespace", "the annotation "+admission.DefaultsAnnotation+" cannot be read", "left as they are")
+	if got := s.annotations()[admission.DefaultsAnnotation]; got != "not a list" {
+		t.Fatalf("the annotation is %q", got)
+	}
+	s.says(s.tf.Plan(t, fresh(), map[string]any{"namespace": "no-such-namespace", "default": acctest.TolerationObjects(t, "a*")}).Diagnostics.Errors(), "there is no such namespace")
+}
+
+// TestAccNamespaceTolerations_thePlugIn: with the real plug-in, pods get what the plan says,
+// and are refused as it says; without it, the plan says that nothing comes of it.
+func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
+	t.Parallel()
+	const off = "the admission plug-in PodTolerationRestriction is off"
+	without := stageOn(t, acctest.Connect(t))
+	without.says(without.tf.Plan(t, fresh(), without.config("team=a:NoSchedule", "")).Diagnostics.Warnings(), off, "kubetaint_toleration_policy")
+
+	s, i := stageOn(t, restricting(t)), fresh()
+	pod := func(name string, tolerations ...corev1.Toleration) (*corev1.Pod, error) {
+		return s.c.Admin.CoreV1().Pods(s.namespace).Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "pod"}},
+			Spec: corev1.PodSpec{Tolerations: tolerations, Containers: []corev1.Container{{
+				Name: "main", Image: "registry.k8s.io/pause:3.10.2", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1m")}},
+			}}},
+		}, metav1.CreateOptions{})
+	}
+	node := acctest.Name(t, "node")
+	s.c.Node(t, acctest.Node{Name: node})
+	if _, err := pod("before", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err != nil {
+		t.Fatal(err)
+	}
+	s.c.Running(t, s.namespace, "pod", 1)
+	if d := s.apply(i, s.config("team=a:NoSchedule", "")); strings.Contains(d.Warnings(), off) {
+		t.Fatalf("the plug-in is on: %s", d.Warnings())
+	}
+	made, err := pod("given")
+	if err != nil || !toleration.Contains(made.Spec.Tolerations, acctest.ParseTolerations(t, "team=a:NoSchedule")[0]) {
+		t.Fatalf("the pod has %s (%v)", formatted(made.Spec.Tolerations), err)
+	}
+	// Everything that pods have must be allowed, what every pod has as well.
+	planned := s.tf.Plan(t, i, s.config("team=a:NoSchedule", "team*"))
+	s.says(planned.Diagnostics.Warnings(), `2 live pods of namespace "`+s.namespace+`" could not be made again`, "old Exists", "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "Pod/before")
+	all := "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable* node.kubernetes.io/memory-pressure*"
+	d := s.apply(i, s.config("team=a:NoSchedule", all))
+	s.says(d.Warnings(), `1 live pod of namespace "`+s.namespace+`" could not be made again`, "old Exists: Pod/before")
+	if _, err := pod("allowed"); err != nil {
+		t.Fatalf("a pod that the namespace allows is refused: %v", err)
+	}
+	if _, err := pod("refused", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err == nil || !strings.Contains(err.Error(), "whitelist") {
+		t.Fatalf("a pod that the namespace does not allow is made: %v", err)
+	}
+	s.destroy(i)
+	if _, err := pod("again", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package namespacetolerations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// ModifyPlan completes the plan, and says what the change means for pods.
+func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.data == nil || req.Plan.Raw.IsNull() {
+		return
+	}
+	var own ownership
+	var state, plan model
+	creating := req.State.Raw.IsNull()
+	if !creating {
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		var err error
+		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
+			r.data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
+			return
+		}
+	}
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if !creating {
+		plan.keepWording(ctx, state)
+	}
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if creating && known {
+		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		desired = desired.as(plan.ID.ValueString())
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if !known || resp.Diagnostics.HasError() || !creating && resp.Plan.Raw.Equal(req.State.Raw) {
+		return
+	}
+	r.preview(ctx, desired, own, &resp.Diagnostics)
+}
+
+// preview refuses what cannot be, and says what the change does to pods.
+func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+	_, err := r.data.Identify(ctx, own.Cluster, diags)
+	var seen *kube.NamespaceLists
+	if err == nil && !diags.HasError() {
+		seen, err = r.data.Cluster.NamespaceLists(ctx, desired.namespace)
+	}
+	switch {
+	case err == nil && seen != nil && seen.Err == nil:
+	case diags.HasError():
+		return
+	case err != nil && kube.OutOfReach(err):
+		r.data.Unreachable(err, diags)
+		return
+	default:
+		if err == nil {
+			err = seen.Err
+		}
+		diags.Append(explain("change", desired.namespace, err))
+		return
+	}
+	merged := desired.Merge(seen.Lists)
+	if err := conflict(merged); err != nil {
+		diags.Append(explain("change", desired.namespace, err))
+		return
+	}
+	if taken := merged.TakenOver(); len(taken) > 0 && own.Generation == "" {
+		diags.AddWarning(fmt.Sprintf("Creating takes over tolerations of namespace %q", desired.namespace),
+			"Entries with the id \""+desired.owner()+"\" are there already: "+toleration.Format(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are.")
+	}
+	r.warnPlugIn(ctx, desired, diags)
+	r.warnForbidden(ctx, desired, seen.Lists, merged.Lists, diags)
+}
+
+// warnPlugIn says that nobody reads the annotations. Where it cannot be found out, nothing
+// is said.
+func (r *namespaceTolerations) warnPlugIn(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
+	on, err := r.data.Cluster.RestrictsTolerations(ctx, desired.namespace)
+	if err != nil || on {
+		return
+	}
+	diags.AddWarning(fmt.Sprintf("The tolerations of namespace %q have no effect: the admission plug-in PodTolerationRestriction is off", desired.namespace),
+		"A pod was tried without being made (a dry run), and the API server did not treat it as the plug-in does. The annotations are written all the same. "+
+			"Switch the plug-in on (kube-apiserver --enable-admission-plugins=PodTolerationRestriction), or use kubetaint_toleration_policy, which needs no plug-in.")
+}
+
+// warnForbidden names the live pods that could not be made again, because the namespace
+// will not allow what they tolerate.
+func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted, before, after admission.Lists, diags *diag.Diagnostics) {
+	if len(after.Allowed) == 0 {
+		return
+	}
+	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	if err != nil {
+		if !errors.Is(err, kube.ErrForbidden) {
+			diags.AddAttributeWarning(allowedAt, "Unable to say which pods of namespace \""+desired.namespace+"\" could not be made again", "Original error: "+err.Error())
+		}
+		return
+	}
+	forbidden := map[string][]string{}
+	count := 0
+	for _, pods := range snapshot.Pods {
+		for _, p := range pods {
+			if p.Namespace != desired.namespace || p.Completed || p.Mirror {
+				continue
+			}
+			not := after.Forbidden(p.Scheduling.Tolerations)
+			if len(not) == 0 || len(before.Forbidden(p.Scheduling.Tolerations)) > 0 {
+				continue
+			}
+			owner := snapshot.Owner(p).String()
+			if owner == "" {
+				owner = "Pod/" + p.Name
+			}
+			forbidden[toleration.Format(not)] = append(forbidden[toleration.Format(not)], owner)
+			count++
+		}
+	}
+	if count > 0 {
+		diags.AddAttributeWarning(allowedAt, fmt.Sprintf("%s of namespace %q could not be made again", fw.Count(count, "live pod"), desired.namespace),
+			"They tolerate what allowed does not have, and the admission plug-in PodTolerationRestriction refuses such pods: they stay until something deletes them, and then none comes back. "+
+				"Add to allowed what they need:\n\n"+words(forbidden))
+	}
+}

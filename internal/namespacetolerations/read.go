@@ -1,0 +1,196 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package namespacetolerations
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// words lists for each set of tolerations the workloads that have it.
+func words(by map[string][]string) string {
+	var out []string
+	for _, tolerations := range slices.Sorted(maps.Keys(by)) {
+		owners := slices.Sorted(slices.Values(by[tolerations]))
+		out = append(out, "  "+tolerations+": "+fw.Some(slices.Compact(owners)))
+	}
+	return strings.Join(out, "\n")
+}
+
+// Read compares the annotations with the state. An entry that is not there any more leaves
+// the state, and so the next plan adds it again; entries of others are never taken up.
+// State is dropped where the namespace does not exist, and on nothing else.
+func (r *namespaceTolerations) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
+	desired, known := state.desired(ctx, own, &resp.Diagnostics)
+	if err == nil && known && !resp.Diagnostics.HasError() {
+		own.Cluster, err = r.data.Identify(ctx, own.Cluster, &resp.Diagnostics)
+	}
+	var seen *kube.NamespaceLists
+	if err == nil && known && !resp.Diagnostics.HasError() {
+		seen, err = r.data.Cluster.NamespaceLists(ctx, desired.namespace)
+	}
+	switch {
+	case errors.Is(err, kube.ErrNotFound):
+		resp.State.RemoveResource(ctx)
+		return
+	case err != nil:
+		// The stored state stays as it is.
+		r.data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
+		return
+	case seen == nil:
+		return
+	}
+	if seen.Err != nil {
+		resp.Diagnostics.Append(explain("read", desired.namespace, seen.Err))
+		return
+	}
+	merged := desired.Merge(seen.Lists)
+	state.Default = refreshed(ctx, state.Default, desired.Default, merged.DefaultMerged, &resp.Diagnostics)
+	state.Allowed = refreshed(ctx, state.Allowed, desired.Allowed, merged.AllowedMerged, &resp.Diagnostics)
+	r.save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// refreshed is a list of the state without what is missing, and with what an update that
+// was killed has left.
+func refreshed(ctx context.Context, state types.Set, claim toleration.Claim, merged toleration.Merged, diags *diag.Diagnostics) types.Set {
+	if len(merged.Missing) == 0 && len(merged.Removed) == 0 {
+		return state
+	}
+	there := slices.DeleteFunc(slices.Clone(claim.Tolerations), func(t corev1.Toleration) bool { return toleration.Contains(merged.Missing, t) })
+	return fw.TolerationSet(ctx, append(there, merged.Removed...), diags)
+}
+
+// ownership loads the private state of an existing instance. Where it is lost, because an
+// update was killed, the marks with the state's id are ours. The error is that of reading
+// the cluster for it.
+func (r *namespaceTolerations) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
+	own := fw.LoadOwnership[entry](ctx, private, diags)
+	if own.Generation != "" || diags.HasError() {
+		return own, nil
+	}
+	if r.data == nil || r.data.Cluster == nil {
+		return own, kube.ErrUnreachable
+	}
+	seen, err := r.data.Cluster.NamespaceLists(ctx, state.Namespace.ValueString())
+	if err != nil {
+		return own, err
+	}
+	generation := ""
+	for _, mark := range seen.Record {
+		if mark.Owner == state.ID.ValueString() {
+			generation = mark.Generation
+		}
+	}
+	if generation == "" {
+		diags.Append(fw.NotThisCluster("No namespace", state.ID.ValueString()))
+	}
+	return fw.RecoverOwnership[entry](generation, nil), nil
+}
+
+// ImportState takes entries of a namespace into the state: those that carry marks of this
+// provider's owner, or where there are none, all that carry no mark. It writes nothing to
+// the cluster.
+func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	name := req.ID
+	if name == "" && req.Identity != nil {
+		var id identity
+		resp.Diagnostics.Append(req.Identity.Get(ctx, &id)...)
+		name = id.Namespace.ValueString()
+	}
+	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	if !ok || resp.Diagnostics.HasError() {
+		return
+	}
+	seen, err := r.data.Cluster.NamespaceLists(ctx, name)
+	if err == nil {
+		err = seen.Err
+	}
+	if err != nil {
+		resp.Diagnostics.Append(explain("import", name, err))
+		return
+	}
+	own, state := fw.NewOwnership[entry](cluster), model{Namespace: types.StringValue(name)}
+	found := r.inspect(seen.Lists, name)
+	if len(found.lists[admission.DefaultList])+len(found.lists[admission.AllowedList]) == 0 {
+		resp.Diagnostics.AddError("Unable to import tolerations of namespace \""+name+"\"", "There are none that belong to nobody else. Look at what is there: kubectl get namespace "+name+" -o yaml.")
+		return
+	}
+	own.Imported = found.generations
+	state.Default, state.Allowed = setOf(ctx, found.lists[admission.DefaultList], &resp.Diagnostics), setOf(ctx, found.lists[admission.AllowedList], &resp.Diagnostics)
+	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
+	if state.ID = types.StringValue(found.owner); found.owner == "" {
+		state.ID = types.StringValue(newID(r.data.Owner, desired))
+	}
+	if !resp.Diagnostics.HasError() {
+		r.save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// setOf makes a set; an empty one is null.
+func setOf(ctx context.Context, tolerations []corev1.Toleration, diags *diag.Diagnostics) types.Set {
+	if len(tolerations) == 0 {
+		return types.SetNull(fw.TolerationType)
+	}
+	return fw.TolerationSet(ctx, tolerations, diags)
+}
+
+// finding is what an import found.
+type finding struct {
+	lists       map[string][]corev1.Toleration
+	generations map[entry][]string
+	owner       string
+}
+
+func (f *finding) take(list string, t corev1.Toleration, generation string) {
+	if t.Operator == "" {
+		t.Operator = corev1.TolerationOpEqual
+	}
+	f.lists[list] = append(f.lists[list], t)
+	if id := toleration.IDOf(t); !slices.Contains(f.generations[id], generation) {
+		f.generations[id] = append(f.generations[id], generation)
+	}
+}
+
+// inspect looks for what can be taken: marked entries of this owner, or else entries
+// without a mark.
+func (r *namespaceTolerations) inspect(l admission.Lists, namespace string) finding {
+	f := finding{lists: map[string][]corev1.Toleration{}, generations: map[entry][]string{}}
+	prefix := strings.Join([]string{r.data.Owner, "namespace_tolerations", namespace, ""}, "/")
+	for _, mark := range l.Record {
+		if strings.HasPrefix(mark.Owner, prefix) && (f.owner == "" || f.owner == mark.Owner) {
+			f.owner = mark.Owner
+			f.take(mark.Path, mark.Toleration(), mark.Generation)
+		}
+	}
+	if f.owner != "" {
+		return f
+	}
+	for name, list := range map[string][]corev1.Toleration{admission.DefaultList: l.Default, admission.AllowedList: l.Allowed} {
+		for _, t := range list {
+			if !slices.ContainsFunc(l.Record, func(m toleration.Mark) bool { return m.Path == name && m.ID() == toleration.IDOf(t) }) {
+				f.take(name, t, "")
+			}
+		}
+	}
+	return f
+}

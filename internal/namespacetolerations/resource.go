@@ -1,0 +1,192 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package namespacetolerations
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+var (
+	_ resource.ResourceWithConfigure      = (*namespaceTolerations)(nil)
+	_ resource.ResourceWithValidateConfig = (*namespaceTolerations)(nil)
+	_ resource.ResourceWithModifyPlan     = (*namespaceTolerations)(nil)
+	_ resource.ResourceWithImportState    = (*namespaceTolerations)(nil)
+	_ resource.ResourceWithIdentity       = (*namespaceTolerations)(nil)
+)
+
+type namespaceTolerations struct {
+	data *fw.Data
+}
+
+// NewResource returns the resource.
+func NewResource() resource.Resource {
+	return &namespaceTolerations{}
+}
+
+// Metadata names the resource.
+func (r *namespaceTolerations) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_namespace_tolerations"
+}
+
+// Configure takes the connection from the provider.
+func (r *namespaceTolerations) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// ValidateConfig checks what can be told without a cluster.
+func (r *namespaceTolerations) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if !resp.Diagnostics.HasError() {
+		fw.WarnKeyless(ctx, config.Default, defaultAt, &resp.Diagnostics)
+	}
+}
+
+// Create adds the entries. An error saves no state: the marks stay, and the next create
+// takes them over.
+func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	own := fw.NewOwnership[entry](cluster)
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if !known {
+		return
+	}
+	if plan.ID.IsUnknown() {
+		// What the id is made of was not known at plan.
+		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+	}
+	if r.apply(ctx, "create", desired.as(plan.ID.ValueString()), &resp.Diagnostics) {
+		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// Update makes the entries as planned.
+func (r *namespaceTolerations) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var state, plan model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	plan.ID = state.ID
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	if known && r.apply(ctx, "update", desired, &resp.Diagnostics) {
+		wanted := append(toleration.IDs(desired.Default.Tolerations), toleration.IDs(desired.Allowed.Tolerations)...)
+		r.save(ctx, plan, own.Keep(wanted), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// Delete takes away every entry of this generation. A namespace that is gone has none.
+func (r *namespaceTolerations) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
+		r.apply(ctx, "delete", desired.released(), &resp.Diagnostics)
+	}
+}
+
+// owned returns what an existing instance owns, on the cluster that it is on.
+func (r *namespaceTolerations) owned(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, bool) {
+	if diags.HasError() {
+		return ownership{}, false
+	}
+	own, err := r.ownership(ctx, private, state, diags)
+	return fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, diags)
+}
+
+// conflictError is the error where an entry belongs to another resource.
+type conflictError struct {
+	toleration.Conflict
+	at path.Path
+}
+
+// Error names the owner.
+func (e *conflictError) Error() string {
+	return taint.FormatToleration(e.Toleration) + " belongs to \"" + e.Owner + "\""
+}
+
+// conflict returns the first entry of a merge that belongs to another resource.
+func conflict(m admission.MergedLists) error {
+	if len(m.DefaultMerged.Conflicts) > 0 {
+		return &conflictError{m.DefaultMerged.Conflicts[0], defaultAt}
+	}
+	if len(m.AllowedMerged.Conflicts) > 0 {
+		return &conflictError{m.AllowedMerged.Conflicts[0], allowedAt}
+	}
+	return nil
+}
+
+// apply writes what is desired, merged from the namespace as it is read for the write.
+func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
+	_, err := r.data.Cluster.EditNamespaceLists(ctx, desired.namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
+		if seen.Err != nil {
+			return nil, seen.Err
+		}
+		merged := desired.Merge(seen.Lists)
+		if err := conflict(merged); err != nil || !merged.Changed {
+			return nil, err
+		}
+		return &merged.Lists, nil
+	})
+	if verb == "delete" && errors.Is(err, kube.ErrNotFound) {
+		return true
+	}
+	if err != nil {
+		diags.Append(explain(verb, desired.namespace, err))
+		return false
+	}
+	return true
+}
+
+func (r *namespaceTolerations) save(ctx context.Context, m model, own ownership, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
+	own.Save(ctx, private, diags)
+	diags.Append(state.Set(ctx, m)...)
+	if to != nil {
+		diags.Append(to.Set(ctx, identity{Namespace: m.Namespace})...)
+	}
+}
+
+// explain words an error of a change.
+func explain(verb, namespace string, err error) diag.Diagnostic {
+	summary := "Unable to " + verb + " tolerations of namespace \"" + namespace + "\""
+	taken := new(conflictError)
+	switch {
+	case errors.As(err, &taken):
+		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" belongs to another resource",
+			"The entry is marked as that of \""+taken.Owner+"\". It is left alone. Remove it from one of the two configurations.\n\nOriginal error: "+err.Error())
+	case errors.Is(err, kube.ErrNotFound):
+		return diag.NewAttributeErrorDiagnostic(path.Root("namespace"), summary+": there is no such namespace",
+			"Check the name (kubectl get namespaces), or make the namespace first. If this configuration makes it, refer to its name, so that it comes before.\n\nOriginal error: "+err.Error())
+	}
+	if advice := fw.Advise(err); advice != "" {
+		return diag.NewErrorDiagnostic(summary, advice+"\n\nNothing is half written: each change of a namespace is one request. Apply again.\n\nOriginal error: "+err.Error())
+	}
+	return diag.NewErrorDiagnostic(summary, "The annotations of the namespace are left as they are. Mend what is wrong with them (kubectl get namespace "+namespace+" -o yaml), and apply again.\n\nOriginal error: "+err.Error())
+}

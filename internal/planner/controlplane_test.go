@@ -1,0 +1,42 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+func TestUnmarked_pointsOutControlPlaneNodesWithoutTheirTaint(t *testing.T) {
+	t.Parallel()
+	const role, older = "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"
+	for name, tt := range map[string]struct {
+		label  string
+		has    []string
+		wanted string
+		want   []string
+	}{
+		"a node of the control plane that lacks it":     {role, nil, "a:NoSchedule", []string{"n"}},
+		"one by its older name":                         {older, nil, "a:NoSchedule", []string{"n"}},
+		"one that has it":                               {role, []string{role + ":NoSchedule"}, "a:NoSchedule", nil},
+		"one that has the older one":                    {role, []string{older + ":NoSchedule"}, "a:NoSchedule", nil},
+		"one that has it with another effect":           {role, []string{role + ":PreferNoSchedule"}, "a:NoSchedule", []string{"n"}},
+		"another effect is no matter":                   {role, nil, "a:NoExecute", nil},
+		"a worker":                                      {"node-role.kubernetes.io/worker", nil, "a:NoSchedule", nil},
+		"one that has the wanted taint already":         {role, []string{"*a:NoSchedule"}, "a:NoSchedule", nil},
+		"one whose wanted taint changes its value only": {role, []string{"*a=x:NoSchedule"}, "a=y:NoSchedule", []string{"n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := aNode(t, "n", "gpu", tt.has...)
+			n.Labels[tt.label] = ""
+			if diff := cmp.Diff(tt.want, PlanNodes([]*eviction.Node{n}, desire(t, pool(t, "gpu"), tt.wanted)).Unmarked()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
