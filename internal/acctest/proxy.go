@@ -4,10 +4,12 @@
 package acctest
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +35,7 @@ type Proxy struct {
 	types    map[string]string
 	fault    func(Request) Fault
 	after    func(Request)
+	reword   func(path string, answer []byte) []byte
 
 	// watched is closed when the first watch has come, and nil where requests
 	// go as they come. turn is held by the write whose turn it is.
@@ -84,14 +87,19 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	pool.AppendCertsFromPEM([]byte(c.CA(t)))
 	p := &Proxy{types: map[string]string{}}
 	reverse := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			if p.rewording() != nil {
+				r.Out.Header.Del("Accept-Encoding")
+			}
+		},
 		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
 		FlushInterval: -1,
 		ModifyResponse: func(r *http.Response) error {
 			p.mu.Lock()
-			defer p.mu.Unlock()
 			p.types[r.Request.Method+" "+r.Request.URL.Path] = r.Header.Get("Content-Type")
-			return nil
+			p.mu.Unlock()
+			return p.answer(r)
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { hangUp(w) },
 	}
@@ -117,6 +125,36 @@ func (p *Proxy) Types() map[string]string {
 func (p *Proxy) Provider(t testing.TB, c *Cluster) map[string]any {
 	t.Helper()
 	return map[string]any{"host": p.URL, "token": c.Token(t), "cluster_ca_certificate": p.ca}
+}
+
+// Reword has the answers to lists and gets say something else. It has to be set before the
+// first request.
+func (p *Proxy) Reword(reword func(path string, answer []byte) []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reword = reword
+}
+
+func (p *Proxy) rewording() func(string, []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reword
+}
+
+// answer puts in place of an answer what it shall be.
+func (p *Proxy) answer(r *http.Response) error {
+	reword := p.rewording()
+	if reword == nil || r.Request.Method != http.MethodGet || r.Request.URL.Query().Get("watch") != "" {
+		return nil
+	}
+	said, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	said = reword(r.Request.URL.Path, said)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(said)), int64(len(said))
+	r.Header.Set("Content-Length", strconv.Itoa(len(said)))
+	return nil
 }
 
 // InTurn puts requests into an order that is the same in every run, although

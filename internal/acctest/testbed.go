@@ -92,6 +92,13 @@ func Own(t testing.TB, flags ...string) *Cluster {
 	return c
 }
 
+// Restricting starts a cluster for this test alone whose API server has the admission
+// plug-in PodTolerationRestriction switched on, as OpenShift's has.
+func Restricting(t testing.TB) *Cluster {
+	t.Helper()
+	return Own(t, "--api-server-flags", "--enable-admission-plugins=PodTolerationRestriction")
+}
+
 // clusterOf returns the cluster of a kubeconfig, and where its files are if it is the
 // test bed's.
 func clusterOf(kubeconfig, dir string) (*Cluster, error) {

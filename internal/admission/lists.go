@@ -114,8 +114,13 @@ func (c ListClaim) Merge(l Lists) MergedLists {
 // refuses such a pod (k8s.io/kubernetes v1.37.1 pkg/util/tolerations/tolerations.go,
 // VerifyAgainstWhitelist). An empty list allows everything.
 func (l Lists) Forbidden(tolerations []corev1.Toleration) []corev1.Toleration {
-	if len(l.Allowed) == 0 {
+	return Forbidden(l.Allowed, tolerations)
+}
+
+// Forbidden returns those tolerations that a list does not allow, as Lists.Forbidden does.
+func Forbidden(allowed, tolerations []corev1.Toleration) []corev1.Toleration {
+	if len(allowed) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(tolerations), func(t corev1.Toleration) bool { return toleration.CoveredBy(l.Allowed, t) })
+	return slices.DeleteFunc(slices.Clone(tolerations), func(t corev1.Toleration) bool { return toleration.CoveredBy(allowed, t) })
 }

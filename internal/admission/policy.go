@@ -152,18 +152,21 @@ func (m Match) Means(p Pod) bool {
 	if m.namespaces == nil && m.pods == nil {
 		m.read()
 	}
-	switch {
-	case len(m.Namespaces) > 0:
-		if !slices.Contains(m.Namespaces, p.Namespace) {
-			return false
-		}
-	case System(p.Namespace):
-		return false
-	}
-	if m.namespaces != nil && !m.namespaces.Matches(p.NamespaceLabels) || m.pods != nil && !m.pods.Matches(p.Labels) {
+	if !m.MeansIn(p.Namespace, p.NamespaceLabels) || m.pods != nil && !m.pods.Matches(p.Labels) {
 		return false
 	}
 	return len(m.Requests) == 0 || slices.ContainsFunc(m.Requests, p.Requests)
+}
+
+// MeansIn says whether a policy is about any pod of a namespace with these labels.
+func (m Match) MeansIn(namespace string, has labels.Set) bool {
+	if m.namespaces == nil {
+		m.read()
+	}
+	if len(m.Namespaces) > 0 {
+		return slices.Contains(m.Namespaces, namespace)
+	}
+	return !System(namespace) && (m.namespaces == nil || m.namespaces.Matches(has))
 }
 
 // Give returns the tolerations of a pod after the policy, in which those that it had

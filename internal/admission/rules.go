@@ -23,9 +23,10 @@ type Rules struct {
 // Namespace is what admission takes from a namespace.
 type Namespace struct {
 	Labels labels.Set
-	// Defaults are what the admission plug-in PodTolerationRestriction gives to pods;
-	// none where the plug-in is off.
-	Defaults []corev1.Toleration
+	// Defaults are what the admission plug-in PodTolerationRestriction gives to pods, and
+	// Allowed all that they may have, where it is not empty; none where the plug-in is
+	// off.
+	Defaults, Allowed []corev1.Toleration
 }
 
 // Empty says that pods are made as they are asked for, as far as is known.
@@ -52,19 +53,20 @@ func (r *Rules) Without(name string) *Rules {
 	return out
 }
 
-// Applying are the policies that mean a pod, in order, and the defaults of its namespace.
-func (r *Rules) Applying(p Pod) (policies []Policy, defaults []corev1.Toleration) {
+// Applying are the policies that mean a pod, in order, and what its namespace gives and
+// allows.
+func (r *Rules) Applying(p Pod) (policies []Policy, in Namespace) {
 	if r.Empty() {
-		return nil, nil
+		return nil, Namespace{}
 	}
-	in := r.Namespaces[p.Namespace]
+	in = r.Namespaces[p.Namespace]
 	p.NamespaceLabels = in.Labels
 	for _, policy := range r.Policies {
 		if policy.Match.Means(p) {
 			policies = append(policies, policy)
 		}
 	}
-	return policies, in.Defaults
+	return policies, in
 }
 
 // Made returns what a pod tolerates and requires once it is made with these: the plug-in

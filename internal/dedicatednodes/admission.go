@@ -191,7 +191,7 @@ func (r *dedicatedNodes) tryPolicies(ctx context.Context, desired wanted, observ
 			if step.Kind != planner.Admit || step.Policy.Name != claim.Name {
 				continue
 			}
-			r.data.RefuseSystemNamespaces(ctx, claim.Match, matchAt, diags)
+			r.data.CheckNamespaces(ctx, claim.Policy, matchAt, policyAt, diags)
 			if err := r.data.TryPolicy(ctx, observed.policies[claim.Name], claim); err != nil {
 				diags.Append(explain("plan", desired, &policyError{claim.Name, err}))
 			}

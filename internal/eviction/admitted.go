@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // admitted remembers how pods are scheduled that are made again, where admission gives
@@ -30,24 +31,25 @@ func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
 	if rules.Empty() || pod.Controller == nil || pod.Controller.Kind == "DaemonSet" || pod.Mirror {
 		return s
 	}
-	policies, defaults := rules.Applying(admission.Pod{
+	policies, in := rules.Applying(admission.Pod{
 		Namespace: pod.Namespace, Labels: pod.Labels,
 		Requests: func(resource string) bool { return pod.demand().Asks.other(corev1.ResourceName(resource)) > 0 },
 	})
-	if len(policies) == 0 && len(defaults) == 0 {
+	if len(policies) == 0 && len(in.Defaults) == 0 && len(in.Allowed) == 0 {
 		return s
 	}
 	key := admittedKey{scheduling: s}
 	for _, p := range policies {
 		key.rules += p.Name + ","
 	}
-	if len(defaults) > 0 {
+	if len(in.Defaults) > 0 || len(in.Allowed) > 0 {
 		key.rules += strconv.Quote(pod.Namespace)
 	}
 	next, known := e.admitted[key]
 	if !known {
 		next = &Scheduling{NodeSelector: s.NodeSelector}
-		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, defaults)
+		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, in.Defaults)
+		next.Forbidden = admission.Forbidden(in.Allowed, next.Tolerations)
 		e.admitted[key] = next
 	}
 	return next
@@ -56,7 +58,7 @@ func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
 // given words what the pod that is made again tolerates beyond this one, "" for nothing.
 func given(live, next *Scheduling) string {
 	more := next.Tolerations[min(len(live.Tolerations), len(next.Tolerations)):]
-	if live == next || len(more) == 0 {
+	if live == next || len(more) == 0 || len(next.Forbidden) > 0 {
 		return ""
 	}
 	words := "; admission gives it " + taint.FormatToleration(more[0])
@@ -64,4 +66,10 @@ func given(live, next *Scheduling) string {
 		words += " and " + strconv.Itoa(len(more)-1) + " more"
 	}
 	return words + " when it is made again"
+}
+
+// forbidden words what the namespace of a pod does not let the one have that would be made
+// again.
+func (s *Scheduling) forbidden(pod *Pod) string {
+	return "namespace " + strconv.Quote(pod.Namespace) + " does not allow " + toleration.Format(s.Forbidden)
 }

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,12 @@ func (w world) admitting(change func(*admission.Policy)) world {
 		change(&p)
 	}
 	w.Admission = w.Admission.With(p)
+	return w
+}
+
+// allowing limits what pods of the namespace of the tests may tolerate.
+func (w world) allowing(allowed ...corev1.Toleration) world {
+	w.Admission.Namespaces = map[string]admission.Namespace{"app": {Allowed: allowed}}
 	return w
 }
 
@@ -75,6 +82,20 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		w.Admission = &admission.Rules{Namespaces: map[string]admission.Namespace{"app": {Defaults: []corev1.Toleration{exists("b", "")}}}}
 		if v := only(t, Evaluate(w.Snapshot, leaves, ComparisonOff)); !v.Reschedulable {
 			t.Errorf("the pod finds no node: %s", v.Reason)
+		}
+	})
+	t.Run("a namespace that does not allow what a policy gives lets no pod be made", func(t *testing.T) {
+		t.Parallel()
+		w := towns().admitting(nil)
+		for allowed, home := range map[string]bool{"a": false, "b": true} {
+			v := only(t, Evaluate(w.allowing(exists(allowed, "")).Snapshot, leaves, ComparisonOff))
+			if says := strings.HasSuffix(v.Reason, `; no pod is made in its place: namespace "app" does not allow b Exists`); v.Reschedulable != home || says == home {
+				t.Errorf("%s is allowed: the pod finds a node: %v (%s)", allowed, v.Reschedulable, v.Reason)
+			}
+		}
+		stays := only(t, Evaluate(newWorld(node("n1")).run(pod("p", "n1")).admitting(nil).allowing(exists("a", "")).Snapshot, tainting("n1", "c:NoSchedule"), ComparisonOff))
+		if stays.Reschedulable || !strings.HasSuffix(stays.Reason, ` nor on any other: namespace "app" does not allow b Exists`) {
+			t.Errorf("a pod that stays: %v (%s)", stays.Reschedulable, stays.Reason)
 		}
 	})
 }

@@ -203,6 +203,8 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 	}
 	if v.Owner.Kind == "DaemonSet" {
 		v.Reason += "; its DaemonSet makes it again when the node lets it"
+	} else if len(s.Forbidden) > 0 && !v.Lost {
+		v.Reason += "; no pod is made in its place: " + s.forbidden(v.Pod)
 	} else if !v.Lost {
 		v.Reason += "; no other node would take it" + e.obstacles(v.Pod, s) + e.declines(v.Pod, s)
 	}

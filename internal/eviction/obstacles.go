@@ -122,6 +122,9 @@ type reasonKey struct {
 // obstacles words what keeps a pod away from every node but its own, if it had
 // this scheduling, as the end of a sentence: the most frequent first.
 func (e *evaluation) obstacles(pod *Pod, s *Scheduling) string {
+	if len(s.Forbidden) > 0 {
+		return ": " + s.forbidden(pod)
+	}
 	v := e.vacancy(pod, s)
 	key := reasonKey{vacancy: v}
 	if own, there := e.byName[pod.Node]; there {

@@ -89,6 +89,9 @@ func (e *evaluation) vacancy(pod *Pod, s *Scheduling) *vacancy {
 	if !known {
 		v = &vacancy{vacancyKey: key}
 		e.vacancies[key] = v
+		if len(s.Forbidden) > 0 {
+			return v
+		}
 		for i := 0; !v.found; i++ {
 			p := e.taker(v.lodging, i)
 			if p == nil {

@@ -148,6 +148,9 @@ type Scheduling struct {
 	NodeSelector map[string]string
 	// Affinity is the required node affinity, nil for none.
 	Affinity *corev1.NodeSelector
+	// Forbidden are those tolerations that the namespace of such pods does not allow: none
+	// is made that has any.
+	Forbidden []corev1.Toleration
 }
 
 // Budget is a PodDisruptionBudget.

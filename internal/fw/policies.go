@@ -179,22 +179,3 @@ func (d *Data) TryPolicy(ctx context.Context, seen *admission.Observed, claim ad
 	}
 	return nil
 }
-
-// RefuseSystemNamespaces adds an error where a selector matches namespaces of the system
-// as they are now: what keeps a cluster alive is named, or left alone.
-func (d *Data) RefuseSystemNamespaces(ctx context.Context, m admission.Match, at path.Path, diags *diag.Diagnostics) {
-	if m.NamespaceSelector == "" {
-		return
-	}
-	matched, err := d.Cluster.NamespacesMatching(ctx, m.NamespaceSelector)
-	if err != nil {
-		diags.Append(UnableTo("find out which namespaces match \""+m.NamespaceSelector+"\"", err))
-		return
-	}
-	system := slices.DeleteFunc(matched, func(name string) bool { return !admission.System(name) })
-	if len(system) > 0 {
-		diags.AddAttributeError(at.AtName("namespace_selector"), "Unable to match namespaces of the system by a selector",
-			fmt.Sprintf("%q matches %s. Pods of these keep the cluster alive, and are meant only where their namespace is named in namespaces. Narrow the selector, such as: %s,kubernetes.io/metadata.name notin (%s).",
-				m.NamespaceSelector, Some(system), m.NamespaceSelector, strings.Join(system, ",")))
-	}
-}

@@ -40,5 +40,5 @@ func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.
 // could not be taken away. The taints are gone already, so that it fails nothing.
 func NotContracted(place string, err error) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Unable to take away tolerations that "+place+" does not need any more",
-		"Everything of this resource is as wanted. Tolerations that retire stay on their workloads, where they do no harm; the next apply that changes taints or these tolerations takes them away.\n\nOriginal error: "+err.Error())
+		"Everything of this resource is as wanted. Tolerations that retire stay on their workloads and in their policies, where they do no harm; the next apply that changes taints or these tolerations takes them away.\n\nOriginal error: "+err.Error())
 }

@@ -6,6 +6,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -37,8 +38,8 @@ type admissions struct {
 }
 
 type listedNamespace struct {
-	labels   labels.Set
-	defaults []corev1.Toleration
+	labels            labels.Set
+	defaults, allowed []corev1.Toleration
 }
 
 // keep notes a policy as it is now, nil for one that is gone.
@@ -80,11 +81,8 @@ func (c *Cluster) Admission(ctx context.Context, pods []*eviction.Pod) (*admissi
 	a := &c.admissions
 	a.listing.Lock()
 	defer a.listing.Unlock()
-	if !a.listed {
-		if err := c.listPolicies(ctx); err != nil {
-			return nil, nil, err
-		}
-		a.listed = true
+	if err := c.policiesListed(ctx); err != nil {
+		return nil, nil, err
 	}
 	restricted := restricts(pods)
 	if err := c.listNamespaces(ctx, restricted); err != nil {
@@ -92,6 +90,35 @@ func (c *Cluster) Admission(ctx context.Context, pods []*eviction.Pod) (*admissi
 	}
 	rules, gaps := a.rules(restricted)
 	return rules, gaps, nil
+}
+
+// policiesListed lists the policies, once.
+func (c *Cluster) policiesListed(ctx context.Context) error {
+	if c.admissions.listed {
+		return nil
+	}
+	err := c.listPolicies(ctx)
+	c.admissions.listed = err == nil
+	return err
+}
+
+// Policies returns the policies of this provider, by name, as this process knows them: they
+// are listed once. There are none where they may not be listed. Errors: those of the API
+// server but for missing rights.
+func (c *Cluster) Policies(ctx context.Context) ([]admission.Observed, error) {
+	a := &c.admissions
+	a.listing.Lock()
+	defer a.listing.Unlock()
+	if err := c.policiesListed(ctx); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []admission.Observed
+	for _, name := range slices.Sorted(maps.Keys(a.policies)) {
+		out = append(out, a.policies[name])
+	}
+	return out, nil
 }
 
 // rules puts together what is known. What somebody has changed does what nobody can tell.
@@ -113,7 +140,7 @@ func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
 		}
 		given := admission.Namespace{Labels: n.labels}
 		if restricted {
-			given.Defaults = n.defaults
+			given.Defaults, given.Allowed = n.defaults, n.allowed
 		}
 		rules.Namespaces[name] = given
 	}
@@ -191,7 +218,8 @@ func (c *Cluster) listNamespaces(ctx context.Context, restricted bool) error {
 		ns := o.(*metav1.PartialObjectMetadata) //nolint:forcetypeassert // A list of metadata holds nothing else.
 		// The plug-in refuses pods of a namespace whose annotation it cannot read.
 		defaults, _ := admission.ParseList(ns.Annotations[admission.DefaultsAnnotation])
-		found[ns.Name] = listedNamespace{labels: ns.Labels, defaults: defaults}
+		allowed, _ := admission.ParseList(ns.Annotations[admission.WhitelistAnnotation])
+		found[ns.Name] = listedNamespace{labels: ns.Labels, defaults: defaults, allowed: allowed}
 		return nil
 	})
 	a.mu.Lock()
@@ -203,15 +231,26 @@ func (c *Cluster) listNamespaces(ctx context.Context, restricted bool) error {
 	return err
 }
 
-// NamespacesMatching returns the names of the namespaces that a selector, in kubectl's
-// syntax, matches now. Errors: those of the API server.
-func (c *Cluster) NamespacesMatching(ctx context.Context, selector string) ([]string, error) {
-	var out []string
+// Namespace is a namespace, as far as admission looks at it.
+type Namespace struct {
+	Name   string
+	Labels labels.Set
+	// Allowed is all that its pods may tolerate, where it is not empty and the admission
+	// plug-in PodTolerationRestriction is on.
+	Allowed []corev1.Toleration
+}
+
+// Namespaces returns the namespaces that a selector, in kubectl's syntax, matches now; ""
+// matches all. Errors: those of the API server.
+func (c *Cluster) Namespaces(ctx context.Context, selector string) ([]Namespace, error) {
+	var out []Namespace
 	err := c.each(ctx, "namespaces", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		o.LabelSelector = selector
 		return c.meta.Resource(namespaceResource).List(ctx, o)
 	}, func() { out = nil }, func(o runtime.Object) error {
-		out = append(out, o.(*metav1.PartialObjectMetadata).Name) //nolint:forcetypeassert // A list of metadata holds nothing else.
+		ns := o.(*metav1.PartialObjectMetadata) //nolint:forcetypeassert // A list of metadata holds nothing else.
+		allowed, _ := admission.ParseList(ns.Annotations[admission.WhitelistAnnotation])
+		out = append(out, Namespace{Name: ns.Name, Labels: ns.Labels, Allowed: allowed})
 		return nil
 	})
 	return out, err

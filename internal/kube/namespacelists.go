@@ -46,7 +46,7 @@ func (c *Cluster) NamespaceLists(ctx context.Context, name string) (*NamespaceLi
 func (c *Cluster) noteNamespace(n *corev1.Namespace) *NamespaceLists {
 	out := &NamespaceLists{Lists: admission.ObserveLists(n.Annotations), Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion}
 	c.namespaces.forget(n.Name)
-	c.admissions.keepNamespace(n.Name, listedNamespace{labels: n.Labels, defaults: out.Default})
+	c.admissions.keepNamespace(n.Name, listedNamespace{labels: n.Labels, defaults: out.Default, allowed: out.Allowed})
 	return out
 }
 
@@ -119,13 +119,14 @@ func (c *Cluster) RestrictsTolerations(ctx context.Context, namespace string) (o
 	err = reading.do(ctx, bounded(func(ctx context.Context) error {
 		var err error
 		made, err = c.client.CoreV1().Pods(namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		// The plug-in's refusal comes as an internal error, which is tried again otherwise.
+		if status := apierrors.APIStatus(nil); errors.As(err, &status) && strings.Contains(status.Status().Message, "conflict with its namespace whitelist") {
+			on, err = true, nil
+		}
 		return err
 	}))
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) && strings.Contains(status.Status().Message, "conflict with its namespace whitelist") {
-		return true, nil
-	}
-	if err != nil {
-		return false, wrap("try a pod in namespace "+namespace, err)
+	if err != nil || on {
+		return on, wrap("try a pod in namespace "+namespace, err)
 	}
 	pressure := underPressure
 	return slices.ContainsFunc(made.Spec.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) }), nil

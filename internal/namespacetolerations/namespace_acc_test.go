@@ -4,6 +4,7 @@
 package namespacetolerations_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -30,13 +31,6 @@ type stage struct {
 func stageOn(t *testing.T, c *acctest.Cluster) *stage {
 	t.Helper()
 	return &stage{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
-}
-
-// restricting is a cluster whose API server has the plug-in switched on, as OpenShift's
-// has.
-func restricting(t *testing.T) *acctest.Cluster {
-	t.Helper()
-	return acctest.Own(t, "--api-server-flags", "--enable-admission-plugins=PodTolerationRestriction")
 }
 
 func fresh() *acctest.Instance { return &acctest.Instance{Type: "kubetaint_namespace_tolerations"} }
@@ -200,6 +194,52 @@ func TestAccNamespaceTolerations_whatCannotBeReadIsLeftAlone(t *testing.T) {
 	s.says(s.tf.Plan(t, fresh(), map[string]any{"namespace": "no-such-namespace", "default": acctest.TolerationObjects(t, "a*")}).Diagnostics.Errors(), "there is no such namespace")
 }
 
+// TestAccNamespaceTolerations_kill9AfterEachRequest kills the real provider process under
+// Terraform after each request of create, update and destroy in turn. The same apply again
+// ends in the right state, and what others wrote stays.
+func TestAccNamespaceTolerations_kill9AfterEachRequest(t *testing.T) {
+	t.Parallel()
+	for name, values := range map[string][2]string{"create": {"", "a"}, "update": {"a", "b"}, "destroy": {"a", ""}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cli := stageOn(t, acctest.Connect(t)), acctest.NewCLI(t)
+			s.annotate(map[string]*string{admission.DefaultsAnnotation: new(theirDefault), admission.WhitelistAnnotation: new(theirAllowed)})
+			hcl := func(value string) string {
+				if value == "" {
+					return ""
+				}
+				one := `[{ key = "team", operator = "Equal", value = "` + value + `", effect = "NoSchedule" }]`
+				return "resource \"kubetaint_namespace_tolerations\" \"this\" {\n  namespace = \"" + s.namespace + "\"\n  default   = " + one + "\n  allowed   = " + one + "\n}\n"
+			}
+			kills := 0
+			for requests := 1; ; requests++ {
+				cli.Write(s.c.Provider(t), hcl(values[0]))
+				cli.MustRun("apply", "-auto-approve", "-input=false")
+				proxy := s.c.Proxy(t)
+				// The last answer comes when the process is killed, and not before.
+				proxy.InTurn()
+				cli.Write(proxy.Provider(t, s.c), hcl(values[1]))
+				cli.MustRun("plan", "-input=false", "-out=plan")
+				if !cli.ApplyAndKill(proxy, func(r acctest.Request) bool { return r.Path == "/api/v1/namespaces/"+s.namespace }, requests) {
+					break
+				}
+				kills++
+				cli.MustRun("apply", "-auto-approve", "-input=false")
+				if value := values[1]; value == "" {
+					s.want("theirs Exists", theirAllowedEntries, 0)
+				} else {
+					s.want("theirs Exists, team="+value+":NoSchedule", theirAllowedEntries+", team="+value+":NoSchedule", 2)
+				}
+				cli.WantEmptyPlan()
+			}
+			// It is read, and it is written.
+			if kills < 2 {
+				t.Fatalf("the apply was killed only %d times", kills)
+			}
+		})
+	}
+}
+
 // TestAccNamespaceTolerations_thePlugIn: with the real plug-in, pods get what the plan says,
 // and are refused as it says; without it, the plan says that nothing comes of it.
 func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
@@ -208,7 +248,12 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	without := stageOn(t, acctest.Connect(t))
 	without.says(without.tf.Plan(t, fresh(), without.config("team=a:NoSchedule", "")).Diagnostics.Warnings(), off, "kubetaint_toleration_policy")
 
-	s, i := stageOn(t, restricting(t)), fresh()
+	c := acctest.Restricting(t)
+	t.Run("previews know what it gives", func(t *testing.T) {
+		t.Parallel()
+		stageOn(t, c).previewsKnowDefaults()
+	})
+	s, i := stageOn(t, c), fresh()
 	pod := func(name string, tolerations ...corev1.Toleration) (*corev1.Pod, error) {
 		return s.c.Admin.CoreV1().Pods(s.namespace).Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "pod"}},
@@ -246,4 +291,51 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	if _, err := pod("again", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// previewsKnowDefaults: who leaves is made again with what the namespace gives, and lands
+// where the preview says that there is room.
+func (s *stage) previewsKnowDefaults() {
+	t := s.t
+	pool := acctest.Name(t, "pool")
+	dedicated, plain := pool+"-dedicated", pool+"-plain"
+	s.c.Node(t, acctest.Node{Name: plain, Labels: map[string]string{"pool": pool}})
+	s.c.Deployment(t, s.namespace, "web", 2, func(spec *corev1.PodSpec) {
+		grace := int64(0)
+		spec.NodeSelector, spec.TerminationGracePeriodSeconds = map[string]string{"pool": pool}, &grace
+		spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m")}
+	})
+	s.c.Node(t, acctest.Node{Name: dedicated, Labels: map[string]string{"pool": pool}, Taints: acctest.Parse(t, "dedicated="+pool+":NoSchedule")})
+	taints := acctest.Objects(t, "gone=1:NoExecute")
+	preview := func(stranded int64, reason string) {
+		t.Helper()
+		got, d := s.tf.Data(t, "kubetaint_eviction_preview", map[string]any{"node_name": plain, "taints": taints})
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		markdown, _ := got["markdown"].(string)
+		if summary, _ := got["summary"].(map[string]any); summary["evicted_now"] != int64(2) || summary["not_reschedulable"] != stranded {
+			t.Fatalf("the preview says %v: %s", summary, markdown)
+		}
+		s.says(markdown, reason)
+	}
+	preview(2, "no other node would take it")
+	s.apply(fresh(), s.config("dedicated="+pool+":NoSchedule", ""))
+	preview(0, "admission gives it dedicated="+pool+":NoSchedule when it is made again")
+	if d := s.tf.Apply(t, &acctest.Instance{Type: "kubetaint_node_taints"}, map[string]any{"node_name": plain, "taints": taints}); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	acctest.Until(t, "both pods run on the dedicated node", func(ctx context.Context) (bool, error) {
+		pods, err := s.c.Admin.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
+		if err != nil {
+			return false, err
+		}
+		there := 0
+		for _, p := range pods.Items {
+			if p.Spec.NodeName == dedicated && p.Status.Phase == corev1.PodRunning {
+				there++
+			}
+		}
+		return there == 2, nil
+	})
 }

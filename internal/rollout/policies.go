@@ -18,7 +18,42 @@ import (
 // it is then, nil where it is gone. Errors: *admission.Conflict, those of
 // kube.Cluster.EditPolicy.
 func EnforcePolicy(ctx context.Context, cluster *kube.Cluster, claim admission.Claim, comparison eviction.Comparison) (*admission.Observed, error) {
-	return cluster.EditPolicy(ctx, claim.Name, func(seen *admission.Observed) (*admission.Objects, error) {
+	return enforce(ctx, cluster, claim.Name, func(*admission.Observed) *admission.Claim { return &claim }, comparison)
+}
+
+// contractPolicies takes out of the policies what retires in them and no live taint needs
+// any more. Those that somebody has changed are left to the resource that they belong to.
+func contractPolicies(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
+	policies, err := cluster.Policies(ctx)
+	if err != nil {
+		return err
+	}
+	// What it is when it is written decides: its own resource may be at it.
+	asItIs := func(seen *admission.Observed) *admission.Claim {
+		if seen == nil || !seen.InForce() || len(seen.Retiring) == 0 {
+			return nil
+		}
+		return &admission.Claim{Policy: seen.Policy, Mark: seen.Mark}
+	}
+	var errs []error
+	for _, p := range policies {
+		if asItIs(&p) == nil {
+			continue
+		}
+		if _, err := enforce(ctx, cluster, p.Name, asItIs, comparison); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// enforce makes a policy as it is claimed, by how it is then; a nil claim leaves it alone.
+func enforce(ctx context.Context, cluster *kube.Cluster, name string, claimed func(*admission.Observed) *admission.Claim, comparison eviction.Comparison) (*admission.Observed, error) {
+	return cluster.EditPolicy(ctx, name, func(seen *admission.Observed) (*admission.Objects, error) {
+		claim := claimed(seen)
+		if claim == nil {
+			return nil, nil
+		}
 		live, err := liveTaints(ctx, cluster, seen)
 		if err != nil {
 			return nil, err

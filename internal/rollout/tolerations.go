@@ -189,10 +189,15 @@ func holds(s *eviction.Snapshot, t planner.Tolerations) error {
 }
 
 // ContractTolerations takes away the retiring tolerations that no live taint
-// needs any more, whoever has left them, after taints have been switched. It
+// needs any more, whoever has left them, after taints have been switched: those of
+// workloads, and those that policies of admission give. It
 // does not wait for the pods that restart by it. Pods are looked at only where
 // something retires. One object that cannot be changed keeps nobody else from it.
 func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
+	return errors.Join(contractWorkloads(ctx, cluster, comparison), contractPolicies(ctx, cluster, comparison))
+}
+
+func contractWorkloads(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
 	marked, err := cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return err

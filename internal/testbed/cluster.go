@@ -29,8 +29,8 @@ type cluster struct {
 // programs is what a cluster runs.
 type programs struct {
 	controlPlane string
-	// apiServerFlags come after the test bed's own.
-	apiServerFlags []string
+	// apiServerFlags and controllerManagerFlags come after the test bed's own.
+	apiServerFlags, controllerManagerFlags []string
 	// machineAPI is nil for a cluster without one.
 	machineAPI *machineAPI
 }
@@ -121,7 +121,7 @@ func (c *cluster) start(ctx context.Context) error {
 	if err := local("https", apiServerName, "/readyz").wait(ctx, apiServer); err != nil {
 		return err
 	}
-	manager, err := c.launch(controllerManagerName, c.controllerManagerFlags())
+	manager, err := c.launch(controllerManagerName, append(c.settings.controllerManagerFlags(), c.programs.controllerManagerFlags...))
 	if err != nil {
 		return err
 	}

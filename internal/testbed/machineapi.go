@@ -27,8 +27,8 @@ type machineAPI struct {
 type clusterOptions struct {
 	wanted bool
 	flags  string
-	// apiServer are flags of the API server beside its own.
-	apiServer string
+	// apiServer and controllerManager are flags of these beside their own.
+	apiServer, controllerManager string
 }
 
 // addClusterFlags adds the flags to a command.
@@ -37,6 +37,7 @@ func addClusterFlags(flags *flag.FlagSet) *clusterOptions {
 	flags.BoolVar(&o.wanted, "machine-api", false, "play OpenShift's Machine API on the cluster")
 	flags.StringVar(&o.flags, "machine-api-flags", "", "`flags` of that, in one word")
 	flags.StringVar(&o.apiServer, "api-server-flags", "", "more `flags` of the API server, in one word")
+	flags.StringVar(&o.controllerManager, "controller-manager-flags", "", "more `flags` of the controller manager, in one word")
 	return o
 }
 
@@ -46,7 +47,7 @@ func (o *clusterOptions) programs(ctx context.Context, b *builder) (programs, er
 		return programs{}, usageError{errors.New("--machine-api-flags needs --machine-api")}
 	}
 	controlPlane, err := b.binary(ctx, clusterComponent)
-	out := programs{controlPlane: controlPlane, apiServerFlags: words(o.apiServer)}
+	out := programs{controlPlane: controlPlane, apiServerFlags: words(o.apiServer), controllerManagerFlags: words(o.controllerManager)}
 	if err != nil || !o.wanted {
 		return out, err
 	}
@@ -94,7 +95,10 @@ func crdDir(ctx context.Context, moduleDir string) (string, error) {
 
 // arguments tell a supervisor what to run.
 func (p programs) arguments() []string {
-	args := []string{"--binary", p.controlPlane, "--api-server-flags", strings.Join(p.apiServerFlags, " ")}
+	args := []string{
+		"--binary", p.controlPlane,
+		"--api-server-flags", strings.Join(p.apiServerFlags, " "), "--controller-manager-flags", strings.Join(p.controllerManagerFlags, " "),
+	}
 	if m := p.machineAPI; m != nil {
 		args = append(args, "--machine-api-binary", m.binary, "--machine-api-crds", m.crds, "--machine-api-flags", strings.Join(m.flags, " "))
 	}
@@ -105,11 +109,12 @@ func (p programs) arguments() []string {
 func addPrograms(flags *flag.FlagSet) func() programs {
 	controlPlane := flags.String("binary", "", "`path` of the control plane")
 	apiServer := flags.String("api-server-flags", "", "more `flags` of the API server")
+	controllerManager := flags.String("controller-manager-flags", "", "more `flags` of the controller manager")
 	binary := flags.String("machine-api-binary", "", "`path` of the Machine API")
 	crds := flags.String("machine-api-crds", "", "`folder` of its definitions")
 	more := flags.String("machine-api-flags", "", "its `flags`")
 	return func() programs {
-		p := programs{controlPlane: *controlPlane, apiServerFlags: words(*apiServer)}
+		p := programs{controlPlane: *controlPlane, apiServerFlags: words(*apiServer), controllerManagerFlags: words(*controllerManager)}
 		if *binary != "" {
 			p.machineAPI = &machineAPI{binary: *binary, crds: *crds, flags: strings.Fields(*more)}
 		}

@@ -56,10 +56,11 @@ func TestMachineAPIFlagsNeedTheMachineAPI(t *testing.T) {
 func TestSupervisorRunsWhatUpHasBuilt(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]programs{
-		"a control plane alone":  {controlPlane: "/c"},
-		"one with a Machine API": {controlPlane: "/c", machineAPI: &machineAPI{binary: "/m", crds: "/d", flags: []string{"--a=1", "--b=2"}}},
-		"more of the API server": {controlPlane: "/c", apiServerFlags: []string{"--a=1", "--b=2"}},
-		"one without more flags": {controlPlane: "/c", machineAPI: &machineAPI{binary: "/m", crds: "/d", flags: []string{}}},
+		"a control plane alone":   {controlPlane: "/c"},
+		"one with a Machine API":  {controlPlane: "/c", machineAPI: &machineAPI{binary: "/m", crds: "/d", flags: []string{"--a=1", "--b=2"}}},
+		"more of the API server":  {controlPlane: "/c", apiServerFlags: []string{"--a=1", "--b=2"}},
+		"more of the controllers": {controlPlane: "/c", controllerManagerFlags: []string{"--c=1"}},
+		"one without more flags":  {controlPlane: "/c", machineAPI: &machineAPI{binary: "/m", crds: "/d", flags: []string{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

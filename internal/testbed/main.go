@@ -23,6 +23,7 @@ run and up take
   --machine-api                      play OpenShift's Machine API on the cluster
   --machine-api-flags 'FLAGS'        with these flags of "testbed path machineapi"
   --api-server-flags 'FLAGS'         with more flags of the API server
+  --controller-manager-flags 'FLAGS' with more flags of the controller manager
 `
 
 // usageError is a wrong command line.

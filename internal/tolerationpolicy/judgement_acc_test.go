@@ -27,7 +27,11 @@ const judgements = 40
 // node with random taints if and only if the engine's judgement says that it is tolerated.
 func TestAccTolerationPolicy_randomPodsAreJudgedAsTheSchedulerDoes(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	newStage(t).judgesRandomPods()
+}
+
+func (s *stage) judgesRandomPods() {
+	t := s.t
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

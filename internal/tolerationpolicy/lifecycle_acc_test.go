@@ -127,3 +127,39 @@ func TestAccTolerationPolicy_createBeforeDestroy(t *testing.T) {
 	s.destroy(newer)
 	s.gone(name)
 }
+
+// TestAccTolerationPolicy_whatRetiresGoesWithTheTaint: in one run the policy comes to give
+// something else and the node gets another taint. Pods are given both meanwhile, and the
+// apply of the taint takes out what nothing needs any more.
+func TestAccTolerationPolicy_whatRetiresGoesWithTheTaint(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	name, node, policy, taints := acctest.Name(t, "policy"), acctest.Name(t, "node"), fresh(), &acctest.Instance{Type: "kubetaint_node_taints"}
+	s.c.Node(t, acctest.Node{Name: node})
+	// Taints of other tests' nodes would have it stay as well.
+	older, newer := "team=old-"+node+":NoSchedule", "team=new-"+node+":NoSchedule"
+	tainted := func(taint string) map[string]any {
+		return map[string]any{"node_name": node, "taints": acctest.Objects(t, taint)}
+	}
+	s.apply(policy, s.config(name, older, nil))
+	if d := s.tf.Apply(t, taints, tainted(older)); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	walk := s.tf.Walk(t)
+	plannedPolicy, plannedTaints := walk.Plan(policy, s.config(name, newer, nil)), walk.Plan(taints, tainted(newer))
+	if d := plannedPolicy.Diagnostics.Errors() + plannedTaints.Diagnostics.Errors(); d != "" {
+		t.Fatal(d)
+	}
+	if d := s.tf.Carry(t, policy, plannedPolicy, s.config(name, newer, nil)); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	s.becomes("tolerations between", s.given, newer+", "+older)
+	if d := s.tf.Carry(t, taints, plannedTaints, tainted(newer)); len(d) > 0 {
+		t.Fatalf("%s%s", d.Errors(), d.Warnings())
+	}
+	s.becomes("tolerations after", s.given, newer)
+	if again := s.tf.Plan(t, policy, s.config(name, newer, nil)); !again.Empty || len(again.Diagnostics) > 0 {
+		t.Fatalf("a plan right after is not empty or not silent: %s%s", again.Diagnostics.Errors(), again.Diagnostics.Warnings())
+	}
+	s.destroy(policy)
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -66,7 +67,7 @@ func (r *tolerationPolicy) check(ctx context.Context, claim admission.Claim, own
 		}
 		return
 	}
-	r.data.RefuseSystemNamespaces(ctx, claim.Match, matchAt, diags)
+	r.data.CheckNamespaces(ctx, claim.Policy, matchAt, path.Root("tolerations"), diags)
 	if diags.HasError() {
 		return
 	}

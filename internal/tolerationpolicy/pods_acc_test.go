@@ -51,7 +51,11 @@ func require(p *corev1.Pod, terms ...corev1.NodeSelectorTerm) {
 
 func TestAccTolerationPolicy_givesToPodsWhatTheyLack(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	newStage(t).givesToPodsWhatTheyLack()
+}
+
+func (s *stage) givesToPodsWhatTheyLack() {
+	t := s.t
 	name := acctest.Name(t, "policy")
 	s.apply(fresh(), s.config(name, "team=a:NoExecute@60 spot*:NoSchedule", map[string]any{"pin": map[string]any{"pool": "a", "zone": "z"}}))
 	const both, pinned = "spot Exists:NoSchedule, team=a:NoExecute for 60s", "pool In a & zone In z"
@@ -161,11 +165,34 @@ func TestAccTolerationPolicy_matchesWhatIsMeant(t *testing.T) {
 	}
 }
 
+// TestAccTolerationPolicy_withPodTolerationRestriction: the plug-in merges tolerations
+// before policies and checks them after; what pods get in the end is the same.
+func TestAccTolerationPolicy_withPodTolerationRestriction(t *testing.T) {
+	t.Parallel()
+	c := acctest.Restricting(t)
+	for name, test := range map[string]func(*stage){
+		"gives to pods what they lack": (*stage).givesToPodsWhatTheyLack,
+		"pods of every controller":     (*stage).podsOfEveryController,
+		"several on one pod add up":    (*stage).severalOnOnePodAddUp,
+		"random pods are judged":       (*stage).judgesRandomPods,
+		"a namespace that forbids it":  (*stage).isWarnedOfNamespacesThatForbidIt,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(stageOn(t, c))
+		})
+	}
+}
+
 // TestAccTolerationPolicy_podsOfEveryController: what their real controllers make is given
 // exactly what a pod is that is made by hand.
 func TestAccTolerationPolicy_podsOfEveryController(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	newStage(t).podsOfEveryController()
+}
+
+func (s *stage) podsOfEveryController() {
+	t := s.t
 	node := acctest.Name(t, "node")
 	s.c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}, Taints: acctest.Parse(t, "team="+node+":NoSchedule")})
 	s.apply(fresh(), s.config(acctest.Name(t, "policy"), "team="+node+":NoSchedule", map[string]any{"pin": map[string]any{"pool": node}}))
@@ -217,7 +244,11 @@ func TestAccTolerationPolicy_podsOfEveryController(t *testing.T) {
 
 func TestAccTolerationPolicy_severalOnOnePodAddUp(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	newStage(t).severalOnOnePodAddUp()
+}
+
+func (s *stage) severalOnOnePodAddUp() {
+	t := s.t
 	a, b, c := acctest.Name(t, "a"), acctest.Name(t, "b"), acctest.Name(t, "c")
 	s.apply(fresh(), s.config(a, "team=a:NoSchedule shared*", map[string]any{"pin": map[string]any{"pool": "a"}}))
 	s.apply(fresh(), s.config(b, "team=b:NoSchedule shared*", map[string]any{"pin": map[string]any{"zone": "z"}}))

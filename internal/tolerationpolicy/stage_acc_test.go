@@ -28,7 +28,11 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	c := acctest.Connect(t)
+	return stageOn(t, acctest.Connect(t))
+}
+
+func stageOn(t *testing.T, c *acctest.Cluster) *stage {
+	t.Helper()
 	return &stage{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
 }
 
