@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -209,6 +210,34 @@ func (c *CLI) KillProvider() int {
 		}
 	}
 	return killed
+}
+
+// KillPoints are the points at which applies are killed one after the other: which requests
+// count, and after how many of them. The first is the first request of all, the others are
+// every step-th from a first one on, of those that come with the first write and after it.
+// A process that is killed leaves what it has written: each read before that would show the
+// same once more. There is no last point: an apply ends before one in the end.
+func KillPoints(first, step int) iter.Seq2[func(Request) bool, int] {
+	return func(yield func(func(Request) bool, int) bool) {
+		// A watch may be answered at any time.
+		if !yield(func(r Request) bool { return !r.Watch }, 1) {
+			return
+		}
+		for after := first; yield(sinceWritten(), after); after += step {
+			continue
+		}
+	}
+}
+
+// sinceWritten counts the requests of one apply from its first write on.
+func sinceWritten() func(Request) bool {
+	var written atomic.Bool
+	return func(r Request) bool {
+		if r.Write() {
+			written.Store(true)
+		}
+		return written.Load() && !r.Watch
+	}
 }
 
 // ApplyAndKill applies the saved plan "plan", whose provider leads through the

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -97,6 +98,23 @@ func Own(t testing.TB, flags ...string) *Cluster {
 func Restricting(t testing.TB) *Cluster {
 	t.Helper()
 	return Own(t, "--api-server-flags", "--enable-admission-plugins=PodTolerationRestriction")
+}
+
+// Signal sends a signal to a process of the test bed, such as "kube-apiserver". What goes
+// wrong is an error of the test, which goes on.
+func (c *Cluster) Signal(t testing.TB, process string, signal syscall.Signal) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(c.Dir(t), "pids", process+".pid"))
+	var pid int
+	if err == nil {
+		pid, err = strconv.Atoi(strings.TrimSpace(string(raw)))
+	}
+	if err == nil {
+		err = syscall.Kill(pid, signal)
+	}
+	if err != nil {
+		t.Errorf("sending %s to %s: %v", signal, process, err)
+	}
 }
 
 // clusterOf returns the cluster of a kubeconfig, and where its files are if it is the

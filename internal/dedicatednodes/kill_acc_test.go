@@ -60,16 +60,14 @@ func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 }
 
 // killers is how many pools share the requests after which there is a kill.
-const killers = 4
+const killers = 2
 
-// TestAccDedicatedNodes_kill9AfterEachRequest does the same after each single request,
-// reads among them, of an apply that changes the value of the taint and of the
+// TestAccDedicatedNodes_kill9AfterEachRequest does the same after the first request, and
+// after each one from the first write on, reads among them, of an apply that changes the value of the taint and of the
 // tolerations that are derived from it.
 func TestAccDedicatedNodes_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
-	// A watch may be answered at any time.
-	counted := func(r acctest.Request) bool { return !r.Watch }
 	for killer := range killers {
 		t.Run(fmt.Sprintf("requests_%d_of_%d", killer+1, killers), func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +80,10 @@ func TestAccDedicatedNodes_kill9AfterEachRequest(t *testing.T) {
 			cli.Write(c.Provider(t), p.hcl(is))
 			cli.MustRun("apply", "-auto-approve", "-input=false")
 			kills := 0
-			for after := killer + 1; p.killAfter(cli, p.hcl(to), counted, after); after += killers {
+			for counts, after := range acctest.KillPoints(killer+1, killers) {
+				if !p.killAfter(cli, p.hcl(to), counts, after) {
+					break
+				}
 				kills++
 				p.wantOwned("Deployment")
 				cli.MustRun("apply", "-auto-approve", "-input=false")

@@ -4,18 +4,13 @@
 package evictionpreview_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // station is a node with a pod of each kind that the built-in taints treat in another way.
@@ -113,61 +108,6 @@ func TestAccEvictionPreview_builtInTaints(t *testing.T) {
 		d := tf.Plan(t, &acctest.Instance{Type: "kubetaint_node_taints"}, map[string]any{"node_name": node, "taints": acctest.Objects(t, reserved)}).Diagnostics
 		if d.Errors() == "" {
 			t.Errorf("%s may be written", reserved)
-		}
-	}
-}
-
-// TestAccEvictionPreview_aNodeThatFallsSilent: a node whose kubelet is not heard of any more
-// is tainted by the node lifecycle controller, and what then happens is what the preview
-// has said before.
-func TestAccEvictionPreview_aNodeThatFallsSilent(t *testing.T) {
-	t.Parallel()
-	c := acctest.Own(t, "--controller-manager-flags", "--node-monitor-grace-period=40s --node-monitor-period=1s")
-	tf := &acctest.Terraform{Provider: c.Provider(t)}
-	// With most of the nodes silent, the controller would take the network to be at fault.
-	c.Nodes(t, 3, func(n int) acctest.Node { return acctest.Node{Name: fmt.Sprintf("%s-%d", acctest.Name(t, "other"), n)} })
-	node, namespace := station(t, c)
-	evicted := c.Evictions(t, namespace)
-	const taints = "node.kubernetes.io/unreachable:NoExecute node.kubernetes.io/unreachable:NoSchedule"
-	got := told(t, c, tf, node, namespace, taints)
-	want := map[string]string{"web": "evicted_after 300 no place", "quick": "evicted_after 3 no place", "agent": "stays", "network": "stays", "bare": "evicted_after 300 no place"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatal(diff)
-	}
-	pod := func(app string) corev1.Pod {
-		t.Helper()
-		pods, err := c.Admin.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app, FieldSelector: "spec.nodeName=" + node})
-		if err != nil || len(pods.Items) != 1 {
-			t.Fatalf("%d pods of %s: %v", len(pods.Items), app, err)
-		}
-		return pods.Items[0]
-	}
-	quick := pod("quick").Name
-	// kwok leaves it alone from now on.
-	if _, err := c.Admin.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, []byte(`{"metadata":{"annotations":{"kwok.x-k8s.io/node":null}}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	var silent *corev1.Node
-	acctest.Until(t, "the node is tainted", func(ctx context.Context) (bool, error) {
-		var err error
-		silent, err = c.Admin.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
-		return err == nil && len(silent.Spec.Taints) == 2, err
-	})
-	for _, x := range silent.Spec.Taints {
-		if !strings.Contains(taints, taint.Format(x)) {
-			t.Fatalf("the node has %s", taint.FormatAll(silent.Spec.Taints))
-		}
-	}
-	acctest.Until(t, "the pod of quick is deleted", func(context.Context) (bool, error) {
-		p := pod("quick")
-		return p.Name == quick && p.DeletionTimestamp != nil, nil
-	})
-	if names := evicted(); len(names) != 1 || names[0] != quick {
-		t.Fatalf("evicted are %v, want %s alone", names, quick)
-	}
-	for _, app := range []string{"web", "agent", "network", "bare"} {
-		if p := pod(app); p.DeletionTimestamp != nil {
-			t.Errorf("the pod of %s is deleted", app)
 		}
 	}
 }

@@ -4,17 +4,14 @@
 package machinesettaints_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// killers is how many MachineSets share the requests after which there is a kill.
-const killers = 3
-
 // TestAccMachineSetTaints_kill9AfterEachRequest kills the real provider process under
-// a real command line after each single request of an apply that changes a taint, and
+// a real command line after the first request of an apply that changes a taint, and after
+// each one from the first write on, and
 // runs the same apply again. The plan in between says what was interrupted; a kill
 // before the first write leaves everything as it was.
 func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
@@ -29,30 +26,28 @@ func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
 		"surge":         {`strategy = "surge"`, 3},
 		"scale_to_zero": {`strategy = "scale_to_zero"`, 2},
 	} {
-		for killer := range killers {
-			t.Run(fmt.Sprintf("%s/requests_%d_of_%d", name, killer+1, killers), func(t *testing.T) {
-				t.Parallel()
-				s := newStage(t)
-				p := s.pool(2, nil)
-				k := &killing{stage: s, Pool: p, cli: acctest.NewCLI(t), proxy: s.c.Proxy(t), rollout: tt.rollout, value: "a"}
-				k.cli.Write(s.c.Provider(t), s.hcl(p.Name, k.value, tt.rollout))
-				k.cli.MustRun("apply", "-auto-approve", "-input=false")
-				for after := killer + 1; ; after += killers {
-					before := p.Made()
-					if !k.change(after) {
-						break
-					}
-					if made := p.Made() - before; made > tt.machines {
-						t.Fatalf("killed after request %d: %d machines were made, and at most %d are needed", after, made, tt.machines)
-					}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p := s.pool(2, nil)
+			k := &killing{stage: s, Pool: p, cli: acctest.NewCLI(t), proxy: s.c.Proxy(t), rollout: tt.rollout, value: "a"}
+			k.cli.Write(s.c.Provider(t), s.hcl(p.Name, k.value, tt.rollout))
+			k.cli.MustRun("apply", "-auto-approve", "-input=false")
+			for counts, after := range acctest.KillPoints(1, 1) {
+				before := p.Made()
+				if !k.change(counts, after) {
+					break
 				}
-				p.Want(2, foreign+" team="+k.other()+":NoSchedule")
-				if k.untouched < 1 || k.interrupted < 1 {
-					t.Fatalf("the apply was killed %d times before its first write, %d times in the middle", k.untouched, k.interrupted)
+				if made := p.Made() - before; made > tt.machines {
+					t.Fatalf("killed after request %d: %d machines were made, and at most %d are needed", after, made, tt.machines)
 				}
-				t.Logf("killed %d times before the first write, %d times in the middle of the rollout, %d times after it", k.untouched, k.interrupted, k.after)
-			})
-		}
+			}
+			p.Want(2, foreign+" team="+k.other()+":NoSchedule")
+			if k.untouched != 1 || k.interrupted < 3 {
+				t.Fatalf("the apply was killed %d times before its first write, %d times in the middle", k.untouched, k.interrupted)
+			}
+			t.Logf("killed %d times before the first write, %d times in the middle of the rollout, %d times after it", k.untouched, k.interrupted, k.after)
+		})
 	}
 }
 
@@ -77,18 +72,16 @@ func (k *killing) other() string {
 	return map[string]string{"a": "b", "b": "a"}[k.value]
 }
 
-// change makes one change and kills it after a number of requests; false where the
-// apply ends before that.
-func (k *killing) change(after int) bool {
+// change makes one change and kills it after a number of the requests that count; false
+// where the apply ends before that.
+func (k *killing) change(counts func(acctest.Request) bool, after int) bool {
 	k.Helper()
 	if k.planned == nil {
 		k.cli.Write(k.proxy.Provider(k.T, k.c), k.hcl(k.Name, k.other(), k.rollout))
 		k.cli.MustRun("plan", "-input=false", "-out=plan")
 		k.planned = k.cli.State()
 	}
-	// A watch may be answered at any time.
-	counted := func(r acctest.Request) bool { return !r.Watch }
-	if !k.cli.ApplyAndKill(k.proxy, counted, after) {
+	if !k.cli.ApplyAndKill(k.proxy, counts, after) {
 		return false
 	}
 	was, is := foreign+" team="+k.value+":NoSchedule", foreign+" team="+k.other()+":NoSchedule"

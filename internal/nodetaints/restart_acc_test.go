@@ -5,10 +5,6 @@ package nodetaints_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -23,7 +19,6 @@ import (
 func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 	t.Parallel()
 	c := acctest.Own(t)
-	dir := c.Dir(t)
 	pool, nodes := pool(t, c, 6)
 	proxy := c.Proxy(t)
 	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
@@ -37,7 +32,7 @@ func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 		var once sync.Once
 		proxy.After(func(r acctest.Request) {
 			if r.Write() {
-				once.Do(func() { killAPIServer(t, dir) })
+				once.Do(func() { c.Signal(t, "kube-apiserver", syscall.SIGKILL) })
 			}
 		})
 		if d := tf.Carry(t, i, planned, config); d.Errors() != "" {
@@ -51,21 +46,4 @@ func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 		wantOwned(t, c, nodes, ", "+all)
 	}
 	destroy(t, tf, i)
-}
-
-func killAPIServer(t *testing.T, dir string) {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(dir, "pids", "kube-apiserver.pid"))
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Error(err)
-	}
 }

@@ -14,16 +14,15 @@ import (
 )
 
 // killers is how many pools share the requests after which there is a kill.
-const killers = 4
+const killers = 2
 
 // TestAccOrder_kill9AfterEachRequest kills the real provider process under a real
-// command line after each single request of an apply that changes the value of a
-// taint and of the tolerations for it, and runs the same apply again.
+// command line after the first request of an apply that changes the value of a
+// taint and of the tolerations for it, and after each one from the first write on, and
+// runs the same apply again.
 func TestAccOrder_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
-	// A watch may be answered at any time.
-	counted := func(r acctest.Request) bool { return !r.Watch }
 	for link, name := range map[link]string{toleratedBy: "tolerated_by", dependsOn: "depends_on"} {
 		for killer := range killers {
 			t.Run(fmt.Sprintf("%s/requests_%d_of_%d", name, killer+1, killers), func(t *testing.T) {
@@ -35,9 +34,9 @@ func TestAccOrder_kill9AfterEachRequest(t *testing.T) {
 				cli.Write(c.Provider(t), p.config(values[0], values[0], link, ""))
 				cli.MustRun("apply", "-auto-approve", "-input=false")
 				kills := 0
-				for after := killer + 1; ; after += killers {
+				for counts, after := range acctest.KillPoints(killer+1, killers) {
 					values[0], values[1] = values[1], values[0]
-					killed := killAfter(t, c, cli, p.config(values[0], values[0], link, ""), counted, after)
+					killed := killAfter(t, c, cli, p.config(values[0], values[0], link, ""), counts, after)
 					if !killed {
 						break
 					}
