@@ -131,6 +131,9 @@ func (c *CLI) Logged() func() string {
 	}
 }
 
+// Env sets a variable of the environment of all commands that follow.
+func (c *CLI) Env(name, value string) { c.env = append(c.env, name+"="+value) }
+
 // Command prepares a command of the CLI.
 func (c *CLI) Command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.t.Context(), c.binary, args...)

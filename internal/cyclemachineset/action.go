@@ -29,7 +29,7 @@ var (
 const defaultTimeout = 60 * time.Minute
 
 type cycleMachineSet struct {
-	data *fw.Data
+	fw.Action
 }
 
 // NewAction returns the action.
@@ -40,11 +40,6 @@ func NewAction() action.Action {
 // Metadata names the action.
 func (*cycleMachineSet) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_cycle_machine_set"
-}
-
-// Configure takes the connection from the provider.
-func (a *cycleMachineSet) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	a.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig refuses parameters of another strategy.
@@ -63,10 +58,10 @@ func (a *cycleMachineSet) Invoke(ctx context.Context, req action.InvokeRequest, 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if _, ok := a.data.Connected(ctx, "", &resp.Diagnostics); !ok {
+	if _, ok := a.Data.Connected(ctx, "", &resp.Diagnostics); !ok {
 		return
 	}
-	w, known := config.wanted(ctx, a.data, &resp.Diagnostics)
+	w, known := config.wanted(ctx, a.Data, &resp.Diagnostics)
 	if !known {
 		return
 	}
@@ -81,13 +76,13 @@ func (a *cycleMachineSet) Invoke(ctx context.Context, req action.InvokeRequest, 
 // cycle replaces the machines when the MachineSet's turn has come; the clock starts
 // then.
 func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Duration, say func(string, ...any)) error {
-	release, err := a.data.Cluster.FollowMachines(ctx)
+	release, err := a.Data.Cluster.FollowMachines(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	done, err := a.data.Rollouts.Begin(ctx, w.key, a.data.MaxConcurrentRollouts, func() {
-		say("waiting for another rollout to end: at most %d at once (max_concurrent_rollouts)", a.data.MaxConcurrentRollouts)
+	done, err := a.Data.Rollouts.Begin(ctx, w.key, a.Data.MaxConcurrentRollouts, func() {
+		say("waiting for another rollout to end: at most %d at once (max_concurrent_rollouts)", a.Data.MaxConcurrentRollouts)
 	})
 	if err != nil {
 		return err
@@ -96,7 +91,7 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := false
-	err = rollout.RollOut(ctx, a.data.Cluster, w.key, w.Desired, rollout.MachineHooks{
+	err = rollout.RollOut(ctx, a.Data.Cluster, w.key, w.Desired, rollout.MachineHooks{
 		Approve: func(o machineset.Observed) error {
 			if err := a.allowed(ctx, o, w); err != nil {
 				return err
@@ -150,10 +145,10 @@ func words(i machineset.Intent) string {
 func (a *cycleMachineSet) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if a.data == nil || resp.Diagnostics.HasError() {
+	if a.Data == nil || resp.Diagnostics.HasError() {
 		return
 	}
-	if w, known := config.wanted(ctx, a.data, &resp.Diagnostics); known {
+	if w, known := config.wanted(ctx, a.Data, &resp.Diagnostics); known {
 		a.preview(ctx, w, &resp.Diagnostics)
 	}
 }
@@ -161,15 +156,15 @@ func (a *cycleMachineSet) ModifyPlan(ctx context.Context, req action.ModifyPlanR
 // find returns the MachineSet that is meant.
 func (a *cycleMachineSet) find(ctx context.Context, w wanted, diags *diag.Diagnostics) (machineset.Observed, bool) {
 	strict := w.budget.Set()
-	if _, err := a.data.Identify(ctx, "", diags); err != nil {
-		fw.NoPreview("evictions on "+w.title(), "evicts", err, strict, a.data, diags)
+	if _, err := a.Data.Identify(ctx, "", diags); err != nil {
+		fw.NoPreview("evictions on "+w.title(), "evicts", err, strict, a.Data, diags)
 		return machineset.Observed{}, false
 	}
-	if _, err := a.data.Cluster.MachineSets(ctx); err != nil {
-		diags.Append(explainRead(w, err, strict, a.data)...)
+	if _, err := a.Data.Cluster.MachineSets(ctx); err != nil {
+		diags.Append(explainRead(w, err, strict, a.Data)...)
 		return machineset.Observed{}, false
 	}
-	o, there := a.data.Cluster.MachineSet(w.key)
+	o, there := a.Data.Cluster.MachineSet(w.key)
 	if !there {
 		diags.Append(notThere(w))
 	}

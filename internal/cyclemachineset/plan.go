@@ -42,9 +42,9 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	if len(effect.Stale) == 0 {
 		return
 	}
-	snapshot, err := a.data.Cluster.Snapshot(ctx)
+	snapshot, err := a.Data.Cluster.Snapshot(ctx)
 	if err != nil {
-		fw.NoPreview("evictions on "+w.title(), "evicts", err, w.budget.Set(), a.data, diags)
+		fw.NoPreview("evictions on "+w.title(), "evicts", err, w.budget.Set(), a.Data, diags)
 		return
 	}
 	impact := a.impact(snapshot, o, effect)
@@ -69,7 +69,7 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 
 // impact says which pods leave with the machines, and what holds these.
 func (a *cycleMachineSet) impact(s *eviction.Snapshot, o machineset.Observed, effect machineset.Effect) machineset.Impact {
-	return machineset.Evaluate(s, affected(o, effect), nil, a.data.Comparison, 1)
+	return machineset.Evaluate(s, affected(o, effect), nil, a.Data.Comparison, 1)
 }
 
 func affected(o machineset.Observed, effect machineset.Effect) []machineset.Affected {
@@ -90,7 +90,7 @@ func (a *cycleMachineSet) allowed(ctx context.Context, o machineset.Observed, w 
 		// What was allowed goes on: stopped in the middle it would cost more.
 		return nil
 	}
-	snapshot, err := a.data.Cluster.Snapshot(ctx)
+	snapshot, err := a.Data.Cluster.Snapshot(ctx)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (w wanted) without(before wanted) wanted {
 func (r *dedicatedNodes) observePolicies(ctx context.Context, desired wanted) (map[string]*admission.Observed, error) {
 	out := map[string]*admission.Observed{}
 	for _, claim := range desired.policies {
-		seen, err := r.data.Cluster.Policy(ctx, claim.Name)
+		seen, err := r.Data.Cluster.Policy(ctx, claim.Name)
 		if err != nil {
 			return nil, &policyError{claim.Name, err}
 		}
@@ -191,8 +191,8 @@ func (r *dedicatedNodes) tryPolicies(ctx context.Context, desired wanted, observ
 			if step.Kind != planner.Admit || step.Policy.Name != claim.Name {
 				continue
 			}
-			r.data.CheckNamespaces(ctx, claim.Policy, matchAt, policyAt, diags)
-			if err := r.data.TryPolicy(ctx, observed.policies[claim.Name], claim); err != nil {
+			r.Data.CheckNamespaces(ctx, claim.Policy, matchAt, policyAt, diags)
+			if err := r.Data.TryPolicy(ctx, observed.policies[claim.Name], claim); err != nil {
 				diags.Append(explain("plan", desired, &policyError{claim.Name, err}))
 			}
 		}

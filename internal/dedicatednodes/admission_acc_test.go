@@ -101,30 +101,30 @@ func TestAccDedicatedNodes_admissionExpandsAndContracts(t *testing.T) {
 		return acctest.With(p.config(w), map[string]any{"admission": policy})
 	}
 	// The policy gives to the pods of the workload too: nothing is given twice.
-	apply(t, tf, i, config(p.admitting(policy, map[string]any{"pin": true, "toleration_seconds": 30})))
+	tf.Settle(t, i, config(p.admitting(policy, map[string]any{"pin": true, "toleration_seconds": 30})))
 	wantSteps(t, tf, i, "label 2 nodes", "write policy "+policy, "expand Deployment", "wait for", "switch taints of 2 nodes")
 	p.want(w, "Deployment")
 	p.wantGiven(a + " for 30s, dedicated=gpu")
 
 	w.taints = b
-	apply(t, tf, i, config(p.admitting(policy, map[string]any{"pin": true})))
+	tf.Settle(t, i, config(p.admitting(policy, map[string]any{"pin": true})))
 	wantSteps(t, tf, i, "write policy "+policy, "expand Deployment", "wait for", "switch taints of 2 nodes", "take out of policy "+policy, "contract Deployment")
 	p.want(w, "Deployment")
 	p.wantGiven(b + ", dedicated=gpu")
 
 	// Another name is another policy, which comes first.
-	apply(t, tf, i, config(p.admitting(other, nil)))
+	tf.Settle(t, i, config(p.admitting(other, nil)))
 	wantSteps(t, tf, i, "write policy "+other, "delete policy "+policy)
 	p.wantNoPolicy(policy)
 	p.wantGiven(b)
 
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	wantSteps(t, tf, i, "delete policy "+other)
 	p.wantNoPolicy(other)
 	p.wantGiven("")
 
-	apply(t, tf, i, config(p.admitting(policy, nil)))
-	destroy(t, tf, i)
+	tf.Settle(t, i, config(p.admitting(policy, nil)))
+	tf.Destroy(t, i)
 	p.want(wish{}, "Deployment")
 	p.wantNoPolicy(policy)
 	p.settled("Deployment", wish{})
@@ -158,7 +158,7 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 	acctest.Until(t, "four pods have left", func(context.Context) (bool, error) { return len(evicted()) == 4, nil })
 	p.c.Running(t, p.namespace, "deployment", 4)
 	p.confined("Deployment")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 // TestAccDedicatedNodes_admissionKilledAfterEachWrite: whatever of it is written, the next
@@ -245,7 +245,7 @@ func TestAccDedicatedNodes_admissionDrift(t *testing.T) {
 	p, tf, i := newPool(t, c), terraform(t, c), newInstance()
 	policy := acctest.Name(t, "policy")
 	config := acctest.With(p.config(wish{taints: "team=a:NoSchedule"}), map[string]any{"admission": p.admitting(policy, nil)})
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	all := c.Admin.AdmissionregistrationV1()
 	for _, tt := range []struct {
 		spoil func() error
@@ -276,9 +276,9 @@ func TestAccDedicatedNodes_admissionDrift(t *testing.T) {
 		if drift, _ := tf.Attributes(t, i)["drift"].(map[string]any); len(drift) != 1 || drift["policy/"+policy] != tt.drift {
 			t.Fatalf("the drift is %v, want %s", drift, tt.drift)
 		}
-		apply(t, tf, i, config)
+		tf.Settle(t, i, config)
 		wantSteps(t, tf, i, "write policy "+policy)
 		p.wantGiven("team=a:NoSchedule")
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }

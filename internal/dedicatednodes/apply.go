@@ -25,13 +25,13 @@ import (
 
 // apply carries out what is desired, and returns the steps that it made.
 func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) ([]string, bool) {
-	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
 		return nil, false
 	}
-	follow := func(ctx context.Context) (func(), error) { return r.data.Cluster.Follow(ctx, true) }
+	follow := func(ctx context.Context) (func(), error) { return r.Data.Cluster.Follow(ctx, true) }
 	if desired.nodes.Target.MachineSets != nil {
-		follow = r.data.Cluster.FollowMachines
+		follow = r.Data.Cluster.FollowMachines
 	}
 	release, err := follow(ctx)
 	if err != nil {
@@ -44,13 +44,13 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	}
 	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies}
 	if change.MachineSets != nil {
-		change.MachineSets.AtOnce = int(r.data.MaxConcurrentRollouts)
+		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 		change.RollOut = func(ctx context.Context) error { return r.rollOut(ctx, m, desired, budget) }
 	}
 	for _, one := range desired.members {
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
-	steps, err := rollout.Run(ctx, r.data.Cluster, change, r.data.Comparison, r.hooks(ctx, m, desired, budget))
+	steps, err := rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison, r.hooks(ctx, m, desired, budget))
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
 		return nil, false
@@ -66,7 +66,7 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 		return true
 	}
 	for _, name := range desired.nodes.Target.Names {
-		if err := r.data.Cluster.WaitForNode(ctx, name); err != nil {
+		if err := r.Data.Cluster.WaitForNode(ctx, name); err != nil {
 			diags.Append(explainWait(name, err))
 			return false
 		}
@@ -77,7 +77,7 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 // contract takes away what pods of other workloads lived by under the taints that
 // have gone. They are gone already, so that a failure of it fails nothing.
 func (r *dedicatedNodes) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.data.Cluster, r.data.Comparison); err != nil {
+	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Comparison); err != nil {
 		diags.Append(fw.NotContracted(desired.place(), err))
 	}
 }
@@ -159,17 +159,17 @@ func explainWait(name string, err error) diag.Diagnostic {
 // warnOrphans says that marks with the destroyed resource's id stay behind. A
 // replacement that this process made is no such case.
 func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	nodes, err := r.data.Cluster.Nodes(ctx)
-	if _, replaced := r.data.Created.Load(desired.owner()); err != nil || replaced || desired.nodes.Claim.Heir {
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	if _, replaced := r.Data.Created.Load(desired.owner()); err != nil || replaced || desired.nodes.Claim.Heir {
 		return
 	}
-	marked, err := r.data.Cluster.MarkedAnywhere(ctx)
+	marked, err := r.Data.Cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return
 	}
 	left := markedBy(desired.owner(), nodes, marked)
 	if sets := desired.sets(); sets != nil {
-		all, _ := r.data.Cluster.MachineSets(ctx)
+		all, _ := r.Data.Cluster.MachineSets(ctx)
 		left = append(left, markedSets(desired.owner(), all)...)
 	}
 	if len(left) > 0 {

@@ -76,7 +76,7 @@ func TestAccDedicatedNodes_customResourcesAndCronJobs(t *testing.T) {
 	}
 	p.settled("Deployment", wish{})
 	for _, w := range []wish{{taints: "team=a:NoExecute", labels: "dedicated=gpu"}, {taints: "group=b:NoExecute", labels: "reserved=gpu"}} {
-		apply(t, tf, i, config(w.taints, w.labels))
+		tf.Settle(t, i, config(w.taints, w.labels))
 		p.want(w)
 		want := "foreign Exists, " + taint.FormatToleration(taint.TolerationFor(acctest.Parse(t, w.taints)[0]))
 		for what, got := range map[string][]corev1.Toleration{"widget": c.TolerationsAt(t, widget, path), "CronJob": c.TolerationsAt(t, cron, cronJob.Path)} {
@@ -92,7 +92,7 @@ func TestAccDedicatedNodes_customResourcesAndCronJobs(t *testing.T) {
 			t.Fatalf("the CronJob requires other labels: %s", diff)
 		}
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.want(wish{})
 	if diff := cmp.Diff(before, specs()); diff != "" {
 		t.Fatalf("the objects are not as they were: %s", diff)

@@ -23,7 +23,7 @@ func TestAccDedicatedNodes_driftIsNamedAndPutRight(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	config := p.config(w)
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	deployment := func(patch string) {
 		t.Helper()
 		if _, err := c.Admin.AppsV1().Deployments(p.namespace).Patch(t.Context(), "deployment", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
@@ -55,10 +55,10 @@ func TestAccDedicatedNodes_driftIsNamedAndPutRight(t *testing.T) {
 		if got != tt.want || planned.Empty != (tt.want == "") {
 			t.Fatalf("%s: the drift is %v and the plan is empty: %t", tt.name, drift, planned.Empty)
 		}
-		apply(t, tf, i, config)
+		tf.Settle(t, i, config)
 		p.want(w, "Deployment")
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.want(wish{}, "Deployment")
 }
 
@@ -68,13 +68,13 @@ func TestAccDedicatedNodes_selectorFollowsTheNodes(t *testing.T) {
 	p := newPool(t, c, "DaemonSet")
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": tolerating}}
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"pool":null}}}`)
 	c.Patch(t, p.other, `{"metadata":{"labels":{"pool":"`+p.name+`"}}}`)
 	if planned := tf.Plan(t, i, p.config(w)); planned.Empty {
 		t.Fatalf("one node has come and one has gone, and the plan is empty: %v", tf.Attributes(t, i)["drift"])
 	}
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	if taints, label := c.Taints(t, p.other), c.Get(t, p.other).Labels["dedicated"]; taints != "team=a:NoExecute" || label == "" {
 		t.Fatalf("the node that came has the taints %q and the label %q", taints, label)
 	}
@@ -82,7 +82,7 @@ func TestAccDedicatedNodes_selectorFollowsTheNodes(t *testing.T) {
 	if _, labelled := left.Labels["dedicated"]; len(left.Spec.Taints) != 1 || labelled {
 		t.Fatalf("the node that left keeps %v %v", left.Spec.Taints, left.Labels)
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	if taints := c.Taints(t, p.other); taints != "" {
 		t.Fatalf("the node keeps %q", taints)
 	}
@@ -119,13 +119,13 @@ func TestAccDedicatedNodes_namedNodesAreWaitedForAndChangeInPlace(t *testing.T) 
 	if d := <-done; d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	apply(t, tf, i, acctest.With(config, map[string]any{"node_names": []string{name + "-b"}}))
+	tf.Settle(t, i, acctest.With(config, map[string]any{"node_names": []string{name + "-b"}}))
 	for node, want := range map[string]string{"-a": "", "-b": "team=a:NoSchedule"} {
 		if got := c.Taints(t, name+node); got != want {
 			t.Errorf("node %s has the taints %q, want %q", node, got, want)
 		}
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 // TestAccDedicatedNodes_failedCreateIsTakenUp fails a create at its first taint.
@@ -153,9 +153,9 @@ func TestAccDedicatedNodes_failedCreateIsTakenUp(t *testing.T) {
 	proxy.Spoil(nil)
 	p.wantOwned("Deployment")
 	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Creating takes over entries of", p.nodes[0], fmt.Sprintf("Deployment \"%s/deployment\": team=a:NoExecute", p.namespace))
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	p.want(w, "Deployment")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.want(wish{}, "Deployment")
 }
 
@@ -166,7 +166,7 @@ func TestAccDedicatedNodes_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T
 	proxy := c.Proxy(t)
 	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
 	w := wish{taints: "team=a:NoExecute zone:NoSchedule", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned, "DaemonSet": tolerating}}
-	apply(t, tf, newInstance(), p.config(w))
+	tf.Settle(t, newInstance(), p.config(w))
 	proxy.Spoil(nil)
 	i, d := tf.Import(t, typeName, "selector/pool="+p.name+"/team:NoExecute,zone:NoSchedule")
 	if d.Errors() != "" {
@@ -180,7 +180,7 @@ func TestAccDedicatedNodes_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T
 			t.Fatalf("%s %s was sent", r.Method, r.Path)
 		}
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.want(wish{}, "DaemonSet", "Deployment")
 }
 
@@ -197,8 +197,8 @@ func TestAccDedicatedNodes_importTakesTaintsThatNobodyHasMarked(t *testing.T) {
 	if planned := tf.Plan(t, i, config); !planned.Empty {
 		t.Fatalf("the plan after an import is not empty: %v", tf.Attributes(t, i))
 	}
-	apply(t, tf, i, acctest.With(config, map[string]any{"labels": map[string]any{"dedicated": "gpu"}}))
-	destroy(t, tf, i)
+	tf.Settle(t, i, acctest.With(config, map[string]any{"labels": map[string]any{"dedicated": "gpu"}}))
+	tf.Destroy(t, i)
 	if taints := c.Taints(t, name); taints != "foreign:NoSchedule" {
 		t.Fatalf("the node keeps %q", taints)
 	}

@@ -33,7 +33,7 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
 	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "would make 1 pod leave")
 	evicted := c.Evictions(t, p.namespace)
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	p.gone("stranger")
 	p.settled("Deployment", w)
 	if names := evicted(); len(names) != 1 || names[0] != "stranger" {
@@ -52,7 +52,7 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	if d := tf.Plan(t, i, nil).Diagnostics; strings.Contains(d.Warnings(), "label") {
 		t.Errorf("a destroy warns of the labels that its own workloads require: %s", d.Warnings())
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 // TestAccDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite lets a pod come
@@ -82,7 +82,7 @@ func TestAccDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 	p := newPool(t, c, "Deployment")
 	tf, i := terraform(t, c), newInstance()
 	workloads := map[string]string{"Deployment": tolerating}
-	apply(t, tf, i, p.config(wish{taints: "team=a:NoExecute", workloads: workloads}))
+	tf.Settle(t, i, p.config(wish{taints: "team=a:NoExecute", workloads: workloads}))
 	c.Pod(t, p.namespace, "stranger", p.nodes[0], func(pod *corev1.Pod) {
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: "team", Value: "a", Operator: corev1.TolerationOpEqual}}
 	})
@@ -93,13 +93,13 @@ func TestAccDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 
 	evicted := c.Evictions(t, p.namespace)
 	config["evictions"] = map[string]any{"stranded": "evict"}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	p.gone("stranger")
 	if names := evicted(); len(names) != 1 {
 		t.Fatalf("the taint-eviction controller deleted %v", names)
 	}
 	p.want(wish{taints: "team=b:NoExecute", workloads: workloads}, "Deployment")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 func TestAccDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.T) {
@@ -108,17 +108,17 @@ func TestAccDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testi
 	p := newPool(t, c, "DaemonSet")
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": pinned}}
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	w.labels = "dedicated=web"
 	d := tf.Plan(t, i, p.config(w)).Diagnostics
 	wantWarning(t, d, `"labels"`, "are replaced all at once", "give the new value another key")
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	p.settled("DaemonSet", w)
 	w.labels = "reserved=gpu"
 	if d := tf.Plan(t, i, p.config(w)).Diagnostics; strings.Contains(d.Warnings(), "all at once") {
 		t.Fatal(d.Warnings())
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.want(wish{}, "DaemonSet")
 }
 
@@ -141,7 +141,7 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 will not come back)`
 	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DaemonSet "+p.namespace+"/shuns", "its DaemonSet does not select the node by its new labels")
 	wantError(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, `"max_pods"`, "would make 2 pods leave")
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	c.Running(t, p.namespace, "shuns", 1)
 	c.Running(t, p.namespace, "seeks", 2)
 
@@ -186,7 +186,7 @@ func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {
 	}
 	p.gone("stranger-0")
 	p.gone("stranger-1")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 // TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid takes workloads out of the
@@ -198,7 +198,7 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 	p := newPool(t, c, "Deployment", "DaemonSet")
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned, "DaemonSet": tolerating}}
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	p.settled("Deployment", w)
 	p.settled("DaemonSet", w)
 
@@ -224,12 +224,12 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 
 	// Where the taints go in the same apply, nobody loses a place by that.
 	w.workloads = map[string]string{"Deployment": tolerating}
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	w.taints, w.workloads = "team=b:PreferNoSchedule", nil
 	if d := tf.Plan(t, i, p.config(w)).Diagnostics; strings.Contains(d.Warnings(), "their place") {
 		t.Errorf("the taint is gone by then: %s", d.Warnings())
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 // TestAccDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied: whether another resource of the

@@ -25,7 +25,7 @@ func TestAccDedicatedNodes_renamed(t *testing.T) {
 			evicted := c.Evictions(t, p.namespace)
 			w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 			older := newInstance()
-			apply(t, tf, older, p.config(w))
+			tf.Settle(t, older, p.config(w))
 			bared := c.Bared(t, p.name, id)
 			newer := rename(t, tf, older, p.config(w), createFirst)
 			if nodes := bared(); len(nodes) > 0 {
@@ -47,7 +47,7 @@ func TestAccDedicatedNodes_renamed(t *testing.T) {
 			evicted := f.c.Evictions(t, f.Namespace)
 			w := fleetWish{"team=a:NoExecute", "dedicated=gpu"}
 			config := f.config(w, map[string]any{"strategy": "surge"})
-			apply(t, tf, older, config)
+			tf.Settle(t, older, config)
 			names, bared := f.Names(), f.c.Bared(t, f.Pool.Name, id)
 			newer := rename(t, tf, older, config, createFirst)
 			if got := f.Names(); !slices.Equal(got, names) {

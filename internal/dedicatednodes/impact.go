@@ -129,7 +129,7 @@ func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget
 		about.RefusesStranded = !budget.EvictStranded
 		summary, detail := fw.Preview(about, step.Report)
 		if step.Switch != nil {
-			summary, detail = fw.RolloutCost(about, step.Switch.Affected, int(r.data.MaxConcurrentRollouts), summary, detail)
+			summary, detail = fw.RolloutCost(about, step.Switch.Affected, int(r.Data.MaxConcurrentRollouts), summary, detail)
 			fw.WarnDeadlocks(about.Where, step.Switch.Impact.Deadlocks, diags)
 		}
 		if summary != "" {
@@ -157,18 +157,18 @@ func (r *dedicatedNodes) hooks(ctx context.Context, m model, desired wanted, bud
 			}
 			if looked {
 				// Nodes have come since: their pods may not have come by the watch yet.
-				if err := r.data.Cluster.RelistPods(ctx); err != nil {
+				if err := r.Data.Cluster.RelistPods(ctx); err != nil {
 					return err
 				}
 			}
 			looked = true
-			snapshot, err := r.data.Cluster.SnapshotToDecide(ctx)
+			snapshot, err := r.Data.Cluster.SnapshotToDecide(ctx)
 			if err != nil {
 				return err
 			}
 			about := desired.about(false, plan)
 			about.Began = true
-			return budget.Allow(eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison), about, path.Root("workloads"), ours)
+			return budget.Allow(eviction.Evaluate(snapshot, plan.Change(), r.Data.Comparison), about, path.Root("workloads"), ours)
 		},
 	}
 }

@@ -63,7 +63,7 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if state.ID.IsNull() {
-		state.ID = types.StringValue(newID(r.data.Owner, desired))
+		state.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
@@ -148,7 +148,7 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target pl
 		diags.Append(found...)
 		state.Labels = value
 	}
-	marked, err := r.data.Cluster.MarkedAnywhere(ctx)
+	marked, err := r.Data.Cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		diags.Append(fw.UnableTo("find the workloads of \""+state.ID.ValueString()+"\"", err))
 		return

@@ -59,11 +59,11 @@ func TestAccDedicatedNodes_labelsOfWorkersAreFree(t *testing.T) {
 	tf, name := terraform(t, c), acctest.Name(t, "node")
 	c.Node(t, acctest.Node{Name: name})
 	i := newInstance()
-	apply(t, tf, i, map[string]any{"node_names": []string{name}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "labels": map[string]any{"node-role.kubernetes.io/infra": "", "node-restriction.kubernetes.io/team": "a"}})
+	tf.Settle(t, i, map[string]any{"node_names": []string{name}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "labels": map[string]any{"node-role.kubernetes.io/infra": "", "node-restriction.kubernetes.io/team": "a"}})
 	if labels := c.Get(t, name).Labels; labels["node-restriction.kubernetes.io/team"] != "a" {
 		t.Fatalf("the node has the labels %v", labels)
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	if labels := c.Get(t, name).Labels; len(labels) > 0 {
 		t.Fatalf("the node keeps the labels %v", labels)
 	}
@@ -140,10 +140,10 @@ func TestAccDedicatedNodes_labelThatIsThereWithTheSameValueStaysOnDestroy(t *tes
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	mine := p.labels(w)["dedicated"]
 	c.Patch(t, p.nodes[1], `{"metadata":{"labels":{"dedicated":"`+mine+`"}}}`)
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	p.settled("Deployment", w)
 	p.confined("Deployment")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	for n, want := range []string{"", mine} {
 		if got := c.Get(t, p.nodes[n]).Labels["dedicated"]; got != want {
 			t.Errorf("node %d has the label %q after destroy, want %q", n, got, want)
@@ -157,7 +157,7 @@ func TestAccDedicatedNodes_anotherOwnerOfALabelIsNamed(t *testing.T) {
 	c := acctest.Connect(t)
 	p := newPool(t, c)
 	other := &acctest.Terraform{Provider: acctest.With(c.Provider(t), map[string]any{"owner": "team-a"})}
-	apply(t, other, newInstance(), p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"}))
+	other.Settle(t, newInstance(), p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"}))
 	wantError(t, terraform(t, c).Plan(t, newInstance(), p.config(wish{taints: "group=b:NoSchedule", labels: "dedicated=gpu"})).Diagnostics,
 		`"labels"`, "team-a/dedicated_nodes/selector/pool="+p.name)
 }
@@ -235,7 +235,7 @@ func TestAccDedicatedNodes_labelsAndPinsHaveOneOwnerInARun(t *testing.T) {
 		})
 	}
 	// What stands there already is marked: the error may name its owner as well.
-	apply(t, tf, i, first)
+	tf.Settle(t, i, first)
 	for name, tt := range tests {
 		t.Run(name+" that has nothing to do", func(t *testing.T) {
 			walk := tf.Walk(t)
@@ -245,7 +245,7 @@ func TestAccDedicatedNodes_labelsAndPinsHaveOneOwnerInARun(t *testing.T) {
 			judge(t, walk.Plan(i, first).Diagnostics, nil)
 		})
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 // TestAccDedicatedNodes_labelsMustNotDecideWhichNodesAreMeant: a node that loses
@@ -266,13 +266,13 @@ func TestAccDedicatedNodes_tolerationSecondsGoToNoExecuteAlone(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	config := p.config(wish{taints: "team=a:NoExecute team=a:NoSchedule"})
 	config["workloads"] = []any{map[string]any{"kind": "Deployment", "namespace": p.namespace, "name": "deployment", "toleration_seconds": 3600}}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	spec, _ := c.Template(t, p.namespace, "Deployment", "deployment")
 	for _, one := range spec.Tolerations {
 		if one.Key == "team" && (one.TolerationSeconds != nil) != (one.Effect == corev1.TaintEffectNoExecute) {
 			t.Fatalf("the template tolerates %v", one)
 		}
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.want(wish{}, "Deployment")
 }

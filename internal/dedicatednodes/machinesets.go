@@ -63,7 +63,7 @@ func (r *dedicatedNodes) observeSets(ctx context.Context, desired wanted, diags 
 	if desired.nodes.Target.MachineSets == nil {
 		return nil, nil
 	}
-	sets, err := r.data.Cluster.MachineSets(ctx)
+	sets, err := r.Data.Cluster.MachineSets(ctx)
 	if errors.Is(err, kube.ErrNoMachineAPI) {
 		diags.Append(fw.NoMachineAPI(err))
 		return nil, nil
@@ -117,7 +117,7 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 
 func (r *dedicatedNodes) claimSets(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
 	if target := desired.nodes.Target.MachineSets; target != nil {
-		r.data.ClaimSets(fw.Holder(own.Generation), *target, desired.nodes.Claim.IDs(), desired.labels.Claim.Labels, observed.sets, diags)
+		r.Data.ClaimSets(fw.Holder(own.Generation), *target, desired.nodes.Claim.IDs(), desired.labels.Claim.Labels, observed.sets, diags)
 	}
 }
 
@@ -155,13 +155,13 @@ func (o observation) has(target machineset.Target) bool {
 
 // rollOut rolls the taints of MachineSets out, when their turn has come.
 func (r *dedicatedNodes) rollOut(ctx context.Context, m model, desired wanted, budget fw.Budget) error {
-	all, err := r.data.Cluster.MachineSets(ctx)
+	all, err := r.Data.Cluster.MachineSets(ctx)
 	if err != nil {
 		return err
 	}
 	sets := desired.sets()
 	run := &fw.SetRollouts{
-		Data: r.data, Place: sets.Target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("workloads"),
+		Data: r.Data, Place: sets.Target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("workloads"),
 		Of: func(s *machineset.Set) machineset.Desired { return sets.Desired.Of(s, sets.Target) },
 	}
 	for _, c := range sets.Changes(all).Sets {

@@ -121,10 +121,10 @@ func TestAccDedicatedNodes_machineSets(t *testing.T) {
 			tf, i := terraform(t, f.c), newInstance()
 			evicted := f.c.Evictions(t, f.Namespace)
 			for _, w := range []fleetWish{{"team=a:NoExecute", "dedicated=gpu"}, {"team=b:NoExecute", "reserved=gpu"}} {
-				apply(t, tf, i, f.config(w, map[string]any{"strategy": strategy}))
+				tf.Settle(t, i, f.config(w, map[string]any{"strategy": strategy}))
 				f.want(w)
 			}
-			destroy(t, tf, i)
+			tf.Destroy(t, i)
 			f.want(fleetWish{})
 			if names := evicted(); len(names) > 0 {
 				t.Fatalf("the taint-eviction controller deleted %v", names)
@@ -179,7 +179,7 @@ func TestAccDedicatedNodes_machineSetsImport(t *testing.T) {
 	f := newFleet(t)
 	tf, i := terraform(t, f.c), newInstance()
 	w, rollout := fleetWish{"team=a:NoSchedule", "dedicated=gpu"}, map[string]any{"strategy": "in_place"}
-	apply(t, tf, i, f.config(w, rollout))
+	tf.Settle(t, i, f.config(w, rollout))
 	version := f.Version()
 	again, d := tf.Import(t, typeName, "machine_sets/"+f.Namespace+"/"+f.Pool.Name+"/team:NoSchedule")
 	if d.Errors() != "" {
@@ -193,11 +193,11 @@ func TestAccDedicatedNodes_machineSetsImport(t *testing.T) {
 		t.Fatal("the import has written to the MachineSet")
 	}
 	// The rollout is not what the import has taken: it changes without a write.
-	apply(t, tf, again, f.config(w, rollout))
+	tf.Settle(t, again, f.config(w, rollout))
 	if f.Version() != version {
 		t.Fatal("the first apply has written to the MachineSet")
 	}
-	destroy(t, tf, again)
+	tf.Destroy(t, again)
 	f.want(fleetWish{})
 }
 

@@ -20,7 +20,7 @@ func TestAccDedicatedNodes_machineSetsDrift(t *testing.T) {
 	tf, i := terraform(t, f.c), newInstance()
 	w := fleetWish{"team=a:NoSchedule", "dedicated=gpu"}
 	config := f.config(w, map[string]any{"strategy": "surge"})
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	names := f.Names()
 	for name, change := range map[string]func(*corev1.Node){
 		"the value of the taint": func(n *corev1.Node) {
@@ -38,7 +38,7 @@ func TestAccDedicatedNodes_machineSetsDrift(t *testing.T) {
 			if name == "the value of the taint" && tf.Plan(t, i, config).Empty {
 				t.Fatalf("the plan is empty, and the drift is %v", tf.Attributes(t, i)["drift"])
 			}
-			apply(t, tf, i, config)
+			tf.Settle(t, i, config)
 			f.want(w)
 		})
 	}
@@ -54,10 +54,10 @@ func TestAccDedicatedNodes_machineSetsGone(t *testing.T) {
 	f := newFleet(t)
 	tf, i := terraform(t, f.c), newInstance()
 	config := f.config(fleetWish{"team=a:NoSchedule", "dedicated=gpu"}, map[string]any{"strategy": "in_place"})
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	f.c.Remove(t, f.Thing)
 	wantError(t, tf.Plan(t, i, config).Diagnostics, "Unable to find MachineSet", f.Pool.Name)
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	// Its machines may be there for a while yet, and pods live by the toleration there.
 	_, annotations := f.c.Template(t, f.Namespace, "Deployment", "web")
 	record, err := toleration.ParseRecord(annotations[toleration.OwnedAnnotation])

@@ -42,14 +42,14 @@ func TestAccDedicatedNodes_nodesOfASelectorComeAndGo(t *testing.T) {
 	config, mine := acctest.With(p.config(w), soon), "gpu-"+p.name
 	fresh := acctest.Node{Name: p.nodes[1], Labels: map[string]string{"field": p.name, "pool": p.name}}
 	tf, i := terraform(t, c), newInstance()
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 
 	// One that goes is no drift, and one that comes back under its name is new.
 	c.DeleteNode(t, p.nodes[1])
 	p.wantDrift(tf, i, config, "", "")
 	c.Node(t, fresh)
 	p.wantDrift(tf, i, config, "node/"+p.nodes[1], "missing")
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	p.wantNode(p.nodes[1], "team=a:NoExecute", mine)
 
 	// One that goes while it is written is no error.
@@ -74,7 +74,7 @@ func TestAccDedicatedNodes_nodesOfASelectorComeAndGo(t *testing.T) {
 		}
 		p.wantDrift(tf, i, changed, "", "")
 		c.Node(t, fresh)
-		apply(t, tf, i, config)
+		tf.Settle(t, i, config)
 		p.wantNode(p.nodes[1], "team=a:NoExecute", mine)
 	}
 
@@ -88,7 +88,7 @@ func TestAccDedicatedNodes_nodesOfASelectorComeAndGo(t *testing.T) {
 	}
 	p.wantNode(fresh.Name, "team=b:NoExecute", mine)
 	p.wantDrift(tf, i, changed, "", "")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	for _, name := range []string{p.nodes[1], fresh.Name} {
 		p.wantNode(name, "", "")
 	}
@@ -102,7 +102,7 @@ func TestAccDedicatedNodes_namedNodesComeAndGo(t *testing.T) {
 	config := acctest.With(p.config(wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}),
 		map[string]any{"node_selector": nil, "node_names": p.nodes, "timeouts": map[string]any{"update": "8s"}})
 	tf, i := terraform(t, c), newInstance()
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	c.DeleteNode(t, p.nodes[1])
 	p.wantDrift(tf, i, config, "node/"+p.nodes[1], "missing")
 	// It may come back: the state keeps it, and an apply says that it does not.
@@ -110,13 +110,13 @@ func TestAccDedicatedNodes_namedNodesComeAndGo(t *testing.T) {
 	if !i.Exists() {
 		t.Fatal("the state was dropped")
 	}
-	apply(t, tf, i, acctest.With(config, map[string]any{"node_names": p.nodes[:1], "timeouts": nil}))
+	tf.Settle(t, i, acctest.With(config, map[string]any{"node_names": p.nodes[:1], "timeouts": nil}))
 	c.Node(t, acctest.Node{Name: p.nodes[1], Labels: map[string]string{"field": p.name}})
 	config["timeouts"] = nil
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	p.wantNode(p.nodes[1], "team=a:NoExecute", "gpu-"+p.name)
 	c.DeleteNode(t, p.nodes[1])
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.wantNode(p.nodes[0], foreignTaint, "")
 	p.wantTemplate("Deployment", wish{})
 }
@@ -130,23 +130,23 @@ func TestAccDedicatedNodes_workloadsComeAndGo(t *testing.T) {
 	one := wish{taints: both.taints, labels: both.labels, workloads: map[string]string{"Deployment": pinned}}
 	thing := acctest.Thing{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: p.namespace, Name: "statefulset"}
 	tf, i := terraform(t, c), newInstance()
-	apply(t, tf, i, p.config(both))
+	tf.Settle(t, i, p.config(both))
 	c.Remove(t, thing)
 	wantError(t, tf.Plan(t, i, p.config(both)).Diagnostics, `[AttributeName("workloads").ElementKeyInt(1)] Unable to find StatefulSet "`+p.namespace+`/statefulset"`)
-	apply(t, tf, i, p.config(one))
+	tf.Settle(t, i, p.config(one))
 	p.run("StatefulSet", "statefulset", nil)
 	p.wantDrift(tf, i, p.config(one), "", "")
-	apply(t, tf, i, p.config(both))
+	tf.Settle(t, i, p.config(both))
 	p.want(both, "Deployment", "StatefulSet")
 
 	// Made anew under its name, it lacks all of it.
 	c.Remove(t, thing)
 	p.run("StatefulSet", "statefulset", nil)
 	p.wantDrift(tf, i, p.config(both), "StatefulSet/"+p.namespace+"/statefulset", "missing")
-	apply(t, tf, i, p.config(both))
+	tf.Settle(t, i, p.config(both))
 	p.want(both, "Deployment", "StatefulSet")
 	c.Remove(t, thing)
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	p.want(wish{}, "Deployment")
 }
 

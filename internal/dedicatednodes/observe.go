@@ -50,12 +50,12 @@ type absence struct {
 // observe reads nodes and workloads. A cluster other than the expected one is an
 // error in the diagnostics, before anything else is read.
 func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected string, diags *diag.Diagnostics) (observation, error) {
-	id, err := r.data.Identify(ctx, expected, diags)
+	id, err := r.Data.Identify(ctx, expected, diags)
 	o := observation{cluster: id}
 	if err != nil || diags.HasError() {
 		return o, err
 	}
-	if o.nodes, err = r.data.Cluster.Nodes(ctx); err != nil {
+	if o.nodes, err = r.Data.Cluster.Nodes(ctx); err != nil {
 		return o, err
 	}
 	if o.sets, err = r.observeSets(ctx, desired, diags); err != nil || diags.HasError() {
@@ -65,7 +65,7 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 		return o, err
 	}
 	for _, m := range desired.members {
-		w, err := r.data.Cluster.Workload(ctx, m.Ref, m.Path)
+		w, err := r.Data.Cluster.Workload(ctx, m.Ref, m.Path)
 		wrongPath := new(workload.PathError)
 		switch {
 		case err == nil:
@@ -104,7 +104,7 @@ func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted
 // marked finds the workloads that carry marks of this generation. Who may not
 // list workloads knows those of the state alone.
 func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, error) {
-	all, err := r.data.Cluster.MarkedAnywhere(ctx)
+	all, err := r.Data.Cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}

@@ -73,11 +73,11 @@ func TestAccDedicatedNodes_daemonSetNeverLosesMoreThanItAllows(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	workloads := map[string]string{"DaemonSet": tolerating}
 	const pods = 3
-	apply(t, tf, i, p.config(wish{taints: "team=a:NoExecute", workloads: workloads}))
+	tf.Settle(t, i, p.config(wish{taints: "team=a:NoExecute", workloads: workloads}))
 	c.Running(t, p.namespace, "daemonset", pods)
 	least := c.LeastReady(t, p.namespace, "daemonset")
 	for _, taints := range []string{"team=b:NoExecute", "group=b:NoSchedule", "group=b:NoExecute zone:NoExecute"} {
-		apply(t, tf, i, p.config(wish{taints: taints, workloads: workloads}))
+		tf.Settle(t, i, p.config(wish{taints: taints, workloads: workloads}))
 	}
 	c.Running(t, p.namespace, "daemonset", pods)
 	if ready := least(); ready < pods-1 {

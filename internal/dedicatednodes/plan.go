@@ -27,7 +27,7 @@ import (
 // pods of that moment: nothing that it learns from the cluster may go into the
 // plan itself.
 func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.data == nil {
+	if r.Data == nil {
 		return
 	}
 	var own ownership
@@ -37,7 +37,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, *state, &resp.Diagnostics); err != nil {
-			r.data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
 	}
@@ -46,7 +46,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-			desired.nodes.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.data.Owner, desired), resp.Private, &resp.Diagnostics)
+			desired.nodes.Claim.Heir = r.Data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.Data.Owner, desired), resp.Private, &resp.Diagnostics)
 			r.preview(ctx, *state, desired.released().retire(desired), nil, own, &resp.Diagnostics)
 		}
 		return
@@ -72,9 +72,9 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if state == nil && known {
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
-		r.data.Heirs.Announce(ctx, plan.ID.ValueString())
+		r.Data.Heirs.Announce(ctx, plan.ID.ValueString())
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	switch {
@@ -105,10 +105,10 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 // preview says what the change would do, as diagnostics. The members of before
 // that are not meant any more are given up.
 func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, diags *diag.Diagnostics) {
-	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	// Another cluster is not even looked through for marks.
-	_, err := r.data.Identify(ctx, own.Cluster, diags)
+	_, err := r.Data.Identify(ctx, own.Cluster, diags)
 	if diags.HasError() {
 		return
 	}
@@ -120,22 +120,22 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	if err != nil {
-		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.data, diags)
+		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
 		return
 	}
 	if !r.possible(desired, observed, own, diags) {
 		return
 	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
 		r.note(desired, observed, nil)
-		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.data, diags)
+		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
 		return
 	}
 	change := observed.change(desired)
-	change.MachineSets.AtOnce = int(r.data.MaxConcurrentRollouts)
-	change.Planned = r.data.Planned.Tolerations(desired.owner(), nil)
-	plan := planner.Order(snapshot, change, r.data.Comparison)
+	change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
+	change.Planned = r.Data.Planned.Tolerations(desired.owner(), nil)
+	plan := planner.Order(snapshot, change, r.Data.Comparison)
 	r.note(desired, observed, &plan)
 	if err := belongs(plan); err != nil {
 		diags.Append(explain("change", desired, err))
@@ -150,7 +150,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	r.warnWorkloads(ctx, desired, observed, plan, diags)
-	displaced := planner.Displaces(snapshot, plan.Steps, r.data.Comparison)
+	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	warnLeft(observed, displaced, diags)
 	fw.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
 	var members []workload.Ref
@@ -159,10 +159,10 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	}
 	for _, step := range plan.Steps {
 		if step.Switch != nil {
-			r.data.WarnMachineRestarts(ctx, step.Switch.Affected, desired.place(), desired.owner(), diags, members...)
+			r.Data.WarnMachineRestarts(ctx, step.Switch.Affected, desired.place(), desired.owner(), diags, members...)
 		}
 	}
-	r.data.WarnRestarts(ctx, desired.nodes, planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes), diags, members...)
+	r.Data.WarnRestarts(ctx, desired.nodes, planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes), diags, members...)
 }
 
 // belongs is the error where something that is wanted belongs to somebody else.
@@ -212,7 +212,7 @@ func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed 
 	}
 	for _, step := range plan.Steps {
 		for _, s := range observed.members {
-			if step.Workload == s.workload && !r.data.TryWorkload(ctx, step, s.at, diags) {
+			if step.Workload == s.workload && !r.Data.TryWorkload(ctx, step, s.at, diags) {
 				return false
 			}
 		}
@@ -224,14 +224,14 @@ func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed 
 // that wants the same is told at plan rather than at apply.
 func (r *dedicatedNodes) claim(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
 	holder := fw.Holder(own.Generation)
-	r.data.ClaimTaints(holder, desired.nodes, observed.nodes, diags)
-	r.data.ClaimLabels(holder, desired.labels, observed.nodes, diags)
+	r.Data.ClaimTaints(holder, desired.nodes, observed.nodes, diags)
+	r.Data.ClaimLabels(holder, desired.labels, observed.nodes, diags)
 	for _, s := range observed.members {
 		if s.claim.Release {
 			continue
 		}
-		if !r.data.ClaimTolerations(holder, s.Ref, s.ClaimPath, s.claim.Tolerations, s.at.Tolerations, diags) ||
-			!r.data.ClaimPins(holder, s.Ref, s.pin.Labels, s.at.Pin, diags) {
+		if !r.Data.ClaimTolerations(holder, s.Ref, s.ClaimPath, s.claim.Tolerations, s.at.Tolerations, diags) ||
+			!r.Data.ClaimPins(holder, s.Ref, s.pin.Labels, s.at.Pin, diags) {
 			return
 		}
 	}
@@ -256,7 +256,7 @@ func (r *dedicatedNodes) note(desired wanted, observed observation, plan *planne
 		}
 		out = append(out, p)
 	}
-	r.data.Planned.Note(desired.owner(), out)
+	r.Data.Planned.Note(desired.owner(), out)
 }
 
 // noteApplied tells the others what live pods carry now.

@@ -324,30 +324,6 @@ func terraform(t *testing.T, c *acctest.Cluster) *acctest.Terraform {
 	return &acctest.Terraform{Provider: c.Provider(t)}
 }
 
-// apply applies a configuration and then expects that a plan is empty.
-func apply(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) acctest.Diagnostics {
-	t.Helper()
-	d := tf.Apply(t, i, config)
-	if d.Errors() != "" {
-		t.Fatalf("apply: %s", d.Errors())
-	}
-	again := tf.Plan(t, i, config)
-	if !again.Empty || len(again.Diagnostics) > 0 {
-		t.Fatalf("a plan right after apply is not empty or not silent: %s%s%v", again.Diagnostics.Errors(), again.Diagnostics.Warnings(), tf.Attributes(t, i))
-	}
-	return d
-}
-
-func destroy(t *testing.T, tf *acctest.Terraform, i *acctest.Instance) {
-	t.Helper()
-	if d := tf.Apply(t, i, nil); d.Errors() != "" {
-		t.Fatalf("destroy: %s", d.Errors())
-	}
-	if i.Exists() {
-		t.Fatal("a destroyed resource is still in the state")
-	}
-}
-
 func wantError(t *testing.T, d acctest.Diagnostics, parts ...string) {
 	t.Helper()
 	for _, part := range parts {

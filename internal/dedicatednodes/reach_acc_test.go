@@ -15,7 +15,7 @@ func TestAccDedicatedNodes_anotherClusterUnderTheSameStateIsAnErrorAndNothingIsR
 	p := newPool(t, c, "Deployment")
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	c.Elsewhere(t, i, p.config(wish{taints: "team=b:NoSchedule"}))
 	p.want(w, "Deployment")
 	// An update that was killed leaves no private state: the marks say whose it is.
@@ -24,7 +24,7 @@ func TestAccDedicatedNodes_anotherClusterUnderTheSameStateIsAnErrorAndNothingIsR
 	if planned := tf.Plan(t, &killed, p.config(w)); planned.Diagnostics.Errors() != "" || !planned.Empty {
 		t.Fatalf("the state is not recovered: %s", planned.Diagnostics.Errors())
 	}
-	destroy(t, tf, &killed)
+	tf.Destroy(t, &killed)
 	p.want(wish{}, "Deployment")
 }
 
@@ -36,7 +36,7 @@ func TestAccDedicatedNodes_clusterOutOfReachKeepsTheState(t *testing.T) {
 	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	changed := wish{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads}
-	apply(t, tf, i, p.config(w))
+	tf.Settle(t, i, p.config(w))
 	proxy.OutOfReach(t, tf.Provider, []*acctest.Instance{i}, []map[string]any{p.config(w)}, p.config(changed))
 
 	// A budget cannot be checked then.
@@ -45,9 +45,9 @@ func TestAccDedicatedNodes_clusterOutOfReachKeepsTheState(t *testing.T) {
 	wantError(t, tf.Walk(t).Plan(i, budget).Diagnostics, `[AttributeName("evictions")]`, "cannot be checked", "Check the network and whether its API server runs.")
 	proxy.Spoil(nil)
 	p.want(w, "Deployment")
-	apply(t, tf, i, p.config(changed))
+	tf.Settle(t, i, p.config(changed))
 	p.want(changed, "Deployment")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 func TestAccDedicatedNodes_unknownInputsAreNotGuessedAt(t *testing.T) {

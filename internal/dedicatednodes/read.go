@@ -36,7 +36,7 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	if err != nil {
 		// The stored state stays as it is.
-		r.data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+		r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	}
 	if resp.Diagnostics.HasError() || !known {

@@ -59,9 +59,9 @@ func TestAccDedicatedNodes_templateThatTheApiServerWouldRefuse(t *testing.T) {
 			}
 			p.wantOwned("Deployment", "StatefulSet")
 			allow()
-			apply(t, tf, i, p.config(w))
+			tf.Settle(t, i, p.config(w))
 			p.want(w, "Deployment", "StatefulSet")
-			destroy(t, tf, i)
+			tf.Destroy(t, i)
 			p.want(wish{}, "Deployment", "StatefulSet")
 		})
 	}

@@ -39,7 +39,7 @@ const (
 )
 
 type dedicatedNodes struct {
-	data *fw.Data
+	fw.Resource
 }
 
 // NewResource returns the resource.
@@ -51,11 +51,6 @@ func NewResource() resource.Resource {
 func (r *dedicatedNodes) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_" + kind
 	resp.ResourceBehavior.MutableIdentity = true
-}
-
-// Configure takes the connection from the provider.
-func (r *dedicatedNodes) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ConfigValidators says which attributes go together.
@@ -75,7 +70,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -86,10 +81,10 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	if plan.ID.IsUnknown() {
 		// What the id is made of was not known at plan.
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired = desired.as(plan.ID.ValueString())
-	r.data.Created.Store(desired.owner(), true)
+	r.Data.Created.Store(desired.owner(), true)
 	if steps, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, steps, &resp.Diagnostics)
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
@@ -162,7 +157,7 @@ func (r *dedicatedNodes) owned(ctx context.Context, private fw.PrivateReader, st
 		return ownership{}, false
 	}
 	own, err := r.ownership(ctx, private, state, diags)
-	return fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, diags)
+	return fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
 }
 
 // take puts into the model what an apply has done.

@@ -29,7 +29,7 @@ func TestAccDedicatedNodes_restartsOfOthersAreAnnounced(t *testing.T) {
 	}); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	apply(t, tf, i, p.config(wish{taints: "team=a:NoSchedule", workloads: map[string]string{"Deployment": tolerating}}))
+	tf.Settle(t, i, p.config(wish{taints: "team=a:NoSchedule", workloads: map[string]string{"Deployment": tolerating}}))
 	if d := tf.Apply(t, guest, nil); d.Errors() != "" || !strings.Contains(d.Warnings(), "stays for now: team=a:NoSchedule") {
 		t.Fatalf("the guest's toleration does not retire: %s%s", d.Errors(), d.Warnings())
 	}

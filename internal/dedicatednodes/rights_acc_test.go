@@ -52,7 +52,7 @@ func TestAccDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 				}
 				p.want(w, "Deployment")
 				changed := wish{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads}
-				apply(t, tf, i, p.config(changed))
+				tf.Settle(t, i, p.config(changed))
 				p.want(changed, "Deployment")
 			} else {
 				wantError(t, d, tt.failed, `"Permissions"`)
@@ -64,10 +64,10 @@ func TestAccDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 				}
 				// With all rights it goes on.
 				tf = terraform(t, c)
-				apply(t, tf, i, config)
+				tf.Settle(t, i, config)
 				p.want(w, "Deployment")
 			}
-			destroy(t, tf, i)
+			tf.Destroy(t, i)
 			p.want(wish{}, "Deployment")
 		})
 	}

@@ -65,7 +65,7 @@ func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, obse
 			fw.WarnTemplate(s.workload, s.claim.Tolerations, true, s.at, diags)
 		}
 		if slices.ContainsFunc(plan.Steps, func(step planner.Step) bool { return step.Workload == s.workload && step.Template() }) {
-			r.data.WarnWriters(ctx, s.planned(s.workload), s.at, diags)
+			r.Data.WarnWriters(ctx, s.planned(s.workload), s.at, diags)
 		}
 	}
 	warnDaemonSets(observed, plan, diags)

@@ -118,7 +118,7 @@ func TestAccDedicatedNodes_otherWritersDuringTheApplyLoseNothing(t *testing.T) {
 		}
 		o.want("deployment", c.Tolerations(t, p.namespace, "Deployment", "deployment"), "foreign Exists", w.taints)
 		if config != nil {
-			apply(t, terraform(t, c), i, config)
+			terraform(t, c).Settle(t, i, config)
 		}
 	}
 	p.settled("Deployment", wish{})

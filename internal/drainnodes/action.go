@@ -29,7 +29,7 @@ var (
 const defaultTimeout = 60 * time.Minute
 
 type drainNodes struct {
-	data *fw.Data
+	fw.Action
 }
 
 // NewAction returns the action.
@@ -42,11 +42,6 @@ func (*drainNodes) Metadata(_ context.Context, req action.MetadataRequest, resp 
 	resp.TypeName = req.ProviderTypeName + "_drain_nodes"
 }
 
-// Configure takes the connection from the provider.
-func (a *drainNodes) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	a.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
-}
-
 // Invoke drains the nodes.
 func (a *drainNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	var config model
@@ -54,10 +49,10 @@ func (a *drainNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if _, ok := a.data.Connected(ctx, "", &resp.Diagnostics); !ok {
+	if _, ok := a.Data.Connected(ctx, "", &resp.Diagnostics); !ok {
 		return
 	}
-	w, known := config.wanted(ctx, a.data, &resp.Diagnostics)
+	w, known := config.wanted(ctx, a.Data, &resp.Diagnostics)
 	if !known {
 		return
 	}
@@ -68,13 +63,13 @@ func (a *drainNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 }
 
 func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diags *diag.Diagnostics) {
-	release, err := a.data.Cluster.Follow(ctx, true)
+	release, err := a.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(fw.UnableTo("drain "+w.place(), err))
 		return
 	}
 	defer release()
-	nodes, err := a.data.Cluster.Nodes(ctx)
+	nodes, err := a.Data.Cluster.Nodes(ctx)
 	if err != nil {
 		diags.Append(fw.UnableTo("drain "+w.place(), err))
 		return
@@ -84,7 +79,7 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 		warnTarget(w, diags)
 		return
 	}
-	err = rollout.DrainNodes(ctx, a.data.Cluster, d, rollout.DrainHooks{
+	err = rollout.DrainNodes(ctx, a.Data.Cluster, d, rollout.DrainHooks{
 		Approve:  func(s *eviction.Snapshot) error { return a.allowed(s, w, d) },
 		Progress: say,
 		Waiting: func(node string, pods []string) {
@@ -104,7 +99,7 @@ func (a *drainNodes) report(s *eviction.Snapshot, d rollout.Drain) *eviction.Rep
 	for _, name := range d.Nodes {
 		drains[name] = true
 	}
-	return eviction.Evaluate(s, eviction.Change{Drains: drains}, a.data.Comparison)
+	return eviction.Evaluate(s, eviction.Change{Drains: drains}, a.Data.Comparison)
 }
 
 // allowed checks the budget against what is there now.

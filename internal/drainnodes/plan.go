@@ -23,27 +23,27 @@ import (
 func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if a.data == nil || resp.Diagnostics.HasError() {
+	if a.Data == nil || resp.Diagnostics.HasError() {
 		return
 	}
-	if w, known := config.wanted(ctx, a.data, &resp.Diagnostics); known {
+	if w, known := config.wanted(ctx, a.Data, &resp.Diagnostics); known {
 		a.preview(ctx, w, &resp.Diagnostics)
 	}
 }
 
 // preview says which pods leave, as diagnostics.
 func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
-	_, err := a.data.Identify(ctx, "", diags)
+	_, err := a.Data.Identify(ctx, "", diags)
 	var s *eviction.Snapshot
 	var nodes []*eviction.Node
 	if err == nil {
-		s, err = a.data.Cluster.Snapshot(ctx)
+		s, err = a.Data.Cluster.Snapshot(ctx)
 	}
 	if err == nil {
-		nodes, err = a.data.Cluster.Nodes(ctx)
+		nodes, err = a.Data.Cluster.Nodes(ctx)
 	}
 	if err != nil {
-		fw.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.data, diags)
+		fw.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.Data, diags)
 		return
 	}
 	d := w.drain(nodes)

@@ -27,7 +27,7 @@ var (
 const typeName = "kubetaint_eviction_preview"
 
 type preview struct {
-	data *fw.Data
+	fw.DataSource
 }
 
 // NewDataSource returns the data source.
@@ -38,11 +38,6 @@ func NewDataSource() datasource.DataSource {
 // Metadata names the data source.
 func (*preview) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = typeName
-}
-
-// Configure takes the connection from the provider.
-func (d *preview) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ConfigValidators says which attributes go together.
@@ -73,7 +68,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	taints, _ := fw.Taints(ctx, m.Taints, &resp.Diagnostics)
 	absent, _ := fw.Absent(ctx, m.AbsentTaints, &resp.Diagnostics)
 	change := whatIf{target: m.target(&resp.Diagnostics), fleet: m.fleet(ctx, &resp.Diagnostics), taints: taints, absent: absent, added: m.added(ctx, &resp.Diagnostics)}
-	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
+	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -91,9 +86,9 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		change = change.imagine(snapshot, sets, d.data.Comparison, int(d.data.MaxConcurrentRollouts)).strange(snapshot)
+		change = change.imagine(snapshot, sets, d.Data.Comparison, int(d.Data.MaxConcurrentRollouts)).strange(snapshot)
 	} else {
-		change = change.evaluate(snapshot, d.data.Comparison)
+		change = change.evaluate(snapshot, d.Data.Comparison)
 	}
 	change.remark(&resp.Diagnostics)
 	if resp.Diagnostics.HasError() {

@@ -29,7 +29,7 @@ var (
 const typeName = "kubetaint_machine_sets"
 
 type machineSets struct {
-	data *fw.Data
+	fw.DataSource
 }
 
 // NewDataSource returns the data source.
@@ -40,11 +40,6 @@ func NewDataSource() datasource.DataSource {
 // Metadata names the data source.
 func (*machineSets) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = typeName
-}
-
-// Configure takes the connection from the provider.
-func (d *machineSets) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // Read lists the MachineSets.
@@ -59,7 +54,7 @@ func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp
 		resp.Diagnostics.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
 		return
 	}
-	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
+	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
 	if cluster == nil {
 		return
 	}

@@ -18,17 +18,17 @@ import (
 // provider block allows.
 func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) bool {
 	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)
-	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
 		return false
 	}
-	release, err := r.data.Cluster.FollowMachines(ctx)
+	release, err := r.Data.Cluster.FollowMachines(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, nil, err))
 		return false
 	}
 	defer release()
-	sets, err := r.data.Cluster.MachineSets(ctx)
+	sets, err := r.Data.Cluster.MachineSets(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, nil, err))
 		return false
@@ -39,9 +39,9 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		return false
 	}
 	run := &fw.SetRollouts{
-		Data: r.data, Meant: meant, Of: desired.of, Place: desired.target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("tolerated_by"), Timeout: timeout,
+		Data: r.Data, Meant: meant, Of: desired.of, Place: desired.target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("tolerated_by"), Timeout: timeout,
 		Ready: func(ctx context.Context) error {
-			return rollout.AwaitLinked(ctx, r.data.Cluster, &r.data.Planned, linked)
+			return rollout.AwaitLinked(ctx, r.Data.Cluster, &r.Data.Planned, linked)
 		},
 	}
 	for n, err := range run.All(ctx) {
@@ -58,7 +58,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 
 // contract takes away what pods lived by under the taints that have gone.
 func (r *machineSetTaints) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.data.Cluster, r.data.Comparison); err != nil {
+	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Comparison); err != nil {
 		diags.Append(fw.NotContracted(desired.target.Place(), err))
 	}
 }

@@ -93,7 +93,7 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 					s.comesBack(apps, "db", 2, "pool", p.Name)
 					return
 				}
-				s.says(planned.Warnings(), "does not end by itself", tt.says)
+				acctest.WantAll(s.T, planned.Warnings(), "does not end by itself", tt.says)
 				held := "is held by PodDisruptionBudget"
 				if name == twice {
 					held = "the eviction API refuses what more than one covers"
@@ -121,7 +121,7 @@ func TestAccMachineSetTaints_podsThatWaitForMachinesThatWaitForPods(t *testing.T
 	s.budget(apps, "db", "one", 1, 2)
 	before := p.Names()
 	config := s.config(p.Name, "team=a:NoExecute", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
-	s.says(s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `AttributeName("rollout").AttributeName("wait_for")`, "with this wait_for",
+	acctest.WantAll(s.T, s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `AttributeName("rollout").AttributeName("wait_for")`, "with this wait_for",
 		"lets 1 of its pods be missing, and 2 that are to be drained run again on new machines alone", `Use wait_for = "marked_deleted"`)
 	if p.Replicas() != 2 || p.Template() != "vendor=x:NoSchedule" {
 		t.Fatal("the plan has written")
@@ -181,8 +181,8 @@ func TestAccMachineSetTaints_lastRouters(t *testing.T) {
 		t.Fatal(e)
 	}
 	router(node)
-	s.says(s.tf.Carry(t, i, planned, config).Errors(), refusal...)
-	s.says(s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), refusal...)
+	acctest.WantAll(s.T, s.tf.Carry(t, i, planned, config).Errors(), refusal...)
+	acctest.WantAll(s.T, s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), refusal...)
 	if p.Replicas() != 1 || p.Template() != "vendor=x:NoSchedule" {
 		t.Fatalf("the set has %d replicas and %q", p.Replicas(), p.Template())
 	}

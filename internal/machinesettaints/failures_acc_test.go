@@ -14,20 +14,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 )
 
-// says expects that a text has all parts.
-func (s *stage) says(text string, parts ...string) {
-	s.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			s.Fatalf("nothing says %q in:\n%s", part, text)
-		}
-	}
-}
-
 // failed applies a configuration and expects an error with these parts.
 func (s *stage) failed(i *acctest.Instance, config map[string]any, parts ...string) {
 	s.Helper()
-	s.says(s.tf.Apply(s.T, i, config).Errors(), parts...)
+	acctest.WantAll(s.T, s.tf.Apply(s.T, i, config).Errors(), parts...)
 }
 
 func (s *stage) pool(replicas int, more func(*acctest.MachineSet)) *acctest.Pool {
@@ -70,7 +60,7 @@ func TestAccMachineSetTaints_refusals(t *testing.T) {
 			}
 			before := p.Template()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
-			s.says(s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), tt.want...)
+			acctest.WantAll(s.T, s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), tt.want...)
 			if got := p.Template(); got != before {
 				t.Fatalf("the template has %q", got)
 			}
@@ -98,7 +88,7 @@ func TestAccMachineSetTaints_badInputNamesTheAttribute(t *testing.T) {
 		"the same taint with another effect": {map[string]any{"taints": acctest.Objects(t, "team=a:NoSchedule team=b:NoSchedule")}, []string{`AttributeName("taints")`}},
 	} {
 		config := acctest.With(good, tt.change)
-		s.says(name+": "+s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), tt.want...)
+		acctest.WantAll(s.T, name+": "+s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), tt.want...)
 	}
 }
 
@@ -185,7 +175,7 @@ func TestAccMachineSetTaints_somebodyWhoScalesInTheMiddleStopsASurge(t *testing.
 	go func() { done <- s.tf.Apply(t, i, config).Errors() }()
 	acctest.Until(t, "the surge has begun", func(context.Context) (bool, error) { return p.Replicas() == 2, nil })
 	s.c.Change(t, p.Thing, "somebody", `{"spec":{"replicas":5}}`)
-	s.says(<-done, "somebody else has scaled", "to 5 in the middle of a rollout that expects 1 or 2", "kubetaint.io/rollout")
+	acctest.WantAll(s.T, <-done, "somebody else has scaled", "to 5 in the middle of a rollout that expects 1 or 2", "kubetaint.io/rollout")
 	if p.Annotation("kubetaint.io/rollout") == "" {
 		t.Fatal("the marker is gone, and with it the count")
 	}
@@ -242,7 +232,7 @@ func TestAccMachineSetTaints_warnsOfWhatMayHoldIt(t *testing.T) {
 	machine := acctest.Thing{APIVersion: p.APIVersion, Kind: "Machine", Namespace: p.Namespace, Name: p.Names()[0]}
 	s.c.Change(t, machine, "storage", `{"metadata":{"annotations":{"machine.openshift.io/exclude-node-draining":""}},"spec":{"lifecycleHooks":{"preTerminate":[{"name":"Migrate","owner":"storage"}]}}}`)
 	told := s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})).Diagnostics.Warnings()
-	s.says(told, "may not go through by itself", "machine "+machine.Name+" waits for the lifecycle hook Migrate of storage before it goes",
+	acctest.WantAll(s.T, told, "may not go through by itself", "machine "+machine.Name+" waits for the lifecycle hook Migrate of storage before it goes",
 		"machine "+machine.Name+" is not drained (machine.openshift.io/exclude-node-draining): its pods are killed with it",
 		"sets spec.replicas as well", `says "team=old:NoSchedule": it is not changed with the template`)
 	told = s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})).Diagnostics.Warnings()

@@ -56,7 +56,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	m.ID = types.StringValue(cmp.Or(owner, newID(r.data.Owner, desired)))
+	m.ID = types.StringValue(cmp.Or(owner, newID(r.Data.Owner, desired)))
 	r.save(ctx, m, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 

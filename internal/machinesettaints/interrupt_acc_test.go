@@ -66,7 +66,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 					return len(all) == tt.when[0] && live == tt.when[1] && (live > 0 || p.Counted() == 0), nil
 				})
 			})
-			s.says(out, append(tt.says, "Interrupt received", "Unable to create taints of MachineSet", "What is done stays")...)
+			acctest.WantAll(s.T, out, append(tt.says, "Interrupt received", "Unable to create taints of MachineSet", "What is done stays")...)
 			if got := p.Replicas(); got != tt.replicas || p.Annotation("kubetaint.io/rollout") == "" {
 				t.Fatalf("the count is %d and the marker %q:\n%s", got, p.Annotation("kubetaint.io/rollout"), out)
 			}
@@ -80,7 +80,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 				t.Fatalf("%d of 3 machines are as they were, want %d:\n%s", left, tt.left, out)
 			}
 			p.ChangeCloudOfNew(`{"provisionDelay":null,"deleteDelay":null}`)
-			s.says(cli.MustRun("plan", "-input=false", "-no-color"), "is interrupted, and apply goes on with it", "spec.replicas is 3 at the end")
+			acctest.WantAll(s.T, cli.MustRun("plan", "-input=false", "-no-color"), "is interrupted, and apply goes on with it", "spec.replicas is 3 at the end")
 			cli.MustRun("apply", "-auto-approve", "-input=false")
 			p.Want(3, foreign+" team=a:NoSchedule")
 			cli.WantEmptyPlan()
@@ -121,7 +121,7 @@ func TestAccMachineSetTaints_interruptedBeforeTheAnswer(t *testing.T) {
 		}
 	})
 	out := run.carryOut(t)
-	s.says(out, "it was interrupted", "spec.replicas has been set back to what it was")
+	acctest.WantAll(s.T, out, "it was interrupted", "spec.replicas has been set back to what it was")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d:\n%s", got, out)
 	}

@@ -24,7 +24,7 @@ func (s *stage) hcl(name, value, rollout string) string {
 // real command line after each single write of a create and a destroy with each
 // strategy, and runs the same apply again. The plan in between says what was
 // interrupted, the count is never lost, and no replacement that was made is repeated.
-// An update is killed after each request, reads included, in kill9AfterEachRequest.
+// An update is killed between its writes as well in kill9AfterEachRequest.
 func TestAccMachineSetTaints_kill9AfterEachWrite(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -76,11 +76,11 @@ func (r *machineSetTaints) list(ctx context.Context, req list.ListRequest, diags
 	if diags.HasError() {
 		return nil
 	}
-	cluster, ok := r.data.Connected(ctx, "", diags)
+	cluster, ok := r.Data.Connected(ctx, "", diags)
 	if !ok {
 		return nil
 	}
-	sets, err := r.data.Cluster.MachineSets(ctx)
+	sets, err := r.Data.Cluster.MachineSets(ctx)
 	if errors.Is(err, kube.ErrNoMachineAPI) {
 		diags.Append(fw.NoMachineAPI(err))
 		return nil
@@ -115,7 +115,7 @@ func (r *machineSetTaints) listed(ctx context.Context, o machineset.Observed, ow
 	own.Imported = found.generations
 	m.Taints = fw.TaintSet(ctx, found.found, diags)
 	desired, _ := m.desired(ctx, own, diags)
-	m.ID = types.StringValue(cmp.Or(owner, newID(r.data.Owner, desired)))
+	m.ID = types.StringValue(cmp.Or(owner, newID(r.Data.Owner, desired)))
 	m.look(ctx, []machineset.Observed{o}, desired, diags)
 	return fw.Listed{DisplayName: o.Set.Key() + ": " + taint.FormatAll(owned.Taints), Identity: identityOf(ctx, m, desired, diags), Resource: m}
 }

@@ -72,7 +72,7 @@ func TestAccMachineSetTaints_queryWritesConfigurationThatImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.says(acctest.Unfold(cli.MustRun("apply", "-auto-approve", "-input=false")), "1 imported, 0 added, 0 changed, 0 destroyed")
+	acctest.WantAll(s.T, acctest.Unfold(cli.MustRun("apply", "-auto-approve", "-input=false")), "1 imported, 0 added, 0 changed, 0 destroyed")
 	cli.WantEmptyPlan()
 	p.Want(1, foreign+" team=a:NoExecute")
 	if diff := cmp.Diff(before, p.Names()); diff != "" {

@@ -21,7 +21,7 @@ import (
 // runs again at apply: nothing that it learns from the cluster may go into the plan
 // itself.
 func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.data == nil {
+	if r.Data == nil {
 		return
 	}
 	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
@@ -31,14 +31,14 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
 	}
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		before.Claim.Release = true
-		before.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.data.Owner, before), resp.Private, &resp.Diagnostics)
+		before.Claim.Heir = r.Data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.Data.Owner, before), resp.Private, &resp.Diagnostics)
 		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
 		return
 	}
@@ -66,9 +66,9 @@ func (r *machineSetTaints) complete(ctx context.Context, plan model, before want
 		plan.Machines = types.MapUnknown(types.StringType)
 	}
 	if creating && known {
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-		r.data.Heirs.Announce(ctx, plan.ID.ValueString())
+		r.Data.Heirs.Announce(ctx, plan.ID.ValueString())
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {
@@ -85,14 +85,14 @@ func settled(state model, desired wanted) bool {
 
 // preview says what the change would do, as diagnostics.
 func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted, own ownership, diags *diag.Diagnostics) {
-	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	_, sets, err := r.observe(ctx, own.Cluster, diags)
 	if diags.HasError() {
 		return
 	}
 	if err != nil {
-		fw.NoPreview("evictions on "+desired.target.Place(), "evicts", err, strict, r.data, diags)
+		fw.NoPreview("evictions on "+desired.target.Place(), "evicts", err, strict, r.Data, diags)
 		return
 	}
 	meant := concerned(sets, desired)
@@ -116,13 +116,13 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	}
 	if len(all) > 0 && !diags.HasError() {
 		r.impact(ctx, m, desired, all, budget, strict, diags)
-		r.data.WarnMachineRestarts(ctx, all, desired.target.Place(), desired.Claim.Owner, diags)
+		r.Data.WarnMachineRestarts(ctx, all, desired.target.Place(), desired.Claim.Owner, diags)
 	}
 }
 
 // claim notes which taints the resource wants of which MachineSets.
 func (r *machineSetTaints) claim(desired wanted, own ownership, meant []machineset.Observed, diags *diag.Diagnostics) {
-	r.data.ClaimSets(fw.Holder(own.Generation), desired.target, desired.Claim.IDs(), nil, meant, diags)
+	r.Data.ClaimSets(fw.Holder(own.Generation), desired.target, desired.Claim.IDs(), nil, meant, diags)
 }
 
 func (r *machineSetTaints) claimUnchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {

@@ -135,7 +135,7 @@ func TestAccMachineSetTaints_predictions(t *testing.T) {
 			}
 			config := s.config(p.Name, "team=a:NoExecute", tt.rollout)
 			heading, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprint(seen["markdown"]), "### "), "\n")
-			s.says(s.tf.Plan(t, newInstance(), config).Diagnostics.Warnings(), heading)
+			acctest.WantAll(s.T, s.tf.Plan(t, newInstance(), config).Diagnostics.Warnings(), heading)
 			happened := s.c.Disruptions(t, apps)
 			i := newInstance()
 			s.apply(i, config)

@@ -20,19 +20,19 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 		// What is not known yet is not guessed at.
 		return
 	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
-		fw.NoPreview("evictions on "+desired.target.Place(), "evicts", err, strict, r.data, diags)
+		fw.NoPreview("evictions on "+desired.target.Place(), "evicts", err, strict, r.Data, diags)
 		return
 	}
-	if !r.data.CheckLinks(linked, snapshot, diags) {
+	if !r.Data.CheckLinks(linked, snapshot, diags) {
 		return
 	}
-	snapshot = r.data.Foreseen(snapshot, linked)
-	impact := machineset.Evaluate(snapshot, all, r.data.Planned.Tolerations(desired.Claim.Owner, linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
+	snapshot = r.Data.Foreseen(snapshot, linked)
+	impact := machineset.Evaluate(snapshot, all, r.Data.Planned.Tolerations(desired.Claim.Owner, linked), r.Data.Comparison, int(r.Data.MaxConcurrentRollouts))
 	report, begins := impact.Report, impact
 	if begin := machineset.Beginning(all); len(begin) < len(all) {
-		begins = machineset.Evaluate(snapshot, begin, r.data.Planned.Tolerations(desired.Claim.Owner, linked), r.data.Comparison, int(r.data.MaxConcurrentRollouts))
+		begins = machineset.Evaluate(snapshot, begin, r.Data.Planned.Tolerations(desired.Claim.Owner, linked), r.Data.Comparison, int(r.Data.MaxConcurrentRollouts))
 	}
 	where := desired.target.Place()
 	if desired.target.Selector != nil {
@@ -55,7 +55,7 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 		return
 	}
 	summary, detail := fw.Preview(about, report)
-	summary, detail = fw.RolloutCost(about, all, int(r.data.MaxConcurrentRollouts), summary, detail)
+	summary, detail = fw.RolloutCost(about, all, int(r.Data.MaxConcurrentRollouts), summary, detail)
 	if summary != "" {
 		diags.AddWarning(summary, detail)
 	}

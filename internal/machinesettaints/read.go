@@ -32,7 +32,7 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 	cluster, sets, err := r.observe(ctx, own.Cluster, &resp.Diagnostics)
 	if err != nil || resp.Diagnostics.HasError() {
 		// The stored state stays as it is.
-		r.data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+		r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	}
 	if own.Generation == "" {
@@ -60,11 +60,11 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 // observe returns the cluster's id and its MachineSets. A cluster other than the
 // expected one is an error in the diagnostics, before anything else is read.
 func (r *machineSetTaints) observe(ctx context.Context, expected string, diags *diag.Diagnostics) (string, []machineset.Observed, error) {
-	cluster, err := r.data.Identify(ctx, expected, diags)
+	cluster, err := r.Data.Identify(ctx, expected, diags)
 	if err != nil || diags.HasError() {
 		return "", nil, err
 	}
-	sets, err := r.data.Cluster.MachineSets(ctx)
+	sets, err := r.Data.Cluster.MachineSets(ctx)
 	if errors.Is(err, kube.ErrNoMachineAPI) {
 		diags.Append(fw.NoMachineAPI(err))
 		return cluster, nil, nil
@@ -114,7 +114,7 @@ func (r *machineSetTaints) note(ctx context.Context, m *model, desired wanted, d
 	if desired.Rollout.Strategy != machineset.TemplateOnly {
 		return
 	}
-	if sets, err := r.data.Cluster.MachineSets(ctx); err == nil {
+	if sets, err := r.Data.Cluster.MachineSets(ctx); err == nil {
 		m.look(ctx, concerned(sets, desired), desired, diags)
 	}
 }

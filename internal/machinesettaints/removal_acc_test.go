@@ -66,9 +66,9 @@ func TestAccMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T
 	surge := map[string]any{"strategy": "surge"}
 	s.apply(i, s.config(p.Name, "team=a:NoSchedule", surge))
 	changed := s.config(p.Name, "team=b:NoSchedule", surge)
-	s.says(s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "somebody else has scaled")
+	acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "somebody else has scaled")
 	planned := s.tf.Plan(t, i, changed)
-	s.says(planned.Diagnostics.Warnings(), "is interrupted, and apply goes on with it")
+	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "is interrupted, and apply goes on with it")
 	if got := s.tf.Attributes(t, i)["rollout_state"]; got != "interrupted" {
 		t.Fatalf("rollout_state is %v", got)
 	}

@@ -32,7 +32,7 @@ var (
 const defaultTimeout = 60 * time.Minute
 
 type machineSetTaints struct {
-	data *fw.Data
+	fw.Resource
 }
 
 // NewResource returns the resource.
@@ -44,11 +44,6 @@ func NewResource() resource.Resource {
 func (r *machineSetTaints) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_machine_set_taints"
 	resp.ResourceBehavior.MutableIdentity = true
-}
-
-// Configure takes the connection from the provider.
-func (r *machineSetTaints) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ConfigValidators says which attributes go together.
@@ -78,7 +73,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -89,10 +84,10 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 	}
 	if plan.ID.IsUnknown() {
 		// What the id is made of was not known at plan.
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-	r.data.Created.Store(desired.Claim.Owner, true)
+	r.Data.Created.Store(desired.Claim.Owner, true)
 	if r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics) {
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
@@ -145,7 +140,7 @@ func (r *machineSetTaints) owned(ctx context.Context, private fw.PrivateReader, 
 		return ownership{}, false
 	}
 	own, err := r.ownership(ctx, private, state, diags)
-	return fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, diags)
+	return fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
 }
 
 // save writes state, identity and private state.

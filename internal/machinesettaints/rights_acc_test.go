@@ -47,7 +47,7 @@ func TestAccMachineSetTaints_whatIsLostWithoutARight(t *testing.T) {
 				t.Fatal(planned.Diagnostics.Errors())
 			}
 			if tt.planned != "" {
-				s.says(planned.Diagnostics.Warnings(), tt.planned, `The guide "Permissions" of the provider's documentation lists it`)
+				acctest.WantAll(s.T, planned.Diagnostics.Warnings(), tt.planned, `The guide "Permissions" of the provider's documentation lists it`)
 			}
 			// After a conflict it has to be read again.
 			proxy.BeforeWrite(0, func(acctest.Request) {
@@ -55,7 +55,7 @@ func TestAccMachineSetTaints_whatIsLostWithoutARight(t *testing.T) {
 			})
 			errors := tf.Carry(t, i, planned, config).Errors()
 			if tt.fails {
-				s.says(errors, "no permission", `"Permissions"`)
+				acctest.WantAll(s.T, errors, "no permission", `"Permissions"`)
 				s.apply(i, config)
 			} else if errors != "" {
 				t.Fatal(errors)

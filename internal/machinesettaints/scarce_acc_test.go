@@ -31,7 +31,7 @@ func (s *stage) heldUp(i *acctest.Instance, config map[string]any, parts ...stri
 			break
 		}
 	}
-	s.says(told, parts...)
+	acctest.WantAll(s.T, told, parts...)
 	return told
 }
 
@@ -162,7 +162,7 @@ func TestAccMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 			errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
 			if tt.stops {
-				s.says(errors, "somebody else has scaled", "in the middle of a rollout that expects 2 or 3", "kubetaint.io/rollout")
+				acctest.WantAll(s.T, errors, "somebody else has scaled", "in the middle of a rollout that expects 2 or 3", "kubetaint.io/rollout")
 				if p.Replicas() != tt.to || p.Annotation("kubetaint.io/rollout") == "" {
 					t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 				}
@@ -191,7 +191,7 @@ func TestAccMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero(t *testing.T) 
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
 			errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
-			s.says(errors, "somebody else has scaled", fmt.Sprintf("to %d in the middle of a rollout that expects 0 or 2", tt.to), "kubetaint.io/rollout")
+			acctest.WantAll(s.T, errors, "somebody else has scaled", fmt.Sprintf("to %d in the middle of a rollout that expects 0 or 2", tt.to), "kubetaint.io/rollout")
 			if p.Replicas() != tt.to || !strings.Contains(p.Annotation("kubetaint.io/rollout"), `"originalReplicas":2`) {
 				t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 			}
@@ -209,7 +209,7 @@ func TestAccMachineSetTaints_theOtherWayOutOfAScaledSurge(t *testing.T) {
 	s := newStage(t)
 	p, i := s.pool(2, nil), newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "surge"})
-	s.says(s.disturbed(i, config, func(acctest.Request) { p.Scale(4) }), "take the annotation kubetaint.io/rollout away")
+	acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Scale(4) }), "take the annotation kubetaint.io/rollout away")
 	s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/rollout":null}}}`)
 	s.apply(i, config)
 	p.Want(4, foreign+" team=a:NoSchedule")

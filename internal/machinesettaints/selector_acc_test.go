@@ -86,7 +86,7 @@ func TestAccMachineSetTaints_aBudgetIsForAllSetsTogether(t *testing.T) {
 		})
 		s.c.Running(t, apps, app, 1)
 	}
-	s.says(s.tf.Carry(t, i, planned, nil).Errors(), "max_pods", `MachineSets matching "group=gpu"`)
+	acctest.WantAll(s.T, s.tf.Carry(t, i, planned, nil).Errors(), "max_pods", `MachineSets matching "group=gpu"`)
 	for _, p := range pools {
 		p.Want(1, foreign+" team=a:NoSchedule")
 	}

@@ -34,14 +34,14 @@ func TestAccMachineSetTaints_aClusterWithoutTheMachineAPI(t *testing.T) {
 		}
 		return acctest.None
 	})
-	s.says(tf.Plan(t, newInstance(), config).Diagnostics.Errors(), none, "it is not OpenShift", "kubetaint_node_taints works on any cluster")
-	s.says(tf.Carry(t, newInstance(), planned, config).Errors(), none)
+	acctest.WantAll(s.T, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), none, "it is not OpenShift", "kubetaint_node_taints works on any cluster")
+	acctest.WantAll(s.T, tf.Carry(t, newInstance(), planned, config).Errors(), none)
 	walk := tf.Walk(t)
-	s.says(walk.Refresh(i).Errors(), none)
-	s.says(walk.Plan(i, nil).Diagnostics.Errors(), none)
-	s.says(walk.ApplyChange(i, acctest.Planned{Private: i.Private}, nil).Errors(), none)
+	acctest.WantAll(s.T, walk.Refresh(i).Errors(), none)
+	acctest.WantAll(s.T, walk.Plan(i, nil).Diagnostics.Errors(), none)
+	acctest.WantAll(s.T, walk.ApplyChange(i, acctest.Planned{Private: i.Private}, nil).Errors(), none)
 	if _, d := tf.Import(t, "kubetaint_machine_set_taints", s.namespace+"/"+p.Name+"/team:NoSchedule"); true {
-		s.says(d.Errors(), none)
+		acctest.WantAll(s.T, d.Errors(), none)
 	}
 	if !i.Exists() || asked.Load() == 0 {
 		t.Fatalf("%d requests asked for MachineSets, and the state has the resource: %t", asked.Load(), i.Exists())

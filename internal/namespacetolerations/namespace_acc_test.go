@@ -47,26 +47,6 @@ func (s *stage) config(defaults, allowed string) map[string]any {
 	return out
 }
 
-// apply applies a configuration and then expects that a plan is empty.
-func (s *stage) apply(i *acctest.Instance, config map[string]any) acctest.Diagnostics {
-	s.t.Helper()
-	d := s.tf.Apply(s.t, i, config)
-	if d.Errors() != "" {
-		s.t.Fatalf("apply: %s", d.Errors())
-	}
-	if again := s.tf.Plan(s.t, i, config); !again.Empty || len(again.Diagnostics) > 0 {
-		s.t.Fatalf("a plan right after apply is not empty or not silent: %s%s", again.Diagnostics.Errors(), again.Diagnostics.Warnings())
-	}
-	return d
-}
-
-func (s *stage) destroy(i *acctest.Instance) {
-	s.t.Helper()
-	if d := s.tf.Apply(s.t, i, nil); d.Errors() != "" || i.Exists() {
-		s.t.Fatalf("destroy: %s", d.Errors())
-	}
-}
-
 func (s *stage) annotations() map[string]string {
 	s.t.Helper()
 	n, err := s.c.Admin.CoreV1().Namespaces().Get(s.t.Context(), s.namespace, metav1.GetOptions{})
@@ -105,15 +85,6 @@ func formatted(list []corev1.Toleration) string {
 	return strings.Join(out, ", ")
 }
 
-func (s *stage) says(text string, all ...string) {
-	s.t.Helper()
-	for _, want := range all {
-		if !strings.Contains(text, want) {
-			s.t.Errorf("%q is missing in: %s", want, text)
-		}
-	}
-}
-
 // Somebody else's entries, with a field in another order than ours.
 const (
 	theirDefault = `[{"operator":"Exists","key":"theirs"}]`
@@ -126,22 +97,22 @@ func TestAccNamespaceTolerations_lifecycle(t *testing.T) {
 	t.Parallel()
 	s, i := stageOn(t, acctest.Connect(t)), fresh()
 	s.annotate(map[string]*string{admission.DefaultsAnnotation: new(theirDefault), admission.WhitelistAnnotation: new(theirAllowed)})
-	s.apply(i, s.config("team=a:NoSchedule", "team*"))
+	s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", "team*"))
 	s.want("theirs Exists, team=a:NoSchedule", theirAllowedEntries+", team Exists", 2)
-	s.apply(i, s.config("team=b:NoExecute@5 spot*", ""))
+	s.tf.Settle(s.t, i, s.config("team=b:NoExecute@5 spot*", ""))
 	s.want("theirs Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
 	// Somebody takes one away and adds another.
 	s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"more","operator":"Exists"},{"key":"spot","operator":"Exists"}]`)})
-	s.apply(i, s.config("team=b:NoExecute@5 spot*", ""))
+	s.tf.Settle(s.t, i, s.config("team=b:NoExecute@5 spot*", ""))
 	s.want("more Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
-	s.destroy(i)
+	s.tf.Destroy(s.t, i)
 	s.want("more Exists", theirAllowedEntries, 0)
 
 	// Where nothing stood, nothing stands in the end.
 	s = stageOn(t, s.c)
 	i = fresh()
-	s.apply(i, s.config("team=a:NoSchedule", "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*"))
-	s.destroy(i)
+	s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*"))
+	s.tf.Destroy(s.t, i)
 	if left := s.annotations(); len(left) > 0 {
 		t.Fatalf("annotations are left: %v", left)
 	}
@@ -162,24 +133,24 @@ func TestAccNamespaceTolerations_import(t *testing.T) {
 		}
 	}
 	i, _ := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
-	s.destroy(i)
+	s.tf.Destroy(s.t, i)
 	s.want("", "", 0)
 	_, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
-	s.says(d.Errors(), "Unable to import tolerations of namespace", "There are none")
+	acctest.WantAll(s.t, d.Errors(), "Unable to import tolerations of namespace", "There are none")
 	_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", "no-such-namespace")
-	s.says(d.Errors(), "there is no such namespace")
+	acctest.WantAll(s.t, d.Errors(), "there is no such namespace")
 }
 
 func TestAccNamespaceTolerations_ofTwoResources(t *testing.T) {
 	t.Parallel()
 	s, one, other := stageOn(t, acctest.Connect(t)), fresh(), fresh()
-	s.apply(one, s.config("team=a:NoSchedule", ""))
-	s.says(s.tf.Plan(t, other, s.config("team=a:NoSchedule b*", "")).Diagnostics.Errors(), `[AttributeName("default")]`, "team=a:NoSchedule belongs to another resource", "terraform/namespace_tolerations/"+s.namespace)
-	s.apply(other, s.config("b*", ""))
+	s.tf.Settle(s.t, one, s.config("team=a:NoSchedule", ""))
+	acctest.WantAll(s.t, s.tf.Plan(t, other, s.config("team=a:NoSchedule b*", "")).Diagnostics.Errors(), `[AttributeName("default")]`, "team=a:NoSchedule belongs to another resource", "terraform/namespace_tolerations/"+s.namespace)
+	s.tf.Settle(s.t, other, s.config("b*", ""))
 	s.want("team=a:NoSchedule, b Exists", "", 2)
-	s.destroy(one)
+	s.tf.Destroy(s.t, one)
 	s.want("b Exists", "", 1)
-	s.destroy(other)
+	s.tf.Destroy(s.t, other)
 	s.want("", "", 0)
 }
 
@@ -187,11 +158,11 @@ func TestAccNamespaceTolerations_whatCannotBeReadIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s, i := stageOn(t, acctest.Connect(t)), fresh()
 	s.annotate(map[string]*string{admission.DefaultsAnnotation: new("not a list")})
-	s.says(s.tf.Plan(t, i, s.config("team=a:NoSchedule", "")).Diagnostics.Errors(), "Unable to change tolerations of namespace", "the annotation "+admission.DefaultsAnnotation+" cannot be read", "left as they are")
+	acctest.WantAll(s.t, s.tf.Plan(t, i, s.config("team=a:NoSchedule", "")).Diagnostics.Errors(), "Unable to change tolerations of namespace", "the annotation "+admission.DefaultsAnnotation+" cannot be read", "left as they are")
 	if got := s.annotations()[admission.DefaultsAnnotation]; got != "not a list" {
 		t.Fatalf("the annotation is %q", got)
 	}
-	s.says(s.tf.Plan(t, fresh(), map[string]any{"namespace": "no-such-namespace", "default": acctest.TolerationObjects(t, "a*")}).Diagnostics.Errors(), "there is no such namespace")
+	acctest.WantAll(s.t, s.tf.Plan(t, fresh(), map[string]any{"namespace": "no-such-namespace", "default": acctest.TolerationObjects(t, "a*")}).Diagnostics.Errors(), "there is no such namespace")
 }
 
 // TestAccNamespaceTolerations_kill9AfterEachRequest kills the real provider process under
@@ -246,7 +217,7 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	t.Parallel()
 	const off = "the admission plug-in PodTolerationRestriction is off"
 	without := stageOn(t, acctest.Connect(t))
-	without.says(without.tf.Plan(t, fresh(), without.config("team=a:NoSchedule", "")).Diagnostics.Warnings(), off, "kubetaint_toleration_policy")
+	acctest.WantAll(without.t, without.tf.Plan(t, fresh(), without.config("team=a:NoSchedule", "")).Diagnostics.Warnings(), off, "kubetaint_toleration_policy")
 
 	c := acctest.Restricting(t)
 	t.Run("previews know what it gives", func(t *testing.T) {
@@ -268,7 +239,7 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.c.Running(t, s.namespace, "pod", 1)
-	if d := s.apply(i, s.config("team=a:NoSchedule", "")); strings.Contains(d.Warnings(), off) {
+	if d := s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", "")); strings.Contains(d.Warnings(), off) {
 		t.Fatalf("the plug-in is on: %s", d.Warnings())
 	}
 	made, err := pod("given")
@@ -277,17 +248,17 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	}
 	// Everything that pods have must be allowed, what every pod has as well.
 	planned := s.tf.Plan(t, i, s.config("team=a:NoSchedule", "team*"))
-	s.says(planned.Diagnostics.Warnings(), `2 live pods of namespace "`+s.namespace+`" could not be made again`, "old Exists", "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "Pod/before")
+	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `2 live pods of namespace "`+s.namespace+`" could not be made again`, "old Exists", "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "Pod/before")
 	all := "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable* node.kubernetes.io/memory-pressure*"
-	d := s.apply(i, s.config("team=a:NoSchedule", all))
-	s.says(d.Warnings(), `1 live pod of namespace "`+s.namespace+`" could not be made again`, "old Exists: Pod/before")
+	d := s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", all))
+	acctest.WantAll(s.t, d.Warnings(), `1 live pod of namespace "`+s.namespace+`" could not be made again`, "old Exists: Pod/before")
 	if _, err := pod("allowed"); err != nil {
 		t.Fatalf("a pod that the namespace allows is refused: %v", err)
 	}
 	if _, err := pod("refused", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err == nil || !strings.Contains(err.Error(), "whitelist") {
 		t.Fatalf("a pod that the namespace does not allow is made: %v", err)
 	}
-	s.destroy(i)
+	s.tf.Destroy(s.t, i)
 	if _, err := pod("again", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err != nil {
 		t.Fatal(err)
 	}
@@ -317,10 +288,10 @@ func (s *stage) previewsKnowDefaults() {
 		if summary, _ := got["summary"].(map[string]any); summary["evicted_now"] != int64(2) || summary["not_reschedulable"] != stranded {
 			t.Fatalf("the preview says %v: %s", summary, markdown)
 		}
-		s.says(markdown, reason)
+		acctest.WantAll(s.t, markdown, reason)
 	}
 	preview(2, "no other node would take it")
-	s.apply(fresh(), s.config("dedicated="+pool+":NoSchedule", ""))
+	s.tf.Settle(s.t, fresh(), s.config("dedicated="+pool+":NoSchedule", ""))
 	preview(0, "admission gives it dedicated="+pool+":NoSchedule when it is made again")
 	if d := s.tf.Apply(t, &acctest.Instance{Type: "kubetaint_node_taints"}, map[string]any{"node_name": plain, "taints": taints}); d.Errors() != "" {
 		t.Fatal(d.Errors())

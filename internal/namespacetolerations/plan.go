@@ -20,7 +20,7 @@ import (
 
 // ModifyPlan completes the plan, and says what the change means for pods.
 func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.data == nil || req.Plan.Raw.IsNull() {
+	if r.Data == nil || req.Plan.Raw.IsNull() {
 		return
 	}
 	var own ownership
@@ -30,7 +30,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
+			r.Data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
 	}
@@ -43,7 +43,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
@@ -55,17 +55,17 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 
 // preview refuses what cannot be, and says what the change does to pods.
 func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
-	_, err := r.data.Identify(ctx, own.Cluster, diags)
+	_, err := r.Data.Identify(ctx, own.Cluster, diags)
 	var seen *kube.NamespaceLists
 	if err == nil && !diags.HasError() {
-		seen, err = r.data.Cluster.NamespaceLists(ctx, desired.namespace)
+		seen, err = r.Data.Cluster.NamespaceLists(ctx, desired.namespace)
 	}
 	switch {
 	case err == nil && seen != nil && seen.Err == nil:
 	case diags.HasError():
 		return
 	case err != nil && kube.OutOfReach(err):
-		r.data.Unreachable(err, diags)
+		r.Data.Unreachable(err, diags)
 		return
 	default:
 		if err == nil {
@@ -90,7 +90,7 @@ func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own 
 // warnPlugIn says that nobody reads the annotations. Where it cannot be found out, nothing
 // is said.
 func (r *namespaceTolerations) warnPlugIn(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	on, err := r.data.Cluster.RestrictsTolerations(ctx, desired.namespace)
+	on, err := r.Data.Cluster.RestrictsTolerations(ctx, desired.namespace)
 	if err != nil || on {
 		return
 	}
@@ -105,7 +105,7 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted
 	if len(after.Allowed) == 0 {
 		return
 	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
 		if !errors.Is(err, kube.ErrForbidden) {
 			diags.AddAttributeWarning(allowedAt, "Unable to say which pods of namespace \""+desired.namespace+"\" could not be made again", "Original error: "+err.Error())

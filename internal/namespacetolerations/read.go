@@ -43,11 +43,11 @@ func (r *namespaceTolerations) Read(ctx context.Context, req resource.ReadReques
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	desired, known := state.desired(ctx, own, &resp.Diagnostics)
 	if err == nil && known && !resp.Diagnostics.HasError() {
-		own.Cluster, err = r.data.Identify(ctx, own.Cluster, &resp.Diagnostics)
+		own.Cluster, err = r.Data.Identify(ctx, own.Cluster, &resp.Diagnostics)
 	}
 	var seen *kube.NamespaceLists
 	if err == nil && known && !resp.Diagnostics.HasError() {
-		seen, err = r.data.Cluster.NamespaceLists(ctx, desired.namespace)
+		seen, err = r.Data.Cluster.NamespaceLists(ctx, desired.namespace)
 	}
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
@@ -55,7 +55,7 @@ func (r *namespaceTolerations) Read(ctx context.Context, req resource.ReadReques
 		return
 	case err != nil:
 		// The stored state stays as it is.
-		r.data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
+		r.Data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	case seen == nil:
 		return
@@ -88,10 +88,10 @@ func (r *namespaceTolerations) ownership(ctx context.Context, private fw.Private
 	if own.Generation != "" || diags.HasError() {
 		return own, nil
 	}
-	if r.data == nil || r.data.Cluster == nil {
+	if r.Data == nil || r.Data.Cluster == nil {
 		return own, kube.ErrUnreachable
 	}
-	seen, err := r.data.Cluster.NamespaceLists(ctx, state.Namespace.ValueString())
+	seen, err := r.Data.Cluster.NamespaceLists(ctx, state.Namespace.ValueString())
 	if err != nil {
 		return own, err
 	}
@@ -117,11 +117,11 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 		resp.Diagnostics.Append(req.Identity.Get(ctx, &id)...)
 		name = id.Namespace.ValueString()
 	}
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok || resp.Diagnostics.HasError() {
 		return
 	}
-	seen, err := r.data.Cluster.NamespaceLists(ctx, name)
+	seen, err := r.Data.Cluster.NamespaceLists(ctx, name)
 	if err == nil {
 		err = seen.Err
 	}
@@ -139,7 +139,7 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 	state.Default, state.Allowed = setOf(ctx, found.lists[admission.DefaultList], &resp.Diagnostics), setOf(ctx, found.lists[admission.AllowedList], &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if state.ID = types.StringValue(found.owner); found.owner == "" {
-		state.ID = types.StringValue(newID(r.data.Owner, desired))
+		state.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	if !resp.Diagnostics.HasError() {
 		r.save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
@@ -175,7 +175,7 @@ func (f *finding) take(list string, t corev1.Toleration, generation string) {
 // without a mark.
 func (r *namespaceTolerations) inspect(l admission.Lists, namespace string) finding {
 	f := finding{lists: map[string][]corev1.Toleration{}, generations: map[entry][]string{}}
-	prefix := strings.Join([]string{r.data.Owner, "namespace_tolerations", namespace, ""}, "/")
+	prefix := strings.Join([]string{r.Data.Owner, "namespace_tolerations", namespace, ""}, "/")
 	for _, mark := range l.Record {
 		if strings.HasPrefix(mark.Owner, prefix) && (f.owner == "" || f.owner == mark.Owner) {
 			f.owner = mark.Owner

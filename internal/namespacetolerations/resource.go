@@ -29,7 +29,7 @@ var (
 )
 
 type namespaceTolerations struct {
-	data *fw.Data
+	fw.Resource
 }
 
 // NewResource returns the resource.
@@ -40,11 +40,6 @@ func NewResource() resource.Resource {
 // Metadata names the resource.
 func (r *namespaceTolerations) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_namespace_tolerations"
-}
-
-// Configure takes the connection from the provider.
-func (r *namespaceTolerations) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig checks what can be told without a cluster.
@@ -64,7 +59,7 @@ func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -75,7 +70,7 @@ func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRe
 	}
 	if plan.ID.IsUnknown() {
 		// What the id is made of was not known at plan.
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	if r.apply(ctx, "create", desired.as(plan.ID.ValueString()), &resp.Diagnostics) {
 		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
@@ -118,7 +113,7 @@ func (r *namespaceTolerations) owned(ctx context.Context, private fw.PrivateRead
 		return ownership{}, false
 	}
 	own, err := r.ownership(ctx, private, state, diags)
-	return fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, diags)
+	return fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
 }
 
 // conflictError is the error where an entry belongs to another resource.
@@ -145,7 +140,7 @@ func conflict(m admission.MergedLists) error {
 
 // apply writes what is desired, merged from the namespace as it is read for the write.
 func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
-	_, err := r.data.Cluster.EditNamespaceLists(ctx, desired.namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
+	_, err := r.Data.Cluster.EditNamespaceLists(ctx, desired.namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
 		if seen.Err != nil {
 			return nil, seen.Err
 		}

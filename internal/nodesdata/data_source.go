@@ -25,7 +25,7 @@ var (
 const typeName = "kubetaint_nodes"
 
 type nodes struct {
-	data *fw.Data
+	fw.DataSource
 }
 
 // NewDataSource returns the data source.
@@ -36,11 +36,6 @@ func NewDataSource() datasource.DataSource {
 // Metadata names the data source.
 func (*nodes) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = typeName
-}
-
-// Configure takes the connection from the provider.
-func (d *nodes) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // Read lists the nodes.
@@ -55,7 +50,7 @@ func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *data
 		resp.Diagnostics.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
 		return
 	}
-	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
+	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
 	if cluster == nil {
 		return
 	}

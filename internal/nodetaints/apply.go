@@ -19,12 +19,12 @@ import (
 // have to tolerate it, writes within the budget, and takes tolerations away that
 // nothing needs any more.
 func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired planner.NodeTaints, diags *diag.Diagnostics) bool {
-	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)
 	if diags.HasError() {
 		return false
 	}
-	release, err := r.data.Cluster.Follow(ctx, budget.Set())
+	release, err := r.Data.Cluster.Follow(ctx, budget.Set())
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
 		return false
@@ -34,7 +34,7 @@ func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired pl
 		diags.Append(found)
 		return false
 	}
-	nodes, err := r.data.Cluster.Nodes(ctx)
+	nodes, err := r.Data.Cluster.Nodes(ctx)
 	if err == nil {
 		desired, err = r.machines(ctx, nodes, desired)
 	}
@@ -58,11 +58,11 @@ func (r *nodeTaints) await(ctx context.Context, verb string, desired planner.Nod
 		return nil
 	}
 	if verb == "create" {
-		if err := r.data.Cluster.WaitForNode(ctx, desired.Target.Name); err != nil {
+		if err := r.Data.Cluster.WaitForNode(ctx, desired.Target.Name); err != nil {
 			return explainWait(desired.Target.Name, err)
 		}
 	}
-	if _, there := r.data.Cluster.Node(desired.Target.Name); verb == "update" && !there {
+	if _, there := r.Data.Cluster.Node(desired.Target.Name); verb == "update" && !there {
 		return explainGone(desired.Target.Name)
 	}
 	return nil
@@ -71,18 +71,18 @@ func (r *nodeTaints) await(ctx context.Context, verb string, desired planner.Nod
 // switchTaints writes the taints, as long as budget and stranded pods allow.
 func (r *nodeTaints) switchTaints(ctx context.Context, m model, budget fw.Budget, desired planner.NodeTaints) error {
 	looked := false
-	return rollout.SwitchTaints(ctx, r.data.Cluster, desired, func(plan planner.NodePlan) error {
+	return rollout.SwitchTaints(ctx, r.Data.Cluster, desired, func(plan planner.NodePlan) error {
 		if (!budget.Set() || plan.Harmless()) && (budget.EvictStranded || !plan.MayStrand()) {
 			return nil
 		}
-		release, err := r.data.Cluster.Follow(ctx, true)
+		release, err := r.Data.Cluster.Follow(ctx, true)
 		if err != nil {
 			return err
 		}
 		defer release()
 		if looked {
 			// Nodes have come since: their pods may not have come by the watch yet.
-			if err := r.data.Cluster.RelistPods(ctx); err != nil {
+			if err := r.Data.Cluster.RelistPods(ctx); err != nil {
 				return err
 			}
 		}
@@ -93,11 +93,11 @@ func (r *nodeTaints) switchTaints(ctx context.Context, m model, budget fw.Budget
 
 // allowed checks a change against the pods that run right now.
 func (r *nodeTaints) allowed(ctx context.Context, budget fw.Budget, ours bool, desired planner.NodeTaints, plan planner.NodePlan) error {
-	snapshot, err := r.data.Cluster.SnapshotToDecide(ctx)
+	snapshot, err := r.Data.Cluster.SnapshotToDecide(ctx)
 	if err != nil {
 		return err
 	}
-	report := eviction.Evaluate(snapshot, plan.Change(), r.data.Comparison)
+	report := eviction.Evaluate(snapshot, plan.Change(), r.Data.Comparison)
 	about := refused(desired, plan)
 	about.Began = true
 	return budget.Allow(report, about, path.Root("tolerated_by"), ours)
@@ -110,18 +110,18 @@ func (r *nodeTaints) awaitLinked(ctx context.Context, linked []string, plan plan
 	if len(linked) == 0 || plan.Harmless() {
 		return nil
 	}
-	release, err := r.data.Cluster.Follow(ctx, true)
+	release, err := r.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return rollout.AwaitLinked(ctx, r.data.Cluster, &r.data.Planned, linked)
+	return rollout.AwaitLinked(ctx, r.Data.Cluster, &r.Data.Planned, linked)
 }
 
 // contract takes away what pods lived by under the taints that have gone. They
 // are gone already, so that a failure of it fails nothing.
 func (r *nodeTaints) contract(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.data.Cluster, r.data.Comparison); err != nil {
+	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Comparison); err != nil {
 		diags.Append(fw.NotContracted(fw.Place(desired.Target), err))
 	}
 }

@@ -63,10 +63,10 @@ func TestAccNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testin
 	c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "maintenance:NoExecute")})
 	i := newInstance()
 	config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "maintenance", "effect": "NoExecute"}}}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	c.Pod(t, namespace, "came-later", name, nil)
 	wantWarning(t, tf.Plan(t, i, nil).Diagnostics, `Putting back maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
-	apply(t, tf, i, acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 0}}))
+	tf.Settle(t, i, acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 0}}))
 	wantError(t, tf.Apply(t, i, nil), "max_pods")
 	wantTaints(t, c, name, "")
 }
@@ -86,13 +86,13 @@ func TestAccNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
 	wantError(t, tf.Plan(t, newInstance(), strict).Diagnostics, `Unable to preview evictions on node "`+name+`"`, "evictions")
 
 	i := newInstance()
-	d := apply(t, tf, i, config)
+	d := tf.Settle(t, i, config)
 	wantWarning(t, d, `Unable to preview evictions on node "`+name+`"`, "no permission")
 	wantTaints(t, c, name, "dedicated=gpu:NoExecute")
 	if strings.Contains(d.Warnings(), "evicts") && strings.Contains(d.Warnings(), "0 pods") {
 		t.Fatal("a preview that could not be made must not read as no evictions")
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 func TestAccNodeTaints_nodesThatComeDuringAnApplyAreWithinTheBudgetToo(t *testing.T) {

@@ -160,7 +160,7 @@ func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 				pool, nodes := pool(t, c, 2)
 				tf, i := terraform(t, c), newInstance()
 				for _, earlier := range story(t)[:n] {
-					apply(t, tf, i, earlier.config(pool))
+					tf.Settle(t, i, earlier.config(pool))
 				}
 				begin := remember(t, c, nodes, i)
 				patches, watches := 0, 0
@@ -265,7 +265,7 @@ func TestAccNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t 
 	c := acctest.Connect(t)
 	pool, nodes := pool(t, c, 1)
 	i := newInstance()
-	apply(t, terraform(t, c), i, taintsOf(t, "dedicated=gpu:NoSchedule")(pool))
+	terraform(t, c).Settle(t, i, taintsOf(t, "dedicated=gpu:NoSchedule")(pool))
 	c.Elsewhere(t, i, taintsOf(t, "dedicated=web:NoSchedule")(pool))
 	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
 }
@@ -277,7 +277,7 @@ func TestAccNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 	proxy := c.Proxy(t)
 	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
 	config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	proxy.OutOfReach(t, tf.Provider, []*acctest.Instance{i}, []map[string]any{config}, taintsOf(t, "dedicated=web:NoSchedule")(pool))
 	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
 

@@ -24,17 +24,17 @@ func TestAccNodeTaints_newResourceLeavesAnOlderOneOfTheSameIdAlone(t *testing.T)
 		return map[string]any{"node_selector": "pool=" + pool + on, "taints": acctest.Objects(t, taints)}
 	}
 	older, newer := newInstance(), newInstance()
-	apply(t, tf, older, config("-a", "x:NoSchedule"))
-	apply(t, tf, older, config("-b", "x:NoSchedule"))
-	apply(t, tf, newer, config("-a", "x:NoSchedule"))
+	tf.Settle(t, older, config("-a", "x:NoSchedule"))
+	tf.Settle(t, older, config("-b", "x:NoSchedule"))
+	tf.Settle(t, newer, config("-a", "x:NoSchedule"))
 	wantTaints(t, c, pool+"-a", "x:NoSchedule")
 	wantTaints(t, c, pool+"-b", "x:NoSchedule")
 
-	apply(t, tf, older, config("-a", "y:NoSchedule"))
+	tf.Settle(t, older, config("-a", "y:NoSchedule"))
 	wantTaints(t, c, pool+"-a", "x:NoSchedule, y:NoSchedule")
-	destroy(t, tf, newer)
+	tf.Destroy(t, newer)
 	wantTaints(t, c, pool+"-a", "y:NoSchedule")
-	destroy(t, tf, older)
+	tf.Destroy(t, older)
 	wantTaints(t, c, pool+"-a", "")
 }
 
@@ -50,7 +50,7 @@ func TestAccNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 		tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
 		config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
 		old := newInstance()
-		apply(t, tf, old, config)
+		tf.Settle(t, old, config)
 		proxy.Spoil(func(r acctest.Request) acctest.Fault {
 			if r.Write() && strings.HasSuffix(r.Path, nodes[1]) {
 				return http.StatusForbidden
@@ -71,9 +71,9 @@ func TestAccNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 		if d := tf.Apply(t, fresh, config); d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		destroy(t, tf, old)
+		tf.Destroy(t, old)
 		wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
-		destroy(t, tf, fresh)
+		tf.Destroy(t, fresh)
 		wantOwned(t, c, nodes, "")
 	})
 	t.Run("a destroy says what stays behind", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAccNodeTaints_importAndDestroyFreesEntriesOfSeveralGenerations(t *testi
 	pool, nodes := pool(t, c, 3)
 	tf := terraform(t, c)
 	byName := func(node string) {
-		apply(t, tf, newInstance(), map[string]any{"node_name": node, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
+		tf.Settle(t, newInstance(), map[string]any{"node_name": node, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
 	}
 	byName(nodes[0])
 	byName(nodes[1])
@@ -107,7 +107,7 @@ func TestAccNodeTaints_importAndDestroyFreesEntriesOfSeveralGenerations(t *testi
 	if planned := tf.Plan(t, i, taintsOf(t, "dedicated=gpu:NoSchedule")(pool)); planned.Diagnostics.Errors() != "" {
 		t.Fatal(planned.Diagnostics.Errors())
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantOwned(t, c, nodes, "")
 }
 
@@ -134,12 +134,12 @@ func TestAccNodeTaints_sameMeaningInOtherWordsIsNoChange(t *testing.T) {
 	tf := terraform(t, c)
 	pool, _ := pool(t, c, 1)
 	i := newInstance()
-	apply(t, tf, i, map[string]any{"node_selector": "pool=" + pool + ",!gone", "taints": acctest.Objects(t, "dedicated:NoSchedule")})
+	tf.Settle(t, i, map[string]any{"node_selector": "pool=" + pool + ",!gone", "taints": acctest.Objects(t, "dedicated:NoSchedule")})
 	planned := tf.Plan(t, i, map[string]any{"node_selector": "!gone,pool==" + pool, "taints": []any{map[string]any{"key": "dedicated", "value": "", "effect": "NoSchedule"}}})
 	if !planned.Empty {
 		t.Fatalf("the plan is not empty: %s", planned.Diagnostics.Errors())
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 func TestAccNodeTaints_nodeThatGoesAwayBetweenPlanAndApply(t *testing.T) {
@@ -149,15 +149,15 @@ func TestAccNodeTaints_nodeThatGoesAwayBetweenPlanAndApply(t *testing.T) {
 	c.Node(t, acctest.Node{Name: name})
 	i := newInstance()
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	changed := acctest.With(config, map[string]any{"taints": acctest.Objects(t, "dedicated=web:NoSchedule")})
 	planned := tf.Plan(t, i, changed)
 	c.DeleteNode(t, name)
 	wantError(t, tf.Carry(t, i, planned, changed), "node_name", "the node is gone", "Plan again")
 	c.Node(t, acctest.Node{Name: name})
-	apply(t, tf, i, changed)
+	tf.Settle(t, i, changed)
 	wantTaints(t, c, name, "dedicated=web:NoSchedule")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 func TestAccNodeTaints_nodeThatGoesAwayDuringAnApply(t *testing.T) {
@@ -200,5 +200,5 @@ func TestAccNodeTaints_nodesThatComeWhileAnApplyRuns(t *testing.T) {
 		t.Fatal(d.Errors())
 	}
 	wantTaints(t, c, pool, "dedicated=gpu:NoSchedule")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }

@@ -80,7 +80,7 @@ func TestAccNodeTaints_heirs(t *testing.T) {
 			c.Node(t, acctest.Node{Name: left, Quiet: true, Labels: map[string]string{"pool": pool}, Taints: acctest.Parse(t, foreignTaint)})
 			tf, config := terraform(t, c), taintsOf(t, gpu)(pool)
 			older, newer := newInstance(), newInstance()
-			apply(t, tf, older, config)
+			tf.Settle(t, older, config)
 			// What nobody takes over goes, as in every destroy.
 			c.Patch(t, left, `{"metadata":{"labels":{"pool":"another"}}}`)
 
@@ -111,7 +111,7 @@ func TestAccNodeTaints_heirs(t *testing.T) {
 				wantTaints(t, c, left, foreignTaint)
 			}
 			if !newer.Exists() {
-				apply(t, tf, newer, config)
+				tf.Settle(t, newer, config)
 			}
 			if again := tf.Plan(t, newer, config); !again.Empty {
 				t.Fatal("the plan of the heir is not empty")
@@ -120,10 +120,10 @@ func TestAccNodeTaints_heirs(t *testing.T) {
 				t.Fatalf("%v were without the taint for a moment", got)
 			}
 			if older.Exists() {
-				destroy(t, tf, older)
+				tf.Destroy(t, older)
 			}
 			wantOwned(t, c, nodes, ", "+gpu)
-			destroy(t, tf, newer)
+			tf.Destroy(t, newer)
 			wantOwned(t, c, nodes, "")
 			wantTaints(t, c, left, foreignTaint)
 		})
@@ -138,8 +138,8 @@ func TestAccNodeTaints_noHeirOfWhatWasChangedSince(t *testing.T) {
 	first, firstNodes := pool(t, c, 1)
 	second, secondNodes := pool(t, c, 1)
 	tf, older, newer := terraform(t, c), newInstance(), newInstance()
-	apply(t, tf, older, taintsOf(t, gpu)(first))
-	apply(t, tf, older, taintsOf(t, gpu+" spot:NoSchedule")(second))
+	tf.Settle(t, older, taintsOf(t, gpu)(first))
+	tf.Settle(t, older, taintsOf(t, gpu+" spot:NoSchedule")(second))
 	wantOwned(t, c, firstNodes, "")
 
 	plans := tf.Walk(t)
@@ -153,7 +153,7 @@ func TestAccNodeTaints_noHeirOfWhatWasChangedSince(t *testing.T) {
 	}
 	wantOwned(t, c, firstNodes, ", "+gpu)
 	wantOwned(t, c, secondNodes, "")
-	destroy(t, tf, newer)
+	tf.Destroy(t, newer)
 }
 
 // TestAccNodeTaints_aDestroyThatFailedLeavesNoHeirBehind: the private state of a destroy
@@ -163,7 +163,7 @@ func TestAccNodeTaints_aDestroyThatFailedLeavesNoHeirBehind(t *testing.T) {
 	c := acctest.Connect(t)
 	pool, nodes := pool(t, c, 1)
 	tf, config, older := terraform(t, c), taintsOf(t, gpu)(pool), newInstance()
-	apply(t, tf, older, config)
+	tf.Settle(t, older, config)
 	plans := tf.Walk(t)
 	plans.Plan(newInstance(), config)
 	older.Private = plans.Plan(older, nil).Private

@@ -43,7 +43,7 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 	own.Imported = found.Generations
 	state := importedModel(ctx, target, found.Taints, &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
-	state.ID = types.StringValue(cmp.Or(found.Owner, newID(r.data.Owner, desired)))
+	state.ID = types.StringValue(cmp.Or(found.Owner, newID(r.Data.Owner, desired)))
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 

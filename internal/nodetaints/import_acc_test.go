@@ -32,7 +32,7 @@ func TestAccNodeTaints_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
 		t.Fatalf("importing wrote the record %s", record)
 	}
 	i, _ := tf.Import(t, typeName, "node/"+name+"/example.com/dedicated:NoExecute,spot:NoSchedule")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantTaints(t, c, name, "foreign:NoSchedule")
 }
 
@@ -45,12 +45,12 @@ func TestAccNodeTaints_importedTaintsAreMarkedWithTheNextChange(t *testing.T) {
 	if d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	apply(t, tf, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=web:NoExecute")})
+	tf.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=web:NoExecute")})
 	wantTaints(t, c, name, "foreign:NoSchedule, dedicated=web:NoExecute")
 	if record := c.Record(t, name); !strings.Contains(record, `"key":"dedicated"`) {
 		t.Fatalf("the changed entry is not marked: %s", record)
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantTaints(t, c, name, "foreign:NoSchedule")
 }
 
@@ -59,13 +59,13 @@ func TestAccNodeTaints_giveUpAnAbandonedCreateByImportAndDestroy(t *testing.T) {
 	c := acctest.Connect(t)
 	tf, name := terraform(t, c), acctest.Name(t, "node")
 	c.Node(t, acctest.Node{Name: name})
-	apply(t, tf, newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+	tf.Settle(t, newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
 	// The state of that create is lost.
 	i, d := tf.Import(t, typeName, "node/"+name+"/dedicated:NoExecute")
 	if d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantTaints(t, c, name, "")
 	if record := c.Record(t, name); record != "" {
 		t.Fatalf("a mark is left that nobody owns: %s", record)
@@ -106,11 +106,11 @@ func TestAccNodeTaints_movedFromKubernetesNodeTaintTouchesNoNode(t *testing.T) {
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
 	planned := tf.Plan(t, i, config)
 	wantWarning(t, planned.Diagnostics, "2 imported taints", "foreign:NoSchedule", "stays on node")
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, name, "foreign=1:NoSchedule, dedicated=gpu:NoExecute, node.kubernetes.io/of-somebody:NoSchedule")
 	if record := c.Record(t, name); record != "" {
 		t.Fatalf("moving wrote to the node: %s", record)
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantTaints(t, c, name, "foreign=1:NoSchedule, node.kubernetes.io/of-somebody:NoSchedule")
 }

@@ -98,6 +98,6 @@ func TestAccProvider_badConnectionNamesTheAttribute(t *testing.T) {
 	name := acctest.Name(t, "node")
 	c.Node(t, acctest.Node{Name: name})
 	i := newInstance()
-	apply(t, tf, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
-	destroy(t, tf, i)
+	tf.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
+	tf.Destroy(t, i)
 }

@@ -25,30 +25,6 @@ func terraform(t *testing.T, c *acctest.Cluster) *acctest.Terraform {
 	return &acctest.Terraform{Provider: c.Provider(t)}
 }
 
-// apply applies a configuration and then expects that a plan is empty.
-func apply(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) acctest.Diagnostics {
-	t.Helper()
-	d := tf.Apply(t, i, config)
-	if d.Errors() != "" {
-		t.Fatalf("apply: %s", d.Errors())
-	}
-	again := tf.Plan(t, i, config)
-	if !again.Empty || len(again.Diagnostics) > 0 {
-		t.Fatalf("a plan right after apply is not empty or not silent: %s%s", again.Diagnostics.Errors(), again.Diagnostics.Warnings())
-	}
-	return d
-}
-
-func destroy(t *testing.T, tf *acctest.Terraform, i *acctest.Instance) {
-	t.Helper()
-	if d := tf.Apply(t, i, nil); d.Errors() != "" {
-		t.Fatalf("destroy: %s", d.Errors())
-	}
-	if i.Exists() {
-		t.Fatal("a destroyed resource is still in the state")
-	}
-}
-
 func wantTaints(t *testing.T, c *acctest.Cluster, node, want string) {
 	t.Helper()
 	if got := c.Taints(t, node); got != want {
@@ -70,13 +46,13 @@ func TestAccNodeTaints_lifecycle(t *testing.T) {
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute dedicated=gpu:NoSchedule")}
 	foreign := "foreign.example.com/b=1:NoSchedule, foreign.example.com/a:NoExecute"
 
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, name, foreign+", dedicated=gpu:NoExecute, dedicated=gpu:NoSchedule")
 
-	apply(t, tf, i, acctest.With(config, map[string]any{"taints": acctest.Objects(t, "dedicated=web:NoExecute extra:PreferNoSchedule")}))
+	tf.Settle(t, i, acctest.With(config, map[string]any{"taints": acctest.Objects(t, "dedicated=web:NoExecute extra:PreferNoSchedule")}))
 	wantTaints(t, c, name, foreign+", dedicated=web:NoExecute, extra:PreferNoSchedule")
 
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantTaints(t, c, name, foreign)
 	if record := c.Record(t, name); record != "" {
 		t.Fatalf("the record outlives the resource: %s", record)

@@ -146,7 +146,7 @@ func TestAccNodeTaints_linkThatCannotBeLookedForWritesNoTaint(t *testing.T) {
 
 	// Where its marks are found, what cannot be listed does not matter.
 	tolerations := &acctest.Instance{Type: "kubetaint_workload_tolerations"}
-	apply(t, terraform(t, c), tolerations, tolerationsOf(namespace, "gpu"))
-	apply(t, blind, i, config)
+	terraform(t, c).Settle(t, tolerations, tolerationsOf(namespace, "gpu"))
+	blind.Settle(t, i, config)
 	wantTaints(t, c, node, "dedicated=gpu:NoExecute")
 }

@@ -153,11 +153,11 @@ func TestAccNodeTaints_refusalDoesNotDenyTheTolerationsThatWereWrittenBefore(t *
 	h := newHeld(t, c, "StatefulSet", func(namespace string) {
 		tolerations := acctest.With(tolerationsOf(namespace, "cpu"), map[string]any{"workload": map[string]any{"kind": "StatefulSet", "namespace": namespace, "name": "web"}})
 		tf := terraform(t, c)
-		apply(t, tf, &acctest.Instance{Type: "kubetaint_workload_tolerations"}, tolerations)
+		tf.Settle(t, &acctest.Instance{Type: "kubetaint_workload_tolerations"}, tolerations)
 		c.Change(t, acctest.Thing{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: namespace, Name: "web"}, "somebody",
 			`{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`)
 	})
-	apply(t, h.tf, old, map[string]any{"node_name": h.node, "taints": acctest.Objects(t, "dedicated=cpu:NoExecute")})
+	h.tf.Settle(t, old, map[string]any{"node_name": h.node, "taints": acctest.Objects(t, "dedicated=cpu:NoExecute")})
 	if got := c.Tolerations(t, h.namespace, "StatefulSet", "web"); got != "dedicated=cpu:NoExecute, dedicated=gpu:NoExecute" {
 		t.Fatalf("the template has %q", got)
 	}

@@ -70,7 +70,7 @@ func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag
 	if diags.HasError() {
 		return nil
 	}
-	cluster, ok := r.data.Connected(ctx, "", diags)
+	cluster, ok := r.Data.Connected(ctx, "", diags)
 	if !ok {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag
 // listable are the nodes that match, by name, and the taints of their Machines: these
 // are asked for only where a node has one.
 func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]*eviction.Node, map[string][]corev1.Taint, error) {
-	all, err := r.data.Cluster.Nodes(ctx)
+	all, err := r.Data.Cluster.Nodes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +103,7 @@ func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]
 	if !slices.ContainsFunc(nodes, func(n *eviction.Node) bool { return n.Machine != "" }) {
 		return nodes, nil, nil
 	}
-	machines, err := r.data.Cluster.MachineTaints(ctx)
+	machines, err := r.Data.Cluster.MachineTaints(ctx)
 	return nodes, machines, err
 }
 
@@ -115,6 +115,6 @@ func (r *nodeTaints) listed(ctx context.Context, n *eviction.Node, owned taint.O
 	own.Imported = found.Generations
 	m := importedModel(ctx, target, found.Taints, diags)
 	desired, _ := m.desired(ctx, own, diags)
-	m.ID = types.StringValue(cmp.Or(found.Owner, newID(r.data.Owner, desired)))
+	m.ID = types.StringValue(cmp.Or(found.Owner, newID(r.Data.Owner, desired)))
 	return fw.Listed{DisplayName: n.Name + ": " + taint.FormatAll(owned.Taints), Identity: identityOf(ctx, desired, diags), Resource: m}
 }

@@ -22,7 +22,7 @@ func TestAccNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *test
 	}
 	wantError(t, tf.Plan(t, newInstance(), absent("dedicated")).Diagnostics, "absent_taints", namespace+"/machine-1", "puts it back")
 	i := newInstance()
-	apply(t, tf, i, absent("spot"))
+	tf.Settle(t, i, absent("spot"))
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }

@@ -62,8 +62,8 @@ func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateReques
 		own.Imported[taint.IDOf(moved)] = []string{""}
 	}
 	owner := "terraform"
-	if r.data != nil {
-		owner = r.data.Owner
+	if r.Data != nil {
+		owner = r.Data.Owner
 	}
 	state := importedModel(ctx, planner.Target{Name: from.Metadata[0].Name}, taints, &resp.Diagnostics)
 	// Not yet decided, so that the next plan is an update: only an apply settles

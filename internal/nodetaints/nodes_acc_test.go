@@ -21,7 +21,7 @@ func TestAccNodeTaints_selectorFollowsTheNodes(t *testing.T) {
 	c.Node(t, acctest.Node{Name: pool + "-other"})
 	i := newInstance()
 	config := map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, pool+"-2", "dedicated=gpu:NoSchedule")
 	wantTaints(t, c, pool+"-other", "")
 
@@ -33,12 +33,12 @@ func TestAccNodeTaints_selectorFollowsTheNodes(t *testing.T) {
 	if planned.Empty || nodes[pool+"-other"] != "missing" || nodes[pool+"-1"] != "different" || len(nodes) != 2 {
 		t.Fatalf("after nodes came and went, nodes are %v", nodes)
 	}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, pool+"-other", "dedicated=gpu:NoSchedule")
 	wantTaints(t, c, pool+"-1", "")
 
-	apply(t, tf, i, acctest.With(config, map[string]any{"node_selector": "pool=" + pool + ",!gone"}))
-	destroy(t, tf, i)
+	tf.Settle(t, i, acctest.With(config, map[string]any{"node_selector": "pool=" + pool + ",!gone"}))
+	tf.Destroy(t, i)
 	for _, n := range []string{"-1", "-2", "-other"} {
 		wantTaints(t, c, pool+n, "")
 	}
@@ -56,9 +56,9 @@ func TestAccNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
 	}
 	wantWarning(t, d, `No node matches "pool=`+pool+`"`)
 	c.Node(t, acctest.Node{Name: pool, Labels: map[string]string{"pool": pool}})
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, pool, "dedicated=gpu:NoSchedule")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 func TestAccNodeTaints_nodeThatDoesNotExistYetIsWaitedFor(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAccNodeTaints_nodeThatDoesNotExistYetIsWaitedFor(t *testing.T) {
 		t.Fatal(d.Errors())
 	}
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }
 
 func TestAccNodeTaints_deletedNodeLeavesTheStateAndRecreatedOneIsPlannedAgain(t *testing.T) {
@@ -93,14 +93,14 @@ func TestAccNodeTaints_deletedNodeLeavesTheStateAndRecreatedOneIsPlannedAgain(t 
 	c.Node(t, acctest.Node{Name: name})
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
 	i := newInstance()
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 
 	c.DeleteNode(t, name)
 	c.Node(t, acctest.Node{Name: name})
 	if planned := tf.Plan(t, i, config); planned.Empty || planned.Replace {
 		t.Fatal("a node recreated under the same name must be tainted again in place")
 	}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
 
 	c.DeleteNode(t, name)
@@ -115,7 +115,7 @@ func TestAccNodeTaints_destroyAfterTheNodeIsGone(t *testing.T) {
 	tf, name := terraform(t, c), acctest.Name(t, "node")
 	c.Node(t, acctest.Node{Name: name})
 	i := newInstance()
-	apply(t, tf, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
+	tf.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
 	planned := tf.Plan(t, i, nil)
 	c.DeleteNode(t, name)
 	if d := tf.Carry(t, i, planned, nil); d.Errors() != "" || i.Exists() {
@@ -132,7 +132,7 @@ func TestAccNodeTaints_changingTheNodeReplacesAndPreviewsTheWholeChange(t *testi
 	c.Pod(t, namespace, "onb", name+"-b", nil)
 	i := newInstance()
 	config := map[string]any{"node_name": name + "-a", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	moved := acctest.With(config, map[string]any{"node_name": name + "-b"})
 	planned := tf.Plan(t, i, moved)
 	if !planned.Replace || !strings.Contains(planned.Diagnostics.Warnings(), `to node "`+name+`-b" evicts 1 pod`) {

@@ -42,9 +42,9 @@ func TestAccNodeTaints_conflictWithUnmarkedTaint(t *testing.T) {
 	wantError(t, d, `Unable to claim taint "dedicated:NoSchedule" on node "`+name+`"`, "adopt", `"taints"`)
 
 	config["on_conflict"] = "adopt"
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantTaints(t, c, name, "")
 }
 
@@ -55,7 +55,7 @@ func TestAccNodeTaints_conflictNamesTheOtherOwner(t *testing.T) {
 	c.Node(t, acctest.Node{Name: name})
 	other := &acctest.Terraform{Provider: acctest.With(tf.Provider, map[string]any{"owner": "team-a"})}
 	first := newInstance()
-	apply(t, other, first, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
+	other.Settle(t, first, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
 	for _, onConflict := range []string{"fail", "adopt"} {
 		config := map[string]any{"node_name": name, "on_conflict": onConflict, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
 		wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, "team-a/node_taints/node/"+name)
@@ -88,12 +88,12 @@ func TestAccNodeTaints_twoResourcesShareANode(t *testing.T) {
 	tf, name := terraform(t, c), acctest.Name(t, "node")
 	c.Node(t, acctest.Node{Name: name})
 	one, two := newInstance(), newInstance()
-	apply(t, tf, one, map[string]any{"node_name": name, "taints": acctest.Objects(t, "a=1:NoSchedule b:NoSchedule")})
-	apply(t, tf, two, map[string]any{"node_name": name, "taints": acctest.Objects(t, "a=2:NoExecute")})
+	tf.Settle(t, one, map[string]any{"node_name": name, "taints": acctest.Objects(t, "a=1:NoSchedule b:NoSchedule")})
+	tf.Settle(t, two, map[string]any{"node_name": name, "taints": acctest.Objects(t, "a=2:NoExecute")})
 	wantTaints(t, c, name, "a=1:NoSchedule, b:NoSchedule, a=2:NoExecute")
-	destroy(t, tf, one)
+	tf.Destroy(t, one)
 	wantTaints(t, c, name, "a=2:NoExecute")
-	destroy(t, tf, two)
+	tf.Destroy(t, two)
 	wantTaints(t, c, name, "")
 }
 
@@ -105,17 +105,17 @@ func TestAccNodeTaints_absentTaintIsRemovedAndPutBackOnDestroy(t *testing.T) {
 	i := newInstance()
 	absent := []any{map[string]any{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}, map[string]any{"key": "never", "effect": "NoExecute"}}
 	config := map[string]any{"node_name": name, "absent_taints": absent}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, name, "keep:NoSchedule")
 
 	c.Patch(t, name, `{"spec":{"taints":[{"key":"keep","effect":"NoSchedule"},{"key":"never","value":"x","effect":"NoExecute"}]}}`)
 	if planned := tf.Plan(t, i, config); planned.Empty {
 		t.Fatal("a taint that must be absent came, and the plan is empty")
 	}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	wantTaints(t, c, name, "keep:NoSchedule")
 
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	wantTaints(t, c, name, "keep:NoSchedule, never=x:NoExecute, node-role.kubernetes.io/control-plane=old:NoSchedule")
 }
 
@@ -136,7 +136,7 @@ func TestAccNodeTaints_driftOfOwnedTaintsOnly(t *testing.T) {
 	c.Node(t, acctest.Node{Name: name})
 	i := newInstance()
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule spot:NoSchedule")}
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	for _, tt := range []struct {
 		drift string
 		want  any
@@ -151,7 +151,7 @@ func TestAccNodeTaints_driftOfOwnedTaintsOnly(t *testing.T) {
 		if nodes[name] != tt.want || planned.Empty != (tt.want == nil) {
 			t.Fatalf("with taints %s nodes are %v and the plan is empty: %v, want %v", tt.drift, nodes, planned.Empty, tt.want)
 		}
-		apply(t, tf, i, config)
+		tf.Settle(t, i, config)
 	}
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule, spot:NoSchedule")
 
@@ -172,7 +172,7 @@ func TestAccNodeTaints_replaceCreatingBeforeDestroyingLosesNoTaint(t *testing.T)
 	c.Node(t, acctest.Node{Name: name})
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
 	old := newInstance()
-	apply(t, tf, old, config)
+	tf.Settle(t, old, config)
 
 	fresh := newInstance()
 	d := tf.Apply(t, fresh, config)
@@ -180,11 +180,11 @@ func TestAccNodeTaints_replaceCreatingBeforeDestroyingLosesNoTaint(t *testing.T)
 		t.Fatal(d.Errors())
 	}
 	wantWarning(t, d, "takes over taints of", "terraform/node_taints/node/"+name+"/dedicated:NoSchedule")
-	destroy(t, tf, old)
+	tf.Destroy(t, old)
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
 	if planned := tf.Plan(t, fresh, config); !planned.Empty {
 		t.Fatal("the new object has lost its taint to the destruction of the old one")
 	}
-	destroy(t, tf, fresh)
+	tf.Destroy(t, fresh)
 	wantTaints(t, c, name, "")
 }

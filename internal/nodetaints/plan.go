@@ -27,7 +27,7 @@ import (
 // pods of that moment: nothing that it learns from the cluster may go into the
 // plan itself.
 func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.data == nil {
+	if r.Data == nil {
 		return
 	}
 	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
@@ -36,7 +36,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			r.Data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
 	}
@@ -61,9 +61,9 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	plan.Nodes = noNodes()
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
-		id := newID(r.data.Owner, desired)
+		id := newID(r.Data.Owner, desired)
 		plan.ID, desired.Claim.Owner, desired.Claim.TakeOver = types.StringValue(id), id, true
-		r.data.Heirs.Announce(ctx, id)
+		r.Data.Heirs.Announce(ctx, id)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {
@@ -83,7 +83,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 		return
 	}
 	desired.Claim.Release = true
-	desired.Claim.Heir = r.data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.data.Owner, desired), resp.Private, diags)
+	desired.Claim.Heir = r.Data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.Data.Owner, desired), resp.Private, diags)
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",
@@ -95,14 +95,14 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 
 // preview says what the change would do, as diagnostics.
 func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
-	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.data.Evictions, diags)
+	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	_, nodes, err := r.observe(ctx, own.Cluster, diags)
 	if diags.HasError() {
 		return
 	}
 	if err != nil {
-		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.data, diags)
+		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.Data, diags)
 		return
 	}
 	if desired, err = r.machines(ctx, nodes, desired); err != nil {
@@ -115,7 +115,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	if !desired.Claim.Release {
-		r.data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
+		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
 	}
@@ -123,7 +123,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	fw.WarnControlPlane(plan, diags)
-	r.data.WarnRestarts(ctx, desired, plan, diags)
+	r.Data.WarnRestarts(ctx, desired, plan, diags)
 	if plan.Harmless() {
 		return
 	}
@@ -138,17 +138,17 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 		// What is not known yet is not guessed at.
 		return
 	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
-		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.data, diags)
+		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.Data, diags)
 		return
 	}
-	if !r.data.CheckLinks(linked, snapshot, diags) {
+	if !r.Data.CheckLinks(linked, snapshot, diags) {
 		return
 	}
 	change := plan.Change()
-	change.Tolerations = r.data.Planned.Tolerations(desired.Claim.Owner, linked)
-	report := eviction.Evaluate(r.data.Foreseen(snapshot, linked), change, r.data.Comparison)
+	change.Tolerations = r.Data.Planned.Tolerations(desired.Claim.Owner, linked)
+	report := eviction.Evaluate(r.Data.Foreseen(snapshot, linked), change, r.Data.Comparison)
 	about := fw.About("Applying", "to", desired.Target, plan)
 	about.RefusesStranded = !budget.EvictStranded
 	if desired.Claim.Release {
@@ -169,7 +169,7 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 func (r *nodeTaints) claimUnchanged(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
 	desired, known := state.desired(ctx, own, diags)
 	if _, nodes, err := r.observe(ctx, own.Cluster, diags); known && err == nil && !diags.HasError() {
-		r.data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
+		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 	}
 }
 
@@ -215,8 +215,8 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 // warnOrphans says that marks with the destroyed resource's id stay behind. A
 // replacement that this process made is no such case.
 func (r *nodeTaints) warnOrphans(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
-	nodes, err := r.data.Cluster.Nodes(ctx)
-	if _, replaced := r.data.Created.Load(desired.Claim.Owner); err != nil || replaced || desired.Claim.Heir {
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	if _, replaced := r.Data.Created.Load(desired.Claim.Owner); err != nil || replaced || desired.Claim.Heir {
 		return
 	}
 	var left []string

@@ -30,7 +30,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	cluster, nodes, err := r.observe(ctx, own.Cluster, &resp.Diagnostics)
 	if err != nil || resp.Diagnostics.HasError() {
 		// The stored state stays as it is.
-		r.data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+		r.Data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	}
 	if own.Generation == "" {
@@ -42,7 +42,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if own.Moved {
 		// The state was moved before the provider was configured.
 		moved, _ := state.desired(ctx, own, &resp.Diagnostics)
-		state.ID = types.StringValue(newID(r.data.Owner, moved))
+		state.ID = types.StringValue(newID(r.Data.Owner, moved))
 	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -78,11 +78,11 @@ func (r *nodeTaints) ownership(ctx context.Context, private fw.PrivateReader, st
 // observe returns the cluster's id and its nodes. A cluster other than the
 // expected one is an error in the diagnostics, before anything else is read.
 func (r *nodeTaints) observe(ctx context.Context, expected string, diags *diag.Diagnostics) (string, []*eviction.Node, error) {
-	cluster, err := r.data.Identify(ctx, expected, diags)
+	cluster, err := r.Data.Identify(ctx, expected, diags)
 	if err != nil || diags.HasError() {
 		return "", nil, err
 	}
-	nodes, err := r.data.Cluster.Nodes(ctx)
+	nodes, err := r.Data.Cluster.Nodes(ctx)
 	return cluster, nodes, err
 }
 
@@ -93,7 +93,7 @@ func (r *nodeTaints) machines(ctx context.Context, nodes []*eviction.Node, desir
 		return desired, nil
 	}
 	var err error
-	desired.Machines, err = r.data.Cluster.MachineTaints(ctx)
+	desired.Machines, err = r.Data.Cluster.MachineTaints(ctx)
 	return desired, err
 }
 

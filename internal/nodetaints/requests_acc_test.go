@@ -144,7 +144,7 @@ func TestAccNodeTaints_readsProtobuf(t *testing.T) {
 	proxy, name := c.Proxy(t), acctest.Name(t, "node")
 	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
 	c.Node(t, acctest.Node{Name: name, Quiet: true})
-	apply(t, tf, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}})
+	tf.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}})
 	types := proxy.Types()
 	for _, request := range []string{
 		"GET /api/v1/nodes", "GET /api/v1/pods", "PATCH /api/v1/nodes/" + name, "GET /api/v1/persistentvolumes",
@@ -154,5 +154,5 @@ func TestAccNodeTaints_readsProtobuf(t *testing.T) {
 			t.Errorf("%s was answered with %q: %v", request, got, types)
 		}
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }

@@ -33,7 +33,7 @@ var (
 const defaultTimeout = 10 * time.Minute
 
 type nodeTaints struct {
-	data *fw.Data
+	fw.Resource
 }
 
 // NewResource returns the resource.
@@ -45,11 +45,6 @@ func NewResource() resource.Resource {
 func (r *nodeTaints) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_node_taints"
 	resp.ResourceBehavior.MutableIdentity = true
-}
-
-// Configure takes the connection from the provider.
-func (r *nodeTaints) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ConfigValidators says which attributes go together.
@@ -73,7 +68,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -81,11 +76,11 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
 	if plan.ID.IsUnknown() {
 		// What the id is made of was not known at plan.
-		plan.ID = types.StringValue(newID(r.data.Owner, desired))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired.Claim.Owner = plan.ID.ValueString()
 	}
 	desired.Claim.TakeOver = true
-	r.data.Created.Store(desired.Claim.Owner, true)
+	r.Data.Created.Store(desired.Claim.Owner, true)
 	if !r.apply(ctx, "create", plan, desired, &resp.Diagnostics) {
 		return
 	}
@@ -103,7 +98,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
-	own, ok := fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, &resp.Diagnostics)
+	own, ok := fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -124,7 +119,7 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
-	own, ok := fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, &resp.Diagnostics)
+	own, ok := fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, &resp.Diagnostics)
 	if !ok {
 		return
 	}

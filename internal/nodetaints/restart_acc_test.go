@@ -45,5 +45,5 @@ func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
 		})
 		wantOwned(t, c, nodes, ", "+all)
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 }

@@ -55,7 +55,7 @@ func expire(t *testing.T, c *acctest.Cluster, earlier []step, s step) {
 	pool, nodes := pool(t, c, 3)
 	tf, i := terraform(t, c), newInstance()
 	for _, before := range earlier {
-		apply(t, tf, i, before.config(pool))
+		tf.Settle(t, i, before.config(pool))
 	}
 	begin := remember(t, c, nodes, i)
 	for at, halves := 0, 0; ; at++ {
@@ -98,7 +98,7 @@ func expire(t *testing.T, c *acctest.Cluster, earlier []step, s step) {
 		}
 		wantOwned(t, c, nodes, s.want)
 		if i.Exists() {
-			destroy(t, tf, i)
+			tf.Destroy(t, i)
 		}
 		wantOwned(t, c, nodes, "")
 	}

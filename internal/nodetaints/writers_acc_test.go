@@ -73,13 +73,13 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 		t.Error(what)
 	}
 	config := taintsOf(t, "spot:NoSchedule")(pool)
-	apply(t, tf, i, config)
+	tf.Settle(t, i, config)
 	for _, name := range nodes {
 		if at := taint.Find(c.Get(t, name).Spec.Taints, taint.ID{Key: "foreign", Effect: corev1.TaintEffectNoSchedule}); at < 0 {
 			t.Errorf("node %s has lost a foreign taint that nobody removed", name)
 		}
 	}
-	destroy(t, tf, i)
+	tf.Destroy(t, i)
 	for _, name := range nodes {
 		if c.Record(t, name) != "" || taint.Find(c.Get(t, name).Spec.Taints, taint.ID{Key: "spot", Effect: corev1.TaintEffectNoSchedule}) >= 0 {
 			t.Errorf("node %s keeps something of ours after destroy", name)
@@ -189,6 +189,6 @@ func TestAccNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
 	wantError(t, tf.Apply(t, i, config), "Somebody else changes it back", "--show-managed-fields")
 	proxy.After(nil)
-	apply(t, tf, i, config)
-	destroy(t, tf, i)
+	tf.Settle(t, i, config)
+	tf.Destroy(t, i)
 }

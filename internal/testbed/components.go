@@ -109,6 +109,16 @@ func components() []component {
 			cold:    "4 minutes",
 		},
 		{
+			name:    "changie",
+			title:   "changie",
+			version: "v1.24.0",
+			module:  "github.com/miniscruff/changie",
+			pkg:     "github.com/miniscruff/changie",
+			binary:  "changie",
+			vars:    []string{"main.version=1.24.0"},
+			cold:    "1 minute",
+		},
+		{
 			name:    "tfplugindocs",
 			title:   "tfplugindocs",
 			version: "v0.25.0",

@@ -70,7 +70,7 @@ func TestAccTolerationPolicy_onAClusterThatServesV1beta1Alone(t *testing.T) {
 	if _, d := s.tf.Data(t, "kubetaint_eviction_preview", map[string]any{"node_name": node, "taints": acctest.Objects(t, "x:NoExecute")}); d.Errors()+d.Warnings() != "" {
 		t.Fatalf("%s%s", d.Errors(), d.Warnings())
 	}
-	s.destroy(i)
+	s.tf.Destroy(s.t, i)
 	s.gone(name)
 	beta := 0
 	for _, r := range proxy.Requests() {

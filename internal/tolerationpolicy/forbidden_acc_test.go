@@ -43,7 +43,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 	})
 	i := fresh()
 	planned := s.tf.Plan(s.t, i, config)
-	s.says(planned.Diagnostics.Warnings(), `[AttributeName("tolerations")]`, `Policy "`+name+`" gives tolerations that 1 namespace does not allow`, s.namespace+" (spot Exists)", "PodTolerationRestriction is on: pods there that the policy means are refused")
+	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `[AttributeName("tolerations")]`, `Policy "`+name+`" gives tolerations that 1 namespace does not allow`, s.namespace+" (spot Exists)", "PodTolerationRestriction is on: pods there that the policy means are refused")
 	if planned.Diagnostics.Errors() != "" {
 		s.t.Fatal(planned.Diagnostics.Errors())
 	}
@@ -69,7 +69,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 		s.t.Fatal(d.Errors())
 	}
 	markdown, _ := preview["markdown"].(string)
-	s.says(markdown, `no pod is made in its place: namespace "`+s.namespace+`" does not allow spot Exists`)
+	acctest.WantAll(s.t, markdown, `no pod is made in its place: namespace "`+s.namespace+`" does not allow spot Exists`)
 
 	// What the namespace allows is not warned of.
 	s.allow("spot")
@@ -89,5 +89,5 @@ func TestAccTolerationPolicy_namespacesForbidNothingWithoutThePlugIn(t *testing.
 		t.Fatalf("the plan warns: %s", said)
 	}
 	blind := &acctest.Terraform{Provider: acctest.With(s.c.Provider(t), map[string]any{"token": s.c.TokenWith(t, acctest.Without(s.c.Rights(t), "pods", "create")...)})}
-	s.says(blind.Plan(t, fresh(), config).Diagnostics.Warnings(), "1 namespace does not allow", "Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift")
+	acctest.WantAll(s.t, blind.Plan(t, fresh(), config).Diagnostics.Warnings(), "1 namespace does not allow", "Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift")
 }

@@ -40,7 +40,7 @@ func TestAccTolerationPolicy_refusesAtPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := s.on(t)
-			s.says(s.tf.Plan(t, fresh(), s.config(acctest.Name(t, "policy"), "team=a:NoSchedule", tt.more)).Diagnostics.Errors(), tt.says...)
+			acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config(acctest.Name(t, "policy"), "team=a:NoSchedule", tt.more)).Diagnostics.Errors(), tt.says...)
 		})
 	}
 	t.Run("a policy that somebody else has made", func(t *testing.T) {
@@ -51,9 +51,9 @@ func TestAccTolerationPolicy_refusesAtPlan(t *testing.T) {
 		if _, err := s.c.Admin.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		s.says(s.tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `[AttributeName("name")] Unable to plan toleration policy "`+name+`": the name is taken`, "It is left alone")
+		acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `[AttributeName("name")] Unable to plan toleration policy "`+name+`": the name is taken`, "It is left alone")
 		_, d := s.tf.Import(t, "kubetaint_toleration_policy", name)
-		s.says(d.Errors(), `Unable to import toleration policy "`+name+`": the name is taken`)
+		acctest.WantAll(s.t, d.Errors(), `Unable to import toleration policy "`+name+`": the name is taken`)
 	})
 }
 
@@ -75,8 +75,8 @@ func TestAccTolerationPolicy_aClusterWithoutPolicies(t *testing.T) {
 		return acctest.None
 	})
 	const none = "the cluster does not serve MutatingAdmissionPolicy"
-	s.says(tf.Plan(t, fresh(), config).Diagnostics.Errors(), none, "from Kubernetes 1.36 on", "kubetaint_workload_tolerations")
-	s.says(tf.Carry(t, fresh(), planned, config).Errors(), none)
+	acctest.WantAll(s.t, tf.Plan(t, fresh(), config).Diagnostics.Errors(), none, "from Kubernetes 1.36 on", "kubetaint_workload_tolerations")
+	acctest.WantAll(s.t, tf.Carry(t, fresh(), planned, config).Errors(), none)
 	// Taints are judged there as everywhere.
 	node := acctest.Name(t, "node")
 	s.c.Node(t, acctest.Node{Name: node})
@@ -98,7 +98,7 @@ func TestAccTolerationPolicy_rights(t *testing.T) {
 	}
 	tf := &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenWith(t, rules...))}
 	name := acctest.Name(t, "policy")
-	s.says(tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `Unable to plan toleration policy "`+name+`"`, `The guide "Permissions"`)
+	acctest.WantAll(s.t, tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `Unable to plan toleration policy "`+name+`"`, `The guide "Permissions"`)
 	node := acctest.Name(t, "node")
 	s.c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}})
 	s.c.Pod(t, s.namespace, "bare", node, nil)

@@ -30,7 +30,7 @@ func TestAccTolerationPolicy_lifecycle(t *testing.T) {
 	if now := s.policy(name); now.UID != made.UID || now.Labels["theirs"] != "1" || now.Annotations["theirs"] != "1" {
 		t.Fatalf("the policy was not changed in place: %v", now.ObjectMeta)
 	}
-	s.destroy(i)
+	s.tf.Destroy(s.t, i)
 	s.gone(name)
 	s.becomes("tolerations after the destroy", s.given, "")
 }
@@ -106,11 +106,11 @@ func TestAccTolerationPolicy_import(t *testing.T) {
 	if planned := s.tf.Plan(t, i, config); !planned.Empty || len(planned.Diagnostics) > 0 {
 		t.Fatalf("a plan right after the import is not empty: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
 	}
-	s.destroy(i)
+	s.tf.Destroy(s.t, i)
 	s.gone(name)
 
 	_, d = s.tf.Import(t, "kubetaint_toleration_policy", name)
-	s.says(d.Errors(), `Unable to import toleration policy "`+name+`"`, "There is none of this name")
+	acctest.WantAll(s.t, d.Errors(), `Unable to import toleration policy "`+name+`"`, "There is none of this name")
 }
 
 // TestAccTolerationPolicy_createBeforeDestroy: the old object leaves alone what the new one
@@ -121,10 +121,10 @@ func TestAccTolerationPolicy_createBeforeDestroy(t *testing.T) {
 	name, older, newer := acctest.Name(t, "policy"), fresh(), fresh()
 	config := s.config(name, "team=a:NoSchedule", nil)
 	s.apply(older, config)
-	s.says(s.apply(newer, config).Warnings(), `Creating takes over toleration policy "`+name+`"`)
-	s.destroy(older)
+	acctest.WantAll(s.t, s.apply(newer, config).Warnings(), `Creating takes over toleration policy "`+name+`"`)
+	s.tf.Destroy(s.t, older)
 	s.becomes("tolerations", s.given, "team=a:NoSchedule")
-	s.destroy(newer)
+	s.tf.Destroy(s.t, newer)
 	s.gone(name)
 }
 
@@ -161,5 +161,5 @@ func TestAccTolerationPolicy_whatRetiresGoesWithTheTaint(t *testing.T) {
 	if again := s.tf.Plan(t, policy, s.config(name, newer, nil)); !again.Empty || len(again.Diagnostics) > 0 {
 		t.Fatalf("a plan right after is not empty or not silent: %s%s", again.Diagnostics.Errors(), again.Diagnostics.Warnings())
 	}
-	s.destroy(policy)
+	s.tf.Destroy(s.t, policy)
 }

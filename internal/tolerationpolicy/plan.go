@@ -18,7 +18,7 @@ import (
 // ModifyPlan completes the plan, has the API server check it, and tells the other
 // resources of the run what pods will be given.
 func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.data == nil {
+	if r.Data == nil {
 		return
 	}
 	var own ownership
@@ -28,7 +28,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.data.Unreadable("toleration policy \""+state.Name.ValueString()+"\"", err, &resp.Diagnostics)
+			r.Data.Unreadable("toleration policy \""+state.Name.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
 	}
@@ -41,7 +41,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 	if creating {
 		if !plan.Name.IsUnknown() {
-			plan.ID = types.StringValue(admission.NewID(r.data.Owner, plan.Name.ValueString()))
+			plan.ID = types.StringValue(admission.NewID(r.Data.Owner, plan.Name.ValueString()))
 		}
 	} else {
 		plan.keepWording(ctx, state)
@@ -53,7 +53,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	r.data.Policies.Note(claim.Owner, claim.Policy)
+	r.Data.Policies.Note(claim.Owner, claim.Policy)
 	if creating || !resp.Plan.Raw.Equal(req.State.Raw) {
 		r.check(ctx, claim, own, &resp.Diagnostics)
 	}
@@ -61,24 +61,24 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 
 // check has the API server try the policy, and says what else there is to know.
 func (r *tolerationPolicy) check(ctx context.Context, claim admission.Claim, own ownership, diags *diag.Diagnostics) {
-	if _, err := r.data.Identify(ctx, own.Cluster, diags); err != nil || diags.HasError() {
+	if _, err := r.Data.Identify(ctx, own.Cluster, diags); err != nil || diags.HasError() {
 		if err != nil {
-			r.data.Unreadable("toleration policy \""+claim.Name+"\"", err, diags)
+			r.Data.Unreadable("toleration policy \""+claim.Name+"\"", err, diags)
 		}
 		return
 	}
-	r.data.CheckNamespaces(ctx, claim.Policy, matchAt, path.Root("tolerations"), diags)
+	r.Data.CheckNamespaces(ctx, claim.Policy, matchAt, path.Root("tolerations"), diags)
 	if diags.HasError() {
 		return
 	}
-	seen, err := r.data.Cluster.Policy(ctx, claim.Name)
+	seen, err := r.Data.Cluster.Policy(ctx, claim.Name)
 	if err == nil {
 		err = r.try(ctx, seen, claim, own, diags)
 	}
 	switch {
 	case err == nil:
 	case kube.OutOfReach(err):
-		r.data.Unreachable(err, diags)
+		r.Data.Unreachable(err, diags)
 	default:
 		diags.Append(explain("plan", claim.Name, err))
 	}
@@ -86,7 +86,7 @@ func (r *tolerationPolicy) check(ctx context.Context, claim admission.Claim, own
 
 // try makes the policy as a dry run.
 func (r *tolerationPolicy) try(ctx context.Context, seen *admission.Observed, claim admission.Claim, own ownership, diags *diag.Diagnostics) error {
-	if err := r.data.TryPolicy(ctx, seen, claim); err != nil {
+	if err := r.Data.TryPolicy(ctx, seen, claim); err != nil {
 		return err
 	}
 	if seen != nil && own.Generation == "" {

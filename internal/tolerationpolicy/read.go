@@ -28,17 +28,17 @@ func (r *tolerationPolicy) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	own := fw.LoadOwnership[string](ctx, req.Private, &resp.Diagnostics)
-	cluster, err := r.data.Identify(ctx, own.Cluster, &resp.Diagnostics)
+	cluster, err := r.Data.Identify(ctx, own.Cluster, &resp.Diagnostics)
 	var seen *admission.Observed
 	if err == nil && !resp.Diagnostics.HasError() {
-		if seen, err = r.data.Cluster.Policy(ctx, state.Name.ValueString()); err == nil && seen == nil {
+		if seen, err = r.Data.Cluster.Policy(ctx, state.Name.ValueString()); err == nil && seen == nil {
 			resp.State.RemoveResource(ctx)
 			return
 		}
 	}
 	if err != nil {
 		// The stored state stays as it is.
-		r.data.Unreadable("toleration policy \""+state.Name.ValueString()+"\"", err, &resp.Diagnostics)
+		r.Data.Unreadable("toleration policy \""+state.Name.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	}
 	if resp.Diagnostics.HasError() {
@@ -65,9 +65,9 @@ func (r *tolerationPolicy) refresh(ctx context.Context, state *model, seen *admi
 	objects := maps.Clone(seen.Differs)
 	if len(seen.Retiring) > 0 {
 		claim, known := state.claim(ctx, own, diags)
-		nodes, err := r.data.Cluster.Nodes(ctx)
+		nodes, err := r.Data.Cluster.Nodes(ctx)
 		if known && err == nil {
-			if plan, err := claim.Plan(seen, rollout.Taints(nodes), r.data.Comparison != eviction.ComparisonOff); err == nil && retires(seen, plan) {
+			if plan, err := claim.Plan(seen, rollout.Taints(nodes), r.Data.Comparison != eviction.ComparisonOff); err == nil && retires(seen, plan) {
 				objects[admission.PolicyKind] = "retiring"
 			}
 		}
@@ -83,10 +83,10 @@ func (r *tolerationPolicy) ownership(ctx context.Context, private fw.PrivateRead
 	if own.Generation != "" || diags.HasError() {
 		return own, nil
 	}
-	if r.data == nil || r.data.Cluster == nil {
+	if r.Data == nil || r.Data.Cluster == nil {
 		return own, kube.ErrUnreachable
 	}
-	seen, err := r.data.Cluster.Policy(ctx, state.Name.ValueString())
+	seen, err := r.Data.Cluster.Policy(ctx, state.Name.ValueString())
 	if err != nil {
 		return own, err
 	}
@@ -112,11 +112,11 @@ func (r *tolerationPolicy) ImportState(ctx context.Context, req resource.ImportS
 		resp.Diagnostics.Append(req.Identity.Get(ctx, &id)...)
 		name = id.Name.ValueString()
 	}
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok || resp.Diagnostics.HasError() {
 		return
 	}
-	seen, err := r.data.Cluster.Policy(ctx, name)
+	seen, err := r.Data.Cluster.Policy(ctx, name)
 	switch {
 	case err != nil:
 		resp.Diagnostics.Append(explain("import", name, err))

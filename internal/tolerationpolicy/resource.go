@@ -26,7 +26,7 @@ var (
 )
 
 type tolerationPolicy struct {
-	data *fw.Data
+	fw.Resource
 }
 
 // NewResource returns the resource.
@@ -37,11 +37,6 @@ func NewResource() resource.Resource {
 // Metadata names the resource.
 func (r *tolerationPolicy) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_toleration_policy"
-}
-
-// Configure takes the connection from the provider.
-func (r *tolerationPolicy) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig checks what can be told without a cluster.
@@ -63,12 +58,12 @@ func (r *tolerationPolicy) Create(ctx context.Context, req resource.CreateReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
 	own := fw.NewOwnership[string](cluster)
-	plan.ID = types.StringValue(admission.NewID(r.data.Owner, plan.Name.ValueString()))
+	plan.ID = types.StringValue(admission.NewID(r.Data.Owner, plan.Name.ValueString()))
 	claim, known := plan.claim(ctx, own, &resp.Diagnostics)
 	claim.TakeOver = true
 	if known && r.enforce(ctx, "create", claim, &resp.Diagnostics) {
@@ -112,12 +107,12 @@ func (r *tolerationPolicy) owned(ctx context.Context, private fw.PrivateReader, 
 		return ownership{}, false
 	}
 	own, err := r.ownership(ctx, private, state, diags)
-	return fw.Connect(ctx, r.data, own, state.ID.ValueString(), err, diags)
+	return fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
 }
 
 // enforce makes the policy as it is claimed.
 func (r *tolerationPolicy) enforce(ctx context.Context, verb string, claim admission.Claim, diags *diag.Diagnostics) bool {
-	if _, err := rollout.EnforcePolicy(ctx, r.data.Cluster, claim, r.data.Comparison); err != nil {
+	if _, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, claim, r.Data.Comparison); err != nil {
 		diags.Append(explain(verb, claim.Name, err))
 		return false
 	}

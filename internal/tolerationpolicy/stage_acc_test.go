@@ -62,21 +62,7 @@ func (s *stage) apply(i *acctest.Instance, config map[string]any) acctest.Diagno
 		name, _ := config["name"].(string)
 		s.t.Cleanup(func() { s.remove(name) })
 	}
-	d := s.tf.Apply(s.t, i, config)
-	if d.Errors() != "" {
-		s.t.Fatalf("apply: %s", d.Errors())
-	}
-	if again := s.tf.Plan(s.t, i, config); !again.Empty || len(again.Diagnostics) > 0 {
-		s.t.Fatalf("a plan right after apply is not empty or not silent: %s%s", again.Diagnostics.Errors(), again.Diagnostics.Warnings())
-	}
-	return d
-}
-
-func (s *stage) destroy(i *acctest.Instance) {
-	s.t.Helper()
-	if d := s.tf.Apply(s.t, i, nil); d.Errors() != "" || i.Exists() {
-		s.t.Fatalf("destroy: %s", d.Errors())
-	}
+	return s.tf.Settle(s.t, i, config)
 }
 
 func (s *stage) remove(name string) {
@@ -177,15 +163,5 @@ func (s *stage) want(what, got, want string) {
 	s.t.Helper()
 	if got != want {
 		s.t.Fatalf("%s: got %q, want %q", what, got, want)
-	}
-}
-
-// says expects that a text holds all of these.
-func (s *stage) says(text string, all ...string) {
-	s.t.Helper()
-	for _, want := range all {
-		if !strings.Contains(text, want) {
-			s.t.Errorf("%q is missing in: %s", want, text)
-		}
 	}
 }

@@ -22,7 +22,7 @@ var (
 const typeName = "kubetaint_workloads"
 
 type workloads struct {
-	data *fw.Data
+	fw.DataSource
 }
 
 // NewDataSource returns the data source.
@@ -35,11 +35,6 @@ func (*workloads) Metadata(_ context.Context, _ datasource.MetadataRequest, resp
 	resp.TypeName = typeName
 }
 
-// Configure takes the connection from the provider.
-func (d *workloads) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
-}
-
 // Read asks the live pods of all workloads.
 func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m model
@@ -49,7 +44,7 @@ func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	}
 	taints, _ := fw.Taints(ctx, m.Taints, &resp.Diagnostics)
 	concerns := m.concerns(ctx, &resp.Diagnostics)
-	cluster := d.data.ClusterFor(typeName, &resp.Diagnostics)
+	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -66,6 +61,6 @@ func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		resp.Diagnostics.AddWarning("The workloads that tolerate "+taint.FormatAll(taints)+" are not rolled up as far as they could be",
 			" "+strings.Join(snapshot.OwnerGaps, ".\n ")+".")
 	}
-	m.take(eviction.Answers(snapshot, taints, concerns, d.data.Comparison))
+	m.take(eviction.Answers(snapshot, taints, concerns, d.Data.Comparison))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }

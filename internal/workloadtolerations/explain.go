@@ -60,7 +60,7 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 			continue
 		}
 		goes := "whichever apply takes the last of these taints away takes it away as well."
-		if found, err := r.data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
+		if found, err := r.Data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
 			goes = "it goes with an apply that manages tolerations of this object when these taints are gone. No other one looks for it there, because the rights of the credentials do not name this kind (list and patch): " +
 				"the guide \"Permissions\" of the provider's documentation tells how. " +
 				"If nothing is to manage this object any more, remove the entry by hand then, and the annotation " + toleration.OwnedAnnotation + " with it."

@@ -57,7 +57,7 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 	state.Tolerations = fw.TolerationSet(ctx, found.tolerations, &resp.Diagnostics)
 	state.ID = types.StringValue(found.owner)
 	if found.owner == "" {
-		state.ID = types.StringValue(newID(r.data.Owner, desired.target, found.tolerations))
+		state.ID = types.StringValue(newID(r.Data.Owner, desired.target, found.tolerations))
 	}
 	r.save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
@@ -113,7 +113,7 @@ type finding struct {
 // entries without a mark.
 func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) finding {
 	f := finding{generations: map[toleration.ID][]string{}}
-	prefix := r.data.Owner + "/workload_tolerations/" + t.String() + "/"
+	prefix := r.Data.Owner + "/workload_tolerations/" + t.String() + "/"
 	for _, w := range workloads {
 		for _, mark := range w.Record {
 			if mark.Path == t.claimPath && !mark.Retiring && strings.HasPrefix(mark.Owner, prefix) && (f.owner == "" || f.owner == mark.Owner) {

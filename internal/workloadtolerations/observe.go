@@ -31,14 +31,14 @@ type observation struct {
 // and carry marks of ours. A cluster other than the expected one is an error in
 // the diagnostics.
 func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expected string, diags *diag.Diagnostics) (observation, error) {
-	id, err := r.data.Identify(ctx, expected, diags)
+	id, err := r.Data.Identify(ctx, expected, diags)
 	o := observation{cluster: id}
 	if err != nil || diags.HasError() {
 		return o, err
 	}
 	t := desired.target
 	if t.Selector == nil {
-		w, err := r.data.Cluster.Workload(ctx, t.Ref, t.Path)
+		w, err := r.Data.Cluster.Workload(ctx, t.Ref, t.Path)
 		if err == nil {
 			o.workloads = []*workload.Workload{w}
 		}
@@ -46,9 +46,9 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 	}
 	var marked []kube.Marked
 	if desired.claim.Generation == "" {
-		o.workloads, err = r.data.Cluster.Workloads(ctx, t.Ref, t.Selector, t.Path)
+		o.workloads, err = r.Data.Cluster.Workloads(ctx, t.Ref, t.Selector, t.Path)
 	} else {
-		o.workloads, marked, err = r.data.Cluster.WorkloadsAndMarked(ctx, t.Ref, t.Selector, t.Path)
+		o.workloads, marked, err = r.Data.Cluster.WorkloadsAndMarked(ctx, t.Ref, t.Selector, t.Path)
 	}
 	if err != nil {
 		return o, err
@@ -66,7 +66,7 @@ func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marke
 		if !desired.claim.Owns(m.Record) {
 			continue
 		}
-		w, err := r.data.Cluster.Workload(ctx, m.Ref, desired.target.Path)
+		w, err := r.Data.Cluster.Workload(ctx, m.Ref, desired.target.Path)
 		if errors.Is(err, kube.ErrNotFound) {
 			continue
 		}

@@ -29,7 +29,7 @@ import (
 // It runs again at apply: nothing that it learns from the cluster may go into
 // the plan itself.
 func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.data == nil {
+	if r.Data == nil {
 		return
 	}
 	own := fw.LoadOwnership[toleration.ID](ctx, req.Private, &resp.Diagnostics)
@@ -38,7 +38,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.data.Unreadable("the tolerations of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			r.Data.Unreadable("the tolerations of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
 	}
@@ -59,7 +59,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
-		id := newID(r.data.Owner, desired.target, desired.claim.Tolerations)
+		id := newID(r.Data.Owner, desired.target, desired.claim.Tolerations)
 		plan.ID, desired.claim.Owner, desired.claim.TakeOver = types.StringValue(id), id, true
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
@@ -90,7 +90,7 @@ func (r *workloadTolerations) unchanged(ctx context.Context, desired wanted, own
 // checkGate refuses operators that the cluster does not take.
 func (r *workloadTolerations) checkGate(desired wanted, diags *diag.Diagnostics) {
 	for _, t := range desired.claim.Tolerations {
-		if taint.Compares(t) && r.data.Comparison == eviction.ComparisonOff {
+		if taint.Compares(t) && r.Data.Comparison == eviction.ComparisonOff {
 			diags.AddAttributeError(path.Root("tolerations"), fmt.Sprintf("Unable to use the operator %s in toleration %q", t.Operator, taint.FormatToleration(t)),
 				"The cluster takes Lt and Gt only where its feature gate TaintTolerationComparisonOperators is on, and the provider block says that it is off (comparison_operators = false). Use Equal or Exists.")
 		}
@@ -119,13 +119,13 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 	} else {
 		warnAbandoned(desired, observed, diags)
 	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
 		r.note(desired, observed, nil)
 		r.noPreview(desired, err, diags)
 		return
 	}
-	plan := planner.Order(snapshot, observed.change(desired), r.data.Comparison)
+	plan := planner.Order(snapshot, observed.change(desired), r.Data.Comparison)
 	r.note(desired, observed, &plan)
 	if len(plan.Conflicts) > 0 {
 		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))
@@ -147,7 +147,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 		}
 	}
 	for _, step := range plan.Steps {
-		if !r.data.TryWorkload(ctx, step, at, diags) {
+		if !r.Data.TryWorkload(ctx, step, at, diags) {
 			return
 		}
 	}
@@ -156,7 +156,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 		subject = "Removing the tolerations of "
 	}
 	fw.WarnCost(subject+desired.target.title(), plan, diags)
-	displaced := planner.Displaces(snapshot, plan.Steps, r.data.Comparison)
+	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	if desired.now {
 		fw.WarnDisplaced(subject+desired.target.title(), displaced, fw.GivenUp{
 			At: path.Root("retire"), Why: `Tolerations go (retire = "now") that pods live by`,
@@ -166,7 +166,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	fw.WarnShortened(subject+desired.target.title(), displaced, path.Root("tolerations"), diags)
 	for _, t := range change.Workloads[:len(observed.workloads)] {
 		if slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Workload.Ref == t.Workload.Ref && s.Merged.Template }) {
-			r.data.WarnWriters(ctx, t, at, diags)
+			r.Data.WarnWriters(ctx, t, at, diags)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.D
 	switch {
 	case errors.Is(err, kube.ErrNotFound) && desired.claim.Release:
 	case kube.OutOfReach(err):
-		r.data.Unreachable(err, diags)
+		r.Data.Unreachable(err, diags)
 	case errors.Is(err, kube.ErrForbidden):
 		diags.AddWarning("Unable to preview the change of "+desired.target.title(),
 			"The change itself is planned. Which pods restart is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it.\n\nOriginal error: "+err.Error())
@@ -202,7 +202,7 @@ func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.D
 func (r *workloadTolerations) claim(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
 	holder := fw.Holder(own.Generation)
 	for _, w := range observed.workloads {
-		if !r.data.ClaimTolerations(holder, w.Ref, desired.target.claimPath, desired.claim.Tolerations, at.Tolerations, diags) {
+		if !r.Data.ClaimTolerations(holder, w.Ref, desired.target.claimPath, desired.claim.Tolerations, at.Tolerations, diags) {
 			return
 		}
 	}

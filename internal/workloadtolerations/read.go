@@ -47,7 +47,7 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 		return
 	case err != nil:
 		// The stored state stays as it is.
-		r.data.Unreadable("the tolerations of "+desired.target.title(), err, &resp.Diagnostics)
+		r.Data.Unreadable("the tolerations of "+desired.target.title(), err, &resp.Diagnostics)
 		return
 	case resp.Diagnostics.HasError() || !known:
 		return
@@ -142,14 +142,14 @@ func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, obse
 	if len(change.Workloads) == 0 {
 		return nil, nil, nil
 	}
-	snapshot, err := r.data.Cluster.Snapshot(ctx)
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
 		if errors.Is(err, kube.ErrForbidden) {
 			return nil, nil, nil
 		}
 		return nil, nil, err
 	}
-	for _, step := range planner.Order(snapshot, change, r.data.Comparison).Steps {
+	for _, step := range planner.Order(snapshot, change, r.Data.Comparison).Steps {
 		switch {
 		case step.Kind != planner.Contract:
 		case slices.ContainsFunc(observed.leavers, func(w *workload.Workload) bool { return w.Ref == step.Workload.Ref }):

@@ -37,7 +37,7 @@ const (
 )
 
 type workloadTolerations struct {
-	data *fw.Data
+	fw.Resource
 }
 
 // NewResource returns the resource.
@@ -51,11 +51,6 @@ func (r *workloadTolerations) Metadata(_ context.Context, req resource.MetadataR
 	// The same workload can be named with or without its API version, and a
 	// selector be written in several ways.
 	resp.ResourceBehavior.MutableIdentity = true
-}
-
-// Configure takes the connection from the provider.
-func (r *workloadTolerations) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	r.data = fw.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
 
 // ValidateConfig checks what can be told without a cluster.
@@ -89,7 +84,7 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -100,7 +95,7 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 	}
 	if plan.ID.IsUnknown() {
 		// What the id is made of was not known at plan.
-		plan.ID = types.StringValue(newID(r.data.Owner, desired.target, desired.claim.Tolerations))
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired.target, desired.claim.Tolerations))
 		desired.claim.Owner = plan.ID.ValueString()
 	}
 	desired.claim.TakeOver = true
@@ -123,7 +118,7 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 	if !ok {
 		return
 	}
-	cluster, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics)
+	cluster, ok := r.Data.Connected(ctx, own.Cluster, &resp.Diagnostics)
 	if !ok || !r.apply(ctx, "update", desired, &resp.Diagnostics) {
 		return
 	}
@@ -144,7 +139,7 @@ func (r *workloadTolerations) Delete(ctx context.Context, req resource.DeleteReq
 	if !ok {
 		return
 	}
-	if _, ok := r.data.Connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
+	if _, ok := r.Data.Connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
 		return
 	}
 	desired.claim, desired.noWait = released(desired.claim), true
@@ -167,7 +162,7 @@ func (r *workloadTolerations) owned(ctx context.Context, private fw.PrivateReade
 
 // apply carries out what is desired.
 func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
-	release, err := r.data.Cluster.Follow(ctx, true)
+	release, err := r.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
 		return false
@@ -178,7 +173,7 @@ func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wa
 		return true
 	}
 	if err == nil {
-		err = rollout.ChangeTolerations(ctx, r.data.Cluster, observed.rollouts(desired), r.data.Comparison)
+		err = rollout.ChangeTolerations(ctx, r.Data.Cluster, observed.rollouts(desired), r.Data.Comparison)
 	}
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
@@ -212,7 +207,7 @@ func (r *workloadTolerations) note(desired wanted, observed observation, plan *p
 		}
 		out = append(out, p)
 	}
-	r.data.Planned.Note(desired.claim.Owner, out)
+	r.Data.Planned.Note(desired.claim.Owner, out)
 }
 
 func (r *workloadTolerations) save(ctx context.Context, m model, own ownership, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {

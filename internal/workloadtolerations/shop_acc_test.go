@@ -120,12 +120,7 @@ func (s *shop) fresh() *acctest.Instance {
 // silent.
 func (s *shop) apply(i *acctest.Instance, config map[string]any) acctest.Diagnostics {
 	s.t.Helper()
-	d := s.tf.Apply(s.t, i, config)
-	if d.Errors() != "" {
-		s.t.Fatalf("apply: %s", d.Errors())
-	}
-	s.quiet(i, config)
-	return d
+	return s.tf.Settle(s.t, i, config)
 }
 
 // quiet expects that a plan is empty and says nothing.
@@ -170,14 +165,7 @@ func says(t *testing.T, what, text string, parts ...string) {
 
 func (s *shop) destroy(i *acctest.Instance) acctest.Diagnostics {
 	s.t.Helper()
-	d := s.tf.Apply(s.t, i, nil)
-	if d.Errors() != "" {
-		s.t.Fatalf("destroy: %s", d.Errors())
-	}
-	if i.Exists() {
-		s.t.Fatal("a destroyed resource is still in the state")
-	}
-	return d
+	return s.tf.Destroy(s.t, i)
 }
 
 // pathOf is where the tolerations of a known kind stand.

@@ -1,0 +1,148 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// repository is the folder of the repository.
+var repository = filepath.Join("..", "..")
+
+// files returns what the files below a folder hold whose names end so, by their paths.
+func files(t *testing.T, folder string, endings ...string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(filepath.Join(repository, folder), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		for _, ending := range endings {
+			if strings.HasSuffix(path, ending) {
+				text, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				out[path] = string(text)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("%s has %d files: %v", folder, len(out), err)
+	}
+	return out
+}
+
+// pages are all that people read.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	out := files(t, "docs", ".md")
+	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile(filepath.Join(repository, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = string(text)
+	}
+	return out
+}
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+// TestDocs_everyBlockOfConfigurationIsChecked: what a page shows as Terraform is an example,
+// and "make generate" has a real command line validate these. What cannot be validated
+// alone, because it is a part of a block or belongs to something else, is called hcl and
+// has to parse.
+func TestDocs_everyBlockOfConfigurationIsChecked(t *testing.T) {
+	t.Parallel()
+	examples := map[string]bool{}
+	for _, text := range files(t, "examples", ".tf", ".tfquery.hcl") {
+		examples[strings.TrimSpace(text)] = true
+	}
+	blocks := 0
+	for page, text := range pages(t) {
+		for _, found := range fence.FindAllStringSubmatch(text, -1) {
+			switch language, block := found[1], found[2]; language {
+			case "terraform":
+				blocks++
+				if !examples[strings.TrimSpace(block)] {
+					t.Errorf("%s: this is no file of examples:\n%s", page, block)
+				}
+			case "hcl":
+				if _, errs := hclsyntax.ParseConfig([]byte(block), page, hcl.InitialPos); errs.HasErrors() {
+					t.Errorf("%s: %s\n%s", page, errs, block)
+				}
+			case "shell", "text", "json", "yaml", "mermaid":
+			default:
+				t.Errorf("%s: a block in the language %q", page, language)
+			}
+		}
+	}
+	if blocks < 40 {
+		t.Fatalf("only %d blocks were found", blocks)
+	}
+}
+
+// TestDocs_troubleshootingNamesMessagesThatThereAre: each part of a message that the guide
+// has as a heading stands somewhere in the code.
+func TestDocs_troubleshootingNamesMessagesThatThereAre(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	for path, text := range files(t, "internal", ".go") {
+		if !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "testbed") {
+			code.WriteString(text)
+		}
+	}
+	guide := files(t, "docs", "troubleshooting.md")
+	headings := 0
+	for _, text := range guide {
+		for _, line := range regexp.MustCompile("(?m)^### .*`.*$").FindAllString(text, -1) {
+			for _, quoted := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(line, -1) {
+				headings++
+				for part := range strings.SplitSeq(quoted[1], "…") {
+					if !strings.Contains(code.String(), strings.Trim(part, " :")) {
+						t.Errorf("no message says %q", part)
+					}
+				}
+			}
+		}
+	}
+	if headings < 20 {
+		t.Fatalf("only %d headings were found", headings)
+	}
+}
+
+// TestDocs_linksLeadSomewhere: a link to a page of the repository names one that is there.
+func TestDocs_linksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	links := 0
+	for page, text := range pages(t) {
+		folder := filepath.Dir(page)
+		if folder == "." {
+			folder = repository
+		}
+		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			links++
+			if _, err := os.Stat(filepath.Join(folder, found[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	if links < 30 {
+		t.Fatalf("only %d links were found", links)
+	}
+}
