@@ -242,14 +242,29 @@ func (tf *Terraform) Carry(t testing.TB, i *Instance, planned Planned, config ma
 // Import imports an instance by its id and reads it, as "terraform import" does.
 func (tf *Terraform) Import(t testing.TB, typeName, id string) (*Instance, Diagnostics) {
 	t.Helper()
+	return tf.imported(t, &tfprotov6.ImportResourceStateRequest{TypeName: typeName, ID: id})
+}
+
+// ImportAgain imports by the identity of an instance, as an import block with an identity
+// does, and reads it.
+func (tf *Terraform) ImportAgain(t testing.TB, i *Instance) (*Instance, Diagnostics) {
+	t.Helper()
+	if i.Identity == nil {
+		t.Fatalf("an instance of %s has no identity", i.Type)
+	}
+	return tf.imported(t, &tfprotov6.ImportResourceStateRequest{TypeName: i.Type, Identity: i.Identity})
+}
+
+func (tf *Terraform) imported(t testing.TB, req *tfprotov6.ImportResourceStateRequest) (*Instance, Diagnostics) {
+	t.Helper()
 	w := tf.Walk(t)
-	resp, err := w.server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: typeName, ID: id})
+	resp, err := w.server.ImportResourceState(t.Context(), req)
 	must(t, err)
 	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}
 	one := resp.ImportedResources[0]
-	i := &Instance{Type: typeName, State: one.State, Private: one.Private, Identity: one.Identity}
+	i := &Instance{Type: req.TypeName, State: one.State, Private: one.Private, Identity: one.Identity}
 	return i, append(resp.Diagnostics, w.Refresh(i)...)
 }
 

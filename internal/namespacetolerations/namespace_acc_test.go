@@ -133,9 +133,16 @@ func TestAccNamespaceTolerations_import(t *testing.T) {
 		}
 	}
 	i, _ := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
-	s.tf.Destroy(s.t, i)
+	again, d := s.tf.ImportAgain(t, i)
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	if planned := s.tf.Plan(t, again, config); !planned.Empty {
+		t.Fatalf("a plan right after the import by identity is not empty: %s", planned.Diagnostics.Errors())
+	}
+	s.tf.Destroy(s.t, again)
 	s.want("", "", 0)
-	_, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+	_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
 	acctest.WantAll(s.t, d.Errors(), "Unable to import tolerations of namespace", "There are none")
 	_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", "no-such-namespace")
 	acctest.WantAll(s.t, d.Errors(), "there is no such namespace")

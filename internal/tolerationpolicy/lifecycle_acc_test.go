@@ -103,8 +103,15 @@ func TestAccTolerationPolicy_import(t *testing.T) {
 	if d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	if planned := s.tf.Plan(t, i, config); !planned.Empty || len(planned.Diagnostics) > 0 {
-		t.Fatalf("a plan right after the import is not empty: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+	// By its identity as by its id.
+	again, d := s.tf.ImportAgain(t, i)
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	for _, one := range []*acctest.Instance{i, again} {
+		if planned := s.tf.Plan(t, one, config); !planned.Empty || len(planned.Diagnostics) > 0 {
+			t.Fatalf("a plan right after the import is not empty: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+		}
 	}
 	s.tf.Destroy(s.t, i)
 	s.gone(name)
