@@ -37,26 +37,35 @@ type Node struct {
 	// Allocatable is what pods can have of the node; kwok gives it plenty where
 	// nothing is said.
 	Allocatable corev1.ResourceList
-	// Quiet keeps kwok away: nobody changes such a node's status, and its pods
-	// stay in the phase that the test gives them.
+	// Quiet keeps kubelets away: nobody changes such a node's status, and its pods
+	// stay in the phase that the test gives them. It is held for alive all the same.
 	Quiet bool
 }
 
 // Node makes a node that is deleted when the test ends. It waits until the
-// node is ready and free of the taints that every new node starts with.
+// node is ready and free of the taints that every new node starts with. On a cluster
+// with real kubelets it runs pods, and a test that makes more nodes than there are
+// kubelets is skipped.
 func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 	t.Helper()
+	if n.Allocatable != nil {
+		NeedKwok(t, "a node of a chosen size")
+	}
 	object := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels, Annotations: map[string]string{}},
 		Spec:       corev1.NodeSpec{Taints: n.Taints},
 		Status:     corev1.NodeStatus{Allocatable: n.Allocatable, Capacity: n.Allocatable},
 	}
 	if !n.Quiet {
-		object.Annotations["kwok.x-k8s.io/node"] = "fake"
+		c.needKubelets(t, 1)
+		object.Annotations[played] = "fake"
 	}
 	created, err := c.Admin.CoreV1().Nodes().Create(t.Context(), object, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { c.DeleteNode(t, n.Name) })
+	if n.Quiet {
+		c.keepAlive(t, n.Name)
+	}
 	Until(t, "node "+n.Name+" is ready", func(ctx context.Context) (bool, error) {
 		current, err := c.Admin.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 		if err != nil {
@@ -67,11 +76,11 @@ func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 			return false, c.makeReady(ctx, current)
 		}
 		for _, t := range current.Spec.Taints {
-			if t.Key == corev1.TaintNodeNotReady {
+			if t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable {
 				return false, nil
 			}
 		}
-		return true, nil
+		return lives(current), nil
 	})
 	return created
 }
@@ -79,11 +88,18 @@ func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 // Nodes makes many nodes at once.
 func (c *Cluster) Nodes(t testing.TB, count int, describe func(int) Node) {
 	t.Helper()
-	const atOnce = 20
-	for start := 0; start < count; start += atOnce {
+	all, served := make([]Node, count), 0
+	for n := range all {
+		all[n] = describe(n)
+		if !all[n].Quiet {
+			served++
+		}
+	}
+	c.needKubelets(t, served)
+	for chunk := range slices.Chunk(all, 20) {
 		var wg sync.WaitGroup
-		for n := start; n < min(start+atOnce, count); n++ {
-			wg.Go(func() { c.Node(t, describe(n)) })
+		for _, n := range chunk {
+			wg.Go(func() { c.Node(t, n) })
 		}
 		wg.Wait()
 	}
@@ -123,6 +139,14 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	_, err := c.Admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { _ = c.Admin.CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	// Without it the API server refuses pods, where its admission plug-in is on.
+	Until(t, "the namespace has its service account", func(ctx context.Context) (bool, error) {
+		_, err := c.Admin.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 	return name
 }
 

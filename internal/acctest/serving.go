@@ -83,8 +83,12 @@ func serves(n *corev1.Node) bool {
 
 // joined says that a node is ready and free of the taints that it begins with.
 func joined(n *corev1.Node) bool {
-	ready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+	return lives(n) && !slices.ContainsFunc(n.Spec.Taints, taint.Joining)
+}
+
+// lives says that a node's kubelet, or who plays it, holds it for ready.
+func lives(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
-	return ready && !slices.ContainsFunc(n.Spec.Taints, taint.Joining)
 }

@@ -45,6 +45,7 @@ const (
 func TestAccPredictions(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
+	acctest.NeedKwok(t, "thousands of pods, in phases of the test's choice")
 	seeds := ciSeeds
 	if n, err := strconv.Atoi(os.Getenv("KUBETAINT_SEEDS")); err == nil {
 		seeds = n

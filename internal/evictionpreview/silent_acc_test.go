@@ -6,49 +6,16 @@ package evictionpreview_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
-
-// beat is the kubelet of nodes that kwok leaves alone, as long as the test runs: it renews
-// their leases, by which the node lifecycle controller tells that they live.
-func beat(t *testing.T, c *acctest.Cluster, nodes []string) {
-	t.Helper()
-	leases := c.Admin.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-	ctx, stop := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	t.Cleanup(func() {
-		stop()
-		wg.Wait()
-	})
-	wg.Go(func() {
-		wait.UntilWithContext(ctx, func(ctx context.Context) {
-			for _, node := range nodes {
-				now := metav1.NowMicro()
-				_, err := leases.Patch(ctx, node, types.MergePatchType, []byte(`{"spec":{"renewTime":"`+now.UTC().Format(metav1.RFC3339Micro)+`"}}`), metav1.PatchOptions{})
-				if apierrors.IsNotFound(err) {
-					_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &node, RenewTime: &now}}, metav1.CreateOptions{})
-				}
-				if err != nil && ctx.Err() == nil {
-					t.Errorf("renewing the lease of node %s: %v", node, err)
-				}
-			}
-		}, 5*time.Second)
-	})
-}
 
 // TestAccEvictionPreview_aNodeThatFallsSilent: a node whose kubelet is not heard of any more
 // is tainted by the node lifecycle controller, and what then happens is what the preview
@@ -58,12 +25,9 @@ func TestAccEvictionPreview_aNodeThatFallsSilent(t *testing.T) {
 	c := acctest.Own(t, "--controller-manager-flags", "--node-monitor-grace-period=40s --node-monitor-period=1s")
 	tf := &acctest.Terraform{Provider: c.Provider(t)}
 	// With most of the nodes silent, the controller would take the network to be at fault.
-	others := make([]string, 3)
-	c.Nodes(t, len(others), func(n int) acctest.Node {
-		others[n] = acctest.Name(t, "other")
-		return acctest.Node{Name: others[n], Quiet: true}
+	c.Nodes(t, 3, func(int) acctest.Node {
+		return acctest.Node{Name: acctest.Name(t, "other"), Quiet: true}
 	})
-	beat(t, c, others)
 	node, namespace := station(t, c)
 	evicted := c.Evictions(t, namespace)
 	const taints = "node.kubernetes.io/unreachable:NoExecute node.kubernetes.io/unreachable:NoSchedule"

@@ -29,6 +29,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/cloud"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/drain"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/kubelet"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/machine"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/nodelink"
@@ -74,6 +75,11 @@ func register(ctx context.Context, mgr manager.Manager, o options) error {
 	c, err := cloud.Add(mgr, opts())
 	if err != nil {
 		return err
+	}
+	if len(o.workers) > 0 {
+		if err := kubelet.Add(ctx, mgr, o.controlPlane, o.workers, opts()); err != nil {
+			return err
+		}
 	}
 	return errors.Join(
 		machineset.Add(mgr, opts()),

@@ -14,7 +14,8 @@
 // names another place.
 //
 // The cluster needs kwok for Nodes with the annotation kwok.x-k8s.io/node: fake,
-// as every cluster of the test bed has it. On OpenShift it refuses to run.
+// as every cluster of the test bed has it. On a kind cluster, --kubelets lets real
+// kubelets serve them: see package kubelet. On OpenShift it refuses to run.
 //
 // A MachineSet needs the label machine.openshift.io/cluster-api-cluster in its
 // template, which OpenShift's admission webhooks would add, and a providerSpec of

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/drain"
@@ -26,6 +27,11 @@ type options struct {
 	// retryMax bounds the back-off of failures other than those of a drain.
 	retryMax time.Duration
 	drain    drain.Options
+
+	// controlPlane and workers are the containers of a kind cluster whose kubelets
+	// serve the Nodes, none where kwok does.
+	controlPlane string
+	workers      []string
 }
 
 // parse reads the command line. Its defaults are OpenShift's.
@@ -42,6 +48,7 @@ func parse(args []string) (options, error) {
 	flags.DurationVar(&o.drain.BackoffBase, "drain-backoff", 5*time.Second, "pause after the first failed attempt; it doubles with each one")
 	flags.DurationVar(&o.drain.BackoffMax, "drain-backoff-max", 1000*time.Second, "longest pause between attempts")
 	flags.DurationVar(&o.drain.EvictionRetry, "eviction-retry", 0, "pause before a refused eviction is tried again within an attempt")
+	kubelets := flags.String("kubelets", "", "`containers` of a kind cluster, its control plane first and then the workers, separated by blanks: their kubelets serve the Nodes that kwok serves elsewhere")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -50,6 +57,11 @@ func parse(args []string) (options, error) {
 	}
 	if o.kubeconfig == "" {
 		return options{}, errors.New("--kubeconfig is needed: no cluster is guessed")
+	}
+	if containers := strings.Fields(*kubelets); len(containers) > 1 {
+		o.controlPlane, o.workers = containers[0], containers[1:]
+	} else if *kubelets != "" {
+		return options{}, errors.New("--kubelets needs the control plane and at least one worker")
 	}
 	return o, nil
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestParse_defaultsAreThoseOfOpenShift(t *testing.T) {
 		kubeconfig: "k", health: "0", sync: 10 * time.Minute, again: 30 * time.Second, retryMax: 1000 * time.Second,
 		drain: drain.Options{Timeout: 20 * time.Second, BackoffBase: 5 * time.Second, BackoffMax: 1000 * time.Second},
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the defaults are\n%+v, want\n%+v", got, want)
 	}
 }
@@ -29,5 +30,19 @@ func TestParse_guessesNoCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/real")
 	if _, err := parse(nil); err == nil {
 		t.Error("it takes a cluster that nobody has named")
+	}
+}
+
+func TestParse_kubelets(t *testing.T) {
+	t.Parallel()
+	got, err := parse([]string{"--kubeconfig=k", "--kubelets=plane one two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"one", "two"}; got.controlPlane != "plane" || !reflect.DeepEqual(got.workers, want) {
+		t.Errorf("the containers are %q and %q", got.controlPlane, got.workers)
+	}
+	if _, err := parse([]string{"--kubeconfig=k", "--kubelets=plane"}); err == nil {
+		t.Error("it takes a control plane without workers")
 	}
 }
