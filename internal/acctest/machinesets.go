@@ -50,6 +50,7 @@ type Pool struct {
 // machines and their nodes are deleted when the test ends.
 func (c *Cluster) MachineSet(t testing.TB, s MachineSet) *Pool {
 	t.Helper()
+	c.needKubelets(t, s.Replicas)
 	p := &Pool{c: c, t: t, seen: map[string]bool{}, Thing: Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}}
 	value := map[string]any{"apiVersion": "cloud.kubetaint.io/v1", "kind": "InventedMachineSpec", "node": map[string]any{"labels": map[string]any{"pool": s.Name}}}
 	for name, more := range s.Cloud {

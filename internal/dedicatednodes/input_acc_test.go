@@ -7,6 +7,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -57,15 +58,15 @@ func TestAccDedicatedNodes_labelsOfWorkersAreFree(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	tf, name := terraform(t, c), acctest.Name(t, "node")
-	c.Node(t, acctest.Node{Name: name})
+	before := c.Node(t, acctest.Node{Name: name}).Labels
 	i := newInstance()
 	tf.Settle(t, i, map[string]any{"node_names": []string{name}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "labels": map[string]any{"node-role.kubernetes.io/infra": "", "node-restriction.kubernetes.io/team": "a"}})
 	if labels := c.Get(t, name).Labels; labels["node-restriction.kubernetes.io/team"] != "a" {
 		t.Fatalf("the node has the labels %v", labels)
 	}
 	tf.Destroy(t, i)
-	if labels := c.Get(t, name).Labels; len(labels) > 0 {
-		t.Fatalf("the node keeps the labels %v", labels)
+	if diff := cmp.Diff(before, c.Get(t, name).Labels); diff != "" {
+		t.Fatalf("the labels of the node, before and after:\n%s", diff)
 	}
 }
 
