@@ -87,7 +87,7 @@ func (s *sample) workloads(ctx context.Context) error {
 	anyEffect, other := corev1.Toleration{Key: "dedicated", Value: "gpu"}, corev1.Toleration{Key: "dedicated", Value: "web"}
 
 	makers := []func() error{
-		func() error { return s.deployment(ctx, "shop", "web", 24, pod(nil)) },
+		func() error { return s.deployment(ctx, "shop", "web", 24, spread("web")) },
 		func() error { return s.deployment(ctx, "shop", "checkout", 4, pod(gpu, briefly)) },
 		// The first match decides, not the more generous one behind it.
 		func() error { return s.deployment(ctx, "ml", "serving", 4, pod(gpu, shortly, tolerates)) },
@@ -117,6 +117,16 @@ func pod(selector map[string]string, tolerations ...corev1.Toleration) corev1.Po
 		NodeSelector: selector, Tolerations: tolerations,
 		Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
 	}
+}
+
+// spread puts as many pods on each node, so that each run of the demo tells the same.
+func spread(name string) corev1.PodSpec {
+	spec := pod(nil)
+	spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+	}}
+	return spec
 }
 
 func template(name string, spec corev1.PodSpec) (*metav1.LabelSelector, corev1.PodTemplateSpec) {

@@ -27,9 +27,18 @@ const settled = 14 * time.Second
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	show := run
-	if len(os.Args) > 1 && os.Args[1] == "openshift" {
-		show = openshift
+	what := ""
+	if len(os.Args) > 1 {
+		what = os.Args[1]
+	}
+	show, ok := map[string]func(context.Context) error{
+		"":             run,
+		"openshift":    openshift,
+		"readme":       func(ctx context.Context) error { return readme(ctx, false) },
+		"readme-check": func(ctx context.Context) error { return readme(ctx, true) },
+	}[what]
+	if !ok {
+		show = func(context.Context) error { return fmt.Errorf("there is nothing to show of %q", what) }
 	}
 	if err := show(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)

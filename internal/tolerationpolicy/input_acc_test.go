@@ -77,9 +77,9 @@ func TestAccTolerationPolicy_aClusterWithoutPolicies(t *testing.T) {
 	const none = "the cluster does not serve MutatingAdmissionPolicy"
 	acctest.WantAll(s.t, tf.Plan(t, fresh(), config).Diagnostics.Errors(), none, "from Kubernetes 1.36 on", "kubetaint_workload_tolerations")
 	acctest.WantAll(s.t, tf.Carry(t, fresh(), planned, config).Errors(), none)
-	// Taints are judged there as everywhere.
+	// Taints are judged there as everywhere. Pods of other tests stay away from the node.
 	node := acctest.Name(t, "node")
-	s.c.Node(t, acctest.Node{Name: node})
+	s.c.Node(t, acctest.Node{Name: node, Taints: acctest.Parse(t, "own:NoSchedule")})
 	if d := tf.Apply(t, &acctest.Instance{Type: "kubetaint_node_taints"}, map[string]any{"node_name": node, "taints": acctest.Objects(t, "team=a:NoExecute")}); len(d) > 0 {
 		t.Fatalf("%s%s", d.Errors(), d.Warnings())
 	}

@@ -1,0 +1,91 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+const readmeFile = "README.md"
+
+var (
+	colors = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	// shownPlan is the block of the README that begins with the sum of a plan.
+	shownPlan = regexp.MustCompile("(?s)(```text\n)(Plan: .*?)(```\n)")
+	// podsOfWorkload is a line of the plan that names pods and their nodes.
+	podsOfWorkload = regexp.MustCompile(`(?m)^│     \S+ on worker-\d+.*\n`)
+	nodeOfPod      = regexp.MustCompile(`worker-\d+`)
+)
+
+// readme puts the end of the plan on the sample cluster into the README, or only says
+// whether what stands there is what comes out. Where the scheduler has put a pod, and how
+// its name ends, differs from run to run and is not compared.
+func readme(ctx context.Context, check bool) error {
+	cluster, err := connect()
+	if err != nil {
+		return err
+	}
+	if err := cluster.load(ctx); err != nil {
+		return err
+	}
+	tf, err := newTerraform(ctx)
+	if err != nil {
+		return err
+	}
+	defer tf.cleanUp()
+	if err := tf.use(predicting, previewed); err != nil {
+		return err
+	}
+	cmd := tf.command(ctx, "plan", "-input=false")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return err
+	}
+	plan, err := endOf(colors.ReplaceAllString(string(out), ""))
+	if err != nil {
+		return err
+	}
+	page, err := os.ReadFile(readmeFile)
+	if err != nil {
+		return err
+	}
+	shown := shownPlan.FindSubmatch(page)
+	switch {
+	case shown == nil:
+		return errors.New(readmeFile + " has no block that begins with the sum of a plan")
+	case !check:
+		page = shownPlan.ReplaceAllFunc(page, func([]byte) []byte { return []byte("```text\n" + plan + "```\n") })
+		return os.WriteFile(readmeFile, page, 0o644)
+	case compared(string(shown[2])) != compared(plan):
+		return fmt.Errorf("%s shows another plan than comes out, which is:\n%s\nrun \"make readme\"", readmeFile, plan)
+	}
+	return nil
+}
+
+// endOf returns the sum of a plan and its first warning.
+func endOf(output string) (string, error) {
+	_, rest, found := strings.Cut(output, "\nPlan: ")
+	sum, _, _ := strings.Cut(rest, "\n")
+	_, warning, boxed := strings.Cut(rest, "╷\n")
+	warning, _, closed := strings.Cut(warning, "╵\n")
+	if !found || !boxed || !closed {
+		return "", fmt.Errorf("this is no plan with a warning:\n%s", output)
+	}
+	var trimmed strings.Builder
+	for line := range strings.Lines(warning) {
+		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return "Plan: " + sum + "\n╷\n" + trimmed.String() + "╵\n", nil
+}
+
+// compared is a plan without what differs from run to run.
+func compared(plan string) string {
+	return nodeOfPod.ReplaceAllString(podsOfWorkload.ReplaceAllString(plan, ""), "worker")
+}
