@@ -33,7 +33,12 @@ type shop struct {
 // openShop makes a namespace, and a node for the pods in it.
 func openShop(t *testing.T) *shop {
 	t.Helper()
-	c := acctest.Connect(t)
+	return openShopOn(t, acctest.Connect(t))
+}
+
+// openShopOn opens a shop on this cluster.
+func openShopOn(t *testing.T, c *acctest.Cluster) *shop {
+	t.Helper()
 	s := &shop{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
 	s.pool = s.namespace
 	c.Node(t, acctest.Node{Name: s.pool, Labels: map[string]string{"shop": s.pool}})
