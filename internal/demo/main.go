@@ -48,6 +48,16 @@ func main() {
 }
 
 func run(ctx context.Context) error {
+	return withSample(ctx, func(cluster *sample, tf *terraform) error {
+		if err := preview(ctx, cluster, tf); err != nil {
+			return err
+		}
+		return change(ctx, cluster, tf)
+	})
+}
+
+// withSample shows something on the sample cluster.
+func withSample(ctx context.Context, show func(*sample, *terraform) error) error {
 	cluster, err := connect()
 	if err != nil {
 		return err
@@ -61,10 +71,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer tf.cleanUp()
-	if err := preview(ctx, cluster, tf); err != nil {
-		return err
-	}
-	return change(ctx, cluster, tf)
+	return show(cluster, tf)
 }
 
 // preview shows that what the plan says comes true.

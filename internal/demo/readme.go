@@ -27,18 +27,10 @@ var (
 // whether what stands there is what comes out. Where the scheduler has put a pod, and how
 // its name ends, differs from run to run and is not compared.
 func readme(ctx context.Context, check bool) error {
-	cluster, err := connect()
-	if err != nil {
-		return err
-	}
-	if err := cluster.load(ctx); err != nil {
-		return err
-	}
-	tf, err := newTerraform(ctx)
-	if err != nil {
-		return err
-	}
-	defer tf.cleanUp()
+	return withSample(ctx, func(_ *sample, tf *terraform) error { return tf.readme(ctx, check) })
+}
+
+func (tf *terraform) readme(ctx context.Context, check bool) error {
 	if err := tf.use(predicting, previewed); err != nil {
 		return err
 	}
