@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
@@ -89,16 +90,16 @@ func classify(err error) error {
 		return ErrUnauthorized
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return ErrInvalid
-	case transient(err), unusable(err):
+	case transient(err), Unusable(err):
 		return ErrUnreachable
 	}
 	return nil
 }
 
-// unusable says that no connection comes about however often it is tried: the
+// Unusable says that no connection comes about however often it is tried: the
 // server's certificate is not trusted, or the command that prints credentials
 // fails.
-func unusable(err error) bool {
+func Unusable(err error) bool {
 	certificate := new(tls.CertificateVerificationError)
 	return errors.As(err, &certificate) || strings.Contains(err.Error(), "getting credentials: ")
 }
@@ -106,7 +107,7 @@ func unusable(err error) bool {
 // transient says that the same request may succeed a moment later: the server
 // is overloaded, restarting, or the connection broke.
 func transient(err error) bool {
-	if err == nil || unusable(err) {
+	if err == nil || Unusable(err) {
 		return false
 	}
 	if apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
@@ -117,8 +118,10 @@ func transient(err error) bool {
 		return status.Status().Code >= 500
 	}
 	cut := new(url.Error)
+	// IsProbableEOF does not see the end that client-go wraps where an answer's body breaks
+	// off (rest/request.go, transformResponse).
 	return errors.As(err, &cut) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
-		utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, context.DeadlineExceeded)
+		utilnet.IsProbableEOF(err) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // names lists a map's keys for a message.

@@ -53,6 +53,7 @@ func TestErrors_classes(t *testing.T) {
 		{name: "a refused connection", err: cut(syscall.ECONNREFUSED), class: ErrUnreachable, out: true, again: true},
 		{name: "a reset connection", err: cut(syscall.ECONNRESET), class: ErrUnreachable, out: true, again: true},
 		{name: "a connection that ends in the middle", err: io.ErrUnexpectedEOF, class: ErrUnreachable, out: true, again: true},
+		{name: "an answer that ends in the middle", err: fmt.Errorf("unexpected error when reading response body: %w", io.ErrUnexpectedEOF), class: ErrUnreachable, out: true, again: true},
 		{name: "a certificate that is not trusted", err: cut(x509.UnknownAuthorityError{}), class: ErrUnreachable, out: true, again: true},
 		{name: "a deadline", err: context.DeadlineExceeded, class: ErrUnreachable, out: true, again: true},
 		{name: "a deadline that the client sees coming", err: errors.New("client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline"), class: ErrUnreachable, out: true},

@@ -16,7 +16,39 @@ import (
 // cut: what net/http and client-go make of it is not ours to imagine.
 func TestEditNode_overARealConnectionThatIsCutAfterTheWrite(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(apiNode("n1", "z:NoSchedule"))
+	for name, answer := range map[string]string{
+		"without an answer":            "",
+		"in the middle of its headers": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n",
+		"in the middle of its body":    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"kind\":",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newFakeAPI(apiNode("n1", "z:NoSchedule"))
+			c, err := New(Config{Host: cutting(t, api, answer), Token: "t"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Nodes(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			version := api.version
+			if _, err := c.EditNode(t.Context(), "n1", wantGPU); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"GET nodes 200", "PATCH n1 200", "PATCH n1 409", "GET n1 200"}, api.requests()); diff != "" {
+				t.Error(diff)
+			}
+			if got := api.taints("n1"); got != "z:NoSchedule, dedicated=gpu:NoExecute" || api.version != version+1 {
+				t.Errorf("the taints are %s after %d writes", got, api.version-version)
+			}
+		})
+	}
+}
+
+// cutting serves an API that carries the first patch out, answers with this much, and cuts
+// the connection. It returns its address.
+func cutting(t *testing.T, api *fakeAPI, answer string) string {
+	t.Helper()
 	var patches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPatch || patches.Add(1) > 1 {
@@ -29,24 +61,9 @@ func TestEditNode_overARealConnectionThatIsCutAfterTheWrite(t *testing.T) {
 			t.Error(err)
 			return
 		}
+		_, _ = conn.Write([]byte(answer))
 		_ = conn.Close()
 	}))
 	t.Cleanup(server.Close)
-	c, err := New(Config{Host: server.URL, Token: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Nodes(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	version := api.version
-	if _, err := c.EditNode(t.Context(), "n1", wantGPU); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"GET nodes 200", "PATCH n1 200", "PATCH n1 409", "GET n1 200"}, api.requests()); diff != "" {
-		t.Error(diff)
-	}
-	if got := api.taints("n1"); got != "z:NoSchedule, dedicated=gpu:NoExecute" || api.version != version+1 {
-		t.Errorf("the taints are %s after %d writes", got, api.version-version)
-	}
+	return server.URL
 }
