@@ -26,8 +26,10 @@ import (
 type MachineSet struct {
 	Namespace, Name string
 	Replicas        int
-	Labels          map[string]string
-	Annotations     map[string]string
+	// Spare is how many nodes more than that there are at some moment of the test.
+	Spare       int
+	Labels      map[string]string
+	Annotations map[string]string
 	// Taints are those of the template, in kubectl's notation.
 	Taints string
 	// Cloud is what the test bed's cloud does for its machines, beside nothing.
@@ -50,7 +52,7 @@ type Pool struct {
 // machines and their nodes are deleted when the test ends.
 func (c *Cluster) MachineSet(t testing.TB, s MachineSet) *Pool {
 	t.Helper()
-	c.needKubelets(t, s.Replicas)
+	c.needKubelets(t, s.Replicas+s.Spare)
 	p := &Pool{c: c, t: t, seen: map[string]bool{}, Thing: Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}}
 	value := map[string]any{"apiVersion": "cloud.kubetaint.io/v1", "kind": "InventedMachineSpec", "node": map[string]any{"labels": map[string]any{"pool": s.Name}}}
 	for name, more := range s.Cloud {

@@ -37,9 +37,9 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-func (s *stage) pool(replicas int) *acctest.Pool {
+func (s *stage) pool(replicas, spare int) *acctest.Pool {
 	s.Helper()
-	return s.c.MachineSet(s.T, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(s.T, "ms"), Replicas: replicas, Taints: foreign})
+	return s.c.MachineSet(s.T, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(s.T, "ms"), Replicas: replicas, Spare: spare, Taints: foreign})
 }
 
 // hcl is a configuration of the action; more goes into its block.
@@ -71,16 +71,17 @@ func TestAccCycleMachineSet_strategies(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rollout string
 		least   int
+		spare   int
 		says    []string
 	}{
-		"rolling":       {`strategy = "rolling"`, machines - 1, []string{"deleting", "3 of 3 machines are left to replace"}},
-		"surge":         {`strategy = "surge", max_surge = 2`, machines, []string{"scaling to 5 machines", "scaling to 3 machines", "choosing"}},
-		"scale_to_zero": {`strategy = "scale_to_zero"`, 0, []string{"scaling to 0 machines", "scaling to 3 machines"}},
+		"rolling":       {`strategy = "rolling"`, machines - 1, 0, []string{"deleting", "3 of 3 machines are left to replace"}},
+		"surge":         {`strategy = "surge", max_surge = 2`, machines, 2, []string{"scaling to 5 machines", "scaling to 3 machines", "choosing"}},
+		"scale_to_zero": {`strategy = "scale_to_zero"`, 0, 0, []string{"scaling to 0 machines", "scaling to 3 machines"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			p := s.pool(machines)
+			p := s.pool(machines, tt.spare)
 			s.cli.Write(s.c.Provider(t), s.hcl(p.Name, tt.rollout, ""))
 			before, least := p.Names(), p.Least()
 			out := s.cli.MustRun("apply", "-auto-approve", "-input=false", invoke)
@@ -113,7 +114,7 @@ func TestAccCycleMachineSet_kill9AfterEachWrite(t *testing.T) {
 			s := newStage(t)
 			kills := 0
 			for writes := 1; ; writes++ {
-				p := s.pool(2)
+				p := s.pool(2, tt.machines-2)
 				before := p.Names()
 				proxy := s.c.Proxy(t)
 				s.cli.Write(proxy.Provider(t, s.c), s.hcl(p.Name, tt.rollout, ""))
@@ -129,8 +130,8 @@ func TestAccCycleMachineSet_kill9AfterEachWrite(t *testing.T) {
 					s.replaced(p, before)
 					continue
 				}
-				s.says(s.cli.MustRun("plan", "-input=false", invoke), "is interrupted, and the action goes on with it", "spec.replicas is 2 at the end")
-				s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false", invoke), "going on with what began at")
+				s.says(s.cli.MustRun("plan", "-input=false", invoke), "The action continues an interrupted rollout of MachineSet", "spec.replicas is 2 at the end")
+				s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false", invoke), "continuing the rollout of MachineSet")
 				p.Want(2, foreign)
 				s.replaced(p, before)
 				if made := p.Made() - 2; made > tt.machines {
@@ -150,7 +151,7 @@ func TestAccCycleMachineSet_kill9AfterEachWrite(t *testing.T) {
 func TestAccCycleMachineSet_budget(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	p := s.pool(1)
+	p := s.pool(1, 0)
 	apps := s.c.Namespace(t)
 	before := p.Names()
 	s.cli.Write(s.c.Provider(t), s.hcl(p.Name, `strategy = "rolling"`, fmt.Sprintf("evictions = { protected_namespaces = [%q] }", apps)))
@@ -160,7 +161,7 @@ func TestAccCycleMachineSet_budget(t *testing.T) {
 		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
 	s.c.Running(t, apps, "web", 1)
-	want := []string{`Unable to replace 1 machine of MachineSet "` + s.namespace + "/" + p.Name + `": more pods would leave than the budget allows`, "protected namespaces leave: " + apps + "/web-", "Nothing has been written.", "Tolerations keep no pod from it"}
+	want := []string{`Unable to replace 1 machine of MachineSet "` + s.namespace + "/" + p.Name + `": 1 pod of protected namespaces would leave`, "protected namespaces would leave: " + apps + "/web-", "Nothing has been written.", "Tolerations do not keep pods from leaving here", "protected_namespaces in evictions"}
 	for _, args := range [][]string{{"plan", "-input=false", invoke}, {"apply", "-input=false", "plan"}} {
 		out, ok := s.cli.Run(args...)
 		if ok {
@@ -182,9 +183,9 @@ func TestAccCycleMachineSet_budget(t *testing.T) {
 func TestAccCycleMachineSet_refusals(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	p := s.pool(1)
-	marked := s.pool(1)
-	hive := s.pool(1)
+	p := s.pool(1, 0)
+	marked := s.pool(1, 0)
+	hive := s.pool(1, 0)
 	s.c.Change(t, hive.Thing, "hive", `{"metadata":{"labels":{"hive.openshift.io/managed":"true"}}}`)
 	s.c.Change(t, marked.Thing, "other", `{"metadata":{"annotations":{"kubetaint.io/rollout":"{\"id\":\"terraform/other\",\"strategy\":\"rolling\",\"originalReplicas\":1,\"targetTaints\":[],\"startedAt\":\"2026-01-02T03:04:05Z\"}"}}}`)
 	before := p.Names()
@@ -196,8 +197,8 @@ func TestAccCycleMachineSet_refusals(t *testing.T) {
 		"a parameter of another strategy":  {s.hcl(p.Name, `strategy = "rolling", max_surge = 2`, ""), []string{"Unable to use max_surge", "belongs to the strategy surge"}},
 		"a timeout that is no time":        {s.hcl(p.Name, `strategy = "rolling"`, `timeout = "soon"`), []string{"timeout", "such as 90m or 2h"}},
 		"a MachineSet that there is not":   {s.hcl("nobody", `strategy = "rolling"`, ""), []string{"There is no MachineSet of this name"}},
-		"one that another rolls out":       {s.hcl(marked.Name, `strategy = "rolling"`, ""), []string{"Nothing has been written: another rollout is going on", `"terraform/other" began it at 2026-01-02T03:04:05Z`}},
-		"scaling what Hive scales back":    {s.hcl(hive.Name, `strategy = "surge"`, ""), []string{"Nothing has been written: Hive manages it", "use the strategy rolling"}},
+		"one that another rolls out":       {s.hcl(marked.Name, `strategy = "rolling"`, ""), []string{"Unable to replace the machines of MachineSet", "Nothing has been written: \"terraform/other\" began a rollout of MachineSet", "at 2026-01-02 03:04:05 UTC (strategy rolling)", "kubetaint.io/rollout-"}},
+		"scaling what Hive scales back":    {s.hcl(hive.Name, `strategy = "surge"`, ""), []string{"Nothing has been written: Hive manages this MachineSet", "Use the strategy rolling"}},
 	} {
 		s.cli.Write(s.c.Provider(t), tt.config)
 		out, ok := s.cli.Run("apply", "-auto-approve", "-input=false", invoke)
@@ -221,7 +222,7 @@ func TestAccCycleMachineSet_refusals(t *testing.T) {
 func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	p := s.pool(2)
+	p := s.pool(2, 0)
 	before := p.Names()
 	apps := s.c.Namespace(t)
 	// It holds the machine that goes first: the time is short for replacing another one
@@ -238,9 +239,9 @@ func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	if ok {
 		t.Fatalf("it did not end:\n%s", out)
 	}
-	s.says(out, "Draining machines of MachineSet", "does not end by itself", "allows no eviction even when all of its pods are healthy", "What is missing at most, and for how long:")
-	s.says(out, "the time is over", "It waited for machines", `is held by PodDisruptionBudget "strict"`, "invoke the action again to go on where it stopped")
-	if !regexp.MustCompile(`waiting for machines: .*PodDisruptionBudget "strict"`).MatchString(acctest.Unfold(out)) {
+	s.says(out, "Draining machines of MachineSet", "gets stuck on PodDisruptionBudgets", "allows no eviction even when all of its pods are healthy", "What is missing at most, and for how long:")
+	s.says(out, "the rollout timed out", "The rollout last waited for machines", `is held by PodDisruptionBudget "`+apps+`/strict"`, "Invoke the action again: it continues where it stopped")
+	if !regexp.MustCompile(`waiting for machines: .*PodDisruptionBudget "` + apps + `/strict"`).MatchString(acctest.Unfold(out)) {
 		t.Fatalf("no progress tells what holds the drain:\n%s", out)
 	}
 	letGo()

@@ -39,15 +39,15 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 		says           []string
 	}{
 		"in_place": {`strategy = "in_place"`, `{}`, 2, [2]int{3, 3}, 3, 2, nil},
-		"rolling":  {`strategy = "rolling"`, `{"provisionDelay":"20s","deleteDelay":"20s"}`, 2, [2]int{4, 3}, 3, 2, []string{"it was interrupted"}},
-		"surge":    {`strategy = "surge"`, `{"provisionDelay":"20s"}`, 1, [2]int{4, 4}, 4, 3, []string{"it was interrupted"}},
+		"rolling":  {`strategy = "rolling"`, `{"provisionDelay":"20s","deleteDelay":"20s"}`, 2, [2]int{4, 3}, 3, 2, []string{"the run was interrupted"}},
+		"surge":    {`strategy = "surge"`, `{"provisionDelay":"20s"}`, 1, [2]int{4, 4}, 4, 3, []string{"the run was interrupted"}},
 		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, `{"deleteDelay":"20s"}`, 1, [2]int{3, 0}, 3, 0,
-			[]string{"it was interrupted", "spec.replicas has been set back to what it was"}},
+			[]string{"the run was interrupted", "spec.replicas has been set back to 3."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			p := s.pool(3, nil)
+			p := s.pool(3, func(m *acctest.MachineSet) { m.Spare = tt.when[0] - 3 })
 			p.ChangeCloud(tt.cloud)
 			before := p.Names()
 			cli, proxy := acctest.NewCLI(t), s.c.Proxy(t)
@@ -66,7 +66,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 					return len(all) == tt.when[0] && live == tt.when[1] && (live > 0 || p.Counted() == 0), nil
 				})
 			})
-			acctest.WantAll(s.T, out, append(tt.says, "Interrupt received", "Unable to create taints of MachineSet", "What is done stays")...)
+			acctest.WantAll(s.T, acctest.Unfold(out), append(tt.says, "Interrupt received", "Unable to create taints of MachineSet", "Apply again: the rollout continues where it stopped.")...)
 			if got := p.Replicas(); got != tt.replicas || p.Annotation("kubetaint.io/rollout") == "" {
 				t.Fatalf("the count is %d and the marker %q:\n%s", got, p.Annotation("kubetaint.io/rollout"), out)
 			}
@@ -80,7 +80,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 				t.Fatalf("%d of 3 machines are as they were, want %d:\n%s", left, tt.left, out)
 			}
 			p.ChangeCloudOfNew(`{"provisionDelay":null,"deleteDelay":null}`)
-			acctest.WantAll(s.T, cli.MustRun("plan", "-input=false", "-no-color"), "is interrupted, and apply goes on with it", "spec.replicas is 3 at the end")
+			acctest.WantAll(s.T, acctest.Unfold(cli.MustRun("plan", "-input=false", "-no-color")), "Apply continues an interrupted rollout of MachineSet", "spec.replicas is 3 at the end")
 			cli.MustRun("apply", "-auto-approve", "-input=false")
 			p.Want(3, foreign+" team=a:NoSchedule")
 			cli.WantEmptyPlan()
@@ -121,7 +121,7 @@ func TestAccMachineSetTaints_interruptedBeforeTheAnswer(t *testing.T) {
 		}
 	})
 	out := run.carryOut(t)
-	acctest.WantAll(s.T, out, "it was interrupted", "spec.replicas has been set back to what it was")
+	acctest.WantAll(s.T, acctest.Unfold(out), "the run was interrupted", "spec.replicas has been set back to 2.")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d:\n%s", got, out)
 	}

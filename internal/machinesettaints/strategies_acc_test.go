@@ -71,7 +71,8 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+map[int]string{1: "one", 3: "three"}[machines], func(t *testing.T) {
 				t.Parallel()
 				s := newStage(t)
-				p := s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: machines, Taints: foreign})
+				spare, _ := tt.rollout["max_surge"].(int)
+				p := s.pool(machines, func(m *acctest.MachineSet) { m.Spare = spare })
 				i, beside := newInstance(), p.Beside()
 				for _, taints := range []string{"team=a:NoSchedule", "team=b:NoSchedule spot:PreferNoSchedule", "team=b:NoExecute", ""} {
 					before, least := p.Names(), p.Least()
