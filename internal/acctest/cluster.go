@@ -22,7 +22,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -114,12 +113,8 @@ func root() string {
 // the very file that it shows.
 func (c *Cluster) grant() error {
 	ctx := context.Background()
-	raw, err := os.ReadFile(filepath.Join(root(), "examples", "rbac", "cluster-role.yaml"))
+	role, err := documented("cluster-role.yaml")
 	if err != nil {
-		return err
-	}
-	role := &rbacv1.ClusterRole{}
-	if err := yaml.Unmarshal(raw, role); err != nil {
 		return err
 	}
 	role.Name = rightsNamespace
@@ -209,14 +204,6 @@ func (c *Cluster) TokenAnd(t testing.TB, rules ...rbacv1.PolicyRule) string {
 	return c.TokenWith(t, append(c.Rights(t), rules...)...)
 }
 
-// Rights are the documented rules.
-func (c *Cluster) Rights(t testing.TB) []rbacv1.PolicyRule {
-	t.Helper()
-	role, err := c.Admin.RbacV1().ClusterRoles().Get(t.Context(), rightsNamespace, metav1.GetOptions{})
-	must(t, err)
-	return role.Rules
-}
-
 func (c *Cluster) accountWith(t testing.TB, rules ...rbacv1.PolicyRule) (token, account string) {
 	t.Helper()
 	name := Name(t, "rights")
@@ -280,8 +267,8 @@ func (c *Cluster) Kubeconfig(t testing.TB) string {
 	return path
 }
 
-// Until waits until a condition of the cluster holds, and fails the test where
-// it does not within a minute.
+// Until waits until a condition of the cluster holds, and fails the test where it does
+// not within five minutes.
 func Until(t testing.TB, what string, holds func(ctx context.Context) (bool, error)) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, holds); err != nil {

@@ -22,9 +22,9 @@ func (p *Proxy) OutOfReach(t *testing.T, provider map[string]any, instances []*I
 		fault  Fault
 		advice string
 	}{
-		"down":          {CutBefore, "Check the network and whether its API server runs."},
-		"overloaded":    {http.StatusServiceUnavailable, "Check the network and whether its API server runs."},
-		"expired token": {http.StatusUnauthorized, "The cluster does not accept the credentials"},
+		"down":          {CutBefore, "Check that its API server runs, and the network to it."},
+		"overloaded":    {http.StatusServiceUnavailable, "Check that its API server runs, and the network to it."},
+		"expired token": {http.StatusUnauthorized, "The cluster refused the credentials"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.Spoil(func(Request) Fault { return is.fault })
@@ -45,8 +45,8 @@ func (p *Proxy) OutOfReach(t *testing.T, provider map[string]any, instances []*I
 			if all.Errors() != "" || len(all) != 1 || update.Empty {
 				t.Fatalf("one warning in a run is enough, and no error: %s%s", all.Errors(), all.Warnings())
 			}
-			WantAll(t, all.Warnings(), "Unable to reach the cluster", "Check the provider block, the network and the credentials")
-			WantAll(t, strict.Walk(t).Refresh(instances[0]).Errors(), "Unable to reach the cluster", `unreachable = "fail"`)
+			WantAll(t, all.Warnings(), "Unable to read the cluster at ", "so the plan is made without it", is.advice)
+			WantAll(t, strict.Walk(t).Refresh(instances[0]).Errors(), "Unable to read the cluster at ", `unreachable = "fail"`)
 			// What needs the cluster fails, says what to do, and loses nothing.
 			i := *instances[0]
 			WantAll(t, tf.Walk(t).ApplyChange(&i, update, changed).Errors(), is.advice)

@@ -4,10 +4,40 @@
 package acctest
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
+
+// documented reads one of the roles that the documentation shows.
+func documented(file string) (*rbacv1.ClusterRole, error) {
+	raw, err := os.ReadFile(filepath.Join(root(), "examples", "rbac", file))
+	if err != nil {
+		return nil, err
+	}
+	role := &rbacv1.ClusterRole{}
+	return role, yaml.Unmarshal(raw, role)
+}
+
+// Rights are the documented rules.
+func (*Cluster) Rights(t testing.TB) []rbacv1.PolicyRule {
+	t.Helper()
+	role, err := documented("cluster-role.yaml")
+	must(t, err)
+	return role.Rules
+}
+
+// RightsToPlan are the rules that are documented for credentials which only plan.
+func RightsToPlan(t testing.TB) []rbacv1.PolicyRule {
+	t.Helper()
+	role, err := documented("cluster-role-plan.yaml")
+	must(t, err)
+	return role.Rules
+}
 
 // Without returns rules less some verbs for a resource.
 func Without(rules []rbacv1.PolicyRule, resource string, verbs ...string) []rbacv1.PolicyRule {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -32,12 +31,12 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	}
 	effect := machineset.Plan(o, w.Desired)
 	if m := effect.Interrupted; m != nil {
-		diags.AddWarning(fmt.Sprintf("A cycle of %s is interrupted, and the action goes on with it", w.title()),
-			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s left to replace. The action goes on where it stopped, and spec.replicas is %d at the end.",
-				m.StartedAt.Format("2006-01-02 15:04:05 MST"), m.Strategy, m.OriginalReplicas, o.Set.Replicas, fw.CountVerb(len(effect.Stale), "machine is", "machines are"), m.OriginalReplicas))
+		diags.AddWarning("The action continues an interrupted rollout of "+w.title(),
+			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s left to replace. The action continues where it stopped, and spec.replicas is %d at the end.",
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, fw.CountVerb(len(effect.Stale), "machine is", "machines are"), m.OriginalReplicas))
 	}
 	if warnings := machineset.Warnings(o, w.Desired); len(warnings) > 0 {
-		diags.AddWarning(fmt.Sprintf("The cycle of %s may not go through by itself", w.title()), "  "+strings.Join(warnings, "\n  "))
+		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", w.title()), "  "+strings.Join(warnings, "\n  "))
 	}
 	if len(effect.Stale) == 0 {
 		return
@@ -53,7 +52,7 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 		diags.Append(explain(w, refusal(impact.Refusals)))
 		return
 	}
-	fw.WarnDeadlocks(w.title(), impact.Deadlocks, diags)
+	fw.WarnActionDeadlocks(w.title(), impact.Deadlocks, diags)
 	if violations := w.budget.Check(report); effect.Interrupted == nil && w.budget.Set() && len(violations) > 0 {
 		over := &fw.Exceeded{Violations: violations, Subject: subject("replace", effect, w), Report: report, Ours: w.ours}
 		diags.Append(over.Diagnostic())
@@ -104,6 +103,8 @@ func (a *cycleMachineSet) allowed(ctx context.Context, o machineset.Observed, w 
 // refusedError says that the machines must not be replaced, or not like this.
 type refusedError struct {
 	why string
+	// at is the attribute that would have to be another one.
+	at path.Path
 }
 
 // Error returns the reason.
@@ -111,10 +112,11 @@ func (e *refusedError) Error() string { return e.why }
 
 // refusal is the first of what a rollout is refused for, and what to do instead.
 func refusal(all []machineset.Refusal) *refusedError {
-	if all[0].Instead == "" {
-		return &refusedError{why: all[0].Why}
+	at := path.Root("name")
+	if first := all[0]; first.Attribute != "" {
+		at = path.Root("rollout").AtName(first.Attribute)
 	}
-	return &refusedError{why: all[0].Why + ". " + all[0].Instead}
+	return &refusedError{why: all[0].Why + ". " + all[0].Instead + ".", at: at}
 }
 
 // refused says why nothing may be written; nil where it may.
@@ -123,10 +125,10 @@ func refused(o machineset.Observed, w wanted) error {
 		return err
 	}
 	if m := o.Set.Marker; m != nil && m.ID != w.Claim.Owner {
-		return &refusedError{why: fmt.Sprintf("another rollout is going on: %q began it at %s with the strategy %s. Let it finish, or apply what began it again", m.ID, m.StartedAt.Format(time.RFC3339), m.Strategy)}
+		return &refusedError{why: machineset.AnotherRollout(o.Set), at: path.Root("name")}
 	}
 	if o.Set.Hive && w.Rollout.Strategy != machineset.Rolling {
-		return &refusedError{why: "Hive manages it, and puts spec.replicas back: use the strategy rolling, which does not change it"}
+		return &refusedError{why: "Hive manages this MachineSet, and puts spec.replicas back. Use the strategy rolling, which does not change it.", at: path.Root("rollout").AtName("strategy")}
 	}
 	if refusals := machineset.Refuse(o, w.Desired); len(refusals) > 0 {
 		return refusal(refusals)
@@ -136,19 +138,22 @@ func refused(o machineset.Observed, w wanted) error {
 
 // explain words an error of the action.
 func explain(w wanted, err error) diag.Diagnostic {
-	over, no := new(fw.Exceeded), new(refusedError)
+	over, no, summary := new(fw.Exceeded), new(refusedError), "Unable to replace the machines of "+w.title()
+	if said := fw.ExplainRecord(err, w.title(), path.Root("name")); said != nil {
+		return said
+	}
 	switch {
 	case errors.As(err, &over):
 		return over.Diagnostic()
 	case errors.As(err, &no):
-		return diag.NewErrorDiagnostic("Unable to cycle "+w.title(), "Nothing has been written: "+no.why+".")
+		return diag.NewAttributeErrorDiagnostic(no.at, summary, "Nothing has been written: "+no.why)
 	case errors.Is(err, kube.ErrNoMachineAPI):
 		return fw.NoMachineAPI(err)
 	}
 	if gone := new(rollout.SetGoneError); errors.As(err, &gone) && !gone.Recreated {
 		return notThere(w)
 	}
-	return fw.ExplainMachines("Unable to cycle "+w.title(), "What is done stays, and the MachineSet remembers which machines are left: invoke the action again to go on where it stopped, with a longer timeout if need be.", err)
+	return fw.ExplainMachines(summary, "Invoke the action again: it continues where it stopped, and replaces no machine that it has made.", err)
 }
 
 // explainRead words an error of looking at the MachineSets while Terraform plans.

@@ -19,7 +19,7 @@ import (
 // Schema describes the action.
 func (*cycleMachineSet) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Replaces every machine of an OpenShift MachineSet that is there when it begins, and tells its progress. The template stays as it is, so that the new machines come from the template as it is now, and the number of machines is what it was. " +
+		MarkdownDescription: "Replaces every machine of an OpenShift MachineSet that is there when it begins, and reports its progress. The template stays as it is, so that the new machines come from the template as it is now, and the number of machines is what it was. " +
 			"An invocation that is interrupted, by a timeout or because the process is killed, loses no replica count; the next one goes on with the machines that are left.",
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{

@@ -102,13 +102,13 @@ func TestAccDedicatedNodes_admissionExpandsAndContracts(t *testing.T) {
 	}
 	// The policy gives to the pods of the workload too: nothing is given twice.
 	tf.Settle(t, i, config(p.admitting(policy, map[string]any{"pin": true, "toleration_seconds": 30})))
-	wantSteps(t, tf, i, "label 2 nodes", "write policy "+policy, "expand Deployment", "wait for", "switch taints of 2 nodes")
+	wantSteps(t, tf, i, "label 2 nodes", "write policy "+policy, "add tolerations to Deployment", "wait for", "change taints of 2 nodes")
 	p.want(w, "Deployment")
 	p.wantGiven(a + " for 30s, dedicated=gpu")
 
 	w.taints = b
 	tf.Settle(t, i, config(p.admitting(policy, map[string]any{"pin": true})))
-	wantSteps(t, tf, i, "write policy "+policy, "expand Deployment", "wait for", "switch taints of 2 nodes", "take out of policy "+policy, "contract Deployment")
+	wantSteps(t, tf, i, "write policy "+policy, "add tolerations to Deployment", "wait for", "change taints of 2 nodes", "remove unneeded tolerations from policy "+policy, "remove tolerations from Deployment")
 	p.want(w, "Deployment")
 	p.wantGiven(b + ", dedicated=gpu")
 
@@ -143,13 +143,13 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 	evicted := c.Evictions(t, p.namespace)
 	w := wish{taints: "team=a:NoExecute"}
 	alone := tf.Plan(t, newInstance(), p.config(w))
-	wantWarning(t, alone.Diagnostics, "evicts 4 pods of 1 workload (4 will not come back)")
+	wantWarning(t, alone.Diagnostics, "evicts 4 pods of 1 workload (4 would stay Pending)")
 
 	policy := acctest.Name(t, "policy")
 	config := acctest.With(p.config(w), map[string]any{"admission": p.admitting(policy, nil)})
 	planned := tf.Plan(t, i, config)
 	wantWarning(t, planned.Diagnostics, "evicts 4 pods of 1 workload")
-	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "will not come back") {
+	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "would stay Pending") {
 		t.Fatalf("the plan does not know what the policy gives: %s", said)
 	}
 	if d := tf.Carry(t, i, planned, config); d.Errors() != "" {
@@ -226,7 +226,7 @@ func TestAccDedicatedNodes_admissionIsRefused(t *testing.T) {
 		{"a policy of another resource", p.admitting(name, nil), []string{"Unable to change toleration policy \"" + name + "\": it belongs to another resource", "terraform/toleration_policy/" + name}},
 		{"pods to be pinned without labels", p.admitting("x", map[string]any{"pin": true}), []string{"Unable to pin pods without labels"}},
 		{"a match of every pod", p.admitting("x", map[string]any{"match": map[string]any{}}), []string{"Unable to match every pod by leaving everything out", "match_all = true"}},
-		{"namespaces of the system", p.admitting("x", map[string]any{"match": map[string]any{"namespace_selector": "kubernetes.io/metadata.name in (kube-system)"}}), []string{"Unable to match namespaces of the system by a selector", "kube-system"}},
+		{"namespaces of the system", p.admitting("x", map[string]any{"match": map[string]any{"namespace_selector": "kubernetes.io/metadata.name in (kube-system)"}}), []string{"Unable to match system namespaces by a selector", "kube-system"}},
 	} {
 		d := tf.Plan(t, newInstance(), acctest.With(p.config(w), map[string]any{"admission": tt.policy})).Diagnostics
 		wantError(t, d, tt.says...)

@@ -97,6 +97,9 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 		if said := fw.ExplainWorkload(verb, about.Title(), about.at, err); said != nil {
 			return said
 		}
+		if said := fw.ExplainRecord(err, about.Title(), about.at.Workload); said != nil {
+			return said
+		}
 	}
 	about := new(policyError)
 	if errors.As(err, &about) || errors.As(err, new(*admission.Conflict)) || errors.Is(err, kube.ErrNoPolicies) {
@@ -116,13 +119,17 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to "+verb+" the dedication of "+desired.place(), detail+"\n\nOriginal error: "+err.Error())
 }
 
-// goesOn says what the next apply does.
+// goesOn says what has been written, and what the next apply does.
 func goesOn(verb string) string {
-	out := "It is done step by step; what is written stays, and each entry is marked as this resource's. "
-	if verb == "create" {
-		return out + "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the resource and destroy it."
+	out := "It is done step by step; what was written stays, and each entry is marked as this resource's. "
+	switch verb {
+	case "create":
+		return out + "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
+	case "update", "delete":
+		return out + "Apply again to continue where it stopped."
 	}
-	return out + "Apply again to go on where it stopped."
+	// Verbs of a plan.
+	return "Nothing has been written."
 }
 
 // memberOf finds the workload that an error is about.
@@ -151,7 +158,7 @@ func (w wanted) memberOf(err error) (member, bool) {
 func explainWait(name string, err error) diag.Diagnostic {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return diag.NewAttributeErrorDiagnostic(path.Root("node_names"), "Unable to find node \""+name+"\"",
-			"No node of this name joined the cluster while timeouts lasted. Nothing has been written. Check the name (kubectl get nodes), give the node more time, or take it out of node_names.\n\nOriginal error: "+err.Error())
+			"No node of this name joined the cluster before the operation timed out. Nothing has been written. Check the name (kubectl get nodes), set a longer timeout in timeouts, or remove it from node_names.\n\nOriginal error: "+err.Error())
 	}
 	return diag.NewAttributeErrorDiagnostic(path.Root("node_names"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
 }
@@ -173,8 +180,8 @@ func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags 
 		left = append(left, markedSets(desired.owner(), all)...)
 	}
 	if len(left) > 0 {
-		diags.AddWarning(fmt.Sprintf("Entries of %q stay in %s", desired.owner(), fw.Count(len(left), "place")),
-			"Entries with this resource's id and another generation stand on: "+fw.Some(left)+". Either a newer object with the same id owns them, and all is well; or a replacement was begun and given up, and nothing owns them: import them and destroy that.")
+		diags.AddWarning(fmt.Sprintf("Entries marked %q were left in %s: %s", desired.owner(), fw.Count(len(left), "place"), fw.Some(left)),
+			"They were written by another instance of this resource. If the resource was recreated under the same id, this is fine. If a replacement was abandoned, nothing manages them: import them into a resource, and destroy it.")
 	}
 }
 

@@ -146,7 +146,7 @@ func TestAccDedicatedNodes_failedCreateIsTakenUp(t *testing.T) {
 		return acctest.None
 	})
 	d := tf.Apply(t, i, p.config(w))
-	wantError(t, d, "Apply again to go on where it stopped", "no permission")
+	wantError(t, d, "Apply again to continue where it stopped", "no permission")
 	if i.Exists() {
 		t.Fatal("a create that failed has saved a state")
 	}

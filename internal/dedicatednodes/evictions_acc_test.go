@@ -27,11 +27,11 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	d := tf.Plan(t, i, p.config(w)).Diagnostics
-	wantWarning(t, d, "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 will not come back)", "Pod "+p.namespace+"/stranger",
+	wantWarning(t, d, "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 is lost)", "Pod "+p.namespace+"/stranger",
 		"Dedicating nodes matching \"pool="+p.name+"\" to its workloads restarts 4 pods", "adds team=a:NoExecute", "requires dedicated=gpu-"+p.name+" of its nodes")
 
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "would make 1 pod leave")
+	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "1 pod would leave")
 	evicted := c.Evictions(t, p.namespace)
 	tf.Settle(t, i, p.config(w))
 	p.gone("stranger")
@@ -42,7 +42,7 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	steps, _ := tf.Attributes(t, i)["steps"].([]any)
 	// How many pods are left to wait for when it looks is the rollout's affair.
 	of := regexp.QuoteMeta("of Deployment " + p.namespace + "/deployment")
-	want := []string{"label 2 nodes", "expand Deployment " + p.namespace + "/deployment", "wait for ([1-4] (missing )?pods?|the rollout) " + of, "switch taints of 2 nodes"}
+	want := []string{"label 2 nodes", "add tolerations and a node selector to Deployment " + p.namespace + "/deployment", "wait for ([1-4] (missing )?pods?|the rollout) " + of, "change taints of 2 nodes"}
 	for n, step := range want {
 		if len(steps) != len(want) || !regexp.MustCompile("^"+step+"$").MatchString(fmt.Sprint(steps[n])) {
 			t.Fatalf("the steps were %q, want %q", steps, want)
@@ -87,8 +87,8 @@ func TestAccDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: "team", Value: "a", Operator: corev1.TolerationOpEqual}}
 	})
 	config := p.config(wish{taints: "team=b:NoExecute", workloads: workloads})
-	wantWarning(t, tf.Plan(t, i, config).Diagnostics, "apply refuses it, because 1 pod is stranded", "name their workload in workloads here")
-	wantError(t, tf.Apply(t, i, config), `"workloads"`, "1 pod tolerates what goes and not what comes", "Nothing has been written")
+	wantWarning(t, tf.Plan(t, i, config).Diagnostics, "apply will refuse this: 1 pod tolerates the replaced taint but not the new one", "name their workload in workloads of this resource")
+	wantError(t, tf.Apply(t, i, config), `"workloads"`, "1 pod tolerates the replaced taint, but not the new one", "Nothing has been written")
 	p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
 
 	evicted := c.Evictions(t, p.namespace)
@@ -138,15 +138,15 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 		spec.NodeSelector, spec.Tolerations = p.labels(w), []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
 	})
 	tf, i := terraform(t, c), newInstance()
-	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 will not come back)`
+	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 of DaemonSets have no other node)`
 	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DaemonSet "+p.namespace+"/shuns", "its DaemonSet does not select the node by its new labels")
-	wantError(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, `"max_pods"`, "would make 2 pods leave")
+	wantError(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, `"max_pods"`, "2 pods would leave")
 	tf.Settle(t, i, p.config(w))
 	c.Running(t, p.namespace, "shuns", 1)
 	c.Running(t, p.namespace, "seeks", 2)
 
 	planned := tf.Plan(t, i, nil)
-	wantWarning(t, planned.Diagnostics, "Taking label dedicated off 2 "+where, "DaemonSet "+p.namespace+"/seeks")
+	wantWarning(t, planned.Diagnostics, "Removing label dedicated from 2 "+where, "DaemonSet "+p.namespace+"/seeks")
 	if d := tf.Carry(t, i, planned, nil); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
@@ -178,7 +178,7 @@ func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {
 	within := func(pods int) map[string]any {
 		return acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": pods}})
 	}
-	wantError(t, tf.Plan(t, i, within(3)).Diagnostics, `"max_pods"`, "would make 4 pods leave")
+	wantError(t, tf.Plan(t, i, within(3)).Diagnostics, `"max_pods"`, "4 pods would leave")
 	planned := tf.Plan(t, i, within(4))
 	wantWarning(t, planned.Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 nodes", "Applying team=a:NoExecute to 2 nodes")
 	if d := tf.Carry(t, i, planned, within(4)); d.Errors() != "" {
@@ -205,9 +205,9 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 	w.workloads = nil
 	title := p.namespace + "/daemonset"
 	planned := tf.Plan(t, i, p.config(w))
-	wantWarning(t, planned.Diagnostics, `AttributeName("workloads")`, "Taking the tolerations of 2 workloads at once costs 6 pods their place under team=a:NoExecute; 2 of a DaemonSet are deleted at the same moment",
-		"DaemonSet "+title, "deleted at once, whatever its update strategy", "the pod that comes for it is not put on this node", "but on another", "leave their workload in workloads")
-	if strings.Contains(planned.Diagnostics.Warnings(), "no other node would take") {
+	wantWarning(t, planned.Diagnostics, `AttributeName("workloads")`, "Removing the tolerations of 2 workloads now: 6 pods lose their place on nodes tainted team=a:NoExecute; 2 of the 6 are deleted at once by the DaemonSet controller",
+		"DaemonSet "+title, "deleted at once, whatever its update strategy", "its replacement cannot be scheduled on this node", "but on another", "leave their workload in workloads")
+	if strings.Contains(planned.Diagnostics.Warnings(), "on no other node") {
 		t.Errorf("the Deployment's pods find another node once it does not require the labels: %s", planned.Diagnostics.Warnings())
 	}
 	if d := tf.Carry(t, i, planned, p.config(w)); d.Errors() != "" {

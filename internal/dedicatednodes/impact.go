@@ -73,9 +73,9 @@ func (w wanted) aboutStep(done bool, step planner.Step) fw.Subject {
 	about := fw.Subject{Verb: "apply", Preposition: "to", What: step.Labels.Words(), Where: fw.Where(w.labels.Target, len(step.Labels.Switches)), Many: len(step.Labels.Switches) != 1}
 	switch {
 	case step.Kind == planner.Unlabel && done:
-		about.Verb, about.Preposition = "Taking", "off"
+		about.Verb, about.Preposition = "Removing", "from"
 	case step.Kind == planner.Unlabel:
-		about.Verb, about.Preposition = "take", "off"
+		about.Verb, about.Preposition = "remove", "from"
 	case done:
 		about.Verb = "Applying"
 	}
@@ -96,7 +96,7 @@ func (w wanted) aboutRollout(done bool, all []machineset.Affected) fw.Subject {
 	if w.releases() {
 		about.Preposition = "from"
 	}
-	about.Rescue = "name their workload in workloads here"
+	about.Rescue = "name their workload in workloads of this resource"
 	return about
 }
 
@@ -107,7 +107,7 @@ func (w wanted) about(done bool, plan planner.NodePlan) fw.Subject {
 		verb = "Applying"
 	}
 	about := fw.About(verb, preposition, w.nodes.Target, plan)
-	about.Rescue = "name their workload in workloads here"
+	about.Rescue = "name their workload in workloads of this resource"
 	return about
 }
 

@@ -34,7 +34,7 @@ func TestAccDedicatedNodes_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.
 		"a label that is null":              {map[string]any{"labels": map[string]any{"a": nil}}, []string{`"labels"`, "Null"}},
 		"no taints":                         {map[string]any{"taints": []any{}}, []string{`"taints"`, "at least 1"}},
 		"a reserved taint":                  {map[string]any{"taints": acctest.Objects(t, "node.kubernetes.io/not-ready:NoExecute")}, []string{`"taints"`, "reserved taint"}},
-		"a taint twice":                     {map[string]any{"taints": acctest.Objects(t, "a=1:NoExecute a=2:NoExecute")}, []string{`"taints"`, "Duplicate taint"}},
+		"a taint twice":                     {map[string]any{"taints": acctest.Objects(t, "a=1:NoExecute a=2:NoExecute")}, []string{`"taints"`, "Unable to use taint"}},
 		"a key of a label that is none":     {map[string]any{"labels": map[string]any{"a/b/c": "x"}}, []string{`"labels"`, "not a qualified name"}},
 		"a value of a label that is none":   {map[string]any{"labels": map[string]any{"a": "x y"}}, []string{`"labels"`, "not a label value"}},
 		"a label of the kubelet's":          {map[string]any{"labels": map[string]any{"topology.kubernetes.io/zone": "x"}}, []string{`"labels"`, "reserved label", "kept for Kubernetes"}},

@@ -106,7 +106,7 @@ func TestAccDedicatedNodes_namedNodesComeAndGo(t *testing.T) {
 	c.DeleteNode(t, p.nodes[1])
 	p.wantDrift(tf, i, config, "node/"+p.nodes[1], "missing")
 	// It may come back: the state keeps it, and an apply says that it does not.
-	wantError(t, tf.Apply(t, i, config), `[AttributeName("node_names")] Unable to find node "`+p.nodes[1]+`"`, "take it out of node_names", "Nothing has been written")
+	wantError(t, tf.Apply(t, i, config), `[AttributeName("node_names")] Unable to find node "`+p.nodes[1]+`"`, "remove it from node_names", "Nothing has been written")
 	if !i.Exists() {
 		t.Fatal("the state was dropped")
 	}

@@ -5,7 +5,6 @@ package dedicatednodes
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -182,8 +181,10 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 		}
 	}
 	for _, s := range observed.members {
-		if err := errors.Join(s.workload.RecordErr, s.workload.LabelRecordErr); err != nil {
-			diags.Append(fw.UnableTo("change "+s.Title(), err))
+		for _, err := range []error{s.workload.RecordErr, s.workload.LabelRecordErr} {
+			if said := fw.ExplainRecord(err, s.Title(), s.at.Workload); said != nil {
+				diags.Append(said)
+			}
 		}
 	}
 	nodes := planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes)

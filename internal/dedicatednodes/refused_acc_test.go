@@ -40,7 +40,7 @@ func TestAccDedicatedNodes_templateThatTheApiServerWouldRefuse(t *testing.T) {
 
 			// The one of two workloads is named, and nothing is written.
 			wantError(t, tf.Apply(t, i, p.config(w)), `[AttributeName("workloads").ElementKeyInt(0)] Unable to change the tolerations of Deployment "`+p.namespace+`/deployment": the API server would refuse it`,
-				"a dry run", message)
+				"A dry run", message)
 			p.want(wish{}, "Deployment", "StatefulSet")
 
 			// A plan that was made before it ends in the middle, without a taint that
@@ -51,7 +51,7 @@ func TestAccDedicatedNodes_templateThatTheApiServerWouldRefuse(t *testing.T) {
 			planned = tf.Plan(t, i, p.config(w))
 			walk = tf.Walk(t)
 			walk.Between = func() { allow = c.Forbid(t, thing, tt.unless, message, tt.patch) }
-			wantError(t, walk.ApplyChange(i, planned, p.config(w)), "Unable to create the dedication", "An admission policy of the cluster may forbid it", "Apply again to go on where it stopped", message)
+			wantError(t, walk.ApplyChange(i, planned, p.config(w)), "Unable to create the dedication", "If an admission policy or a webhook rejected it", "Apply again to continue where it stopped", message)
 			for _, node := range p.nodes {
 				if taints := c.Taints(t, node); taints != foreignTaint {
 					t.Fatalf("node %s has the taints %s", node, taints)
@@ -74,7 +74,7 @@ func TestAccDedicatedNodes_namespaceThatDoesNotAllowTheTolerations(t *testing.T)
 	tf := terraform(t, c)
 	w := wish{taints: "team=a:NoExecute zone:NoSchedule", workloads: map[string]string{"Deployment": tolerating}}
 	c.Allow(t, p.namespace, `[{"key":"team","operator":"Exists"},{"key":"foreign","operator":"Exists"}]`)
-	wantWarning(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `[AttributeName("workloads").ElementKeyInt(0)] Namespace "`+p.namespace+`" does not allow zone:NoSchedule`,
+	wantWarning(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `[AttributeName("workloads").ElementKeyInt(0)] Namespace "`+p.namespace+`" does not allow Deployment "`+p.namespace+`/deployment" to tolerate zone:NoSchedule`,
 		"PodTolerationRestriction", "Add the toleration to the annotation first")
 	c.Allow(t, p.namespace, `[{"key":"team","operator":"Exists"},{"key":"zone","operator":"Exists"}]`)
 	if d := tf.Plan(t, newInstance(), p.config(w)).Diagnostics; d.Errors() != "" || strings.Contains(d.Warnings(), "does not allow") {

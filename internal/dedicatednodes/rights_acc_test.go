@@ -6,6 +6,8 @@ package dedicatednodes_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
@@ -73,6 +75,44 @@ func TestAccDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 	}
 }
 
+// TestAccDedicatedNodes_plansWithTheRoleForPlans: with the role that is documented for
+// plans alone, a plan says and plans what it does with all rights, and nothing can be
+// written.
+func TestAccDedicatedNodes_plansWithTheRoleForPlans(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	rules := acctest.RightsToPlan(t)
+	for _, rule := range rules {
+		for _, verb := range rule.Verbs {
+			if verb != "get" && verb != "list" {
+				t.Errorf("%v may be used to %s", rule.Resources, verb)
+			}
+		}
+	}
+	all, alone := terraform(t, c), &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, rules...))}
+	p, i := newPool(t, c, "Deployment"), newInstance()
+	same := func(w wish) acctest.Planned {
+		t.Helper()
+		with, without := all.Plan(t, i, p.config(w)), alone.Plan(t, i, p.config(w))
+		if diff := cmp.Diff(with, without); diff != "" {
+			t.Fatalf("without the right to write the plan differs:\n%s", diff)
+		}
+		return without
+	}
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+	planned := same(w)
+	wantWarning(t, planned.Diagnostics, "restarts 4 pods")
+	wantError(t, alone.Carry(t, i, planned, p.config(w)), "no permission", `"Permissions"`)
+	p.want(wish{}, "Deployment")
+	all.Settle(t, i, p.config(w))
+	if !same(w).Empty {
+		t.Fatal("a plan that changes nothing is not empty")
+	}
+	same(wish{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads})
+	all.Destroy(t, i)
+	p.want(wish{}, "Deployment")
+}
+
 // TestAccDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan: a budget
 // cannot be checked without pods.
 func TestAccDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan(t *testing.T) {
@@ -81,5 +121,5 @@ func TestAccDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan(t *testing.
 	p := newPool(t, c, "Deployment")
 	tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), "pods", "list", "watch")...))}
 	config := acctest.With(p.config(wish{taints: "team=a:NoExecute"}), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, `[AttributeName("evictions")] Unable to preview what happens on nodes`, "cannot be checked", "no permission")
+	wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, `[AttributeName("evictions")] Unable to check the budget for what happens on nodes`, "cannot be checked", "no permission")
 }

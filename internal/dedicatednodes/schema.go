@@ -5,9 +5,7 @@ package dedicatednodes
 
 import (
 	"context"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
@@ -23,14 +21,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Schema describes the resource.
 func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Nodes that are kept for some workloads: taints and labels on the nodes, and tolerations and node selectors of the workloads, in one resource and in the one order in which nobody is evicted by accident. " +
-			"Labels come first, then the policy for pods that do not exist yet, then tolerations and node selectors in one change of the pod template, then the wait until all live pods carry them, and then the taints; what goes, goes the other way round. A change of a taint's value, effect or key does both within one apply.",
+			"Labels come first, then the policy for pods that do not exist yet, then tolerations and node selectors in one change of the pod template, then the wait until all live pods carry them, and then the taints; what goes, goes the other way round. A change of a taint's value, effect or key brings the new and removes the old within one apply.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
@@ -40,12 +37,12 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 			"node_names": schema.SetAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Names of the nodes. They need not exist yet: the plan then warns, and apply waits for them as long as `timeouts` allows. Either this, `node_selector` or `machine_sets` is required.",
+				MarkdownDescription: "Names of the nodes. They need not exist yet: the plan then warns, and apply waits for them as long as `timeouts` allows. Either this, `node_selector` or `machine_sets` is required. Changing it, or changing between this and `node_selector`, changes the nodes in place.",
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 253))},
 			},
 			"node_selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Nodes that come to match later are changed at the next apply, and nodes that no longer match lose what this resource has put there; when both happen at once, the new nodes come first. It must not depend on `labels`.",
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Nodes that come to match later are changed at the next apply, and nodes that no longer match lose what this resource has put there; when both happen at once, the new nodes come first. It must not depend on `labels`. Changing it changes the nodes in place.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"machine_sets": machineSetsAttribute(),
@@ -80,12 +77,10 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 				ElementType:         types.StringType,
 				MarkdownDescription: "Nodes, workloads and policies that are not as wanted, as `node/NAME`, `KIND/NAMESPACE/NAME` or `policy/NAME`, and with `machine_sets` `machineset/NAMESPACE/NAME` and `machine/NAME`: `missing` where something is not there, `different` where it has another value, should not be there, or has lost its mark, `interrupted` where a rollout of machines has begun and not ended. Empty when all is well.",
 			},
-			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
-				Create: true, Update: true, Delete: true,
-				CreateDescription: "How long to wait for nodes that do not exist yet and for the live pods, such as `90s` or `30m`. Default: `20m`, and `60m` with `machine_sets`, where the rollouts of machines count as well.",
-				UpdateDescription: "How long to wait for nodes, live pods and machines. Default: `20m`, and `60m` with `machine_sets`.",
-				DeleteDescription: "How long to wait for live pods that require labels which go, and for machines. Default: `20m`, and `60m` with `machine_sets`.",
-			}),
+			"timeouts": fw.TimeoutsAttribute(ctx,
+				"How long to wait for nodes that do not exist yet and for the live pods. Default: `20m`, and `60m` with `machine_sets`, where the rollouts of machines count as well.",
+				"How long to wait for nodes, live pods and machines. Default: `20m`, and `60m` with `machine_sets`.",
+				"How long to wait for live pods that require labels which go, and for machines. Default: `20m`, and `60m` with `machine_sets`."),
 		},
 	}
 }
@@ -143,14 +138,13 @@ func workloadAttributes() map[string]schema.Attribute {
 		"namespace":   fw.WorkloadNamespace(),
 		"name": schema.StringAttribute{
 			Required:            true,
-			MarkdownDescription: "Name.",
+			MarkdownDescription: "Name of the workload.",
 			Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
 		},
 		"path": schema.StringAttribute{
-			Optional: true,
-			MarkdownDescription: "Where the list of tolerations stands in the object, such as `spec.nodePlacement.tolerations`. Needed for custom resources alone; known for " +
-				strings.Join(workload.Names(), ", ") + ".",
-			Validators: []validator.String{fw.TolerationPath()},
+			Optional:            true,
+			MarkdownDescription: fw.PathDescription(),
+			Validators:          []validator.String{fw.TolerationPath()},
 		},
 		"toleration_seconds": schema.Int64Attribute{
 			Optional:            true,

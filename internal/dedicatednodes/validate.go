@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
@@ -25,7 +26,13 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 		return
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
-	fw.WarnSystemKeys("taints", config.Taints, &resp.Diagnostics)
+	// What is wrong with the selector, its own validator says.
+	var ignored diag.Diagnostics
+	where := "nodes"
+	if target, known := config.target(ctx, &ignored); known {
+		where = fw.Place(target)
+	}
+	fw.WarnSystemKeys("taints", where, config.Taints, &resp.Diagnostics)
 	if in, there := fw.MachineSetsOf(ctx, config.MachineSets, &resp.Diagnostics); there {
 		fw.RefuseRolloutParameters(ctx, rolloutAt, in.Rollout, &resp.Diagnostics)
 	}

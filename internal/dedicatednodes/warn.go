@@ -22,8 +22,8 @@ func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, di
 	target := desired.nodes.Target
 	if target.Selector != nil {
 		if nodes.Matched == 0 {
-			diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+target.Selector.String()+"\"",
-				"No node is changed now; workloads are. Nodes that come to match are labelled and tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+			diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+target.Selector.String()+"\": no node is dedicated yet",
+				"Workloads are changed now, and no node. Nodes that come to match are labelled and tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
 		}
 		return
 	}
@@ -48,7 +48,7 @@ func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own o
 		return
 	}
 	diags.AddWarning(fmt.Sprintf("Creating takes over entries of %q on %s", desired.owner(), desired.place()),
-		"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
+		"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the entries from each other.")
 }
 
@@ -83,13 +83,13 @@ func warnLeft(observed observation, displaced []planner.Displaced, diags *diag.D
 	if len(left) == 0 {
 		return
 	}
-	subject := "Taking the tolerations of " + left[0]
+	subject := "Removing the tolerations of " + left[0]
 	if len(left) > 1 {
-		subject = "Taking the tolerations of " + fw.Count(len(left), "workload")
+		subject = "Removing the tolerations of " + fw.Count(len(left), "workload")
 	}
 	fw.WarnDisplaced(subject, displaced, fw.GivenUp{
-		At: path.Root("workloads"), Why: "A workload that does not stand in workloads any more gives up the tolerations and labels that stand in its template for it, and these pods live by them",
-		Instead: "If these pods are to stay where they are, leave their workload in workloads, or give it the tolerations in its own manifest before.",
+		At: path.Root("workloads"), Why: "A workload that is no longer in workloads loses the tolerations and labels that this resource added to its template, and these pods need them",
+		Instead: "If these pods are to stay, leave their workload in workloads, or add the tolerations to its own manifest first.",
 	}, diags)
 }
 
@@ -113,7 +113,7 @@ func warnDaemonSets(observed observation, plan planner.Plan, diags *diag.Diagnos
 		}
 		if len(pinned) > 0 {
 			diags.AddAttributeWarning(path.Root("labels"), "The pods of "+s.Title()+" are replaced all at once",
-				"A DaemonSet's pods leave a node at once when it does not have the labels any more that the template requires, and "+strings.Join(pinned, ", ")+" gets another value. To have them replaced one after the other, give the new value another key, and take the old one out.")
+				"A DaemonSet's pods leave a node at once when it does not have the labels any more that the template requires, and "+strings.Join(pinned, ", ")+" gets another value. To have them replaced one after the other, give the new value another key, and remove the old one.")
 		}
 	}
 }

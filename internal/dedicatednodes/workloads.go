@@ -130,7 +130,7 @@ func refuseTwice(members []member, diags *diag.Diagnostics) {
 	seen := map[string]bool{}
 	for _, m := range members {
 		if seen[m.key()] {
-			diags.AddAttributeError(m.at.Workload, "Unable to dedicate nodes to "+m.Title()+" twice", fmt.Sprintf("%s stands in workloads more than once: keep one of them.", m.Title()))
+			diags.AddAttributeError(m.at.Workload, "Unable to dedicate nodes to "+m.Title()+" twice", fmt.Sprintf("%s is in workloads more than once: keep one of them.", m.Title()))
 		}
 		seen[m.key()] = true
 	}

@@ -122,7 +122,7 @@ func (tf *terraform) use(hidden, shown string) error {
 // installs it as it would from the registry.
 func (tf *terraform) install(ctx context.Context) error {
 	mirror := filepath.Join(tf.dir, "mirror")
-	binary := filepath.Join(mirror, "registry.terraform.io", "kubetaint", "kubetaint", "0.0.1", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-kubetaint_v0.0.1")
+	binary := filepath.Join(mirror, "registry.terraform.io", "kubetaint", "kubetaint", "0.1.0", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-kubetaint_v0.1.0")
 	fmt.Println("building the provider (about a minute the first time)")
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, ".")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr

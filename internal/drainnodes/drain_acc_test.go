@@ -139,7 +139,7 @@ func TestAccDrainNodes_evictsAndTellsItsProgress(t *testing.T) {
 	if got := s.pods(a); got != "agent"+strings.Repeat(" web", 6) {
 		t.Fatalf("node a has %q", got)
 	}
-	s.apply(`Draining node "`+a+`" evicts `, "Deployment "+s.apps+"/web", "node "+a+" is cordoned", "draining node "+a+" of ", "waiting for ", "is being evicted", "node "+a+" is drained", "1 node drained and cordoned")
+	s.apply(`Draining node "`+a+`" evicts `, "Deployment "+s.apps+"/web", "node "+a+" is cordoned", "draining node "+a+": evicting ", "waiting for ", "is being evicted", "node "+a+" is drained", "1 node drained and cordoned")
 	s.cordoned("a")
 	if got := s.pods(a); got != "agent" {
 		t.Fatalf("node a has %q", got)
@@ -148,7 +148,7 @@ func TestAccDrainNodes_evictsAndTellsItsProgress(t *testing.T) {
 	if got := s.pods(s.node("b")); got != "agent"+strings.Repeat(" web", 6) {
 		t.Fatalf("node b has %q", got)
 	}
-	s.apply("draining node " + a + " of 0 pods")
+	s.apply("draining node " + a + ": evicting 0 pods")
 }
 
 // TestAccDrainNodes_aBudgetIsAskedAgain: what stands still is told with its reason, and
@@ -205,8 +205,8 @@ func TestAccDrainNodes_timeoutSaysWhatIsLeft(t *testing.T) {
 	letGo := s.c.Budget(t, s.apps, "strict", "db")
 	s.cli.Write(s.c.Provider(t), s.bySelector(`timeout = "45s"`))
 	a, b := s.node("a"), s.node("b")
-	s.fails(apply, `Unable to drain nodes matching "pool=`+s.pool+`": the time is over`, `It waited for 1 pod of node "`+b+`":`,
-		"cannot be evicted yet: The disruption budget strict needs", "These nodes are cordoned, and stay so: "+a+", "+b+". Of these are drained: "+a+".", "kubectl uncordon")
+	s.fails(apply, `Unable to drain nodes matching "pool=`+s.pool+`": the drain timed out`, `The drain was waiting for 1 pod of node "`+b+`":`,
+		"cannot be evicted yet: The disruption budget strict needs", "These nodes are cordoned, and stay so: "+a+", "+b+". Of these are drained: "+a+".", "it continues with the nodes that are left", "kubectl uncordon "+a+" "+b)
 	s.cordoned("a", "b")
 	s.says(s.cli.MustRun("plan", "-input=false", invoke), "Cordoned already, by an earlier drain or by somebody else: "+a+", "+b)
 	letGo()
@@ -230,9 +230,9 @@ func TestAccDrainNodes_refusals(t *testing.T) {
 		config string
 		want   []string
 	}{
-		"local data":                      {s.byName(), []string{"1 pod stops it", "has local data (emptyDir) that would be lost: set delete_local_data = true", "Nothing has been written."}},
+		"local data":                      {s.byName(), []string{"1 pod stops the drain", "has local data (emptyDir) that would be lost: set delete_local_data = true", "Nothing has been written."}},
 		"a pod without a controller":      {s.bySelector("delete_local_data = true"), []string{"pod " + s.apps + "/bare on node " + s.node("b") + " has no controller"}},
-		"DaemonSets that are not ignored": {s.bySelector("ignore_daemon_sets = false"), []string{"4 pods stop it", "belongs to a DaemonSet, which would put it back at once"}},
+		"DaemonSets that are not ignored": {s.bySelector("ignore_daemon_sets = false"), []string{"4 pods stop the drain", "belongs to a DaemonSet, which would recreate it at once"}},
 		"a node that there is not":        {hcl(`node_name = "nobody"`), []string{"There is no node of this name"}},
 		"neither a name nor a selector":   {hcl(), []string{"node_name", "node_selector"}},
 		"both":                            {s.byName(`node_selector = "a=b"`), []string{"node_name", "node_selector"}},
@@ -260,7 +260,7 @@ func TestAccDrainNodes_budget(t *testing.T) {
 	s.cli.Write(s.c.Provider(t), s.byName(fmt.Sprintf("evictions = { protected_namespaces = [%q] }", s.apps)))
 	s.cli.MustRun("plan", "-input=false", "-out=plan", invoke)
 	s.on(s.node("a"), "web", 1, nil)
-	want := []string{`Unable to drain node "` + s.node("a") + `": more pods would leave than the budget allows`, s.apps + "/web-", "Nothing has been written.", "Tolerations keep no pod from it"}
+	want := []string{`Unable to drain node "` + s.node("a") + `": 1 pod of protected namespaces would leave`, s.apps + "/web-", "Nothing has been written.", "Tolerations do not keep pods from leaving here", "protected_namespaces in evictions"}
 	s.fails([]string{"plan", "-input=false", invoke}, want...)
 	s.fails([]string{"apply", "-input=false", "plan"}, want...)
 	s.cordoned()
@@ -343,5 +343,5 @@ func TestAccDrainNodes_withoutTheRightToEvict(t *testing.T) {
 	s.on(s.node("a"), "web", 1, nil)
 	rules := slices.DeleteFunc(s.c.Rights(t), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "pods/eviction") })
 	s.cli.Write(s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenWith(t, rules...)), s.byName())
-	s.fails(apply, `Unable to drain node "`+s.node("a")+`"`, `The guide "Permissions"`, "These nodes are cordoned, and stay so: "+s.node("a"), "pods/eviction")
+	s.fails(apply, `Unable to drain node "`+s.node("a")+`"`, `the guide "Permissions"`, "These nodes are cordoned, and stay so: "+s.node("a"), "pods/eviction")
 }

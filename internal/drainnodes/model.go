@@ -86,7 +86,7 @@ func (m model) wanted(ctx context.Context, data *fw.Data, diags *diag.Diagnostic
 	}
 	selector, err := labels.Parse(m.NodeSelector.ValueString())
 	if err != nil {
-		diags.AddAttributeError(path.Root("node_selector"), "Unable to read the selector", err.Error())
+		diags.Append(fw.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
 		return w, false
 	}
 	w.selector = selector

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -52,7 +53,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		return
 	}
 	if refusals := rollout.RefuseDrain(s, d); len(refusals) > 0 {
-		diags.Append(refused(w, refusals))
+		diags.Append(refused(w, refusals, nil))
 		return
 	}
 	if err := a.allowed(s, w, d); err != nil {
@@ -83,8 +84,8 @@ func cordoned(s *eviction.Snapshot, d rollout.Drain) []string {
 // warnTarget says that there is nothing to drain: an error where a node was named.
 func warnTarget(w wanted, diags *diag.Diagnostics) {
 	if w.selector != nil {
-		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+w.selector.String()+"\"",
-			"Nothing is drained. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+w.selector.String()+"\": nothing is drained",
+			"If that is not intended, check the labels (kubectl get nodes --show-labels).")
 		return
 	}
 	diags.AddAttributeError(path.Root("node_name"), "Unable to find "+w.place(), "There is no node of this name. Nothing has been written. Check the name (kubectl get nodes).")
@@ -93,26 +94,39 @@ func warnTarget(w wanted, diags *diag.Diagnostics) {
 // explain words an error of a drain.
 func explain(w wanted, err error) diag.Diagnostic {
 	over, no, stopped := new(fw.Exceeded), new(rollout.DrainRefusedError), new(rollout.DrainError)
-	left := ""
+	var left []string
 	if errors.As(err, &stopped) {
-		left = remains(stopped)
+		left = stopped.Cordoned
 	}
 	switch {
-	case errors.As(err, &over) && left == "":
-		return over.Diagnostic()
-	case errors.As(err, &no) && left == "":
-		return refused(w, no.Refusals)
+	case errors.As(err, &over):
+		return afterCordon(over.Diagnostic(), left)
+	case errors.As(err, &no):
+		return refused(w, no.Refusals, left)
 	case stopped.Err == nil:
 		return fw.UnableTo("drain "+w.place(), err)
 	}
-	summary, detail := "Unable to drain "+w.place(), fw.Advise(stopped.Err)
+	summary, advice, waiting := "Unable to drain "+w.place(), fw.Advise(stopped.Err), ""
 	if errors.Is(stopped.Err, context.DeadlineExceeded) || errors.Is(stopped.Err, context.Canceled) {
-		summary, detail = summary+": "+fw.Ended(stopped.Err), ""
+		summary, advice = summary+": "+fw.Ended("the drain", stopped.Err), ""
 	}
 	if len(stopped.Waiting) > 0 {
-		detail = strings.TrimPrefix(detail+"\n\n", "\n\n") + fmt.Sprintf("It waited for %s of node %q:\n  %s", fw.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
+		waiting = fmt.Sprintf("The drain was waiting for %s of node %q:\n  %s", fw.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
 	}
-	return diag.NewErrorDiagnostic(summary, strings.TrimPrefix(detail+"\n\n"+left+"\n\nOriginal error: "+stopped.Err.Error(), "\n\n"))
+	parts := slices.DeleteFunc([]string{advice, waiting, remains(stopped), "Original error: " + stopped.Err.Error()}, func(part string) bool { return part == "" })
+	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
+}
+
+// goOn says what to do about a drain that has ended before its end.
+func goOn(e *rollout.DrainError) string {
+	const again = "invoke the action again: it continues with the nodes that are left."
+	switch {
+	case !errors.Is(e.Err, context.DeadlineExceeded):
+		return "To continue, " + again
+	case len(e.Waiting) == 0:
+		return "Set a longer timeout, and " + again
+	}
+	return "To fix this, find out why these pods do not leave (kubectl describe pod, their PodDisruptionBudgets and finalizers), or set a longer timeout; then " + again
 }
 
 // lines is how many an error lists at most.
@@ -126,25 +140,51 @@ func shown(all []string, most int) []string {
 	return append(append([]string{}, all[:most]...), fmt.Sprintf("… and %d more", len(all)-most))
 }
 
-// remains says what an interrupted drain leaves, "" where it has written nothing.
+// remains says what an interrupted drain leaves, and how to go on.
 func remains(e *rollout.DrainError) string {
 	if len(e.Cordoned) == 0 {
-		return ""
+		return goOn(e)
 	}
 	out := "These nodes are cordoned, and stay so: " + strings.Join(shown(e.Cordoned, lines), ", ") + "."
 	if len(e.Drained) > 0 {
 		out += " Of these are drained: " + strings.Join(shown(e.Drained, lines), ", ") + "."
 	}
-	return out + " Invoke the action again to go on, with a longer timeout if need be; to give up instead, let pods in again: kubectl uncordon."
+	return out + " " + goOn(e) + " To give up instead, let pods in again: " + uncordon(e.Cordoned) + "."
+}
+
+// uncordon is the command that lets pods in again.
+func uncordon(nodes []string) string {
+	const few = 5
+	if len(nodes) > few {
+		return "kubectl uncordon NODE, for each of them"
+	}
+	return "kubectl uncordon " + strings.Join(nodes, " ")
+}
+
+// written says what a drain that is refused has done: it is asked once more when the nodes
+// are cordoned, before the first eviction.
+func written(nodes []string) string {
+	if len(nodes) == 0 {
+		return "Nothing has been written."
+	}
+	return "No pod has been evicted. These nodes are cordoned, and stay so: " + strings.Join(shown(nodes, lines), ", ") + ". To let pods in again: " + uncordon(nodes) + "."
+}
+
+// afterCordon puts what has been done into the words for a budget that is exceeded.
+func afterCordon(over diag.Diagnostic, nodes []string) diag.Diagnostic {
+	detail := strings.Replace(over.Detail(), written(nil), written(nodes), 1)
+	if at, ok := over.(diag.DiagnosticWithPath); ok {
+		return diag.NewAttributeErrorDiagnostic(at.Path(), over.Summary(), detail)
+	}
+	return diag.NewErrorDiagnostic(over.Summary(), detail)
 }
 
 // refused words the pods that stop a drain.
-func refused(w wanted, refusals []planner.DrainRefusal) diag.Diagnostic {
-	var pods, names []string
+func refused(w wanted, refusals []planner.DrainRefusal, nodes []string) diag.Diagnostic {
+	var pods []string
 	for _, r := range refusals {
 		pods = append(pods, fmt.Sprintf("pod %s on node %s %s: %s", r.Pod.Key(), r.Pod.Node, r.Why, r.WayOut))
-		names = append(names, r.Pod.Key())
 	}
-	return diag.NewErrorDiagnostic("Unable to drain "+w.place()+": "+fw.CountVerb(len(names), "pod stops it", "pods stop it"),
-		"Nothing has been written.\n  "+strings.Join(shown(pods, lines), "\n  "))
+	return diag.NewErrorDiagnostic("Unable to drain "+w.place()+": "+fw.CountVerb(len(pods), "pod stops the drain", "pods stop the drain"),
+		written(nodes)+" Deal with these pods first, then run again:\n\n  "+strings.Join(shown(pods, lines), "\n  "))
 }

@@ -21,7 +21,7 @@ import (
 func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Cordons a node, or all nodes that a selector matches, and evicts their pods through the eviction API, node after node, as `kubectl drain` does: an eviction that a PodDisruptionBudget forbids is asked for again until it is allowed. " +
-			"It tells its progress and what stands still. The nodes stay cordoned.",
+			"It reports its progress and what stands still. The nodes stay cordoned.",
 		Attributes: map[string]schema.Attribute{
 			"node_name": schema.StringAttribute{
 				Optional:            true,
@@ -35,15 +35,15 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 			},
 			"ignore_daemon_sets": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Whether pods of DaemonSets are left where they are, which is the default. With `false` they stop the drain before it begins.",
+				MarkdownDescription: "Whether pods of DaemonSets are left where they are. Default: `true`; with `false` they stop the drain before it begins.",
 			},
 			"delete_local_data": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Whether pods with an `emptyDir` may go, whose data is lost. By default they stop the drain before it begins.",
+				MarkdownDescription: "Whether pods with an `emptyDir` may go, whose data is lost. Default: `false`: they stop the drain before it begins.",
 			},
 			"grace_period_seconds": schema.Int64Attribute{
 				Optional:            true,
-				MarkdownDescription: "How long pods are given to end, in place of what they ask for. `0` kills at once.",
+				MarkdownDescription: "How many seconds pods are given to end, in place of their own `terminationGracePeriodSeconds`. `0` kills at once. Default: each pod's own.",
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 			},
 			"evictions": fw.ActionEvictionsAttribute(),

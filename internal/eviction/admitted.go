@@ -65,7 +65,7 @@ func given(live, next *Scheduling) string {
 	if len(more) > 1 {
 		words += " and " + strconv.Itoa(len(more)-1) + " more"
 	}
-	return words + " when it is made again"
+	return words + " when it is recreated"
 }
 
 // forbidden words what the namespace of a pod does not let the one have that would be made

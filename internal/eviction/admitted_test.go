@@ -34,7 +34,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 	towns := func(options ...podOption) world {
 		return newWorld(node("n1"), node("n2", "b:NoSchedule")).run(pod("p", "n1", options...))
 	}
-	const gone, given = "no other node would take it", "admission gives it b Exists when it is made again"
+	const gone, given = "no other node would take it", "admission gives it b Exists when it is recreated"
 	runOne(t, []oneCase{
 		{name: "nothing is given", world: towns(), change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone},
 		{name: "a policy gives what another node asks for", world: towns().admitting(nil), change: leaves, want: "evicted_now", reason: given},
@@ -58,15 +58,15 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		{
 			name:   "nobody makes a bare pod again",
 			world:  towns(bare).admitting(nil),
-			change: leaves, want: "evicted_now", lost: true, notReschedulabe: true, gone: true, reason: "no controller makes it again",
+			change: leaves, want: "evicted_now", lost: true, notReschedulabe: true, gone: true, reason: "no controller recreates it",
 		},
 		{
 			name: "the controller of DaemonSets does not ask admission", world: towns(ownedBy("DaemonSet", "agent")).admitting(nil),
-			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet makes it again when the node lets it",
+			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet recreates it when the node allows it",
 		},
 		{
 			name: "what a pod carries now decides whether it stays", world: towns().admitting(func(p *admission.Policy) { p.Tolerations = []corev1.Toleration{exists("a", "")} }),
-			change: leaves, want: "evicted_now", reason: "admission gives it a Exists when it is made again",
+			change: leaves, want: "evicted_now", reason: "admission gives it a Exists when it is recreated",
 		},
 		{
 			name: "a pod that stays could be put there again", world: newWorld(node("n1")).run(pod("p", "n1")).admitting(nil),
@@ -89,12 +89,12 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		w := towns().admitting(nil)
 		for allowed, home := range map[string]bool{"a": false, "b": true} {
 			v := only(t, Evaluate(w.allowing(exists(allowed, "")).Snapshot, leaves, ComparisonOff))
-			if says := strings.HasSuffix(v.Reason, `; no pod is made in its place: namespace "app" does not allow b Exists`); v.Reschedulable != home || says == home {
+			if says := strings.HasSuffix(v.Reason, `; it is not recreated: namespace "app" does not allow b Exists`); v.Reschedulable != home || says == home {
 				t.Errorf("%s is allowed: the pod finds a node: %v (%s)", allowed, v.Reschedulable, v.Reason)
 			}
 		}
 		stays := only(t, Evaluate(newWorld(node("n1")).run(pod("p", "n1")).admitting(nil).allowing(exists("a", "")).Snapshot, tainting("n1", "c:NoSchedule"), ComparisonOff))
-		if stays.Reschedulable || !strings.HasSuffix(stays.Reason, ` nor on any other: namespace "app" does not allow b Exists`) {
+		if stays.Reschedulable || !strings.HasSuffix(stays.Reason, `, nor on any other: namespace "app" does not allow b Exists`) {
 			t.Errorf("a pod that stays: %v (%s)", stays.Reschedulable, stays.Reason)
 		}
 	})

@@ -31,16 +31,30 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 		}
 		b, drained := all[0], e.asks(pods[i])
 		if drained && len(all) > 1 {
-			pods[i].Budget = fmt.Sprintf("%s and %s both cover it, and the eviction API refuses what more than one covers", b.Name, all[1].Name)
+			pods[i].Budget = fmt.Sprintf("%s and %s cover the same pods: the eviction API evicts no pod that more than one PodDisruptionBudget covers", b.Name, all[1].Name)
 			continue
 		}
-		n := leaving[budgetKey{pods[i].Pod.Namespace, b.Name, drained}]
-		if drained {
-			pods[i].Budget = fmt.Sprintf("%s is obeyed: it allows %d now, %d of its pods are drained", b.Name, b.Allowed, n)
-		} else {
-			pods[i].Budget = fmt.Sprintf("%s is not asked: it allows %d, %d of its pods leave", b.Name, b.Allowed, n)
-		}
+		pods[i].Budget = b.worth(leaving[budgetKey{pods[i].Pod.Namespace, b.Name, drained}], drained)
 	}
+}
+
+// worth words what a budget does about so many of its pods that leave.
+func (b *Budget) worth(leaving int, drained bool) string {
+	allows, and := "1 disruption", "and"
+	if b.Allowed != 1 {
+		allows = fmt.Sprintf("%d disruptions", b.Allowed)
+	}
+	if leaving > int(b.Allowed) {
+		and = "but"
+	}
+	if drained {
+		return fmt.Sprintf("%s is obeyed: it allows %s now, %s %d of its pods must be drained", b.Name, allows, and, leaving)
+	}
+	leave := "leave"
+	if leaving == 1 {
+		leave = "leaves"
+	}
+	return fmt.Sprintf("%s is ignored: it allows %s, %s %d of its pods %s", b.Name, allows, and, leaving, leave)
 }
 
 // asks says whether a pod that leaves is evicted through the eviction API.

@@ -37,7 +37,7 @@ func TestEvaluate_machinesThatCome(t *testing.T) {
 		"another node whose machine goes anyway takes nothing": {[]*Node{node("free")}, []*Pod{pod("web", "gpu-1", tolerant)}, map[string]bool{"free": true},
 			[]string{"MachineSet gpu"}, false, []string{"only new machines of MachineSet gpu"}},
 		"a pod that does not tolerate their taints does not come back": {nil, []*Pod{pod("web", "gpu-1")}, nil,
-			nil, true, []string{"no other node would take it: there is none; the new machines are tainted team=a:NoExecute"}},
+			nil, true, []string{"no other node would take it: the cluster has no other node; the new machines are tainted team=a:NoExecute"}},
 		"a pod that selects what they do not have does not come back": {nil, []*Pod{pod("web", "gpu-1", selecting("disk", "ssd"), tolerant)}, nil,
 			nil, true, []string{"the new machines do not match its node selector"}},
 		"a pod that asks for more than they have does not come back": {nil, []*Pod{pod("web", "gpu-1", asking(5, 0), tolerant)}, nil,
@@ -105,7 +105,7 @@ func TestEvaluate_machinesThatGoWithoutADrainAskNoBudget(t *testing.T) {
 	for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {
 		got[v.Pod.Name] = v.Budget
 	}
-	want := map[string]string{"one": "pdb is not asked: it allows 0, 1 of its pods leave", "two": "pdb is obeyed: it allows 0 now, 1 of its pods are drained"}
+	want := map[string]string{"one": "pdb is ignored: it allows 0 disruptions, but 1 of its pods leaves", "two": "pdb is obeyed: it allows 0 disruptions now, but 1 of its pods must be drained"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

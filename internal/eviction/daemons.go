@@ -208,19 +208,19 @@ func eitherGate(off, on judgement) judgement {
 	}
 	return judgement{
 		verdict: Unknown, taint: at,
-		reason: "its DaemonSet's template has a toleration with Lt or Gt: whether the pod may stay depends on the feature gate TaintTolerationComparisonOperators, which the API does not show",
+		reason: "its DaemonSet's template has a toleration with Lt or Gt: whether the pod stays depends on the feature gate TaintTolerationComparisonOperators; " + makeCertain,
 	}
 }
 
 func dismissal(tolerations []corev1.Toleration, before, after []corev1.Taint, gate bool) judgement {
-	at := untolerated(tolerations, after, gate)
+	at, was := untolerated(tolerations, after, gate), untolerated(tolerations, before, gate)
 	switch {
 	case at == nil:
 		return judgement{verdict: Stays}
-	case untolerated(tolerations, before, gate) == nil:
+	case was == nil:
 		return judgement{verdict: EvictedNow, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*at) + ", whatever the pod itself does"}
 	}
-	return judgement{verdict: Unknown, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*at) + ": it is being deleted at this moment, or the cluster's DaemonSet controller is not at work"}
+	return judgement{verdict: Unknown, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*was) + ", which is already on the node: either the pod is just being deleted, or the cluster's DaemonSet controller does not work"}
 }
 
 // untolerated returns the first NoExecute taint that no toleration matches.

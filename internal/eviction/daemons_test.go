@@ -44,7 +44,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 		{name: "a pod that tolerates what the template tolerates stays", world: on(agent(x), []corev1.Toleration{x}), change: change, want: "stays"},
 		{
 			name: "a pod that tolerates what the template does not is deleted, and not made again", world: on(agent(x), nil), change: change,
-			want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet's template does not tolerate x=1:NoExecute, whatever the pod itself does; its DaemonSet makes it again when the node lets it",
+			want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet's template does not tolerate x=1:NoExecute, whatever the pod itself does; its DaemonSet recreates it when the node allows it",
 		},
 		{
 			name: "a pod older than the template is evicted, and made again by the template", world: on(agent(), []corev1.Toleration{x}), change: change,
@@ -59,7 +59,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 		},
 		{
 			name: "what the template did not tolerate before is being deleted anyway", world: on(agent(exists("", "")), nil, "y:NoExecute"), change: tainting("n1", "y:NoExecute", "x=1:NoExecute"),
-			want: "unknown", reason: "its DaemonSet's template does not tolerate y:NoExecute: it is being deleted at this moment",
+			want: "unknown", reason: "its DaemonSet's template does not tolerate y:NoExecute, which is already on the node: either the pod is just being deleted",
 		},
 		{name: "a taint that goes lets the pod stay", world: on(agent(exists("", "")), nil, "y:NoExecute"), change: tainting("n1"), want: "stays"},
 		{
@@ -115,12 +115,12 @@ func TestEvaluate_whoLeavesByLabels(t *testing.T) {
 		{name: "what was not selected before is not deleted by it", world: agent(selects, plain()), change: labelling("n1", map[string]string{"zone": "b"}), want: "stays"},
 		{name: "a template for one node by name is not touched", world: agent(corev1.PodSpec{NodeName: "n1"}, plain()), change: labelling("n1", map[string]string{"zone": "b"}), want: "stays"},
 		{
-			name: "another pod stays, and goes elsewhere when it is made again", world: newWorld(gpu(), other).run(pod("p", "n1", selecting("pool", "gpu"))), change: labelling("n1", nil),
+			name: "another pod stays, and goes elsewhere when it is recreated", world: newWorld(gpu(), other).run(pod("p", "n1", selecting("pool", "gpu"))), change: labelling("n1", nil),
 			want: "stays", reason: "requires labels that its node does not have any more",
 		},
 		{
 			name: "or nowhere", world: newWorld(gpu()).run(pod("p", "n1", selecting("pool", "gpu"))), change: labelling("n1", nil),
-			want: "stays", notReschedulabe: true, reason: "would not be put on this node again nor on any other: there is none",
+			want: "stays", notReschedulabe: true, reason: "could not be scheduled on this node again, nor on any other: the cluster has no other node",
 		},
 		{name: "one that does not require the label stays without a word", world: newWorld(gpu()).run(pod("p", "n1")), change: labelling("n1", nil), want: "stays"},
 		{name: "a taint that stands already is no matter of labels", world: newWorld(node("n1", "a:NoExecute")).run(pod("p", "n1")), change: labelling("n1", nil), want: "stays"},

@@ -171,7 +171,7 @@ func (e *evaluation) expel(v *PodVerdict, node changedNode, by basis) {
 func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 	switch {
 	case v.Pod.Mirror:
-		v.Reason = "is the image of a static pod, which a drain leaves alone"
+		v.Reason = "is the mirror pod of a static pod, which a drain leaves alone"
 	case e.snapshot.everywhere(v.Pod):
 		v.Reason = "belongs to a DaemonSet, which a drain leaves alone"
 	case node.undrained:
@@ -185,14 +185,14 @@ func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 	switch {
 	case v.Pod.Completed:
-		v.Reason += "; it has run to its end, only its record goes"
+		v.Reason += "; it has completed, and only its Pod object is deleted"
 		return
 	case v.Pod.Mirror:
-		v.Reason += "; the kubelet makes the image of its static pod again"
+		v.Reason += "; the kubelet recreates the mirror pod"
 		return
 	case v.Pod.Controller == nil:
 		v.Lost = true
-		v.Reason += "; no controller makes it again"
+		v.Reason += "; no controller recreates it"
 	}
 	found := e.vacancy(v.Pod, s)
 	if v.Reschedulable = found.home(); v.Reschedulable {
@@ -202,9 +202,10 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		return
 	}
 	if v.Owner.Kind == "DaemonSet" {
-		v.Reason += "; its DaemonSet makes it again when the node lets it"
+		v.Reason += "; its DaemonSet recreates it when the node allows it"
 	} else if len(s.Forbidden) > 0 && !v.Lost {
-		v.Reason += "; no pod is made in its place: " + s.forbidden(v.Pod)
+		v.Rejected = true
+		v.Reason += "; it is not recreated: " + s.forbidden(v.Pod)
 	} else if !v.Lost {
 		v.Reason += "; no other node would take it" + e.obstacles(v.Pod, s) + e.declines(v.Pod, s)
 	}
@@ -224,7 +225,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 	}
 	if v.Verdict == Stays {
 		v.Taint, v.Toleration = away, nil
-		v.Reason = "stays, but does not tolerate " + taint.Format(*away) + " and would not be put on this node again"
+		v.Reason = "stays, but does not tolerate " + taint.Format(*away) + " and could not be scheduled on this node again"
 		if node.drained {
 			v.Reason = "is left alone by the drain, but does not tolerate " + taint.Format(*away) + ": no new machine runs one"
 		}
@@ -234,7 +235,11 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 			v.Reason += "; its DaemonSet counts it as mis-scheduled"
 		}
 	} else if v.Reschedulable = e.home(v.Pod, s); !v.Reschedulable {
-		v.Reason += " nor on any other" + e.obstacles(v.Pod, s)
+		none := ", nor on any other"
+		if v.Verdict != Stays {
+			none = "; no other node would take it"
+		}
+		v.Reason += none + e.obstacles(v.Pod, s)
 	}
 	if e.comparison == ComparisonUnknown && keepsAway(s.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"
@@ -248,9 +253,9 @@ func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *Scheduling) 
 		!e.selects(s, node.name, node.labels) || e.selects(s, node.name, node.newLabels) {
 		return
 	}
-	v.Reason = "stays, but requires labels that its node does not have any more, and would not be put on this node again"
+	v.Reason = "stays, but requires labels that its node does not have any more, and could not be scheduled on this node again"
 	if v.Reschedulable = e.home(v.Pod, s); !v.Reschedulable {
-		v.Reason += " nor on any other" + e.obstacles(v.Pod, s)
+		v.Reason += ", nor on any other" + e.obstacles(v.Pod, s)
 	}
 }
 

@@ -45,7 +45,24 @@ func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, compar
 	}
 	return judgement{
 		verdict: Unknown, taint: off.taint, toleration: on.toleration,
-		reason: fmt.Sprintf("has a toleration with Lt or Gt: %s if the feature gate TaintTolerationComparisonOperators is on, %s if it is off; the API does not show which", on.verdict, off.verdict),
+		reason: fmt.Sprintf("has a toleration with Lt or Gt: %s if the feature gate TaintTolerationComparisonOperators is on, %s if it is off; %s", on.outcome(), off.outcome(), makeCertain),
+	}
+}
+
+// makeCertain is what to do where it matters whether the cluster takes Lt and Gt.
+const makeCertain = "set comparison_operators in the provider block to make this certain"
+
+// outcome words what becomes of the pod.
+func (j judgement) outcome() string {
+	switch j.verdict {
+	case Stays:
+		return "stays"
+	case EvictedNow:
+		return "evicted at once"
+	case EvictedAfter:
+		return fmt.Sprintf("evicted after %d s", j.seconds)
+	default:
+		return "not known"
 	}
 }
 
@@ -56,15 +73,15 @@ func judgeGate(tolerations []corev1.Toleration, before, after []corev1.Taint, ga
 	is := tolerance(tolerations, now, gate)
 	switch {
 	case unchanged && was.verdict == EvictedAfter:
-		return running(was, "this change does not touch it")
+		return running(was)
 	case unchanged && was.verdict == EvictedNow:
 		was.verdict = Unknown
-		was.reason += ", which is on the node already: it is being deleted at this moment, or the cluster's taint-eviction controller is switched off"
+		was.reason += ", which is already on the node: either the pod is just being deleted, or taint eviction is switched off in the cluster"
 		return was
 	case is.limited && was.verdict == EvictedAfter:
 		// Zero seconds do not end a running countdown either: the controller
 		// returns before it looks at the trigger time.
-		return running(is, "a further taint neither lengthens nor shortens it")
+		return running(is)
 	default:
 		return is
 	}
@@ -73,9 +90,9 @@ func judgeGate(tolerations []corev1.Toleration, before, after []corev1.Taint, ga
 // running is the verdict on a pod whose countdown has begun before: the
 // controller keeps the running timer and its old length (processPodOnNode), and
 // neither its start nor its length is in the API.
-func running(j judgement, why string) judgement {
+func running(j judgement) judgement {
 	j.verdict, j.seconds = Unknown, 0
-	j.reason = fmt.Sprintf("tolerates %s for a limited time, and that countdown already runs: %s, and when it ends is not in the API", taint.Format(*j.taint), why)
+	j.reason = fmt.Sprintf("tolerates %s for a limited time, and that countdown has started: this change does not affect it, and the API does not show when it ends", taint.Format(*j.taint))
 	return j
 }
 

@@ -127,20 +127,20 @@ func TestJudge_aRunningCountdownIsNeitherShortenedNorLengthened(t *testing.T) {
 			// Started at some t0 with 300 s; b asks for min(300, 10) = 10 from now on:
 			// t0+10 is before now+10, so the controller returns and the old timer stays.
 			name: "a second taint with a shorter toleration leaves the old timer", tolerations: []corev1.Toleration{long, short},
-			before: []string{"a:NoExecute"}, after: both, want: Unknown, reason: "neither lengthens nor shortens",
+			before: []string{"a:NoExecute"}, after: both, want: Unknown, reason: "this change does not affect it",
 		},
 		{
 			name: "removing one of two limited taints leaves the old timer", tolerations: []corev1.Toleration{long, short},
-			before: both, after: []string{"a:NoExecute"}, want: Unknown, reason: "already runs",
+			before: both, after: []string{"a:NoExecute"}, want: Unknown, reason: "that countdown has started",
 		},
 		{
 			// min = 0 gives trigger = now, t0+0 is before now+0: the timer stays as well.
 			name: "a second taint with 0 s does not end a running timer", tolerations: []corev1.Toleration{long, lasting(exists("b", noEx), 0)},
-			before: []string{"a:NoExecute"}, after: both, want: Unknown, reason: "already runs",
+			before: []string{"a:NoExecute"}, after: both, want: Unknown, reason: "that countdown has started",
 		},
 		{
 			name: "a second taint tolerated for ever leaves the old timer", tolerations: []corev1.Toleration{long, exists("b", noEx)},
-			before: []string{"a:NoExecute"}, after: both, want: Unknown, reason: "already runs",
+			before: []string{"a:NoExecute"}, after: both, want: Unknown, reason: "that countdown has started",
 		},
 		{
 			name: "a second taint that is not tolerated evicts at once", tolerations: []corev1.Toleration{long},
@@ -156,7 +156,7 @@ func TestJudge_aRunningCountdownIsNeitherShortenedNorLengthened(t *testing.T) {
 		},
 		{
 			name: "a change that leaves NoExecute taints alone leaves the timer alone", tolerations: []corev1.Toleration{long},
-			before: []string{"a:NoExecute"}, after: []string{"c:NoSchedule", "a:NoExecute"}, want: Unknown, reason: "this change does not touch it",
+			before: []string{"a:NoExecute"}, after: []string{"c:NoSchedule", "a:NoExecute"}, want: Unknown, reason: "this change does not affect it",
 		},
 	})
 }
@@ -179,11 +179,11 @@ func TestJudge_whatWasThereBefore(t *testing.T) {
 		},
 		{
 			name: "a pod that should have gone already is not this change's doing", tolerations: nil,
-			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute", "c:NoSchedule"}, want: Unknown, reason: "on the node already",
+			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute", "c:NoSchedule"}, want: Unknown, reason: "which is already on the node",
 		},
 		{
 			name: "a pod with 0 s for a taint that is there already is not this change's doing", tolerations: []corev1.Toleration{lasting(exists("a", noEx), 0)},
-			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute"}, want: Unknown, reason: "on the node already",
+			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute"}, want: Unknown, reason: "which is already on the node",
 		},
 		{name: "removing taints evicts nobody", before: []string{"a:NoExecute"}, after: nil, want: Stays},
 	})
@@ -211,7 +211,7 @@ func TestJudge_LtAndGtDependOnTheFeatureGate(t *testing.T) {
 	runJudge(t, []judgeCase{
 		{name: "Lt matches a smaller value while the gate is on", tolerations: lt, after: after, comparison: ComparisonOn, want: Stays},
 		{name: "Lt matches nothing while the gate is off", tolerations: lt, after: after, comparison: ComparisonOff, want: EvictedNow},
-		{name: "Lt is unknown while the gate is", tolerations: lt, after: after, want: Unknown, reason: "stays if the feature gate TaintTolerationComparisonOperators is on, evicted_now if it is off"},
+		{name: "Lt is unknown while the gate is", tolerations: lt, after: after, want: Unknown, reason: "stays if the feature gate TaintTolerationComparisonOperators is on, evicted at once if it is off"},
 		{name: "Gt does not match a smaller value whatever the gate", tolerations: gt, after: after, comparison: ComparisonUnknown, want: EvictedNow},
 		{name: "Lt does not match an equal value", tolerations: []corev1.Toleration{lessThan("cost", "5")}, after: after, comparison: ComparisonOn, want: EvictedNow},
 		{name: "Gt matches a greater value while the gate is on", tolerations: []corev1.Toleration{greaterThan("cost", "4")}, after: after, comparison: ComparisonOn, want: Stays},
@@ -223,7 +223,7 @@ func TestJudge_LtAndGtDependOnTheFeatureGate(t *testing.T) {
 		{
 			// Gate on: the first match is Lt for 60 s. Gate off: the first match is Exists for ever.
 			name: "Lt for a while before Exists for ever is unknown while the gate is", tolerations: []corev1.Toleration{lasting(lessThan("cost", "10"), 60), exists("cost", noEx)},
-			after: after, want: Unknown, reason: "evicted_after if the feature gate",
+			after: after, want: Unknown, reason: "evicted after 60 s if the feature gate TaintTolerationComparisonOperators is on, stays if it is off; set comparison_operators",
 		},
 	})
 }

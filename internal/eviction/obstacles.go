@@ -150,7 +150,7 @@ func (e *evaluation) obstacles(pod *Pod, s *Scheduling) string {
 		}
 	}
 	if len(parts) == 0 {
-		return ": there is none"
+		return ": the cluster has no other node"
 	}
 	return ": " + strings.Join(parts, ", ")
 }

@@ -59,7 +59,7 @@ func TestEvaluate_namesWhatStandsInTheWay(t *testing.T) {
 		change Change
 		want   string
 	}{
-		{name: "nothing but that there is no other node", world: grown().run(pod("p", "n1")), want: ": there is none"},
+		{name: "nothing but that there is no other node", world: grown().run(pod("p", "n1")), want: ": the cluster has no other node"},
 		{
 			name:  "the most frequent first, and volumes last",
 			world: grown(many(3, "t", tainted), many(2, "o", outside), many(1, "s", small)).run(pod("p", "n1", pool, asking(1, 8))),
@@ -180,7 +180,7 @@ func TestEvaluate_saysOfPodsThatStayWhyNoOtherNodeWouldTakeThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 4, 8), having(node("n2"), 2, 4)).run(pod("p", "n1", asking(3, 8)))
 	v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoSchedule"), ComparisonOff))
-	if want := "would not be put on this node again nor on any other: 1 lacks memory (needs 8Gi, 4Gi free)"; v.Reschedulable || !strings.HasSuffix(v.Reason, want) {
+	if want := "could not be scheduled on this node again, nor on any other: 1 lacks memory (needs 8Gi, 4Gi free)"; v.Reschedulable || !strings.HasSuffix(v.Reason, want) {
 		t.Errorf("%t, %q", v.Reschedulable, v.Reason)
 	}
 }

@@ -105,7 +105,7 @@ func TestEvaluate_ofNoScheduleMovesNobody(t *testing.T) {
 	one := func(p *Pod) world { return newWorld(node("n1")).run(p) }
 	daemon := []podOption{ownedBy("DaemonSet", "logs"), pinned("n1")}
 	runOne(t, []oneCase{
-		{name: "a pod that finds another node has nothing to fear", world: two(pod("p", "n1")), change: change, want: "stays", reason: "would not be put on this node again"},
+		{name: "a pod that finds another node has nothing to fear", world: two(pod("p", "n1")), change: change, want: "stays", reason: "could not be scheduled on this node again"},
 		{
 			name: "a pod that finds no other node", world: one(pod("p", "n1")), change: change,
 			want: "stays", notReschedulabe: true, reason: "nor on any other",

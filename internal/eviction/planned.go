@@ -102,7 +102,7 @@ func hedge(without, with PodVerdict) PodVerdict {
 	v.Stranded = without.Stranded || with.Stranded
 	v.Spared = without.Stranded != with.Stranded
 	if !same {
-		v.Verdict, v.AfterSeconds, v.Lost = Unknown, 0, false
+		v.Verdict, v.AfterSeconds, v.Lost, v.Rejected = Unknown, 0, false, false
 	}
 	if !v.Leaves() {
 		v.Reschedulable, v.Misscheduled = without.Reschedulable || with.Reschedulable, without.Misscheduled && with.Misscheduled
@@ -151,9 +151,9 @@ func (e *evaluation) strand(v *PodVerdict, node changedNode, by basis) {
 	}
 	v.Stranded = true
 	if v.Taint != nil && *v.Taint == *brought {
-		v.Reason += "; it tolerates " + taint.Format(*old) + ", which goes"
+		v.Reason += "; it tolerates " + taint.Format(*old) + ", which is removed"
 	} else {
-		v.Reason += "; it tolerates " + taint.Format(*old) + ", which goes, and not " + taint.Format(*brought) + ", which comes"
+		v.Reason += "; it tolerates " + taint.Format(*old) + ", which is removed, but not " + taint.Format(*brought) + ", which is added"
 	}
 }
 

@@ -65,15 +65,15 @@ func TestEvaluate_classesOfPods(t *testing.T) {
 		{name: "a Deployment's pod leaves and comes back elsewhere", world: two(pod("p", "n1")), change: change, want: "evicted_now", reason: "does not tolerate a:NoExecute"},
 		{
 			name: "a bare pod leaves and nothing makes it again", world: two(pod("p", "n1", bare)), change: change,
-			want: "evicted_now", lost: true, gone: true, reason: "no controller makes it again",
+			want: "evicted_now", lost: true, gone: true, reason: "no controller recreates it",
 		},
 		{
 			name: "a completed pod leaves too, and nothing is lost", world: two(pod("p", "n1", completed, bare)), change: change,
-			want: "evicted_now", reason: "only its record goes",
+			want: "evicted_now", reason: "it has completed, and only its Pod object is deleted",
 		},
 		{
 			name: "a mirror pod leaves like any other and the kubelet makes it again", world: two(pod("p", "n1", mirror)), change: change,
-			want: "evicted_now", reason: "the kubelet makes the image of its static pod again",
+			want: "evicted_now", reason: "the kubelet recreates the mirror pod",
 		},
 		{
 			name: "a mirror pod of a file has the toleration of everything and stays", change: change, want: "stays",
@@ -82,7 +82,7 @@ func TestEvaluate_classesOfPods(t *testing.T) {
 		{
 			name: "a DaemonSet's pod leaves and its DaemonSet waits for the node", change: change,
 			world: two(pod("p", "n1", ownedBy("DaemonSet", "logs"), pinned("n1"))),
-			want:  "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet makes it again when the node lets it",
+			want:  "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet recreates it when the node allows it",
 		},
 		{
 			name: "a DaemonSet's pod that tolerates everything stays", change: change, want: "stays",
@@ -174,7 +174,7 @@ func TestEvaluate_ofDrains(t *testing.T) {
 		{name: "a drain evicts a completed pod even of a DaemonSet", world: two(pod("p", "n1", ownedBy("DaemonSet", "logs"), completed)), change: change, want: "drained"},
 		{name: "a drain leaves a mirror pod alone", world: two(pod("p", "n1", mirror)), change: change, want: "stays"},
 		{name: "a drain leaves a completed mirror pod alone", world: two(pod("p", "n1", mirror, completed)), change: change, want: "stays"},
-		{name: "a drain loses a bare pod", world: two(pod("p", "n1", bare)), change: change, want: "drained", lost: true, gone: true, reason: "no controller makes it again"},
+		{name: "a drain loses a bare pod", world: two(pod("p", "n1", bare)), change: change, want: "drained", lost: true, gone: true, reason: "no controller recreates it"},
 		{name: "a terminating pod is leaving anyway", world: two(pod("p", "n1", terminating)), change: change, want: "stays", reason: "already being deleted"},
 		{name: "a node that is tainted and drained is drained", world: two(pod("p", "n1")), change: both, want: "drained"},
 		{

@@ -72,12 +72,20 @@ func graver(a, b PodVerdict) PodVerdict {
 // Summary counts verdicts.
 type Summary struct {
 	Stays, EvictedNow, EvictedAfter, Drained, Unknown int
-	// Lost counts pods that leave and that nothing makes again;
-	// NotReschedulable those that leave and that no node would take; Gone those
-	// that are either.
-	Lost, NotReschedulable, Gone int
-	// Awaiting counts pods that leave and that only machines which come would take.
-	Awaiting int
+	// NotReschedulable counts pods that leave and that no node would take, whatever
+	// becomes of them.
+	NotReschedulable int
+	// What becomes of pods that leave and have no place at once; none counts in two of
+	// them. Lost have no controller that makes them again. Daemons belong to DaemonSets,
+	// which have no other node for them. Rejected may not be made again in their
+	// namespace. Pending are made again, and no node would take them. Awaiting are those
+	// that only machines which come would take.
+	Lost, Daemons, Rejected, Pending, Awaiting int
+}
+
+// NotRecreated counts the pods that leave and that are not made again as things are.
+func (s Summary) NotRecreated() int {
+	return s.Lost + s.Daemons + s.Rejected
 }
 
 // Evicted counts the pods that leave.
@@ -103,17 +111,28 @@ func (s *Summary) add(v PodVerdict) {
 	default:
 		s.Stays++
 	}
-	if v.Leaves() && v.Lost {
-		s.Lost++
+	if v.Leaves() {
+		s.follow(v)
 	}
-	if v.Leaves() && !v.Reschedulable {
+}
+
+// follow counts what becomes of a pod that leaves, once.
+func (s *Summary) follow(v PodVerdict) {
+	if !v.Reschedulable {
 		s.NotReschedulable++
 	}
-	if v.Leaves() && !v.Lost && len(v.Awaits) > 0 {
+	switch {
+	case v.Lost:
+		s.Lost++
+	case v.Reschedulable && len(v.Awaits) > 0:
 		s.Awaiting++
-	}
-	if v.Gone() {
-		s.Gone++
+	case v.Reschedulable:
+	case v.Rejected:
+		s.Rejected++
+	case v.Owner.Kind == "DaemonSet":
+		s.Daemons++
+	default:
+		s.Pending++
 	}
 }
 

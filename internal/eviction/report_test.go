@@ -34,17 +34,17 @@ func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
 		{
 			// Leaving and not completed: p1, p2, p3 = 3. p5 stays.
 			name: "taints on two nodes", change: taintBoth,
-			want: map[string]string{"p1": "web is not asked: it allows 1, 3 of its pods leave", "p2": "web is not asked: it allows 1, 3 of its pods leave", "p3": "web is not asked: it allows 1, 3 of its pods leave", "p4": "", "p5": ""},
+			want: map[string]string{"p1": "web is ignored: it allows 1 disruption, but 3 of its pods leave", "p2": "web is ignored: it allows 1 disruption, but 3 of its pods leave", "p3": "web is ignored: it allows 1 disruption, but 3 of its pods leave", "p4": "", "p5": ""},
 		},
 		{
 			// Drains take p1, p2, p3 and p5 = 4: a toleration keeps nobody.
 			name: "drains of two nodes", change: draining("n1", "n2"),
-			want: map[string]string{"p1": "web is obeyed: it allows 1 now, 4 of its pods are drained", "p2": "web is obeyed: it allows 1 now, 4 of its pods are drained", "p3": "web is obeyed: it allows 1 now, 4 of its pods are drained", "p4": "", "p5": "web is obeyed: it allows 1 now, 4 of its pods are drained"},
+			want: map[string]string{"p1": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained", "p2": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained", "p3": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained", "p4": "", "p5": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained"},
 		},
 		{
 			// p1 and p2 by the taint, p3 and p5 by the drain: two each way.
 			name: "a taint on one node and a drain of another count apart", change: mixed,
-			want: map[string]string{"p1": "web is not asked: it allows 1, 2 of its pods leave", "p2": "web is not asked: it allows 1, 2 of its pods leave", "p3": "web is obeyed: it allows 1 now, 2 of its pods are drained", "p4": "", "p5": "web is obeyed: it allows 1 now, 2 of its pods are drained"},
+			want: map[string]string{"p1": "web is ignored: it allows 1 disruption, but 2 of its pods leave", "p2": "web is ignored: it allows 1 disruption, but 2 of its pods leave", "p3": "web is obeyed: it allows 1 disruption now, but 2 of its pods must be drained", "p4": "", "p5": "web is obeyed: it allows 1 disruption now, but 2 of its pods must be drained"},
 		},
 	}
 	for _, tt := range tests {
@@ -77,7 +77,7 @@ func TestBudgets_coverOnlyTheirOwnPods(t *testing.T) {
 		{name: "a pod of another namespace is not covered", pod: elsewhere},
 		{name: "a terminating pod is not covered", pod: pod("p", "n1", terminating)},
 		{name: "a pod that stays is not covered", pod: pod("p", "n1", tolerating(exists("", "")))},
-		{name: "a pod that leaves later is covered", pod: pod("p", "n1", tolerating(lasting(exists("a", noEx), 9))), want: "web is not asked: it allows 0, 1 of its pods leave"},
+		{name: "a pod that leaves later is covered", pod: pod("p", "n1", tolerating(lasting(exists("a", noEx), 9))), want: "web is ignored: it allows 0 disruptions, but 1 of its pods leaves"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestBudgets_thatCoverOnePodTogetherHoldItsDrain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1")).run(pod("p", "n1")).budget("app", "web", "app=web", 1).budget("app", "all", "", 1)
 	for want, change := range map[string]Change{
-		"web and all both cover it, and the eviction API refuses what more than one covers": draining("n1"),
-		"web is not asked: it allows 1, 1 of its pods leave":                                tainting("n1", "a:NoExecute"),
+		"web and all cover the same pods: the eviction API evicts no pod that more than one PodDisruptionBudget covers": draining("n1"),
+		"web is ignored: it allows 1 disruption, and 1 of its pods leaves":                                              tainting("n1", "a:NoExecute"),
 	} {
 		if got := only(t, Evaluate(w.Snapshot, change, ComparisonOff)).Budget; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -169,8 +169,8 @@ func TestSummary_countsEveryVerdictAndWhatItMeans(t *testing.T) {
 		Lost: 2,
 		// stuck and bare-and-stuck.
 		NotReschedulable: 2,
-		// bare, stuck and bare-and-stuck, each once.
-		Gone: 3,
+		// stuck; bare-and-stuck is lost, and counts once.
+		Pending: 1,
 	}
 	got := zoo().Summary()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -209,12 +209,47 @@ func TestWorkloads_rollUpWhatBelongsTogether(t *testing.T) {
 func TestWorkloads_addUpToTheSummary(t *testing.T) {
 	t.Parallel()
 	r := zoo()
-	var pods, affected, gone int
+	var pods, affected, gone, pending int
 	for _, w := range r.Workloads() {
-		pods, affected, gone = pods+len(w.Pods), affected+w.Summary.Affected(), gone+w.Summary.Gone
+		pods, affected, gone, pending = pods+len(w.Pods), affected+w.Summary.Affected(), gone+w.Summary.NotRecreated(), pending+w.Summary.Pending
 	}
-	if total := r.Summary(); pods != len(r.Pods) || affected != total.Affected() || gone != total.Gone {
-		t.Errorf("workloads have %d pods, %d affected, %d gone; the summary says %d, %d, %d", pods, affected, gone, len(r.Pods), total.Affected(), total.Gone)
+	if total := r.Summary(); pods != len(r.Pods) || affected != total.Affected() || gone != total.NotRecreated() || pending != total.Pending {
+		t.Errorf("workloads have %d pods, %d affected, %d gone, %d pending; the summary says %+v of %d pods", pods, affected, gone, pending, total, len(r.Pods))
+	}
+}
+
+func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
+	t.Parallel()
+	taints := tainting("n1", "a:NoExecute")
+	comes := taints
+	comes.Comes = []Coming{{Node: &Node{Name: "new", Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}
+	for name, tt := range map[string]struct {
+		pod    *Pod
+		change Change
+		want   Summary
+	}{
+		"one that finds another node":     {pod("p", "n1"), taints, Summary{EvictedNow: 1}},
+		"one that finds none":             {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, NotReschedulable: 1, Pending: 1}},
+		"one that fits on what comes":     {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Awaiting: 1}},
+		"a bare one":                      {pod("p", "n1", bare), taints, Summary{EvictedNow: 1, Lost: 1}},
+		"a bare one that fits nowhere":    {pod("p", "n1", bare, selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Lost: 1, NotReschedulable: 1}},
+		"a bare one that fits on a comer": {pod("p", "n1", bare, selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Lost: 1}},
+		"one of a DaemonSet":              {pod("p", "n1", ownedBy("DaemonSet", "agent"), pinned("n1")), taints, Summary{EvictedNow: 1, NotReschedulable: 1, Daemons: 1}},
+		"one that has completed":          {pod("p", "n1", bare, completed), taints, Summary{EvictedNow: 1}},
+		"a mirror pod":                    {pod("p", "n1", mirror), taints, Summary{EvictedNow: 1}},
+		"one that stays":                  {pod("p", "n1", tolerating(exists("a", "")), selecting("disk", "nvme")), taints, Summary{Stays: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(node("n1"), node("n2")).run(tt.pod)
+			if diff := cmp.Diff(tt.want, Evaluate(w.Snapshot, tt.change, ComparisonOff).Summary()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	rejected := newWorld(node("n1"), node("n2")).run(pod("p", "n1")).admitting(nil).allowing(exists("c", ""))
+	if diff := cmp.Diff(Summary{EvictedNow: 1, NotReschedulable: 1, Rejected: 1}, Evaluate(rejected.Snapshot, taints, ComparisonOff).Summary()); diff != "" {
+		t.Error(diff)
 	}
 }
 

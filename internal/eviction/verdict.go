@@ -71,6 +71,9 @@ type PodVerdict struct {
 	Reason string
 	// Lost is set for a pod that leaves and that no controller makes again.
 	Lost bool
+	// Rejected is set for a pod that leaves and whose namespace does not let its
+	// controller make another one.
+	Rejected bool
 	// Reschedulable is false where no node would take the pod again, even if it
 	// came alone.
 	Reschedulable bool

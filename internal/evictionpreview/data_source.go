@@ -110,8 +110,8 @@ func (w whatIf) remark(diags *diag.Diagnostics) {
 			"The cluster has no node of this name. Check the name (kubectl get nodes). If this apply makes the node, add depends_on to the data source.")
 		return
 	default:
-		diags.AddAttributeWarning(path.Root("node_selector"), fmt.Sprintf("No node matches %q", w.target.Selector),
-			"The preview is empty, because there is nothing to change. Check the selector (kubectl get nodes --show-labels).")
+		diags.AddAttributeWarning(path.Root("node_selector"), fmt.Sprintf("No node matches %q: the preview is empty", w.target.Selector),
+			"There is nothing to change. Check the selector (kubectl get nodes --show-labels).")
 	}
 	for _, name := range w.strangers {
 		diags.AddAttributeWarning(path.Root("added_tolerations"), "No pod belongs to "+name,

@@ -65,7 +65,7 @@ func shop() *eviction.Snapshot {
 		pod("ops", "gated", "gated-1", "b", corev1.Toleration{Key: gpu.Key, Operator: corev1.TolerationOpGt, Value: "5"}, corev1.Toleration{Key: "size", Operator: corev1.TolerationOpExists}),
 	)
 	s.Budgets = map[string][]eviction.Budget{"shop": {{Name: "web", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Allowed: 1}}}
-	s.Gaps = []string{"Jobs could not be read (no permission to list them): their pods are not rolled up any further"}
+	s.Gaps = []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"}
 	return s
 }
 

@@ -88,7 +88,7 @@ func TestAccEvictionPreview_machineSetsThatAreRefused(t *testing.T) {
 		return tf.Data(t, "kubetaint_eviction_preview", acctest.With(map[string]any{"machine_sets": acctest.With(good, change), "taints": acctest.Objects(t, "team=a:NoExecute")}, more))
 	}
 	seen, d := ask(nil, nil)
-	for _, want := range []string{"is refused: MachineAutoscaler \"openshift-machine-api/gpu\" allows 1 machines at most", `says "team=old:NoExecute"`} {
+	for _, want := range []string{"is refused: MachineAutoscaler \"openshift-machine-api/gpu\" has a maximum of 1", `taints of the MachineSet is "team=old:NoExecute"`} {
 		if !strings.Contains(d.Warnings(), want) || d.Errors() != "" {
 			t.Errorf("nothing says %q: %s%s", want, d.Errors(), d.Warnings())
 		}

@@ -73,8 +73,8 @@ func TestImagine_remarks(t *testing.T) {
 		fails  bool
 	}{
 		"a MachineSet that there is not":      {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "none"}, rollout: rolling}, nil, []string{`Unable to preview MachineSet "openshift-machine-api/none"`}, true},
-		"a selector that matches nothing":     {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Selector: labels.SelectorFromSet(labels.Set{"role": "none"})}, rollout: rolling}, nil, []string{`No MachineSet matches "role=none"`}, false},
-		"what the resource refuses":           {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: rolling}, func(all []machineset.Observed) { all[1].Set.Hive = true }, []string{`MachineSet "openshift-machine-api/gpu-b" is refused: Hive manages it`}, false},
+		"a selector that matches nothing":     {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Selector: labels.SelectorFromSet(labels.Set{"role": "none"})}, rollout: rolling}, nil, []string{`No MachineSet matches "role=none": the preview is empty`}, false},
+		"what the resource refuses":           {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: rolling}, func(all []machineset.Observed) { all[1].Set.Hive = true }, []string{`MachineSet "openshift-machine-api/gpu-b" is refused: Hive manages this MachineSet`}, false},
 		"what holds the machines up":          {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-a"}, rollout: rolling}, nil, []string{"waits for the lifecycle hook Migrate of storage", `PodDisruptionBudget "shop/train" allows no eviction`}, false},
 		"nothing where nothing holds them up": {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: rolling}, nil, nil, false},
 	} {

@@ -41,17 +41,48 @@ func (w whatIf) heading() string {
 		summary, _ = fw.RolloutCost(w.subject(), w.fleet.sets, w.fleet.atOnce, summary, "")
 	}
 	switch {
-	case w.fleet != nil && w.fleet.rollout.Strategy == machineset.TemplateOnly && w.matched > 0:
-		return w.subject().String() + " leaves the machines that exist as they are, and evicts no pods"
 	case w.matched == 0:
-		return w.subject().String() + " changes nothing, because there is none"
-	case len(w.report.Nodes) == 0:
-		return w.subject().String() + " changes nothing, because it is so already"
-	case summary == "":
-		return w.subject().String() + " evicts no pods"
-	default:
+		return w.nothing()
+	case w.fleet != nil && w.fleet.rollout.Strategy == machineset.TemplateOnly:
+		return w.subject().String() + " leaves the machines that exist as they are, and evicts no pods"
+	case summary != "":
 		return summary
+	case len(w.report.Nodes) == 0 && w.fleet != nil:
+		return w.subject().String() + " changes no machine"
+	case len(w.report.Nodes) == 0:
+		return w.subject().String() + " changes nothing: " + w.already()
 	}
+	return w.subject().String() + " evicts no pods"
+}
+
+// nothing says that there is nothing to change.
+func (w whatIf) nothing() string {
+	about := w.subject()
+	about.Preposition, about.Where = "", ""
+	what := about.String()
+	what = strings.ToLower(what[:1]) + what[1:] + " changes nothing"
+	switch {
+	case w.fleet != nil && w.fleet.target.Selector != nil:
+		return fmt.Sprintf("No MachineSet matches %q: %s", w.fleet.target.Selector, what)
+	case w.fleet != nil:
+		return "There is no " + w.fleet.target.Place() + ": " + what
+	case w.target.Selector != nil:
+		return fmt.Sprintf("No node matches %q: %s", w.target.Selector, what)
+	}
+	return fmt.Sprintf("There is no node %q: %s", w.target.Name, what)
+}
+
+// already says that the nodes are as the change would make them.
+func (w whatIf) already() string {
+	out := fw.Agree(w.matched, "the node already ", "the nodes already ")
+	has, lacks := fw.Agree(w.matched, "has ", "have ")+fw.Agree(len(w.taints), "it", "them"), fw.Agree(w.matched, "lacks ", "lack ")+fw.Agree(len(w.absent), "it", "them")
+	switch {
+	case len(w.absent) == 0:
+		return out + has
+	case len(w.taints) == 0:
+		return out + lacks
+	}
+	return fw.Agree(w.matched, "the node is", "the nodes are") + " already like that"
 }
 
 // table rolls the pods up by workload.
@@ -60,12 +91,12 @@ func (w whatIf) table(b *strings.Builder) {
 	if len(workloads) == 0 {
 		return
 	}
-	b.WriteString("\n| Workload | Namespace | Now | Later | Drained | Perhaps | Stay | Not coming back |\n")
-	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\n| Workload | Namespace | Now | Later | Drained | Perhaps | Stay | Not recreated | Pending |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, l := range workloads[:min(len(workloads), maxWorkloads)] {
 		s := l.Summary
-		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %d |\n", escape(l.Owner.String()), escape(l.Namespace),
-			s.EvictedNow, s.EvictedAfter, s.Drained, s.Unknown, s.Stays, s.Gone)
+		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d |\n", escape(l.Owner.String()), escape(l.Namespace),
+			s.EvictedNow, s.EvictedAfter, s.Drained, s.Unknown, s.Stays, s.NotRecreated(), s.Pending+s.Awaiting)
 	}
 	if more := len(workloads) - maxWorkloads; more > 0 {
 		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more workload"))
@@ -160,11 +191,22 @@ func (w whatIf) machines(b *strings.Builder) {
 func (w whatIf) notes(b *strings.Builder) {
 	total := w.report.Summary()
 	var notes []string
-	if total.Lost > 0 {
-		notes = append(notes, "Lost, because no controller makes them again: "+fw.Count(total.Lost, "pod")+".")
+	for _, one := range []struct {
+		pods int
+		what string
+	}{
+		{total.Lost, "Lost, because no controller recreates them"},
+		{total.Rejected, "Not recreated, because their namespace does not allow their tolerations"},
+		{total.Daemons, "Not recreated until their node allows it, because pods of a DaemonSet have no other node by design"},
+		{total.Pending, "Recreated but Pending, because no other node would take them"},
+		{total.Awaiting, "Recreated but Pending until new machines are ready"},
+	} {
+		if one.pods > 0 {
+			notes = append(notes, one.what+": "+fw.Count(one.pods, "pod")+".")
+		}
 	}
-	if total.NotReschedulable > 0 {
-		notes = append(notes, "Without a node that would take them again: "+fw.Count(total.NotReschedulable, "pod")+". "+fw.NotConsidered)
+	if total.Pending+total.Awaiting > 0 {
+		notes = append(notes, fw.NotConsidered)
 	}
 	if budgets := w.budgets(); len(budgets) > 0 {
 		note := "PodDisruptionBudgets: " + strings.Join(budgets[:min(len(budgets), maxBudgets)], "; ")
@@ -174,7 +216,7 @@ func (w whatIf) notes(b *strings.Builder) {
 		notes = append(notes, note+".")
 	}
 	if same := w.matched - len(w.report.Nodes); w.fleet == nil && same > 0 && len(w.report.Nodes) > 0 {
-		notes = append(notes, fw.CountVerb(same, "node is", "nodes are")+" so already; nothing happens there.")
+		notes = append(notes, fw.CountVerb(same, "node needs", "nodes need")+" no change.")
 	}
 	for _, gap := range w.report.Gaps {
 		notes = append(notes, "Not complete: "+gap+".")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -60,5 +61,59 @@ func TestMarkdownBounded(t *testing.T) {
 	}
 	if n := strings.Count(got, "\n- `"); n != maxPods {
 		t.Errorf("the text lists %d pods, want %d", n, maxPods)
+	}
+}
+
+func TestHeading_whereNothingChanges(t *testing.T) {
+	t.Parallel()
+	pool := planner.Target{Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})}
+	both := []corev1.Taint{gpu, {Key: "new", Effect: corev1.TaintEffectNoExecute}}
+	gone := []taint.ID{taint.IDOf(gpu)}
+	_, sets := station()
+	for want, tt := range map[string]struct {
+		change whatIf
+		nodes  []*eviction.Node
+	}{
+		`Applying dedicated=gpu:NoExecute to node "a" changes nothing: the node already has it`:                                       {whatIf{target: planner.Target{Name: "a"}, taints: both[:1]}, []*eviction.Node{node("a", gpu)}},
+		`Applying dedicated=gpu:NoExecute, new:NoExecute to 2 nodes matching "pool=gpu" changes nothing: the nodes already have them`: {whatIf{target: pool, taints: both}, []*eviction.Node{node("a", both...), node("b", both...)}},
+		`Removing dedicated:NoExecute from 2 nodes matching "pool=gpu" changes nothing: the nodes already lack it`:                    {whatIf{target: pool, absent: gone}, []*eviction.Node{node("a"), node("b")}},
+		`Removing dedicated:NoExecute and applying new:NoExecute to node "a" changes nothing: the node is already like that`:          {whatIf{target: planner.Target{Name: "a"}, taints: both[1:], absent: gone}, []*eviction.Node{node("a", both[1])}},
+		`There is no node "c": removing dedicated:NoExecute changes nothing`:                                                          {whatIf{target: planner.Target{Name: "c"}, absent: gone}, []*eviction.Node{node("a")}},
+		`Applying dedicated=gpu:NoExecute to MachineSet "openshift-machine-api/other" changes no machine`:                             {whatIf{fleet: &fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "other"}, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}}, taints: both[:1]}, nil},
+		`There is no MachineSet "openshift-machine-api/none": applying dedicated=gpu:NoExecute changes nothing`:                       {whatIf{fleet: &fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "none"}, rollout: machineset.Rollout{Strategy: machineset.TemplateOnly}}, taints: both[:1]}, nil},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			s := cluster(tt.nodes)
+			change := tt.change
+			if change.fleet != nil {
+				change = change.imagine(s, sets, eviction.ComparisonOff, 1)
+			} else {
+				change = change.evaluate(s, eviction.ComparisonOff)
+			}
+			if got := change.heading(); got != want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// Every pod that leaves and does not come back at once stands in one column and one note.
+func TestMarkdown_tellsLostFromPending(t *testing.T) {
+	t.Parallel()
+	agent := pod("ops", "agent", "agent-1", "a")
+	agent.Controller.Kind = "DaemonSet"
+	agent.Scheduling.Affinity = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}}}}
+	picky := pod("shop", "train", "train-1", "a")
+	picky.Scheduling.NodeSelector = map[string]string{"name": "a"}
+	got := whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{gpu}}.evaluate(cluster([]*eviction.Node{node("a"), node("b")}, agent, picky, pod("ops", "", "debug", "a")), eviction.ComparisonOff).markdown()
+	for _, want := range []string{
+		"evicts 3 pods (1 is lost, 1 of a DaemonSet has no other node, 1 would stay Pending)",
+		"| DaemonSet/agent | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 |", "| Pod/debug | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 |", "| Deployment/train | shop | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
+		"- Lost, because no controller recreates them: 1 pod.", "pods of a DaemonSet have no other node by design: 1 pod.", "- Recreated but Pending, because no other node would take them: 1 pod.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("nothing says %q in\n%s", want, got)
+		}
 	}
 }

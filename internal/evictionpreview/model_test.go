@@ -37,9 +37,9 @@ func TestFromVerdict(t *testing.T) {
 		{"a pod that is evicted later has everything", eviction.PodVerdict{
 			Pod: data, Owner: eviction.Owner{Kind: "Deployment", Name: "web"}, Verdict: eviction.EvictedAfter, AfterSeconds: 30, Taint: &gpu,
 			Toleration: &corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
-			Reason:     "because", Reschedulable: true, Budget: "web is not asked",
+			Reason:     "because", Reschedulable: true, Budget: "web is ignored",
 		}, func(m *podModel) {
-			m.Verdict, m.AfterSeconds, m.Owner, m.Budget = text("evicted_after"), types.Int64Value(30), text("Deployment/web"), text("web is not asked")
+			m.Verdict, m.AfterSeconds, m.Owner, m.Budget = text("evicted_after"), types.Int64Value(30), text("Deployment/web"), text("web is ignored")
 			m.Taint, m.Toleration, m.LocalData = text("dedicated=gpu:NoExecute"), text("dedicated Exists for 30s"), types.BoolValue(true)
 		}},
 	}

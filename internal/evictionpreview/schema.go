@@ -40,8 +40,9 @@ func (*preview) Schema(_ context.Context, _ datasource.SchemaRequest, resp *data
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +
+			"It judges pods as they are now: tolerations that resources of the same plan add are not seen, unless `added_tolerations` names them. " +
 			"Taints that belong to Kubernetes' own controllers are welcome here: \"what if this node becomes unreachable?\" " +
-			"The results can be used in `check` and `precondition` blocks and in outputs.",
+			"The results can be used in `check` and `precondition` blocks and in outputs. A cluster out of reach, or no right to list pods, is an error.",
 		Attributes: attributes,
 	}
 }
@@ -122,9 +123,9 @@ func podAttributes() map[string]schema.Attribute {
 		"taint":         text("Taint that decided, in kubectl's notation, null where none did."),
 		"toleration":    text("Toleration of the pod that decided, null where none did."),
 		"reason":        text("Why, as the continuation of a sentence that begins with the pod."),
-		"lost":          truth("Whether the pod leaves and no controller makes it again."),
+		"lost":          truth("Whether the pod leaves and no controller recreates it."),
 		"reschedulable": truth("Whether some node would take the pod again, by taints, cordons, node selector, required node affinity, bound volumes and requests."),
-		"budget":        text("PodDisruptionBudget that covers the pod and what it is worth here, null where none does. Taint eviction asks no budget."),
+		"budget":        text("PodDisruptionBudget that covers the pod, and whether it counts: a drain obeys it, taint eviction ignores it. Null where none covers a pod that leaves."),
 		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
 	}
 }
@@ -149,7 +150,7 @@ func summaryAttributes() map[string]schema.Attribute {
 		"evicted_after":     count("Pods that are evicted when their toleration has run out."),
 		"drained":           count("Pods that are drained with their node."),
 		"unknown":           count("Pods of which the API does not show what decides."),
-		"lost":              count("Pods that leave and that no controller makes again."),
+		"lost":              count("Pods that leave and that no controller recreates."),
 		"not_reschedulable": count("Pods that leave and that no node would take again."),
 	}
 }

@@ -21,12 +21,19 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// What the objects may hold. The attributes that other sources of taints add,
-// such as data.kubetaint_nodes and decoded manifests, are read over; any other
-// name is refused, because a misspelt one would silently mean null.
+// shape is what the objects may hold.
+type shape struct {
+	// names are those that are read, others those of other sources of the objects, such
+	// as data.kubetaint_nodes and decoded manifests, which are read over. Any other name
+	// is refused, because a misspelt one would silently mean null.
+	names, others []string
+	// optional says what may be left out.
+	optional string
+}
+
 var (
-	taintNames      = []string{"key", "value", "effect", "time_added", "timeAdded", "owner"}
-	tolerationNames = []string{"key", "operator", "value", "effect", "toleration_seconds", "tolerationSeconds"}
+	taintShape      = shape{names: []string{"key", "value", "effect"}, others: []string{"time_added", "timeAdded", "owner"}, optional: "value may be left out"}
+	tolerationShape = shape{names: []string{"key", "operator", "value", "effect", "toleration_seconds"}, others: []string{"tolerationSeconds"}, optional: "each may be left out"}
 )
 
 // argument is one argument of a call, for its errors.
@@ -57,7 +64,7 @@ func (a argument) tolerations(v attr.Value) ([]corev1.Toleration, *function.Func
 }
 
 func (a argument) taintAt(part string, v attr.Value) (corev1.Taint, *function.FuncError) {
-	f, err := a.fields(part, v, taintNames)
+	f, err := a.fields(part, v, taintShape)
 	if err != nil {
 		return corev1.Taint{}, err
 	}
@@ -69,7 +76,7 @@ func (a argument) taintAt(part string, v attr.Value) (corev1.Taint, *function.Fu
 }
 
 func (a argument) tolerationAt(part string, v attr.Value) (corev1.Toleration, *function.FuncError) {
-	f, err := a.fields(part, v, tolerationNames)
+	f, err := a.fields(part, v, tolerationShape)
 	if err != nil {
 		return corev1.Toleration{}, err
 	}
@@ -88,7 +95,7 @@ func (a argument) problem(part string, problems []taint.Problem) *function.FuncE
 	if len(problems) == 0 {
 		return nil
 	}
-	return a.errorf(part+"."+problems[0].Field, "%s %s", problems[0].Field, problems[0].Message)
+	return a.errorf(part+"."+problems[0].Field, "%s", problems[0].Message)
 }
 
 // collect reads each element of a list, set or tuple.
@@ -99,7 +106,7 @@ func collect[T any](a argument, v attr.Value, read func(string, attr.Value) (T, 
 	}
 	collection, ok := v.(interface{ Elements() []attr.Value })
 	if !ok {
-		return nil, a.errorf(a.name, "it must be a list, set or tuple of objects, write [ ... ] around a single one")
+		return nil, a.errorf(a.name, "must be a list, set or tuple of objects: write [ ... ] around a single one")
 	}
 	var out []T
 	for i, e := range collection.Elements() {
@@ -140,8 +147,8 @@ type fields struct {
 }
 
 // fields reads an object or a map; nothing in it may have another name than
-// these.
-func (a argument) fields(part string, v attr.Value, names []string) (*fields, *function.FuncError) {
+// those of the shape.
+func (a argument) fields(part string, v attr.Value, allowed shape) (*fields, *function.FuncError) {
 	f := &fields{argument: a, part: part}
 	switch v := plain(v).(type) {
 	case types.Object:
@@ -150,11 +157,11 @@ func (a argument) fields(part string, v attr.Value, names []string) (*fields, *f
 		f.values = v.Elements()
 	}
 	if f.values == nil {
-		return nil, a.errorf(part, "it must be an object with the attributes %s", strings.Join(names, ", "))
+		return nil, a.errorf(part, "must be an object { %s }; %s", strings.Join(allowed.names, ", "), allowed.optional)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.values)) {
-		if !slices.Contains(names, name) {
-			return nil, a.errorf(part, "it has an attribute %q: use %s", name, strings.Join(names, ", "))
+		if !slices.Contains(allowed.names, name) && !slices.Contains(allowed.others, name) {
+			return nil, a.errorf(part, "unknown attribute %q; known are %s", name, strings.Join(allowed.names, ", "))
 		}
 	}
 	return f, nil
@@ -181,7 +188,7 @@ func (f *fields) text(name string) string {
 	case types.Number:
 		return v.ValueBigFloat().Text('f', -1)
 	default:
-		f.fail(name, "it must be a string")
+		f.fail(name, "must be a string")
 		return ""
 	}
 }

@@ -28,7 +28,7 @@ func (*formatTaint) Definition(_ context.Context, _ function.DefinitionRequest, 
 		Summary:             "Write a taint in kubectl's notation",
 		MarkdownDescription: "Writes a taint in kubectl's notation: `key=value:Effect`, or `key:Effect` where it has no value. It is the inverse of `parse_taint`.",
 		Parameters: []function.Parameter{
-			function.DynamicParameter{Name: "taint", MarkdownDescription: "Object `{ key, value, effect }`, of which `value` may be null or absent."},
+			function.DynamicParameter{Name: "taint", MarkdownDescription: taintDescription},
 		},
 		Return: function.StringReturn{},
 	}

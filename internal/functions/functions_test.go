@@ -115,9 +115,9 @@ func TestParseTaint(t *testing.T) {
 		{"an empty value is null", types.StringValue("dedicated=:NoSchedule"), `{"effect":"NoSchedule","key":"dedicated","value":<null>}`, ""},
 		{"a prefix belongs to the key", types.StringValue("example.com/a=b:PreferNoSchedule"), `{"effect":"PreferNoSchedule","key":"example.com/a","value":"b"}`, ""},
 		{"an unknown text is an unknown taint", types.StringUnknown(), "<unknown>", ""},
-		{"a misspelt effect is refused with the right ones", types.StringValue("a=b:NoExec"), "", `"NoExec" is not an effect: use one of NoSchedule, PreferNoSchedule, NoExecute`},
+		{"a misspelt effect is refused with the right ones", types.StringValue("a=b:NoExec"), "", `"NoExec" is none of NoSchedule, PreferNoSchedule, NoExecute`},
 		{"no effect is refused with the notation", types.StringValue("a=b"), "", "write key=value:Effect or key:Effect"},
-		{"kubectl's removal is no taint", types.StringValue("a=b:NoExecute-"), "", "is not an effect"},
+		{"kubectl's removal is no taint", types.StringValue("a=b:NoExecute-"), "", `"NoExecute-" is none of`},
 		{"a key that Kubernetes refuses is refused", types.StringValue("-a:NoExecute"), "", "is not a qualified name"},
 	}
 	for _, c := range cases {
@@ -146,10 +146,10 @@ func TestFormatTaint(t *testing.T) {
 		{"what data.kubetaint_nodes adds is read over", object{"key": "a", "value": "b", "effect": "NoExecute", "owner": "x", "time_added": nil}, `"a=b:NoExecute"`, ""},
 		{"an unknown value is an unknown text", object{"key": "a", "value": types.StringUnknown(), "effect": "NoSchedule"}, "<unknown>", ""},
 		{"an unknown taint is an unknown text", types.StringUnknown(), "<unknown>", ""},
-		{"a misspelt attribute is refused by name", object{"key": "a", "efect": "NoSchedule"}, "", `it has an attribute "efect": use key, value, effect`},
+		{"a misspelt attribute is refused by name", object{"key": "a", "efect": "NoSchedule"}, "", `taint: unknown attribute "efect"; known are key, value, effect`},
 		{"an absent effect is refused with the right ones", object{"key": "a"}, "", "taint.effect"},
-		{"a text is no taint", "a:NoSchedule", "", "it must be an object"},
-		{"a list in a value is refused", object{"key": "a", "value": tuple{}, "effect": "NoSchedule"}, "", "taint.value: it must be a string"},
+		{"a text is no taint", "a:NoSchedule", "", "taint: must be an object { key, value, effect }; value may be left out"},
+		{"a list in a value is refused", object{"key": "a", "value": tuple{}, "effect": "NoSchedule"}, "", "taint.value: must be a string"},
 		{"a value that Kubernetes refuses is refused", object{"key": "a", "value": "a b", "effect": "NoSchedule"}, "", "is not a label value"},
 	}
 	for _, c := range cases {
@@ -192,9 +192,9 @@ func TestTolerates(t *testing.T) {
 		{"Gt does not match, because its gate is off by default", tuple{object{"key": "size", "operator": "Gt", "value": "3"}}, size, "false", "", 0},
 		{"Lt does not match, because its gate is off by default", tuple{object{"key": "size", "operator": "Lt", "value": "9"}}, size, "false", "", 0},
 		{"an unknown part makes the answer unknown", tuple{object{"key": types.StringUnknown()}}, gpu, "<unknown>", "", 0},
-		{"a single object is no list", object{"operator": "Exists"}, gpu, "", "it must be a list, set or tuple of objects", 0},
-		{"a misspelt operator is refused with the right ones", tuple{object{"operator": "Exists"}, object{"key": "a", "operator": "Exist"}}, gpu, "", `tolerations[1].operator: operator "Exist" is not an operator: use one of Equal, Exists, Lt, Gt`, 0},
-		{"a null element is refused", tuple{nil}, gpu, "", "tolerations[0]: it must be an object", 0},
+		{"a single object is no list", object{"operator": "Exists"}, gpu, "", "must be a list, set or tuple of objects", 0},
+		{"a misspelt operator is refused with the right ones", tuple{object{"operator": "Exists"}, object{"key": "a", "operator": "Exist"}}, gpu, "", `tolerations[1].operator: "Exist" is none of Equal, Exists, Lt, Gt`, 0},
+		{"a null element is refused", tuple{nil}, gpu, "", "tolerations[0]: must be an object { key, operator, value, effect, toleration_seconds }; each may be left out", 0},
 		{"part of a second is refused", tuple{object{"operator": "Exists", "effect": "NoExecute", "toleration_seconds": 1.5}}, gpu, "", `"1.5" is not a whole number of seconds`, 0},
 		{"seconds without NoExecute are refused", tuple{object{"operator": "Exists", "toleration_seconds": 5}}, gpu, "", "must be NoExecute where toleration_seconds is set", 0},
 		{"a wrong taint is an error of the second argument", tuple{}, object{"key": "a", "effect": "no"}, "", "taint.effect", 1},

@@ -14,8 +14,9 @@ import (
 
 // Descriptions that functions share.
 const (
-	taintsDescription      = "List, set or tuple of objects `{ key, value, effect }`, of which `value` may be null or absent. Null is an empty list."
-	tolerationsDescription = "List, set or tuple of objects `{ key, operator, value, effect, toleration_seconds }`, all of which may be null or absent as Kubernetes has it. Null is an empty list."
+	taintsDescription      = "List, set or tuple of objects `{ key, value, effect }`. `value` may be null or left out; `owner` and `time_added`, as `kubetaint_nodes` gives them, are ignored; any other attribute is an error. Null is an empty list."
+	taintDescription       = "Object `{ key, value, effect }`. `value` may be null or left out; `owner` and `time_added`, as `kubetaint_nodes` gives them, are ignored; any other attribute is an error."
+	tolerationsDescription = "List, set or tuple of objects `{ key, operator, value, effect, toleration_seconds }`. Each attribute may be null or left out, and then means what it means in a pod: no key is every key, no effect is every effect, no operator is `Equal`. `tolerationSeconds`, as in a manifest, is read as well; any other attribute is an error. Null is an empty list."
 	comparisonDescription  = "The operators `Lt` and `Gt` count as not matching, because a function cannot know whether the cluster's feature gate `TaintTolerationComparisonOperators` is on, and it is off by default."
 
 	// comparison is what comparisonDescription says.
@@ -41,7 +42,7 @@ func (*tolerates) Definition(_ context.Context, _ function.DefinitionRequest, re
 			comparisonDescription,
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "tolerations", AllowNullValue: true, MarkdownDescription: tolerationsDescription},
-			function.DynamicParameter{Name: "taint", MarkdownDescription: "Object `{ key, value, effect }`, of which `value` may be null or absent."},
+			function.DynamicParameter{Name: "taint", MarkdownDescription: taintDescription},
 		},
 		Return: function.BoolReturn{},
 	}

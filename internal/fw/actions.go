@@ -19,7 +19,7 @@ import (
 func ActionEvictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: EvictionsDescription + " Attributes that are left out are those of the provider block.",
+		MarkdownDescription: EvictionsDescription + " It counts for this action alone. Attributes that are left out are those of the provider block.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: ProtectedNamespacesDescription, Validators: ProtectedNamespacesValidators},

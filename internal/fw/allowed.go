@@ -18,7 +18,7 @@ type Exceeded struct {
 	Violations []Violation
 	Subject    Subject
 	Report     *eviction.Report
-	// Ours is set where the budget stands in the resource, not in the provider.
+	// Ours is set where the resource has an evictions block of its own.
 	Ours bool
 }
 
@@ -27,23 +27,56 @@ func (e *Exceeded) Error() string {
 	return e.Violations[0].Message
 }
 
-// Diagnostic words the violations, at the attribute of the first.
+// Diagnostic words the violations, at the first attribute of the resource that is
+// exceeded.
 func (e *Exceeded) Diagnostic() diag.Diagnostic {
-	messages := make([]string, len(e.Violations))
-	for i, v := range e.Violations {
-		messages[i] = v.Message
-	}
 	_, list := Preview(e.Subject, e.Report)
-	verb := "would"
-	if e.Report.Summary().Evicted() == 0 {
-		verb = "may"
+	summary := "Unable to " + e.Subject.String() + ": " + e.Violations[0].Message
+	detail := e.Subject.written() + " " + e.Subject.instead() + ", or " + e.change() + ".\n\n" + list
+	if all := e.named(); all != "" {
+		detail = all + "\n\n" + detail
 	}
-	summary := "Unable to " + e.Subject.String() + ": more pods " + verb + " leave than the budget allows"
-	detail := strings.Join(messages, "\n") + "\n\n" + e.Subject.written() + " " + e.Subject.wayOut() + "\n\n" + list
-	if !e.Ours {
-		return diag.NewErrorDiagnostic(summary, detail)
+	for _, v := range e.Violations {
+		if e.Ours && !v.Inherited {
+			return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(v.Attribute), summary, detail)
+		}
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(e.Violations[0].Attribute), summary, detail)
+	return diag.NewErrorDiagnostic(summary, detail)
+}
+
+// named says what the summary does not: the names of pods, and the other violations.
+func (e *Exceeded) named() string {
+	var lines []string
+	for _, v := range e.Violations {
+		switch {
+		case len(v.Pods) > 0:
+			lines = append(lines, v.Message+": "+Some(v.Pods)+".")
+		case len(e.Violations) > 1:
+			lines = append(lines, v.Message+".")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// change says which attributes are to be changed to let the pods leave, and where they
+// stand.
+func (e *Exceeded) change() string {
+	var own, inherited []string
+	for _, v := range e.Violations {
+		if e.Ours && !v.Inherited {
+			own = append(own, v.Attribute)
+		} else {
+			inherited = append(inherited, v.Attribute)
+		}
+	}
+	var out []string
+	if len(own) > 0 {
+		out = append(out, strings.Join(own, " and ")+" in evictions")
+	}
+	if len(inherited) > 0 {
+		out = append(out, strings.Join(inherited, " and ")+" in evictions of the provider block")
+	}
+	return "change " + strings.Join(out, " and ")
 }
 
 // Stranded is the error of a change that takes away what pods tolerate and
@@ -64,7 +97,7 @@ func (e *Stranded) Error() string {
 // Diagnostic says what to do about the pods.
 func (e *Stranded) Diagnostic() diag.Diagnostic {
 	_, list := Preview(e.Subject, e.Report)
-	return diag.NewAttributeErrorDiagnostic(e.At, "Unable to "+e.Subject.String()+": "+CountVerb(len(e.Pods), "pod tolerates", "pods tolerate")+" what goes and not what comes",
+	return diag.NewAttributeErrorDiagnostic(e.At, "Unable to "+e.Subject.String()+": "+CountVerb(len(e.Pods), "pod tolerates", "pods tolerate")+" the replaced taint, but not the new one",
 		e.Subject.written()+" "+e.Subject.advice()+"\n\n"+list)
 }
 

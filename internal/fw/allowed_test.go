@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
@@ -17,24 +18,41 @@ import (
 func TestBudgetAllow_goldens(t *testing.T) {
 	t.Parallel()
 	none := int64(0)
+	several := Budget{MaxPods: &none, Namespaces: []string{"app"}, Selector: parsed(t, "app=web"), Inherited: []string{"max_pods"}}
+	labelled := func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"app": "web"} }
 	for name, tt := range map[string]struct {
 		budget Budget
 		report *eviction.Report
 		began  bool
+		// node is the one that is left to be written to.
+		node string
+		// at is the attribute.
+		at path.Path
 	}{
-		"stranded":         {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded))},
-		"stranded-began":   {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), began: true},
-		"exceeded":         {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow))},
-		"exceeded-perhaps": {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged))},
-		"exceeded-began":   {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true},
+		"stranded":           {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), at: path.Root("tolerated_by")},
+		"stranded-began":     {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), began: true, at: path.Root("tolerated_by")},
+		"exceeded":           {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-perhaps":   {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged)), at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-began":     {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true, node: "worker-7", at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-inherited": {budget: Budget{MaxPods: &none, Inherited: []string{"max_pods"}}, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow))},
+		"exceeded-several":   {budget: several, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, labelled)), at: path.Root("evictions").AtName("protected_namespaces")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			about := applying(t, `2 nodes matching "pool=a"`, true, "dedicated=gpu:NoExecute")
-			about.Verb, about.Began = "apply", tt.began
+			if about.Verb, about.Began = "apply", tt.began; tt.node != "" {
+				about.Nodes = []string{tt.node}
+			}
 			err, worded := tt.budget.Allow(tt.report, about, path.Root("tolerated_by"), true).(interface{ Diagnostic() diag.Diagnostic })
 			if !worded {
 				t.Fatalf("it is allowed, or not worded: %v", err)
+			}
+			at := path.Empty()
+			if found, ok := err.Diagnostic().(diag.DiagnosticWithPath); ok {
+				at = found.Path()
+			}
+			if !at.Equal(tt.at) {
+				t.Errorf("it is at %s, want %s", at, tt.at)
 			}
 			golden.Check(t, "refused-"+name+".golden", err.Diagnostic().Summary()+"\n\n"+err.Diagnostic().Detail()+"\n")
 		})

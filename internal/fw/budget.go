@@ -32,6 +32,8 @@ type Budget struct {
 	Selector labels.Selector
 	// EvictStranded lets a change through that strands pods.
 	EvictStranded bool
+	// Inherited are the attributes that come from the provider block.
+	Inherited []string
 }
 
 // Set says whether there is anything to check.
@@ -43,30 +45,38 @@ func (b Budget) Set() bool {
 type Violation struct {
 	// Attribute is the name within the evictions block.
 	Attribute string
-	Message   string
+	// Message says what is exceeded, without a full stop.
+	Message string
+	// Pods are the protected pods.
+	Pods []string
+	// Inherited is set where the attribute stands in the provider block.
+	Inherited bool
 }
 
 // Check compares a report with the budget. Every verdict but stays counts.
 func (b Budget) Check(report *eviction.Report) []Violation {
 	var out []Violation
+	note := func(attribute string, pods []string, format string, args ...any) {
+		out = append(out, Violation{Attribute: attribute, Message: fmt.Sprintf(format, args...), Pods: pods, Inherited: slices.Contains(b.Inherited, attribute)})
+	}
 	if all, verb := pick(report, func(*eviction.Pod) bool { return true }); b.MaxPods != nil && int64(len(all)) > *b.MaxPods {
-		out = append(out, Violation{"max_pods", fmt.Sprintf("The change %s make %s leave, and max_pods allows %d.", verb, Count(len(all), "pod"), *b.MaxPods)})
+		note(maxPods, nil, "%s %s leave, and max_pods allows %d", Count(len(all), "pod"), verb, *b.MaxPods)
 	}
 	if hit, verb := pick(report, func(p *eviction.Pod) bool { return slices.Contains(b.Namespaces, p.Namespace) }); len(hit) > 0 {
-		out = append(out, Violation{"protected_namespaces", fmt.Sprintf("The change %s make %s of protected namespaces leave: %s.", verb, Count(len(hit), "pod"), Some(hit))})
+		note(protectedNamespaces, hit, "%s of protected namespaces %s leave", Count(len(hit), "pod"), verb)
 	}
 	if b.Selector != nil {
 		if hit, verb := pick(report, func(p *eviction.Pod) bool { return b.Selector.Matches(p.Labels) }); len(hit) > 0 {
-			out = append(out, Violation{"protected_selector", fmt.Sprintf("The change %s make %s leave that protected_selector %q matches: %s.", verb, Count(len(hit), "pod"), b.Selector, Some(hit))})
+			note(protectedSelector, hit, "%s that protected_selector %q matches %s leave", Count(len(hit), "pod"), b.Selector, verb)
 		}
 	}
 	return out
 }
 
 // pick names the pods that count, and says whether the change would make them
-// leave, or may where that is known of none.
+// leave, or might where that is known of none.
 func pick(report *eviction.Report, match func(*eviction.Pod) bool) (names []string, verb string) {
-	verb = "may"
+	verb = "might"
 	for _, v := range report.Pods {
 		if v.Verdict == eviction.Stays || !match(v.Pod) {
 			continue
@@ -87,6 +97,13 @@ func Some(all []string) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
 }
+
+// The attributes of the evictions block that bound who leaves.
+const (
+	maxPods             = "max_pods"
+	protectedNamespaces = "protected_namespaces"
+	protectedSelector   = "protected_selector"
+)
 
 const (
 	strandedRefuse = "refuse"
@@ -115,11 +132,17 @@ func (m *EvictionsModel) Known() bool {
 func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if m == nil {
+		defaults.Inherited = []string{maxPods, protectedNamespaces, protectedSelector}
 		return defaults, diags
 	}
 	b := Budget{MaxPods: cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods), Namespaces: defaults.Namespaces, Selector: defaults.Selector, EvictStranded: defaults.EvictStranded}
 	if !m.Stranded.IsNull() {
 		b.EvictStranded = m.Stranded.ValueString() == strandedEvict
+	}
+	for attribute, value := range map[string]attr.Value{maxPods: m.MaxPods, protectedNamespaces: m.ProtectedNamespaces, protectedSelector: m.ProtectedSelector} {
+		if value.IsNull() {
+			b.Inherited = append(b.Inherited, attribute)
+		}
 	}
 	if !m.ProtectedNamespaces.IsNull() {
 		b.Namespaces = nil
@@ -128,7 +151,7 @@ func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, d
 	if !m.ProtectedSelector.IsNull() {
 		selector, err := labels.Parse(m.ProtectedSelector.ValueString())
 		if err != nil {
-			diags.AddAttributeError(path.Root("evictions").AtName("protected_selector"), "Unable to read the selector", err.Error())
+			diags.Append(NoSelector(path.Root("evictions").AtName(protectedSelector), m.ProtectedSelector.ValueString(), err))
 		}
 		b.Selector = selector
 	}
@@ -146,9 +169,9 @@ var (
 
 // Descriptions of the evictions block, shared in the same way.
 const (
-	EvictionsDescription           = "Budget for the pods that a change makes leave. It is checked at plan and again right before the first write; without one, the change is made whatever leaves. Every verdict but `stays` counts."
-	MaxPodsDescription             = "How many pods may leave at most."
-	ProtectedNamespacesDescription = "Namespaces of which no pod may leave."
-	ProtectedSelectorDescription   = "Label selector, in kubectl's syntax, of pods that may not leave."
-	StrandedDescription            = "What to do about pods that tolerate a taint which goes and not the one which comes in its place: `refuse` (the default) writes nothing while there are any, `evict` goes on."
+	EvictionsDescription           = "Budget for the pods that a change makes leave. It is checked at plan and again right before the first write that makes pods leave: where it is exceeded, the run ends with an error and none of them leaves. Without a budget, the change is made whoever leaves. A pod of which it is unknown whether it leaves counts as one that does."
+	MaxPodsDescription             = "How many pods may leave at most. `0` lets nobody leave. Default: no limit."
+	ProtectedNamespacesDescription = "Namespaces of which no pod may leave. Default: none."
+	ProtectedSelectorDescription   = "Label selector, in kubectl's syntax, of pods that may not leave. Default: none."
+	StrandedDescription            = "What to do about pods that tolerate a taint which is replaced and not the new one: `refuse` (the default) writes no taint while there are any, `evict` goes on."
 )

@@ -4,6 +4,8 @@
 package fw
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,19 +44,20 @@ func TestBudget_check(t *testing.T) {
 		want   []Violation
 	}{
 		{name: "no budget allows everything"},
-		{name: "every verdict but stays counts", budget: Budget{MaxPods: of(4)}, want: []Violation{{"max_pods", "The change would make 5 pods leave, and max_pods allows 4."}}},
+		{name: "every verdict but stays counts", budget: Budget{MaxPods: of(4)}, want: []Violation{{Attribute: "max_pods", Message: "5 pods would leave, and max_pods allows 4"}}},
 		{name: "as many as are allowed are allowed", budget: Budget{MaxPods: of(5)}},
-		{name: "none at all may leave", budget: Budget{MaxPods: of(0)}, want: []Violation{{"max_pods", "The change would make 5 pods leave, and max_pods allows 0."}}},
+		{name: "none at all may leave", budget: Budget{MaxPods: of(0)}, want: []Violation{{Attribute: "max_pods", Message: "5 pods would leave, and max_pods allows 0"}}},
 		{
 			name: "a protected namespace, with a pod of which it is not known", budget: Budget{Namespaces: []string{"prod", "quiet"}},
-			want: []Violation{{"protected_namespaces", "The change may make 1 pod of protected namespaces leave: prod/unknown-0."}},
+			want: []Violation{{Attribute: "protected_namespaces", Message: "1 pod of protected namespaces might leave", Pods: []string{"prod/unknown-0"}}},
 		},
 		{name: "a protected namespace of which everybody stays", budget: Budget{Namespaces: []string{"quiet"}}},
 		{
 			name: "protected pods by label", budget: Budget{Selector: parsed(t, "tier in (gold,silver)")},
-			want: []Violation{{"protected_selector", `The change would make 2 pods leave that protected_selector "tier in (gold,silver)" matches: app/now-0, app/now-1.`}},
+			want: []Violation{{Attribute: "protected_selector", Message: `2 pods that protected_selector "tier in (gold,silver)" matches would leave`, Pods: []string{"app/now-0", "app/now-1"}}},
 		},
-		{name: "a selector by absence finds pods without labels", budget: Budget{Selector: parsed(t, "!tier"), MaxPods: of(9)}, want: []Violation{{"protected_selector", `The change would make 3 pods leave that protected_selector "!tier" matches: app/later-0, app/drained-0, prod/unknown-0.`}}},
+		{name: "a selector by absence finds pods without labels", budget: Budget{Selector: parsed(t, "!tier"), MaxPods: of(9)}, want: []Violation{{Attribute: "protected_selector", Message: `3 pods that protected_selector "!tier" matches would leave`, Pods: []string{"app/later-0", "app/drained-0", "prod/unknown-0"}}}},
+		{name: "what the provider block sets", budget: Budget{MaxPods: of(4), Inherited: []string{"max_pods"}}, want: []Violation{{Attribute: "max_pods", Message: "5 pods would leave, and max_pods allows 4", Inherited: true}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,13 +119,14 @@ func TestEvictionsModel_budget(t *testing.T) {
 		max        int64
 		namespaces []string
 		selector   string
+		inherited  string
 		wrong      bool
 	}{
-		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold"},
-		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold"},
-		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = types.Int64Value(0) }), namespaces: []string{"prod"}, selector: "tier=gold"},
-		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold"},
-		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b"},
+		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
+		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
+		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = types.Int64Value(0) }), namespaces: []string{"prod"}, selector: "tier=gold", inherited: "protected_namespaces protected_selector"},
+		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold", inherited: "max_pods protected_selector"},
+		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b", inherited: "max_pods protected_namespaces"},
 		{name: "a selector that cannot be read", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a in") }), wrong: true},
 	}
 	for _, tt := range tests {
@@ -140,6 +144,10 @@ func TestEvictionsModel_budget(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.namespaces, b.Namespaces); diff != "" {
 				t.Error(diff)
+			}
+			slices.Sort(b.Inherited)
+			if got := strings.Join(b.Inherited, " "); got != tt.inherited {
+				t.Errorf("inherited %q, want %q", got, tt.inherited)
 			}
 		})
 	}

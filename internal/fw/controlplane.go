@@ -18,6 +18,6 @@ func WarnControlPlane(plan planner.NodePlan, diags *diag.Diagnostics) {
 		return
 	}
 	diags.AddAttributeWarning(path.Root("taints"), CountVerb(len(nodes), "control-plane node gets NoSchedule and lacks", "control-plane nodes get NoSchedule and lack")+" the control-plane taint: "+Some(nodes),
-		"OpenShift documents that a control-plane node with a NoSchedule taint must have node-role.kubernetes.io/master:NoSchedule as well: pods of the platform tolerate that one, and may not tolerate this one. "+
-			"Let the Scheduler named \"cluster\" put it there (mastersSchedulable: false), or keep this taint to worker nodes.")
+		"OpenShift documents that a control-plane node with a NoSchedule taint must have node-role.kubernetes.io/master:NoSchedule as well: pods of the platform tolerate that one, and might not tolerate this one. "+
+			"Let the Scheduler named \"cluster\" set it (mastersSchedulable: false), or use this taint on worker nodes only.")
 }

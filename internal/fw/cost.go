@@ -52,7 +52,7 @@ func (c *cost) add(step planner.Step) {
 			c.lines = append(c.lines, "adds "+toleration.Format(step.Merged.Missing))
 		}
 		if step.Merged.Template && len(step.Merged.Removed) > 0 {
-			c.lines = append(c.lines, "takes "+toleration.Format(step.Merged.Removed)+" away")
+			c.lines = append(c.lines, "removes "+toleration.Format(step.Merged.Removed))
 		}
 		c.pins(step)
 	}
@@ -60,11 +60,11 @@ func (c *cost) add(step planner.Step) {
 		c.rollouts++
 		c.pods = max(c.pods, len(step.Pods))
 		c.kept += len(step.Merged.Retired)
-		how := "as long as pods live by it"
+		how := "while pods need it"
 		if len(c.workload.Pods) == 0 {
 			how = "as long as any node has such a taint, because its pods are not known"
 		}
-		c.lines = append(c.lines, "keeps "+toleration.Format(step.Merged.Retired)+" "+how+": the apply that takes the last such taint away takes it away, and the pods restart then")
+		c.lines = append(c.lines, "keeps "+toleration.Format(step.Merged.Retired)+" "+how+": an apply that removes the last such taint removes it too, and the pods restart then")
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *cost) pins(step planner.Step) {
 		c.lines = append(c.lines, "requires "+strings.Join(requires, ", ")+" of its nodes")
 	}
 	if len(step.Pins.Removed) > 0 {
-		c.lines = append(c.lines, "requires "+strings.Join(step.Pins.Removed, ", ")+" of its nodes no more")
+		c.lines = append(c.lines, "no longer requires "+strings.Join(step.Pins.Removed, ", ")+" of its nodes")
 	}
 }
 
@@ -89,7 +89,7 @@ func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
 	b := add(costs(plan))
 	if b.pods == 0 {
 		if b.kept > 0 {
-			diags.AddWarning(subject+" keeps "+Count(b.kept, "toleration")+" for now", "No pod is known to restart by it.\n"+b.lines)
+			diags.AddWarning(subject+" keeps "+Count(b.kept, "toleration")+" for now", "No known pod restarts.\n"+b.lines)
 		}
 		return
 	}
@@ -97,7 +97,7 @@ func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
 	if b.rollouts > 1 {
 		summary += fmt.Sprintf(" in %d rollouts", b.rollouts)
 	}
-	diags.AddWarning(summary, "Tolerations of pods that run cannot be taken away, and they are part of the template: a change of it replaces the pods.\n"+b.lines)
+	diags.AddWarning(summary, "Tolerations are part of the pod template, and a change of the template replaces the pods.\n"+b.lines)
 }
 
 // bill is what a change costs all of its workloads, listed by workload.

@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -64,20 +65,47 @@ func DataFrom(providerData any, diags *diag.Diagnostics) *Data {
 	return data
 }
 
-// Unreachable reports once per run that the cluster does not answer while
+// notConnected says why there is no cluster.
+const notConnected = "The provider block holds values that are known only after apply, so there is no cluster to read yet."
+
+// errNotConnected is the error where there is no cluster yet. It counts as a cluster out
+// of reach.
+var errNotConnected = fmt.Errorf("%w: the connection is not known yet", kube.ErrUnreachable)
+
+// Unreachable reports once per run that the cluster cannot be read while
 // Terraform plans: as a warning, or as an error for every resource where the
 // provider block says so.
 func (d *Data) Unreachable(err error, diags *diag.Diagnostics) {
-	detail := "The cluster did not answer, so this plan shows the state that was stored last and no evictions. " +
-		"Applying needs the cluster. Check the provider block, the network and the credentials."
-	if err != nil {
+	summary, detail := d.unread(err)
+	detail += " The plan shows the last stored state and no evictions. Applying needs the cluster."
+	if err != nil && d.Cluster != nil {
 		detail += "\n\nOriginal error: " + err.Error()
 	}
 	if d.FailUnreachable {
-		diags.AddError("Unable to reach the cluster", detail+"\n\nThis is an error because the provider block sets unreachable = \"fail\".")
+		diags.AddError(summary, detail+"\n\nThis is an error because the provider block sets unreachable = \"fail\".")
 		return
 	}
-	d.unreachable.Do(func() { diags.AddWarning("Unable to reach the cluster: the plan is made without it", detail) })
+	// Command lines fold warnings with equal summaries: the host tells apart the
+	// clusters of several provider blocks.
+	d.unreachable.Do(func() { diags.AddWarning(summary+", so the plan is made without it", detail) })
+}
+
+// unread says of which cluster nothing could be read, and why.
+func (d *Data) unread(err error) (summary, why string) {
+	if d.Cluster == nil {
+		return "Unable to read the cluster: the provider block is not known yet", notConnected
+	}
+	summary = "Unable to read the cluster"
+	if host := d.Cluster.Host(); host != "" {
+		summary += " at " + host
+	}
+	switch {
+	case errors.Is(err, kube.ErrUnauthorized):
+		return summary + ": the credentials were refused", Advise(err)
+	case kube.Unusable(err):
+		return summary + ": no trusted connection", Advise(err)
+	}
+	return summary, Advise(kube.ErrUnreachable)
 }
 
 // Claims remembers which resource of a run wants which entry of which object,

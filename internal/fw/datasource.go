@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -14,7 +15,7 @@ import (
 
 // laterAdvice is the way out for a data source that is read too early. A data
 // source cannot return values that are not known yet.
-const laterAdvice = "If this apply makes the cluster, add depends_on to the data source, so that it is read afterwards. To keep going without an answer, put the data source into a check block: its errors are then warnings."
+const laterAdvice = "If this apply creates the cluster, add depends_on to the data source, so that it is read afterwards. To go on without an answer, put the data source into a check block: its errors are then warnings."
 
 // ClusterFor returns the cluster for a data source to read from. Where the
 // connection is not known yet it adds an error and returns nil. The name is the
@@ -23,22 +24,16 @@ func (d *Data) ClusterFor(name string, diags *diag.Diagnostics) *kube.Cluster {
 	if d != nil && d.Cluster != nil {
 		return d.Cluster
 	}
-	diags.AddError("Unable to read data."+name+": the connection is not known yet",
-		"The provider block holds values that are known only after apply, so there is no cluster to ask. "+laterAdvice)
+	diags.AddError("Unable to read data."+name+": the connection is not known yet", notConnected+" "+laterAdvice)
 	return nil
 }
 
 // UnableToRead adds the error of a data source whose request failed. The name
 // is the data source's type.
 func UnableToRead(name string, err error, diags *diag.Diagnostics) {
-	detail := "The API server refused or broke off a request."
-	switch {
-	case errors.Is(err, kube.ErrForbidden):
-		detail = "The credentials have no permission for this. The guide \"Permissions\" of the provider's documentation has the ClusterRole that is needed."
-	case errors.Is(err, kube.ErrUnauthorized):
-		detail = "The cluster does not accept the credentials: they may have expired. Renew them and run again."
-	case errors.Is(err, kube.ErrUnreachable):
-		detail = "The cluster did not answer. Check the network and whether its API server runs. " + laterAdvice
+	detail := cmp.Or(Advise(err), "The request failed. Run again; if it keeps failing, see the original error.")
+	if errors.Is(err, kube.ErrUnreachable) {
+		detail += " " + laterAdvice
 	}
 	diags.AddError("Unable to read data."+name, fmt.Sprintf("%s\n\nOriginal error: %s", detail, err))
 }

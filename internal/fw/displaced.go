@@ -18,8 +18,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// GivenUp says why tolerations go at once: which attribute asks for it, in words, and what
-// to do where that is not wanted.
+// GivenUp says why tolerations are removed now: which attribute asks for it, in words, and
+// what to do where that is not wanted.
 type GivenUp struct {
 	At           path.Path
 	Why, Instead string
@@ -41,22 +41,34 @@ func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diag
 			homeless++
 		}
 	}
-	summary := fmt.Sprintf("%s at once costs %s their place under %s", subject, Count(len(pods), "pod"), under(pods))
+	summary := fmt.Sprintf("%s now: %s on nodes tainted %s", subject, CountVerb(len(pods), "pod loses its place", "pods lose their place"), under(pods))
 	if atOnce > 0 {
-		summary += fmt.Sprintf("; %d of a DaemonSet are deleted at the same moment", atOnce)
+		const deleted = "deleted at once by the DaemonSet controller"
+		summary += "; " + portion(atOnce, len(pods), "is "+deleted, "are "+deleted, "all of them are "+deleted)
 	}
 	if homeless > 0 {
-		summary += fmt.Sprintf("; no other node would take %d of them", homeless)
+		summary += "; " + portion(homeless, len(pods), "fits on no other node", "fit on no other node", "none of them fits on another node")
 	}
 	var b strings.Builder
-	b.WriteString(given.Why + ": they run on nodes with taints that pods of the new template do not tolerate.\n")
+	b.WriteString(given.Why + ": their nodes have taints that the new pod template does not tolerate.\n")
 	listLosses(&b, pods)
 	b.WriteString("\n\n" + given.Instead)
 	if homeless > 0 {
-		b.WriteString(" Where no other node takes a pod, the rollout comes to a halt: to get out of it, put the old toleration back and apply.")
+		b.WriteString(" Where no other node takes a pod, the rollout does not finish. To fix this, add the old toleration again and apply.")
 		b.WriteString("\n\n" + Judged + " " + NotConsidered)
 	}
 	diags.AddAttributeWarning(given.At, summary, b.String())
+}
+
+// portion says of some of so many pods what they do.
+func portion(n, of int, one, many, all string) string {
+	switch {
+	case of == 1:
+		return "it " + one
+	case n == of:
+		return all
+	}
+	return fmt.Sprintf("%d of the %d %s", n, of, Agree(n, one, many))
 }
 
 // WarnShortened says which pods are evicted because their tolerations come to last for
@@ -70,15 +82,16 @@ func WarnShortened(subject string, pods []planner.Displaced, at path.Path, diags
 	for _, d := range pods {
 		shortest, longest = min(shortest, d.Lasts()), max(longest, d.Lasts())
 	}
-	when := fmt.Sprintf("after %d s", shortest)
+	when := fmt.Sprintf("%d s", shortest)
 	if longest != shortest {
-		when += " at the earliest"
+		when += " or more"
 	}
 	var b strings.Builder
-	b.WriteString("The taints are on their nodes already, and pods of the new template tolerate them for a shorter time: each is evicted when that is over. It may be put on the same node again, and be evicted again.\n")
+	b.WriteString("The taints are on their nodes already, and pods of the new template tolerate them for a shorter time: each is evicted when that time is over. Its replacement may be scheduled on the same node, and be evicted again.\n")
 	listLosses(&b, pods)
 	b.WriteString("\n\nIf these pods are to stay, leave out toleration_seconds.")
-	diags.AddAttributeWarning(at, fmt.Sprintf("%s makes %s leave %s under %s", subject, Count(len(pods), "pod"), when, under(pods)), b.String())
+	diags.AddAttributeWarning(at, fmt.Sprintf("%s evicts %s %s after %s recreated on nodes tainted %s",
+		subject, Count(len(pods), "pod"), when, Agree(len(pods), "it is", "they are"), under(pods)), b.String())
 }
 
 // under names the taints by which pods lose their places.
@@ -93,7 +106,7 @@ func under(pods []planner.Displaced) string {
 	}
 	taints = taint.Sort(taints)
 	if len(taints) > 2 {
-		return fmt.Sprintf("%s and %d more taints", taint.Format(taints[0]), len(taints)-1)
+		return fmt.Sprintf("%s and %d more", taint.Format(taints[0]), len(taints)-1)
 	}
 	return taint.FormatAll(taints)
 }
@@ -111,7 +124,7 @@ func homelessBy(d planner.Displaced) bool {
 	return d.Hold == "" && d.Owner.Kind != "DaemonSet" && !d.Found
 }
 
-// lossOf words what becomes of a pod and of the one that comes for it.
+// lossOf words what becomes of a pod and of its replacement.
 func lossOf(d planner.Displaced) string {
 	var names []string
 	for _, l := range d.Losses {
@@ -125,15 +138,15 @@ func lossOf(d planner.Displaced) string {
 	}
 	switch {
 	case d.AtOnce():
-		return "deleted at once, whatever its update strategy, and not made again while its node is " + tainted
+		return "deleted at once, whatever its update strategy, and not recreated while its node is " + tainted
 	case shortest != toleration.Untolerated:
-		return fmt.Sprintf("%s; the pod that comes for it is evicted after %d s from a node that is %s", fate, shortest, tainted)
+		return fmt.Sprintf("%s; its replacement is evicted after %d s from a node that is %s", fate, shortest, tainted)
 	case d.Owner.Kind == "DaemonSet" && d.Hold == "":
-		return "deleted by the rollout, and not made again while its node is " + tainted
+		return "deleted by the rollout, and not recreated while its node is " + tainted
 	case d.Owner.Kind == "DaemonSet":
-		return fate + "; once it is deleted, it is not made again while its node is " + tainted
+		return fate + "; once it is deleted, it is not recreated while its node is " + tainted
 	case d.Found:
-		return fate + "; the pod that comes for it is not put on this node, which is " + tainted + ", but on another"
+		return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), but on another"
 	}
-	return fate + "; the pod that comes for it is not put on this node, which is " + tainted + ", nor on any other: " + d.Obstacles
+	return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), nor on any other: " + d.Obstacles
 }

@@ -50,7 +50,7 @@ func TestWarnDisplaced_golden(t *testing.T) {
 		d.Losses = append(d.Losses, planner.Loss{Taint: taintsOf(t, "spot:NoSchedule")[0], Lasts: toleration.Untolerated})
 	})
 	var diags diag.Diagnostics
-	given := GivenUp{At: path.Root("retire"), Why: `Tolerations go (retire = "now") that pods live by`, Instead: "If these pods are to stay, leave out retire: the tolerations then go with the taints. A taint that this apply takes away before costs nobody a place."}
+	given := GivenUp{At: path.Root("retire"), Why: `retire = "now" removes tolerations that running pods need`, Instead: "If these pods are to stay, leave out retire."}
 	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, nil, given, &diags)
 	if len(diags) > 0 {
 		t.Fatalf("nobody loses a place, and it says %v", diags)
@@ -86,4 +86,13 @@ func TestWarnShortened_golden(t *testing.T) {
 		t.Fatalf("it is not one warning at tolerations: %v", diags)
 	}
 	golden.Check(t, "shortened.golden", diags[0].Summary()+"\n\n"+diags[1].Summary()+"\n\n"+diags[1].Detail()+"\n")
+}
+
+func TestPortion_namesWhichOfHowMany(t *testing.T) {
+	t.Parallel()
+	for want, n := range map[string][2]int{"it goes": {1, 1}, "1 of the 3 goes": {1, 3}, "2 of the 3 go": {2, 3}, "all of them go": {3, 3}} {
+		if got := portion(n[0], n[1], "goes", "go", "all of them go"); got != want {
+			t.Errorf("%d of %d: got %q, want %q", n[0], n[1], got, want)
+		}
+	}
 }

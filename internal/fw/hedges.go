@@ -4,6 +4,8 @@
 package fw
 
 import (
+	"fmt"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
 
@@ -48,9 +50,9 @@ func countStranded(report *eviction.Report) int {
 func (h hedges) reservation(refusesStranded bool, stranded, affected int) string {
 	switch {
 	case refusesStranded && stranded > 0:
-		return "; apply refuses it, because " + CountVerb(stranded, "pod is stranded", "pods are stranded")
+		return "; apply will refuse this: " + CountVerb(stranded, "pod tolerates", "pods tolerate") + " the replaced taint but not the new one"
 	case refusesStranded && h.spared > 0:
-		return "; apply refuses it unless the tolerations of this plan come first"
+		return "; apply will refuse this unless the tolerations of this plan come first"
 	case h.pods > 0 && h.unknown == affected:
 		return ", unless the tolerations of this plan come first"
 	}
@@ -61,9 +63,9 @@ func (h hedges) reservation(refusesStranded bool, stranded, affected int) string
 func (h hedges) advice(refusesStranded bool) string {
 	otherwise := "the pods count as they are"
 	if h.spared > 0 && refusesStranded {
-		otherwise = "apply finds pods stranded and writes no taint"
+		otherwise = "apply writes no taint, because pods tolerate the replaced taint but not the new one"
 	}
-	return "What becomes of " + CountVerb(h.pods, "of these pods", "of these pods") + " depends on whether the tolerations that this plan gives their workloads come before the taints. " +
-		"The plan cannot see that: no provider is told of depends_on. With depends_on from these taints to the tolerations they come first; if they do not, " + otherwise + ". " +
-		"To make the plan exact, and have the taints wait for the pods, name the ids of these kubetaint_workload_tolerations in tolerated_by here."
+	return fmt.Sprintf("What happens to %d of these pods depends", h.pods) + " on whether the tolerations that this plan gives their workloads come before the taints. " +
+		"The plan cannot see that, because Terraform does not tell providers about depends_on. With depends_on from these taints to the tolerations, the tolerations come first; otherwise " + otherwise + ". " +
+		"To make the plan exact, and have the taints wait for the pods, name the ids of these kubetaint_workload_tolerations in tolerated_by of this resource."
 }

@@ -184,7 +184,7 @@ func InspectTaints(nodes []*eviction.Node, target planner.Target, ids []taint.ID
 	owners, matches := map[string]bool{}, Importable(target)
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
-			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
+			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+". Leave it out of the import.")
 			continue
 		}
 		found := false
@@ -204,11 +204,22 @@ func InspectTaints(nodes []*eviction.Node, target planner.Target, ids []taint.ID
 			f.Owner = mark.Owner
 		}
 		if !found {
-			diags.AddError("Unable to import taint \""+id.String()+"\" of "+Place(target), "No such taint stands there. Look at what does: kubectl describe node NAME.")
+			diags.AddError("Unable to import taint \""+id.String()+"\" of "+Place(target), "There is no such taint. List those that there are: "+listTaints(target)+".")
 		}
 	}
 	if len(owners) != 1 {
 		f.Owner = ""
 	}
 	return f, !diags.HasError()
+}
+
+// listTaints is the command that lists the taints of what is imported.
+func listTaints(target planner.Target) string {
+	switch {
+	case target.MachineSets != nil:
+		return "kubectl get machinesets.machine.openshift.io -n " + target.MachineSets.Namespace + " -o yaml"
+	case target.Selector != nil:
+		return "kubectl describe nodes -l '" + target.Selector.String() + "'"
+	}
+	return "kubectl describe node " + strings.Join(target.Named(), " ")
 }

@@ -4,7 +4,14 @@
 package fw
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 func TestParseImportID(t *testing.T) {
@@ -30,5 +37,20 @@ func TestParseImportID(t *testing.T) {
 				t.Errorf("it is read as %q (%v), want %q", got, err, want)
 			}
 		})
+	}
+}
+
+func TestInspectTaints_saysHowToListTheTaintsThatThereAre(t *testing.T) {
+	t.Parallel()
+	for want, target := range map[string]planner.Target{
+		"kubectl describe node a":                                   {Name: "a"},
+		"kubectl describe node a b":                                 {Names: []string{"a", "b"}},
+		"kubectl describe nodes -l 'pool=gpu'":                      {Selector: parsed(t, "pool=gpu")},
+		"kubectl get machinesets.machine.openshift.io -n m -o yaml": {MachineSets: &machineset.Target{Namespace: "m", Name: "a"}},
+	} {
+		var diags diag.Diagnostics
+		if _, ok := InspectTaints(nil, target, []taint.ID{{Key: "team", Effect: "NoExecute"}}, &diags); ok || len(diags) != 1 || !strings.HasSuffix(diags[0].Detail(), "List those that there are: "+want+".") {
+			t.Errorf("%s: it says %v", target, diags)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package fw
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -42,8 +43,8 @@ func (d *Data) Foreseen(snapshot *eviction.Snapshot, linked []string) *eviction.
 // follow their template.
 func unreliable(id string, p planner.PlannedTolerations, pods []*eviction.Pod) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to rely on the tolerations of "+p.Ref.Title(),
-		behind(pods)+" They do not follow a change of its template ("+p.Hold+"), and \""+id+"\" does not wait for them (wait_for_rollout = false): the taints would evict them.\n\n"+
-			"The way out: apply the tolerations without these taints, and "+p.WayOut+". Once every live pod carries the tolerations, the taints are let through.")
+		behind(pods)+" They are not replaced when its template changes ("+p.Hold+"), and \""+id+"\" does not wait for them (wait_for_rollout = false): the taints would evict them.\n\n"+
+			"To fix this: apply the tolerations without these taints, and "+p.WayOut+". Once every running pod has the tolerations, this resource can be applied.")
 }
 
 // behind counts and names live pods without the tolerations of their workload.
@@ -52,17 +53,25 @@ func behind(pods []*eviction.Pod) string {
 	for i, p := range pods {
 		names[i] = p.Name
 	}
-	return CountVerb(len(pods), "of its pods lives without them", "of its pods live without them") + ": " + Some(names) + "."
+	return CountVerb(len(pods), "of its pods does not have them", "of its pods do not have them") + ": " + Some(names) + "."
 }
 
 // ExplainPods words that linked workloads are not ready for the taints.
 func ExplainPods(place string, err error) diag.Diagnostic {
-	what := "The workloads that tolerated_by names have live pods without the tolerations. No taint has been written, so that nobody is evicted. " +
-		"Find out why they do not follow (kubectl rollout status), or allow them more time in timeouts, and apply again."
-	if held := new(rollout.HoldError); errors.As(err, &held) {
-		what = "The tolerations of " + held.Workload.Title() + ": " + behind(held.Pods) + " They do not follow a change of its template (" + held.Workload.Rolling.Hold + "). " +
-			"No taint has been written, so that nobody is evicted.\n\nThe way out: " + held.Workload.Rolling.WayOut + ". Once every live pod carries the tolerations, apply again."
+	whose, what, original := "the linked workloads", "", err.Error()
+	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
+	untouched := "This apply has written no taint to " + place + ", so it evicts no pod. "
+	switch {
+	case errors.As(err, &held):
+		whose, original = held.Workload.Title(), ""
+		what = behind(held.Pods) + " They are not replaced when its template changes (" + held.Workload.Rolling.Hold + "). " + strings.TrimSpace(untouched) +
+			"\n\nTo fix this: " + held.Workload.Rolling.WayOut + ". Once every running pod has the tolerations, apply again."
+	case errors.As(err, &stuck):
+		whose, original = stuck.Workload.Title(), stuck.Err.Error()
+		what = unfinished(stuck) + "\n\n" + untouched + findOut(stuck.Workload.Ref)
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to write taints of "+place+": not all pods tolerate them yet",
-		what+"\n\nOriginal error: "+err.Error())
+	if original != "" {
+		what += "\n\nOriginal error: " + original
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to write taints of "+place+": pods of "+whose+" do not tolerate them yet", what)
 }

@@ -6,6 +6,8 @@ package fw
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -123,47 +125,93 @@ func RefuseRolloutParameters(ctx context.Context, at path.Path, from types.Objec
 }
 
 // ExplainMachines words why a rollout of machines ended before its end; goesOn says
-// how it can go on.
+// how it can go on where no more than another run is needed for that.
 func ExplainMachines(summary, goesOn string, err error) diag.Diagnostic {
-	detail := goesOn
 	late, stopped, gone := new(rollout.MachinesError), new(rollout.StoppedError), new(rollout.SetGoneError)
 	switch {
 	case errors.As(err, &late):
-		summary += ": " + Ended(late.Err)
-		detail = strings.TrimLeft(explainLate(late)+"\n\n"+goesOn, "\n")
+		return diag.NewErrorDiagnostic(summary+": "+Ended("the rollout", late.Err), paragraphs(explainLate(late), goesOn, "Original error: "+late.Err.Error()))
 	case errors.As(err, &stopped):
-		detail = "The rollout does not go on by itself: " + stopped.Why + ".\n\n" + goesOn
-	case errors.Is(err, context.Canceled):
-		summary += ": " + Ended(err)
-	case errors.As(err, &gone):
-		detail = "Plan again: what is there then decides."
-	default:
-		if advice := Advise(err); advice != "" {
-			detail = advice + "\n\n" + goesOn
+		if said := ExplainRecord(err, stopped.Thing, path.Empty()); said != nil {
+			return said
 		}
+		return diag.NewErrorDiagnostic(summary, paragraphs(stopped.Why, restored(err)))
+	case errors.As(err, &gone) && gone.Recreated:
+		return diag.NewErrorDiagnostic(summary, gone.Error()+". What was written to the old one is gone with it. Plan and apply again.")
+	case errors.As(err, &gone):
+		return diag.NewErrorDiagnostic(summary, gone.Error()+". If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets -A), then plan and apply again.")
+	case errors.Is(err, context.Canceled):
+		summary += ": " + Ended("", err)
+		return diag.NewErrorDiagnostic(summary, paragraphs(restored(err), goesOn, "Original error: "+err.Error()))
 	}
-	return diag.NewErrorDiagnostic(summary, detail+"\n\nOriginal error: "+err.Error())
+	return diag.NewErrorDiagnostic(summary, paragraphs(Advise(err), restored(err), goesOn, "Original error: "+err.Error()))
 }
 
-// Ended says how a wait ended that did not come to its end.
-func Ended(err error) string {
+// paragraphs joins what is not empty.
+func paragraphs(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(one string) bool { return one == "" }), "\n\n")
+}
+
+// restored says that a count has been brought back, "" where none has.
+func restored(err error) string {
+	if back := new(rollout.RestoredError); errors.As(err, &back) {
+		return fmt.Sprintf("spec.replicas has been set back to %d.", back.Replicas)
+	}
+	return ""
+}
+
+// Ended says how something ended that did not come to its end.
+func Ended(what string, err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "the time is over"
+		return what + " timed out"
 	}
-	return "it was interrupted"
+	return "the run was interrupted"
 }
 
-// explainLate says what a rollout waited for, and what was done about its count.
+// explainLate says what a rollout waited for, what to do about that, and how far it is.
 func explainLate(e *rollout.MachinesError) string {
-	var b strings.Builder
+	var waiting, holds, fix string
 	if len(e.Waiting) > 0 {
-		b.WriteString("It waited for machines:\n  " + strings.Join(e.Waiting, "\n  "))
+		waiting = "The rollout last waited for machines:\n  " + strings.Join(e.Waiting, "\n  ")
+		fix = "To fix this, find out why these machines are not ready (kubectl describe machine NAME -n " + e.Set.Namespace + "); or set a longer timeout."
 	}
 	if len(e.Holds) > 0 {
-		b.WriteString("\n\nWhat holds them:\n  " + strings.Join(e.Holds, "\n  "))
+		holds = "What keeps machines from going:\n  " + strings.Join(e.Holds, "\n  ")
+		fix = "To fix this, let the pods go (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout."
 	}
-	if e.Restored {
-		b.WriteString("\n\nspec.replicas has been set back to what it was.")
+	if !errors.Is(e.Err, context.DeadlineExceeded) {
+		// Nothing is wrong with a run that somebody has stopped.
+		fix = ""
 	}
-	return b.String()
+	return paragraphs(waiting, holds, fix, standing(e))
+}
+
+// standing says how far a rollout is, and which count it has left.
+func standing(e *rollout.MachinesError) string {
+	m := e.Set.Marker
+	if m == nil {
+		if e.Begun {
+			return ""
+		}
+		return "This run has written nothing to " + e.Set.Title() + "."
+	}
+	done, have := "replaced", "have"
+	if m.Strategy == machineset.InPlace {
+		done = "changed"
+	}
+	if e.Left == 1 {
+		have = "has"
+	}
+	left := fmt.Sprintf("%d of %s still %s to be %s", e.Left, Count(m.OriginalReplicas, "machine"), have, done)
+	if e.Left == 0 {
+		left = "No old machine is left"
+	}
+	replicas := fmt.Sprintf("is %d", e.Set.Replicas)
+	switch {
+	case e.Restored:
+		replicas = fmt.Sprintf("has been set back to %d", m.OriginalReplicas)
+	case e.Set.Replicas != m.OriginalReplicas:
+		replicas += fmt.Sprintf(" (%d before the rollout)", m.OriginalReplicas)
+	}
+	return left + ", and spec.replicas " + replicas + "."
 }

@@ -19,7 +19,7 @@ func RolloutCost(s Subject, all []machineset.Affected, atOnce int, summary, deta
 	cost := MachineCost(all, atOnce)
 	if cost == "" {
 		if summary != "" && slices.ContainsFunc(all, func(a machineset.Affected) bool { return a.Effect.Strategy == machineset.InPlace }) {
-			detail = "No machine is replaced, and none is missing. NoExecute evicts as soon as a node has the taint: no PodDisruptionBudget is asked.\n\n" + detail
+			detail = "No machine is replaced, and none is missing. NoExecute evicts as soon as a node has the taint: PodDisruptionBudgets are ignored.\n\n" + detail
 		}
 		return summary, detail
 	}
@@ -65,8 +65,17 @@ func MachineCost(all []machineset.Affected, atOnce int) string {
 	return out
 }
 
-// WarnDeadlocks says which drains do not end by themselves.
+// WarnDeadlocks says which drains of a resource do not end by themselves.
 func WarnDeadlocks(where string, found []machineset.Deadlock, diags *diag.Diagnostics) {
+	warnDeadlocks(where, "; or use the strategy in_place, which drains no machine", found, diags)
+}
+
+// WarnActionDeadlocks says it of an action, all of whose strategies drain machines.
+func WarnActionDeadlocks(where string, found []machineset.Deadlock, diags *diag.Diagnostics) {
+	warnDeadlocks(where, "", found, diags)
+}
+
+func warnDeadlocks(where, instead string, found []machineset.Deadlock, diags *diag.Diagnostics) {
 	if len(found) == 0 {
 		return
 	}
@@ -77,6 +86,6 @@ func WarnDeadlocks(where string, found []machineset.Deadlock, diags *diag.Diagno
 	if more := len(found) - maxLines; more > 0 {
 		lines = append(lines, fmt.Sprintf("  … and %d more", more))
 	}
-	diags.AddWarning(fmt.Sprintf("Draining machines of %s does not end by itself", where),
-		"PodDisruptionBudgets refuse what the rollout needs, whatever its strategy but in_place, and it waits for them until its time is over:\n\n"+strings.Join(lines, "\n"))
+	diags.AddWarning(fmt.Sprintf("Draining machines of %s gets stuck on PodDisruptionBudgets", where),
+		"The drain obeys PodDisruptionBudgets, and these would hold it until it times out. Before you apply, scale the workloads up or relax the PodDisruptionBudgets"+instead+":\n\n"+strings.Join(lines, "\n"))
 }

@@ -36,7 +36,7 @@ func TestRolloutCost(t *testing.T) {
 		"several sets roll out in turn": {[]machineset.Affected{rolled("a", machineset.ScaleToZero, 1), rolled("b", machineset.ScaleToZero, 2)}, "it evicts", "pods", "it evicts",
 			[]string{"3 machines of 2 MachineSets are replaced.", "One MachineSet rolls out after the other.", "\n  MachineSet \"ns/a\": 1 of 1 machine is missing at once", "\n  MachineSet \"ns/b\": all 2 machines are missing at once", "\n\npods"}},
 		"machines that nobody runs on are replaced all the same": {[]machineset.Affected{rolled("a", machineset.Rolling, 1)}, "", "", "replaces machines, and evicts no pods", []string{"1 machine of 1 MachineSet is replaced."}},
-		"in place asks no budget":                                {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "it evicts", "pods", "it evicts", []string{"No machine is replaced, and none is missing.", "no PodDisruptionBudget is asked", "\n\npods"}},
+		"in place asks no budget":                                {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "it evicts", "pods", "it evicts", []string{"No machine is replaced, and none is missing.", "PodDisruptionBudgets are ignored", "\n\npods"}},
 		"in place says nothing where nobody leaves":              {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "", "", "", nil},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
@@ -70,8 +70,12 @@ func TestRolloutCost_isBounded(t *testing.T) {
 	}
 	var diags diag.Diagnostics
 	fw.WarnDeadlocks("2 MachineSets", deadlocks, &diags)
-	if len(diags) != 1 || strings.Count(diags[0].Detail(), "budget ") != 20 || !strings.Contains(diags[0].Detail(), "… and 10 more") || diags[0].Summary() != "Draining machines of 2 MachineSets does not end by itself" {
+	if len(diags) != 1 || strings.Count(diags[0].Detail(), "budget ") != 20 || !strings.Contains(diags[0].Detail(), "… and 10 more") || diags[0].Summary() != "Draining machines of 2 MachineSets gets stuck on PodDisruptionBudgets" || !strings.Contains(diags[0].Detail(), "in_place") {
 		t.Errorf("it warns %v", diags)
+	}
+	var action diag.Diagnostics
+	if fw.WarnActionDeadlocks("it", deadlocks, &action); len(action) != 1 || strings.Contains(action[0].Detail(), "in_place") {
+		t.Errorf("of an action it warns %v", action)
 	}
 	if fw.WarnDeadlocks("nothing", nil, &diags); len(diags) != 1 {
 		t.Errorf("it warns of nothing: %v", diags)
@@ -82,7 +86,7 @@ func TestPreview_podsThatWaitForNewMachines(t *testing.T) {
 	t.Parallel()
 	v := eviction.PodVerdict{Pod: &eviction.Pod{Namespace: "shop", Name: "db", Node: "n"}, Owner: eviction.Owner{Kind: "Deployment", Name: "db"}, Verdict: eviction.Drained, Reschedulable: true, Awaits: []string{"MachineSet \"ns/a\""}}
 	summary, detail := fw.Preview(fw.Subject{Verb: "Applying", Preposition: "to", Where: "x"}, &eviction.Report{Pods: []eviction.PodVerdict{v}, Nodes: []string{"n"}})
-	if !strings.HasSuffix(summary, "evicts 1 pod (1 only on new machines)") || !strings.Contains(detail, "Only new machines would take 1 of them, once these are ready.") || !strings.Contains(detail, fw.Judged) {
+	if !strings.HasSuffix(summary, "evicts 1 pod (1 waits for new machines)") || !strings.Contains(detail, "1 would be recreated but stay Pending until new machines are ready.") || !strings.Contains(detail, fw.Judged) {
 		t.Errorf("it says %q\n%s", summary, detail)
 	}
 }

@@ -51,7 +51,7 @@ func MachineSetTarget(namespace, name, selector types.String, at path.Path, diag
 	}
 	parsed, err := labels.Parse(selector.ValueString())
 	if err != nil {
-		diags.AddAttributeError(at, "Unable to read the selector", err.Error())
+		diags.Append(NoSelector(at, selector.ValueString(), err))
 		return t, false
 	}
 	t.Selector = parsed

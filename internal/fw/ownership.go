@@ -55,8 +55,8 @@ func RecoverOwnership[ID comparable](generation string, unmarked []ID) Ownership
 // lost as well, and this may be another. Objects says what was looked at.
 func NotThisCluster(objects, id string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to tell whether this state belongs to this cluster",
-		"An earlier update was killed, and with it went the record of the cluster that the state was written for. "+objects+" of this cluster carries a mark of \""+id+"\". "+
-			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import it, or apply it anew.")
+		"An earlier update was killed, and the record of the cluster that the state was written for is lost with it. "+objects+" of this cluster carries a mark of \""+id+"\". "+
+			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import it, or apply again to create it.")
 }
 
 // Keep forgets imported entries that are no longer wanted.
@@ -103,7 +103,8 @@ func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags
 func (o Ownership[ID]) Save(ctx context.Context, to PrivateWriter, diags *diag.Diagnostics) {
 	raw, err := json.Marshal(o)
 	if err != nil {
-		diags.AddError("Unable to write the private state", err.Error())
+		diags.AddError("Unable to write the private state",
+			"This is a bug in the provider: please report it. What was written to the cluster stays and is marked.\n\nOriginal error: "+err.Error())
 		return
 	}
 	diags.Append(to.SetKey(ctx, ownershipKey, raw)...)

@@ -32,12 +32,15 @@ func Where(target planner.Target, nodes int) string {
 	case len(names) == 1:
 		return "node \"" + names[0] + "\""
 	}
-	return Count(nodes, "node") + " of " + Some(names)
+	return Count(nodes, "node") + " (" + Some(names) + ")"
 }
 
 // About words what a change of taints is about.
 func About(verb, preposition string, target planner.Target, plan planner.NodePlan) Subject {
 	s := Subject{Verb: verb, Preposition: preposition, Taints: plan.Brought(), Where: Where(target, len(plan.Switches))}
 	s.Many = len(plan.Switches) != 1
+	for _, one := range plan.Switches {
+		s.Nodes = append(s.Nodes, one.Node.Name)
+	}
 	return s
 }

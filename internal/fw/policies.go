@@ -67,7 +67,7 @@ func MatchAttributes() map[string]schema.Attribute {
 		"requests": schema.SetAttribute{
 			Optional:            true,
 			ElementType:         types.StringType,
-			MarkdownDescription: "Names of extended resources, such as `nvidia.com/gpu`. A pod is meant if any container of it, init containers and sidecars included, or the pod as a whole requests some of any of them.",
+			MarkdownDescription: "Names of extended resources, such as `nvidia.com/gpu`. A pod is meant if any of its containers, init containers and sidecars included, or the pod as a whole requests at least one of these resources.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(ExtendedResource())},
 		},
 		"match_all": schema.BoolAttribute{
@@ -95,13 +95,21 @@ func ObjectName() validator.String {
 func ExtendedResource() validator.String {
 	return check{description: "must be the name of an extended resource, such as nvidia.com/gpu", find: func(s string) string {
 		switch {
-		case !strings.Contains(s, "/") || strings.Contains(s, corev1.ResourceDefaultNamespacePrefix):
-			return fmt.Sprintf("%q is one of Kubernetes' own resources: the name of an extended resource has a domain of its own, such as nvidia.com/gpu.", s)
+		case kubernetesOwn(s):
+			return fmt.Sprintf("%q is one of Kubernetes' own resources.", s)
+		case !strings.Contains(s, "/"):
+			return fmt.Sprintf("%q has no domain.", s)
 		case strings.HasPrefix(s, corev1.DefaultResourceRequestsPrefix):
 			return fmt.Sprintf("%q is a name as quotas have it: leave out %q.", s, corev1.DefaultResourceRequestsPrefix)
 		}
 		return first(fmt.Sprintf("%q is not the name of an extended resource: ", s), validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+s))
 	}}
+}
+
+// kubernetesOwn says whether a name is that of a resource that Kubernetes defines itself.
+func kubernetesOwn(s string) bool {
+	own := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage, corev1.ResourcePods}
+	return slices.Contains(own, corev1.ResourceName(s)) || strings.HasPrefix(s, corev1.ResourceHugePagesPrefix) || strings.Contains(s, corev1.ResourceDefaultNamespacePrefix)
 }
 
 // MatchOf reads the object at a path, and checks what can be told without a cluster; false
@@ -132,9 +140,9 @@ func checkMatch(out admission.Match, at path.Path, diags *diag.Diagnostics) {
 	switch {
 	case out.Empty() && !out.All:
 		diags.AddAttributeError(at, "Unable to match every pod by leaving everything out",
-			"Nothing in match narrows which pods are meant, so that the policy would change every pod of the cluster that is made from now on. Set namespaces, namespace_selector, pod_selector or requests; or match_all = true, if every pod outside the namespaces of the system is meant.")
+			"Nothing in match narrows down the pods, so the policy would change every new pod outside the system namespaces. Set namespaces, namespace_selector, pod_selector or requests; or match_all = true, if that is intended.")
 	case !out.Empty() && out.All:
-		diags.AddAttributeError(at.AtName("match_all"), "Unable to match every pod and only some", "match_all = true stands beside what narrows the match. Leave out one of the two.")
+		diags.AddAttributeError(at.AtName("match_all"), "Unable to match every pod and only some", "match_all = true is set together with what narrows the match. Leave out one of the two.")
 	case len(out.Namespaces) > 0 && out.NamespaceSelector != "":
 		diags.AddAttributeError(at.AtName("namespace_selector"), "Unable to match namespaces both by name and by selector", "A pod would have to be in a namespace that is named and that matches. Leave out namespaces or namespace_selector.")
 	}

@@ -45,8 +45,8 @@ func refuseSystem(selector string, matched []kube.Namespace, at path.Path, diags
 		}
 	}
 	if len(system) > 0 {
-		diags.AddAttributeError(at, "Unable to match namespaces of the system by a selector",
-			fmt.Sprintf("%q matches %s. Pods of these keep the cluster alive, and are meant only where their namespace is named in namespaces. Narrow the selector, such as: %s,kubernetes.io/metadata.name notin (%s).",
+		diags.AddAttributeError(at, "Unable to match system namespaces by a selector",
+			fmt.Sprintf("%q matches %s. Their pods keep the cluster alive, so a policy applies to them only if match.namespaces names the namespace. Narrow the selector, such as: %s,kubernetes.io/metadata.name notin (%s).",
 				selector, Some(system), selector, strings.Join(system, ",")))
 	}
 }
@@ -73,10 +73,10 @@ func (d *Data) warnRefusing(ctx context.Context, p admission.Policy, matched []k
 	if err == nil && !on {
 		return
 	}
-	means := "The admission plug-in PodTolerationRestriction is on: pods there that the policy means are refused when they are made."
+	rejects := "The admission plug-in PodTolerationRestriction is on: new pods there that the policy matches are rejected."
 	if err != nil {
-		means = "Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, pods there that the policy means are refused when they are made."
+		rejects = "Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, new pods there that the policy matches are rejected."
 	}
 	diags.AddAttributeWarning(at, "Policy \""+p.Name+"\" gives tolerations that "+CountVerb(len(names), "namespace does", "namespaces do")+" not allow",
-		"The annotation "+admission.WhitelistAnnotation+" does not cover them in: "+Some(forbidden)+". "+means+" Add the tolerations to the annotation first (kubetaint_namespace_tolerations does it with allowed), or leave these namespaces out of match.")
+		"The annotation "+admission.WhitelistAnnotation+" does not cover them in: "+Some(forbidden)+". "+rejects+" Add the tolerations to the annotation first (kubetaint_namespace_tolerations does it with allowed), or leave these namespaces out of match.")
 }

@@ -5,6 +5,7 @@ package fw
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -21,7 +22,7 @@ func ExplainPolicy(verb, name string, at path.Path, err error) diag.Diagnostic {
 	switch {
 	case errors.As(err, &conflict) && conflict.Owner == "":
 		return diag.NewAttributeErrorDiagnostic(at, summary+": the name is taken",
-			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not make, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is left alone. Choose another name, or delete it if nobody needs it (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding "+name+").\n\nOriginal error: "+err.Error())
+			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not create, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is left alone. Choose another name, or delete it if nobody needs it (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding "+name+").\n\nOriginal error: "+err.Error())
 	case errors.As(err, &conflict):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": it belongs to another resource",
 			"The policy belongs to \""+conflict.Owner+"\". It is left alone. Choose another name, or import the policy and remove it from that resource's configuration.\n\nOriginal error: "+err.Error())
@@ -30,8 +31,19 @@ func ExplainPolicy(verb, name string, at path.Path, err error) diag.Diagnostic {
 			"The API server changes pods by policies from Kubernetes 1.36 on, and from 1.34 on where admissionregistration.k8s.io/v1beta1 and the feature gate MutatingAdmissionPolicy are switched on. "+
 				"On an older cluster, give the tolerations to workloads with kubetaint_workload_tolerations, or to namespaces with kubetaint_namespace_tolerations where the admission plug-in PodTolerationRestriction is on, as it is on OpenShift.\n\nOriginal error: "+err.Error())
 	case errors.Is(err, kube.ErrInvalid):
-		return diag.NewErrorDiagnostic(summary+": the API server would refuse it",
-			"The policy was tried without being made (a dry run), and the API server refused it. An admission policy of the cluster may forbid it, or the cluster is of a version that does not know what the policy needs.\n\nOriginal error: "+err.Error())
+		return refusedPolicy(verb, summary, err)
 	}
 	return nil
+}
+
+// refusedPolicy words that the API server refuses a policy: as a dry run while Terraform
+// plans, and otherwise when it was written.
+func refusedPolicy(verb, summary string, err error) diag.Diagnostic {
+	const because = "See the original error. Usually an admission policy of the cluster forbids it, or this version of Kubernetes lacks something that it needs. "
+	if !slices.Contains([]string{"create", "update", "delete"}, verb) {
+		return diag.NewErrorDiagnostic(summary+": the API server would refuse it",
+			"A dry run of the policy was refused; nothing has been written. "+because+"Change the policy, or ask whoever runs that admission policy.\n\nOriginal error: "+err.Error())
+	}
+	return diag.NewErrorDiagnostic(summary+": the API server refused it",
+		"The policy or its binding was refused. What had been written before stays; a policy without its binding changes no pods. "+because+"Fix what the original error names, and apply again.\n\nOriginal error: "+err.Error())
 }

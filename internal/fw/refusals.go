@@ -16,36 +16,58 @@ import (
 )
 
 // ExplainRefusals words why taints or labels of nodes must not be changed. Many
-// nodes that are refused on the same ground are told once.
+// nodes that are refused on the same ground are told together.
 func ExplainRefusals(desired planner.NodeTaints, refusals []planner.Refusal) diag.Diagnostic {
-	var lines []string
-	for _, r := range refusals {
-		line := ground(r)
-		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasSuffix(l, line) })
-		if at < 0 {
-			lines = append(lines, "  node "+r.Node+": "+line)
-		} else if !strings.Contains(lines[at], " and others") {
-			lines[at] = strings.Replace(lines[at], ": ", " and others: ", 1)
-		}
-	}
 	first := refusals[0]
-	summary := fmt.Sprintf("Unable to change the taints of %s", Place(desired.Target))
-	attribute := path.Root("taints")
+	// Entries that must not be there are not claimed.
+	absent := first.Label == nil && first.ID != (taint.ID{}) && slices.Contains(desired.Claim.Absent, first.ID)
+	attribute, summary := path.Root("taints"), "Unable to change the taints of "+Place(desired.Target)
 	switch {
 	case first.Label != nil:
-		summary = fmt.Sprintf("Unable to claim label %q on node %q", first.Label.Key, first.Node)
-		attribute = path.Root("labels")
+		attribute, summary = path.Root("labels"), fmt.Sprintf("Unable to claim label %q on %s", first.Label.Key, concerned(refusals))
 	case first.Labels:
-		summary = fmt.Sprintf("Unable to change the labels of %s", Place(desired.Target))
-		attribute = path.Root("labels")
+		attribute, summary = path.Root("labels"), "Unable to change the labels of "+Place(desired.Target)
+	case absent:
+		attribute, summary = path.Root("absent_taints"), fmt.Sprintf("Unable to keep taint %q off %s", first.ID, concerned(refusals))
 	case first.ID != (taint.ID{}):
-		summary = fmt.Sprintf("Unable to claim taint %q on node %q", first.ID, first.Node)
+		summary = fmt.Sprintf("Unable to claim taint %q on %s", first.ID, concerned(refusals))
 	}
-	if slices.Contains(desired.Claim.Absent, first.ID) {
-		attribute = path.Root("absent_taints")
+	detail := "Nothing has been written to the nodes concerned:\n\n" + strings.Join(grounds(refusals), "\n") + "\n\n" + remedy(desired.Claim.Owner, refusals)
+	return diag.NewAttributeErrorDiagnostic(attribute, summary, strings.TrimSpace(detail))
+}
+
+// concerned names the first node, and counts the others that are refused the same entry.
+func concerned(refusals []planner.Refusal) string {
+	first, more := refusals[0], 0
+	for _, r := range refusals[1:] {
+		same := r.ID == first.ID && (r.Label == nil) == (first.Label == nil) && (r.Label == nil || r.Label.Key == first.Label.Key)
+		if same && r.Node != first.Node {
+			more++
+		}
 	}
-	detail := "Nothing has been written to the nodes concerned:\n\n" + strings.Join(lines, "\n") + "\n\n" + remedy(desired.Claim.Owner, refusals)
-	return diag.NewAttributeErrorDiagnostic(attribute, summary, detail)
+	out := fmt.Sprintf("node %q", first.Node)
+	if more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
+}
+
+// grounds lists each ground with the nodes that are refused on it.
+func grounds(refusals []planner.Refusal) []string {
+	var order []string
+	nodes := map[string][]string{}
+	for _, r := range refusals {
+		why := ground(r)
+		if nodes[why] == nil {
+			order = append(order, why)
+		}
+		nodes[why] = append(nodes[why], r.Node)
+	}
+	var lines []string
+	for _, why := range order {
+		lines = append(lines, "  "+Agree(len(nodes[why]), "node ", "nodes ")+Some(nodes[why])+": "+why)
+	}
+	return lines
 }
 
 func ground(r planner.Refusal) string {
@@ -53,7 +75,7 @@ func ground(r planner.Refusal) string {
 	case r.Label != nil && r.Label.Owner != "":
 		return fmt.Sprintf("%s belongs to %q", r.Label.Key, r.Label.Owner)
 	case r.Label != nil:
-		return fmt.Sprintf("%s is there already, with the value %q, and was not put there by this resource", r.Label.Key, r.Label.Value)
+		return fmt.Sprintf("%s is there already, with the value %q, and this resource did not write it", r.Label.Key, r.Label.Value)
 	case r.Conflict == nil:
 		if r.ID != (taint.ID{}) {
 			return r.ID.String() + ": " + r.Why
@@ -62,7 +84,7 @@ func ground(r planner.Refusal) string {
 	case r.Conflict.Owner != "":
 		return fmt.Sprintf("%s belongs to %q", r.ID, r.Conflict.Owner)
 	default:
-		return fmt.Sprintf("%s is there already, with the value %q, and was not put there by this resource", r.ID, r.Conflict.Value)
+		return fmt.Sprintf("%s is there already, with the value %q, and this resource did not write it", r.ID, r.Conflict.Value)
 	}
 }
 
@@ -83,11 +105,11 @@ func remedy(owner string, refusals []planner.Refusal) string {
 		switch {
 		case !conflict:
 		case holder == owner:
-			add("This resource's own id stands there with another generation: a replacement that creates before it destroys has not ended, or the same configuration is applied from a second state. Apply with -replace=ADDRESS to take the entries over.")
+			add("An entry " + anotherInstance)
 		case holder != "":
-			add("An entry that another resource has marked must be given up there first. If a create was abandoned and nothing manages it any more, import it under the old resource's configuration and destroy that.")
+			add("An entry is marked as belonging to another resource. Remove it from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that.")
 		case r.Label != nil:
-			add("A label that somebody else has put there is never overwritten: remove it from the node (kubectl label node NAME KEY-), or choose another key.")
+			add("A label that somebody else has written is never overwritten: remove it from the node (kubectl label node NAME KEY-), or choose another key.")
 		default:
 			add("To take on a taint that nobody has marked, set on_conflict = \"adopt\": destroying the resource will then remove it. Or import it.")
 		}

@@ -18,8 +18,8 @@ import (
 // than the expected one ("" for any) is an error, before anything else is read.
 func (d *Data) Connected(ctx context.Context, expected string, diags *diag.Diagnostics) (id string, ok bool) {
 	if d == nil || d.Cluster == nil {
-		diags.AddError("Unable to reach the cluster", "The provider block holds values that are still unknown, so that there is no connection. "+
-			"Create what they come from first, or apply again.")
+		diags.AddError("Unable to connect to the cluster: the provider block is not known yet",
+			"The provider block holds values that are known only after other resources are applied. Apply those first (-target), then apply again.")
 		return "", false
 	}
 	cluster, err := d.Cluster.ID(ctx)
@@ -34,7 +34,7 @@ func (d *Data) Connected(ctx context.Context, expected string, diags *diag.Diagn
 // request; a cluster other than the expected one is an error in the diagnostics.
 func (d *Data) Identify(ctx context.Context, expected string, diags *diag.Diagnostics) (id string, err error) {
 	if d == nil || d.Cluster == nil {
-		return "", kube.ErrUnreachable
+		return "", errNotConnected
 	}
 	id, err = d.Cluster.ID(ctx)
 	if err == nil {
@@ -80,19 +80,23 @@ func UnableTo(doing string, err error) diag.Diagnostic {
 func Advise(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return "The time that timeouts allows has run out, or the cluster took too long to answer."
+		return "The operation timed out, or the cluster answered too slowly. Run it again, with a longer timeout in the configuration if it has one."
 	case errors.Is(err, kube.ErrForbidden):
-		return "The credentials have no permission for this. The guide \"Permissions\" of the provider's documentation has the ClusterRole that is needed."
+		return "The credentials have no permission for this request. Grant it: the guide \"Permissions\" of the provider's documentation has the ClusterRole."
 	case errors.Is(err, kube.ErrUnauthorized):
-		return "The cluster does not accept the credentials: they may have expired. Renew them and apply again."
+		return "The cluster refused the credentials; they may have expired. Renew them and run again."
+	case kube.Unusable(err):
+		return "No trusted connection came about: the server's certificate is not trusted, or the command that prints the credentials failed. Check the provider block; the original error says which it is."
+	case errors.Is(err, errNotConnected):
+		return notConnected
 	case errors.Is(err, kube.ErrUnreachable):
-		return "The cluster did not answer. Check the network and whether its API server runs."
+		return "The cluster did not answer, or answered with a server error. Check that its API server runs, and the network to it."
 	case errors.Is(err, kube.ErrInvalid):
-		return "The API server refused the change. An admission policy of the cluster may forbid it."
+		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration."
 	case errors.Is(err, rollout.ErrFight):
-		return "Somebody else changes it back as soon as it is written. Find out who (kubectl get -o yaml --show-managed-fields) before applying again."
+		return "Somebody else changes it back as soon as it is written. Find out who (kubectl get -o yaml --show-managed-fields) before you apply again."
 	case errors.Is(err, context.Canceled):
-		return "The run was interrupted."
+		return "The run was interrupted. Run it again."
 	}
 	return ""
 }

@@ -21,18 +21,18 @@ func RefuseReserved(attribute string, set types.Set, diags *diag.Diagnostics) {
 	for _, e := range entries(attribute, set) {
 		if why, reserved := taint.Reserved(e.id, e.value); reserved {
 			diags.AddAttributeError(e.at.AtName("key"), fmt.Sprintf("Unable to manage the reserved taint %q", e.id),
-				"This taint belongs to a controller: "+why+". It can be looked at in kubetaint_eviction_preview. Choose a key of your own.")
+				"This taint belongs to a controller: "+why+". Choose a key of your own. To see what it would do, use data.kubetaint_eviction_preview.")
 		}
 	}
 }
 
 // WarnSystemKeys adds a warning for each taint of a set whose key Kubernetes
-// keeps for itself.
-func WarnSystemKeys(attribute string, set types.Set, diags *diag.Diagnostics) {
+// keeps for itself. Where the taints shall be is in the summary, such as: node "a".
+func WarnSystemKeys(attribute, where string, set types.Set, diags *diag.Diagnostics) {
 	for _, e := range entries(attribute, set) {
 		if taint.SystemKey(e.id) {
-			diags.AddAttributeWarning(e.at, fmt.Sprintf("Taint %q lies in Kubernetes' own namespace", e.id),
-				"Keys that begin with node.kubernetes.io/ are kept for Kubernetes. A later release may give this one a meaning; use a key of your own domain.")
+			diags.AddAttributeWarning(e.at, fmt.Sprintf("Taint %q of %s uses a key reserved for Kubernetes", e.id, where),
+				"Keys that begin with node.kubernetes.io/ are reserved for Kubernetes. A later release may give this one a meaning: use a key of your own domain.")
 		}
 	}
 }

@@ -6,6 +6,7 @@ package fw
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -16,6 +17,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // What to do with a wanted taint that nobody has marked.
@@ -55,7 +58,7 @@ func OnConflictAttribute(where string) schema.Attribute {
 func EvictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: EvictionsDescription + " Attributes that are left out are those of the provider block.",
+		MarkdownDescription: EvictionsDescription + " It counts for this resource alone. Attributes that are left out are those of the provider block.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: ProtectedNamespacesDescription, Validators: ProtectedNamespacesValidators},
@@ -69,7 +72,7 @@ func EvictionsAttribute() schema.Attribute {
 func WorkloadAPIVersion() schema.Attribute {
 	return schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "API version, such as `apps/v1`. Needed for kinds alone that are not known to the provider.",
+		MarkdownDescription: "API version, such as `apps/v1`. Needed only for kinds that the provider does not know: those that `path` does not list.",
 		Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 	}
 }
@@ -92,13 +95,28 @@ func WorkloadNamespace() schema.Attribute {
 	}
 }
 
+// PathDescription describes the path of a workload in a resource. Three of the kinds that
+// it lists exist in other groups as well.
+func PathDescription() string {
+	var known []string
+	for _, kind := range append(workload.BuiltinKinds(), workload.OpenShiftKinds()...) {
+		name := "`" + kind.Kind + "`"
+		if !kind.Builtin {
+			name += " (`" + kind.Resource().Group + "`)"
+		}
+		known = append(known, name)
+	}
+	return "Where the list of tolerations stands in the object, such as `spec.nodePlacement.tolerations`. Needed only for custom resources; known for " + strings.Join(known, ", ") + "."
+}
+
 // ToleratedByAttribute is the tolerated_by attribute of a resource that writes taints.
 func ToleratedByAttribute() schema.Attribute {
 	return schema.SetAttribute{
-		Optional:            true,
-		ElementType:         types.StringType,
-		MarkdownDescription: "The `id`s of `kubetaint_workload_tolerations` that let pods stay. They are changed before the taints, their tolerations count in the plan, and no taint is written before the live pods carry them.",
-		Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues()},
+		Optional:    true,
+		ElementType: types.StringType,
+		MarkdownDescription: "The `id`s of `kubetaint_workload_tolerations` and `kubetaint_toleration_policy` on which pods rely. They are changed before the taints and given up after them, and what they give counts in the plan. " +
+			"No taint is written before every live pod of these workloads carries its tolerations. Pods that exist get nothing from a policy, and are not waited for.",
+		Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues()},
 	}
 }
 

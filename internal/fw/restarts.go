@@ -30,7 +30,7 @@ func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, pla
 		return
 	}
 	planned := d.Switching.Note(planner.TaintChanges{Nodes: []planner.NodeTaints{desired}})
-	subject := Subject{Verb: "Taking", Taints: plan.Taken(), Preposition: "off", Where: Where(desired.Target, len(plan.Switches))}
+	subject := Subject{Verb: "Removing", Taints: plan.Taken(), Preposition: "from", Where: Where(desired.Target, len(plan.Switches))}
 	d.warnFreed(ctx, planned, subject, desired.Claim.Owner, own, diags)
 }
 
@@ -47,7 +47,7 @@ func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affecte
 		return
 	}
 	planned := d.Switching.Note(planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}})
-	d.warnFreed(ctx, planned, Subject{Verb: "Taking", Taints: taken, Preposition: "off", Where: where}, owner, own, diags)
+	d.warnFreed(ctx, planned, Subject{Verb: "Removing", Taints: taken, Preposition: "from", Where: where}, owner, own, diags)
 }
 
 // warnFreed says which workloads of others restart by changes of taints; an owner says
@@ -59,8 +59,8 @@ func (d *Data) warnFreed(ctx context.Context, planned planner.TaintChanges, subj
 	case kube.OutOfReach(err):
 		d.Unreachable(err, diags)
 	default:
-		diags.AddWarning("Unable to tell which pods restart by "+subject.String(),
-			"The change itself is planned. Tolerations that retire, and that no taint needs any more after it, are taken away with it, which restarts the pods of their workloads.\n\nOriginal error: "+err.Error())
+		diags.AddWarning("Unable to tell which pods restart when taints are removed from "+subject.Where,
+			"The change is planned. It also removes tolerations that no resource claims and no taint needs any more, which restarts the pods of their workloads. Which these are is not known.\n\nOriginal error: "+err.Error())
 	}
 	steps = slices.DeleteFunc(steps, func(s planner.Step) bool {
 		return slices.Contains(own, s.Workload.Ref) || !d.Claims.Take("restart/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), owner)
@@ -94,7 +94,7 @@ func warnRestarts(subject Subject, plan planner.Plan, diags *diag.Diagnostics) {
 		whose = restarting[0].workload.Title() + " in 1 rollout"
 	}
 	diags.AddWarning(subject.String()+" restarts "+Count(bill.pods, "pod")+" of "+whose,
-		"Tolerations of these workloads retire: nobody wants them any more, and they were kept because pods lived by them. No taint needs them after this apply, which takes them away. "+
-			"They are part of the template: a change of it replaces the pods.\n"+bill.lines+
-			"\n\nThe rollouts begin when the taints are gone. Nobody is evicted by them, and apply does not wait for them.")
+		"No resource claims the tolerations below any more; they were kept only because pods needed them for taints that this apply removes. It removes these tolerations after the taints. "+
+			"Tolerations are part of the pod template, and a change of the template replaces the pods.\n"+bill.lines+
+			"\n\nThe rollouts begin when the taints are gone. They evict no pod, and apply does not wait for them.")
 }

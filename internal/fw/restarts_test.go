@@ -31,7 +31,7 @@ func TestWarnRestarts_goldens(t *testing.T) {
 		}
 		return step
 	}
-	about := Subject{Verb: "Taking", Taints: taintsOf(t, "team=a:NoExecute"), Preposition: "off", Where: `3 nodes matching "pool=a"`}
+	about := Subject{Verb: "Removing", Taints: taintsOf(t, "team=a:NoExecute"), Preposition: "from", Where: `3 nodes matching "pool=a"`}
 	web, agent := contract("Deployment", "web", "with at most 25% more and 25% fewer than 4 at a time", 4), contract("DaemonSet", "agent", "at most 1 at a time", 3)
 	for name, tt := range map[string]struct {
 		steps []planner.Step

@@ -26,6 +26,8 @@ type RefusedSet struct {
 	Refusals []machineset.Refusal
 	// Labels says that it is about labels alone.
 	Labels bool
+	// At is where the configuration names the MachineSet, empty for nowhere.
+	At path.Path
 }
 
 // Error returns the first reason.
@@ -34,12 +36,16 @@ func (e *RefusedSet) Error() string { return e.Refusals[0].Why }
 // Diagnostic words it; the path is that of the rollout block.
 func (e *RefusedSet) Diagnostic(block path.Path) diag.Diagnostic {
 	first := e.Refusals[0]
+	// Other MachineSets of the resource may have been changed before.
+	detail := "Nothing has been written to it: " + first.Why + ". " + first.Instead + "."
 	if first.Attribute != "" {
-		return diag.NewAttributeErrorDiagnostic(block.AtName(first.Attribute), "Unable to roll "+e.Set.Title()+" out with this "+first.Attribute,
-			"Nothing has been written: "+first.Why+". "+first.Instead+".")
+		return diag.NewAttributeErrorDiagnostic(block.AtName(first.Attribute), "Unable to roll "+e.Set.Title()+" out with this "+first.Attribute, detail)
 	}
-	what := map[bool]string{false: "taints", true: "labels"}[e.Labels]
-	return diag.NewErrorDiagnostic("Unable to change the "+what+" of "+e.Set.Title(), "Nothing has been written: "+first.Why+".")
+	summary := "Unable to change the " + map[bool]string{false: "taints", true: "labels"}[e.Labels] + " of " + e.Set.Title()
+	if len(e.At.Steps()) == 0 {
+		return diag.NewErrorDiagnostic(summary, detail)
+	}
+	return diag.NewAttributeErrorDiagnostic(e.At, summary, detail)
 }
 
 // AboutSets words what a change of MachineSets is about.

@@ -17,17 +17,31 @@ import (
 // WarnSet says of one MachineSet what may go wrong, and what was interrupted.
 func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, diags *diag.Diagnostics) {
 	if m := e.Interrupted; m != nil {
-		diags.AddWarning(fmt.Sprintf("A rollout of %s is interrupted, and apply goes on with it", o.Set.Title()),
-			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s still to be changed. Apply goes on where it stopped, and spec.replicas is %d at the end.",
-				m.StartedAt.Format("2006-01-02 15:04:05 MST"), m.Strategy, m.OriginalReplicas, o.Set.Replicas, CountVerb(len(e.Stale), "machine is", "machines are"), m.OriginalReplicas))
+		diags.AddWarning("Apply continues an interrupted rollout of "+o.Set.Title(),
+			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s still to be changed. Apply continues where it stopped, and spec.replicas is %d at the end.",
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, CountVerb(len(e.Stale), "machine is", "machines are"), m.OriginalReplicas))
 	}
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))
 	}
 	if e.Template.Changed && len(e.Template.TakenOver) > 0 && d.Claim.TakeOver {
 		diags.AddWarning(fmt.Sprintf("Creating takes over taints of %q on %s", d.Claim.Owner, o.Set.Title()),
-			"Entries with this resource's id are in its template already. An earlier create did not end, or this object replaces another one.")
+			"Entries with this resource's id are in its template already. An earlier create was interrupted, or this object replaces another one. "+
+				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 	}
+}
+
+// anotherInstance says, after what the entry is called, why one with the resource's own id
+// may not be its own, and what to do.
+const anotherInstance = "carries this resource's id, but another instance of it wrote it: either an earlier create or replacement was interrupted, or a second state (another workspace or pipeline) applies the same configuration. " +
+	"If there is a second state, give one of the two another owner in the provider block. If not, apply with -replace=ADDRESS to take over what carries the id."
+
+// leftAlone says of an entry of somebody else what has been done about it.
+const leftAlone = "It is left as it is."
+
+// anotherOwner says what to do about an entry that is marked as another resource's.
+func anotherOwner(owner, entry string) string {
+	return fmt.Sprintf("It is marked as belonging to the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that.", owner, entry)
 }
 
 // ExplainSetConflict words that a taint of a template belongs to somebody else.
@@ -36,11 +50,11 @@ func ExplainSetConflict(owner string, e *rollout.SetConflictError) diag.Diagnost
 	summary := fmt.Sprintf("Unable to claim taint %q on %s", c.ID, e.Set.Title())
 	switch {
 	case c.Owner == owner:
-		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, "This resource's own id stands there with another generation: a replacement that creates before it destroys has not ended, or the same configuration is applied from a second state. Nothing has been written. Apply with -replace=ADDRESS to take the entries over.")
+		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, "It "+anotherInstance+" "+leftAlone)
 	case c.Owner != "":
-		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, fmt.Sprintf("It belongs to %q. Nothing has been written. It must be given up there first.", c.Owner))
+		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, anotherOwner(c.Owner, "taint"))
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, fmt.Sprintf("It is in the template already, with the value %q, and was not put there by this resource. Nothing has been written. "+
+	return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, fmt.Sprintf("It is in the template already, with the value %q, and this resource did not write it. "+leftAlone+" "+
 		"To take it on, set on_conflict = \"adopt\": destroying the resource will then remove it. Or import it.", c.Value))
 }
 
@@ -48,13 +62,13 @@ func ExplainSetConflict(owner string, e *rollout.SetConflictError) diag.Diagnost
 func ExplainLabelConflict(owner string, e *rollout.LabelConflictError) diag.Diagnostic {
 	c := e.Conflicts[0]
 	summary := fmt.Sprintf("Unable to claim label %q on %s", c.Key, c.Where)
-	why := fmt.Sprintf("It is there already with the value %q, and was not put there by this resource", c.Value)
+	detail := fmt.Sprintf("It is there already with the value %q, and this resource did not write it. "+leftAlone+" Choose another key, or remove the label there first.", c.Value)
 	switch c.Owner {
 	case "":
 	case owner:
-		why = "This resource's own id stands there with another generation: a replacement that creates before it destroys has not ended, or the same configuration is applied from a second state"
+		detail = "It " + anotherInstance + " " + leftAlone
 	default:
-		why = fmt.Sprintf("It belongs to %q", c.Owner)
+		detail = anotherOwner(c.Owner, "label") + " Or choose another key."
 	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("labels"), summary, why+". Nothing has been written. Choose another key, or have it taken away there first.")
+	return diag.NewAttributeErrorDiagnostic(path.Root("labels"), summary, detail)
 }

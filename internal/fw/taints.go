@@ -5,6 +5,7 @@ package fw
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -58,9 +59,13 @@ func ValueValidators() []validator.String {
 
 // EffectValidators are Kubernetes' rules for effects.
 func EffectValidators() []validator.String {
-	return []validator.String{taintPart("effect", "must be one of "+strings.Join(taint.Effects(), ", "), func(s string) corev1.Taint {
-		return corev1.Taint{Key: "k", Effect: corev1.TaintEffect(s)}
-	})}
+	all := strings.Join(taint.Effects(), ", ")
+	return []validator.String{check{description: "must be one of " + all, complete: true, find: func(s string) string {
+		if slices.Contains(taint.Effects(), s) {
+			return ""
+		}
+		return "Use one of " + all + "."
+	}}}
 }
 
 // taintPart validates one field by the rules for a whole taint, so that there

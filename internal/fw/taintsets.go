@@ -49,8 +49,8 @@ func (u unique) ValidateSet(_ context.Context, req validator.SetRequest, resp *v
 	for _, id := range identities(req.ConfigValue) {
 		seen[id]++
 		if seen[id] == 2 {
-			resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Duplicate taint %q in %s", id, req.Path),
-				fmt.Sprintf("%s holds %s more than once. %s", req.Path, id, u.advice))
+			resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Unable to use taint %q twice in %s", id, req.Path),
+				fmt.Sprintf("%s has %s more than once. %s", req.Path, id, u.advice))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func RefuseOverlap(taints, absent types.Set, at path.Path, diags *diag.Diagnosti
 	for _, id := range identities(absent) {
 		if wanted[id] {
 			diags.AddAttributeError(at, fmt.Sprintf("Unable to keep taint %q both there and absent", id),
-				fmt.Sprintf("The same key and effect stand in taints and in %s. A taint is identified by these, whatever its value: remove one of them.", at))
+				fmt.Sprintf("The same key and effect are in taints and in %s. A taint is identified by these, whatever its value: remove one of them.", at))
 		}
 	}
 }

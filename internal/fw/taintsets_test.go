@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 )
@@ -42,10 +43,10 @@ func TestUniqueTaints(t *testing.T) {
 	}{
 		{"different keys are no duplicates", set(object("a", "", "NoSchedule"), object("b", "", "NoSchedule")), ""},
 		{"one key with two effects is two taints", set(object("a", "", "NoSchedule"), object("a", "", "NoExecute")), ""},
-		{"one key and effect with two values is a duplicate", set(object("a", "1", "NoSchedule"), object("a", "2", "NoSchedule")), `Duplicate taint "a:NoSchedule" in taints`},
+		{"one key and effect with two values is a duplicate", set(object("a", "1", "NoSchedule"), object("a", "2", "NoSchedule")), `Unable to use taint "a:NoSchedule" twice in taints`},
 		{"an unknown key is left out", set(object("?", "1", "NoSchedule"), object("?", "2", "NoSchedule")), ""},
 		{"an unknown effect is left out", set(object("a", "1", "?"), object("a", "2", "?")), ""},
-		{"an unknown value does not hide a duplicate", set(object("a", "?", "NoSchedule"), object("a", "2", "NoSchedule")), `Duplicate taint "a:NoSchedule" in taints`},
+		{"an unknown value does not hide a duplicate", set(object("a", "?", "NoSchedule"), object("a", "2", "NoSchedule")), `Unable to use taint "a:NoSchedule" twice in taints`},
 		{"an unknown element is left out", set(types.ObjectUnknown(fw.TaintType.AttrTypes), object("a", "2", "NoSchedule")), ""},
 		{"an unknown set is not judged", types.SetUnknown(fw.TaintType), ""},
 		{"a null set is empty", types.SetNull(fw.TaintType), ""},
@@ -93,5 +94,57 @@ func expect(t *testing.T, diags diag.Diagnostics, want string) {
 	}
 	if strings.Join(got, "; ") != want {
 		t.Errorf("got diagnostics %q, want %q", strings.Join(got, "; "), want)
+	}
+}
+
+func TestWarnKeyless_saysWhoseItIsAndWhatItTolerates(t *testing.T) {
+	t.Parallel()
+	for effect, want := range map[string]string{
+		"":          `A toleration of Deployment "shop/web" has no key and tolerates every taint`,
+		"NoExecute": `A toleration of Deployment "shop/web" has no key and tolerates every NoExecute taint`,
+	} {
+		var diags diag.Diagnostics
+		set := fw.TolerationSet(context.Background(), []corev1.Toleration{{Operator: "Exists", Effect: corev1.TaintEffect(effect)}, {Key: "a", Operator: "Exists"}}, &diags)
+		fw.WarnKeyless(context.Background(), `Deployment "shop/web"`, set, path.Root("tolerations"), &diags)
+		expect(t, diags, want)
+	}
+	for want, name := range map[string]types.String{`namespace "a"`: types.StringValue("a"), "a namespace": types.StringUnknown()} {
+		if got := fw.Named("namespace", name); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWarnSystemKeys_saysWhereTheTaintIs(t *testing.T) {
+	t.Parallel()
+	var diags diag.Diagnostics
+	fw.WarnSystemKeys("taints", `node "a"`, set(object("node.kubernetes.io/mine", "", "NoSchedule"), object("mine", "", "NoSchedule")), &diags)
+	expect(t, diags, `Taint "node.kubernetes.io/mine:NoSchedule" of node "a" uses a key reserved for Kubernetes`)
+}
+
+// What is wrong is said once, and what is allowed beside it.
+func TestValidators_sayItOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		checks          []validator.String
+		value           string
+		summary, detail string
+	}{
+		"an effect":  {fw.EffectValidators(), "NoExec", `Unable to use effect "NoExec"`, "Use one of NoSchedule, PreferNoSchedule, NoExecute."},
+		"a path":     {[]validator.String{fw.TolerationPath()}, "spec", `Unable to use effect "spec"`, `"spec" is not a path to tolerations: it has to lead through the spec, such as spec.nodePlacement.tolerations.`},
+		"a selector": {[]validator.String{fw.Selector()}, "", `Unable to use effect ""`, "An empty selector would match everything: name at least one label. It must be a label selector in kubectl's syntax, such as pool=gpu,zone in (a,b)."},
+		"a good one": {fw.EffectValidators(), "NoExecute", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var resp validator.StringResponse
+			for _, one := range tt.checks {
+				one.ValidateString(context.Background(), validator.StringRequest{Path: path.Root("effect"), ConfigValue: types.StringValue(tt.value)}, &resp)
+			}
+			expect(t, resp.Diagnostics, tt.summary)
+			if tt.summary != "" && resp.Diagnostics[0].Detail() != tt.detail {
+				t.Errorf("it says %q", resp.Diagnostics[0].Detail())
+			}
+		})
 	}
 }

@@ -136,7 +136,7 @@ func (validToleration) ValidateObject(ctx context.Context, req validator.ObjectR
 		return
 	}
 	for _, p := range taint.ValidateToleration(m.toleration()) {
-		resp.Diagnostics.AddAttributeError(req.Path.AtName(p.Field), fmt.Sprintf("Invalid toleration %q", taint.FormatToleration(m.toleration())),
+		resp.Diagnostics.AddAttributeError(req.Path.AtName(p.Field), fmt.Sprintf("Unable to use toleration %q", taint.FormatToleration(m.toleration())),
 			"The "+p.Field+" "+p.Message+".")
 	}
 }
@@ -168,19 +168,32 @@ func (uniqueTolerations) ValidateSet(ctx context.Context, req validator.SetReque
 		seen[id]++
 		if seen[id] == 2 {
 			t.TolerationSeconds = nil
-			resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Duplicate toleration %q in %s", taint.FormatToleration(t), req.Path),
-				fmt.Sprintf("%s holds it more than once, with different toleration_seconds. The first match in a pod's list decides: keep one of them.", req.Path))
+			resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Unable to use toleration %q twice in %s", taint.FormatToleration(t), req.Path),
+				fmt.Sprintf("%s has it more than once, with different toleration_seconds. The first match in a pod's list decides: keep one of them.", req.Path))
 		}
 	}
 }
 
-// WarnKeyless warns of tolerations that tolerate every taint, for ever.
-func WarnKeyless(ctx context.Context, set types.Set, at path.Path, diags *diag.Diagnostics) {
+// Named names an object whose name may not be known yet.
+func Named(kind string, name types.String) string {
+	if name.IsUnknown() || name.IsNull() {
+		return "a " + kind
+	}
+	return fmt.Sprintf("%s %q", kind, name.ValueString())
+}
+
+// WarnKeyless warns of tolerations that tolerate every taint, for ever. Whose they are is
+// in the summary, such as: Deployment "shop/web".
+func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path, diags *diag.Diagnostics) {
 	tolerations, _ := Tolerations(ctx, set, diags)
 	for _, t := range tolerations {
 		if t.Key == "" && t.TolerationSeconds == nil {
-			diags.AddAttributeWarning(at, "A toleration without a key tolerates every taint",
-				"With operator Exists and no key, pods are put on and stay on nodes that are unreachable, out of memory or being shut down, and no taint of yours keeps them away. Name the key that is meant.")
+			every := "taint"
+			if t.Effect != "" {
+				every = string(t.Effect) + " taint"
+			}
+			diags.AddAttributeWarning(at, "A toleration of "+whose+" has no key and tolerates every "+every,
+				"Pods with it are scheduled on nodes, or stay on nodes, that are unreachable, short of memory or being shut down, and no taint of yours keeps them away. Name the key of the taint.")
 		}
 	}
 }

@@ -5,6 +5,7 @@ package fw
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -17,28 +18,41 @@ import (
 // which would read as "no evictions", and fails the plan only where a budget
 // depends on it.
 func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.Diagnostics) {
-	summary := "Unable to preview " + of
-	detail := "The change itself is planned. Which pods it " + does + " is not known, because the cluster could not be read for it."
+	why, original := Advise(err), "\n\nOriginal error: "+err.Error()
 	switch {
+	case data.Cluster == nil:
+		why, original = notConnected, ""
 	case errors.Is(err, kube.ErrForbidden):
-		detail = "The change itself is planned. Which pods it " + does + " is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
-	case kube.OutOfReach(err) && data.Cluster != nil:
-		detail += " " + Advise(err)
+		why = "The credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
 	}
-	detail += "\n\nOriginal error: " + err.Error()
 	switch {
 	case strict:
-		diags.AddAttributeError(path.Root("evictions"), summary, "The budget in evictions cannot be checked without it, so that this is an error. "+detail)
+		diags.Append(unchecked(of, why, original, data))
 	case kube.OutOfReach(err):
 		data.Unreachable(err, diags)
 	default:
-		diags.AddWarning(summary, detail)
+		diags.AddWarning("Unable to preview "+of, strings.TrimSpace("The change is planned, but which pods it "+does+" is not known. "+why)+original)
 	}
 }
 
-// NotContracted says that tolerations which pods lived by under taints that have gone
-// could not be taken away. The taints are gone already, so that it fails nothing.
+// unchecked says that a budget cannot be checked. Where the provider block has one, it
+// may be that one, and no attribute of the resource is to blame.
+func unchecked(of, why, original string, data *Data) diag.Diagnostic {
+	summary := "Unable to check the budget for " + of + ": the cluster could not be read"
+	where := "in evictions"
+	if data.Evictions.Set() {
+		where += ", here or in the provider block"
+	}
+	detail := strings.TrimSpace("A budget is set "+where+". It cannot be checked, so this is an error. "+why) + " To go on without this check, remove the budget for this run." + original
+	if data.Evictions.Set() {
+		return diag.NewErrorDiagnostic(summary, detail)
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root("evictions"), summary, detail)
+}
+
+// NotContracted says that tolerations which pods needed under taints that are gone
+// could not be removed. The taints are gone already, so that it fails nothing.
 func NotContracted(place string, err error) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Unable to take away tolerations that "+place+" does not need any more",
-		"Everything of this resource is as wanted. Tolerations that retire stay on their workloads and in their policies, where they do no harm; the next apply that changes taints or these tolerations takes them away.\n\nOriginal error: "+err.Error())
+	return diag.NewWarningDiagnostic("Unable to remove tolerations that "+place+" no longer needs",
+		"The change of the taints is complete. The tolerations stay on their workloads and in policies and do no harm; the next apply that changes taints or these tolerations removes them.\n\nOriginal error: "+err.Error())
 }

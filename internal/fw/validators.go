@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,10 +34,19 @@ func Selector() validator.String {
 	}
 }
 
+// NoSelector words that a label selector, which stands at a path, cannot be read. The
+// validator refuses it where it is known in time.
+func NoSelector(at path.Path, written string, err error) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(at, fmt.Sprintf("Unable to read the selector %q", written),
+		"It is not a label selector in kubectl's syntax, such as pool=gpu,zone in (a,b). Correct it.\n\nOriginal error: "+err.Error())
+}
+
 // check validates a known string by a function that returns what is wrong.
 type check struct {
 	description string
 	find        func(string) string
+	// complete is set where what is wrong says all that the description says.
+	complete bool
 }
 
 // Description says what is allowed.
@@ -51,8 +61,10 @@ func (c check) ValidateString(_ context.Context, req validator.StringRequest, re
 		return
 	}
 	if wrong := c.find(req.ConfigValue.ValueString()); wrong != "" {
-		resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Invalid %s %q", attribute(req.Path), req.ConfigValue.ValueString()),
-			wrong+" The value "+c.description+".")
+		if !c.complete {
+			wrong += " It " + c.description + "."
+		}
+		resp.Diagnostics.AddAttributeError(req.Path, fmt.Sprintf("Unable to use %s %q", attribute(req.Path), req.ConfigValue.ValueString()), wrong)
 	}
 }
 
@@ -76,10 +88,10 @@ func lastStep(p path.Path) path.PathStep {
 // TolerationPath checks that a string is a path to a list of tolerations.
 func TolerationPath() validator.String {
 	return check{
-		description: "must be the names of fields joined by dots, such as spec.nodePlacement.tolerations",
+		description: "must be the names of fields joined by dots, such as spec.nodePlacement.tolerations", complete: true,
 		find: func(s string) string {
 			if _, err := workload.SplitPath(s); err != nil {
-				return "Invalid path: " + err.Error() + "."
+				return err.Error() + "."
 			}
 			return ""
 		},

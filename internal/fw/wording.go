@@ -27,6 +27,8 @@ type Subject struct {
 	Preposition string
 	// Where names the nodes: `node "worker-3"` or `40 nodes matching "pool=gpu"`.
 	Where string
+	// Nodes are the names of those that change, where nodes are written to themselves.
+	Nodes []string
 	// Many is set where more than one node is meant.
 	Many bool
 	// Began says that the apply which is refused has begun: what comes before these
@@ -41,17 +43,17 @@ type Subject struct {
 
 // advice says what stranded pods are and what to do about them.
 func (s Subject) advice() string {
-	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations for it, and name its id in tolerated_by here, so that it comes first (and take out a depends_on that puts these taints before the tolerations)")
-	return "Pods that tolerate a taint which goes, and not the one which comes in its place, were meant to be on these nodes. " +
-		"Let them tolerate the new taint first: " + rescue + ". To evict these pods all the same, set evictions = { stranded = \"evict\" }."
+	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations for it and name its id in tolerated_by of this resource (and remove a depends_on that puts these taints before the tolerations)")
+	return "A pod is stranded if it tolerates a taint that is removed, and so belongs on these nodes, but does not tolerate the taint that replaces it. " +
+		"Let these pods tolerate the new taint first: " + rescue + ". To write the taints all the same, set evictions = { stranded = \"evict\" }."
 }
 
-// wayOut says what to do about a budget that is exceeded.
-func (s Subject) wayOut() string {
+// instead says what to do about a budget that is exceeded, beside changing it.
+func (s Subject) instead() string {
 	if s.What != "" {
-		return "Tolerations keep no pod from it: choose other machines or nodes, or raise the budget in evictions."
+		return "Tolerations do not keep pods from leaving here: choose other machines or nodes"
 	}
-	return "Add tolerations to the pods that are meant to stay, choose other nodes, or raise the budget in evictions."
+	return "Add tolerations to the pods that are meant to stay, choose other nodes"
 }
 
 // written says what a refused change has left.
@@ -59,7 +61,15 @@ func (s Subject) written() string {
 	if !s.Began {
 		return "Nothing has been written."
 	}
-	return "No taint of this change has been written to " + s.Where + ". What was written before, such as tolerations, stays as it is."
+	where := s.Where
+	switch len(s.Nodes) {
+	case 0:
+	case 1:
+		where = "node " + s.Nodes[0]
+	default:
+		where = "nodes " + Some(s.Nodes)
+	}
+	return "This apply has written no taint to " + where + ". What it wrote before, such as tolerations or other taints, stays as it is."
 }
 
 // String returns the beginning of a sentence.
@@ -91,9 +101,9 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	case stuck+misscheduled > 0:
 		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
 	case stranded > 0:
-		summary = s.String() + " evicts no pods, but they could not be put there again"
+		summary = s.String() + " evicts no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
 	case hedges.pods > 0:
-		summary = s.String() + " evicts no pods, but " + Count(hedges.pods, "pod") + " may not be put there again"
+		summary = s.String() + " evicts no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
 	default:
 		return "", ""
 	}
@@ -105,12 +115,12 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		b.WriteString("\n\n" + hedges.advice(s.RefusesStranded))
 	}
 	if s.RefusesStranded && stranded > 0 {
-		b.WriteString("\n\nApply writes nothing as long as pods are stranded. " + s.advice())
+		b.WriteString("\n\nApply writes no taint while pods are stranded. " + s.advice())
 	}
 	if budgets := budgetLines(report); len(budgets) > 0 {
-		b.WriteString("\n\nPodDisruptionBudgets of these pods (a taint does not ask them, a drain obeys them):\n" + strings.Join(budgets, "\n"))
+		b.WriteString("\n\nPodDisruptionBudgets of these pods (taint eviction ignores them, a drain obeys them):\n" + strings.Join(budgets, "\n"))
 	}
-	if total.NotReschedulable+total.Awaiting+stuck > 0 {
+	if total.Pending+total.Awaiting+stuck > 0 {
 		b.WriteString("\n\n" + Judged + " " + NotConsidered)
 	}
 	for _, gap := range report.Gaps {
@@ -139,15 +149,41 @@ func effect(total eviction.Summary, report *eviction.Report, many bool) string {
 	default:
 		out = fmt.Sprintf("evicts %s and may evict %d more%s", Count(total.Evicted(), "pod"), total.Unknown, workloads)
 	}
-	var notes []string
-	if total.Gone > 0 {
-		notes = append(notes, fmt.Sprintf("%d will not come back", total.Gone))
-	}
-	if total.Awaiting > 0 {
-		notes = append(notes, fmt.Sprintf("%d only on new machines", total.Awaiting))
-	}
-	if len(notes) > 0 {
+	if notes := tally(total, shortly); len(notes) > 0 {
 		out += " (" + strings.Join(notes, ", ") + ")"
+	}
+	return out
+}
+
+// ending is how a number of pods that have no place at once is worded.
+type ending struct{ one, many string }
+
+// What becomes of pods that leave: lost, rejected, of DaemonSets, pending and awaiting,
+// for a summary and for a detail.
+var (
+	shortly = [...]ending{
+		{"is lost", "are lost"},
+		{"would be rejected", "would be rejected"},
+		{"of a DaemonSet has no other node", "of DaemonSets have no other node"},
+		{"would stay Pending", "would stay Pending"},
+		{"waits for new machines", "wait for new machines"},
+	}
+	fully = [...]ending{
+		{"has no controller and is not recreated.", "have no controller and are not recreated."},
+		{"is not recreated, because its namespace does not allow its tolerations.", "are not recreated, because their namespaces do not allow their tolerations."},
+		{"belongs to a DaemonSet and has no other node by design: it is recreated when its node allows it.", "belong to DaemonSets and have no other node by design: they are recreated when their nodes allow it."},
+		{"would be recreated but stay Pending, because no other node would take it.", "would be recreated but stay Pending, because no other node would take them."},
+		{"would be recreated but stay Pending until new machines are ready.", "would be recreated but stay Pending until new machines are ready."},
+	}
+)
+
+// tally words what becomes of the pods that leave. No pod is counted twice.
+func tally(total eviction.Summary, words [5]ending) []string {
+	var out []string
+	for i, n := range [...]int{total.Lost, total.Rejected, total.Daemons, total.Pending, total.Awaiting} {
+		if n > 0 {
+			out = append(out, CountVerb(n, words[i].one, words[i].many))
+		}
 	}
 	return out
 }
@@ -192,23 +228,14 @@ func introduction(total eviction.Summary) string {
 	case total.Affected() == 0:
 		return "No pod leaves. These pods are affected all the same:\n"
 	case total.Evicted() == 0:
-		out = CountVerb(total.Unknown, "pod may leave", "pods may leave") + "."
+		out = Count(total.Unknown, "pod") + " might leave."
 	default:
 		out = CountVerb(total.Evicted(), "pod leaves", "pods leave") + ": " + strings.Join(parts, ", ") + "."
 		if total.Unknown > 0 {
-			out += fmt.Sprintf(" %d more may leave.", total.Unknown)
+			out += fmt.Sprintf(" %d more might leave.", total.Unknown)
 		}
 	}
-	if total.Lost > 0 {
-		out += " " + CountVerb(total.Lost, "has no controller and is", "have no controller and are") + " not made again."
-	}
-	if total.NotReschedulable > 0 {
-		out += fmt.Sprintf(" No other node would take %d of them.", total.NotReschedulable)
-	}
-	if total.Awaiting > 0 {
-		out += fmt.Sprintf(" Only new machines would take %d of them, once these are ready.", total.Awaiting)
-	}
-	return out + "\n"
+	return strings.Join(append([]string{out}, tally(total, fully)...), " ") + "\n"
 }
 
 // Sentence words one verdict.
@@ -260,8 +287,13 @@ func Count(n int, noun string) string {
 
 // CountVerb writes a number with the verb that agrees with it.
 func CountVerb(n int, one, many string) string {
+	return fmt.Sprintf("%d %s", n, Agree(n, one, many))
+}
+
+// Agree chooses the word that agrees with a number.
+func Agree(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + one
+		return one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return many
 }

@@ -59,6 +59,7 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 
 func lost(v *eviction.PodVerdict)         { v.Lost = true }
 func stuck(v *eviction.PodVerdict)        { v.Reschedulable = false }
+func rejected(v *eviction.PodVerdict)     { v.Rejected = true }
 func misscheduled(v *eviction.PodVerdict) { v.Misscheduled = true }
 func hedged(v *eviction.PodVerdict)       { v.Hedged = true }
 func stranded(v *eviction.PodVerdict)     { v.Stranded = true }
@@ -94,11 +95,20 @@ func TestPreview_summaries(t *testing.T) {
 		{
 			name: "one node", subject: one,
 			report: reportOf(leaving(5, "Deployment/web", eviction.EvictedNow), leaving(2, "", eviction.EvictedNow)),
-			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 7 pods (2 will not come back)`,
+			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 7 pods (2 are lost)`,
 		},
-		{name: "many nodes", subject: many, report: reportOf(nine...), want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 212 pods of 9 workloads (3 will not come back)`},
+		{name: "many nodes", subject: many, report: reportOf(nine...), want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 212 pods of 9 workloads (3 would stay Pending)`},
 		{name: "a single pod that comes back", subject: one, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod`},
-		{name: "a pod that is both lost and stuck is gone once", subject: one, report: reportOf(leaving(1, "Job/j", eviction.Drained, lost, stuck)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod (1 will not come back)`},
+		{name: "a pod that is both lost and stuck is lost", subject: one, report: reportOf(leaving(1, "Job/j", eviction.Drained, lost, stuck)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod (1 is lost)`},
+		{
+			name: "every way not to come back, each pod once", subject: one,
+			report: reportOf(leaving(1, "", eviction.EvictedNow), leaving(3, "StatefulSet/s", eviction.EvictedNow, stuck), leaving(4, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/web", eviction.EvictedNow, stuck, rejected)),
+			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 10 pods (1 is lost, 2 would be rejected, 4 of DaemonSets have no other node, 3 would stay Pending)`,
+		},
+		{
+			name: "NoSchedule strands pods that another node would take", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stranded)),
+			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods could not be scheduled there again; apply will refuse this: 2 pods tolerate the replaced taint but not the new one`,
+		},
 		{name: "pods of which it is not known", subject: one, report: reportOf(leaving(3, "Deployment/web", eviction.Unknown)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 3 pods`},
 		{
 			name: "both kinds on many nodes", subject: many, report: reportOf(leaving(4, "Deployment/web", eviction.EvictedNow), leaving(3, "Deployment/db", eviction.Unknown)),
@@ -113,7 +123,7 @@ func TestPreview_summaries(t *testing.T) {
 		},
 		{
 			name: "stranded pods are refused", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)),
-			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 2 pods; apply refuses it, because 2 pods are stranded`,
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 2 pods; apply will refuse this: 2 pods tolerate the replaced taint but not the new one`,
 		},
 		{
 			name: "pods that tolerations of the same plan may keep", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged)),
@@ -125,7 +135,7 @@ func TestPreview_summaries(t *testing.T) {
 		},
 		{
 			name: "pods that tolerations of the same plan may keep from being stranded", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, spared)),
-			want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 2 pods; apply refuses it unless the tolerations of this plan come first`,
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 2 pods; apply will refuse this unless the tolerations of this plan come first`,
 		},
 		{
 			name: "and that are evicted where that is asked for", subject: one, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, spared)),
@@ -133,15 +143,15 @@ func TestPreview_summaries(t *testing.T) {
 		},
 		{
 			name: "beside pods that are stranded in any case", subject: refuses, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, spared), leaving(1, "Deployment/db", eviction.EvictedNow, stranded)),
-			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod and may evict 2 more; apply refuses it, because 1 pod is stranded`,
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod and may evict 2 more; apply will refuse this: 1 pod tolerates the replaced taint but not the new one`,
 		},
 		{
 			name: "NoSchedule evicts nobody whoever comes first", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, spared)),
-			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods may not be put there again; apply refuses it unless the tolerations of this plan come first`,
+			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods might not be scheduled there again; apply will refuse this unless the tolerations of this plan come first`,
 		},
 		{
 			name: "NoSchedule strands nobody where it is new", subject: refusesNoSchedule, report: reportOf(leaving(1, "DaemonSet/log", eviction.Stays, hedged)),
-			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 1 pod may not be put there again, unless the tolerations of this plan come first`,
+			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 1 pod might not be scheduled there again, unless the tolerations of this plan come first`,
 		},
 		{
 			name: "three taints are one and two more", subject: applying(t, `node "worker-3"`, false, "a:NoExecute", "b:NoExecute", "c:NoExecute"), report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)),
@@ -223,10 +233,10 @@ func TestPreview_boundsTheBudgetsAndTellsEachOnce(t *testing.T) {
 	}
 	var groups [][]eviction.PodVerdict
 	for i := range 8 {
-		groups = append(groups, leaving(2, fmt.Sprintf("Deployment/d%d", i), eviction.EvictedNow, covered(fmt.Sprintf("pdb-%d is not asked", i))))
+		groups = append(groups, leaving(2, fmt.Sprintf("Deployment/d%d", i), eviction.EvictedNow, covered(fmt.Sprintf("pdb-%d is ignored", i))))
 	}
 	_, detail := Preview(applying(t, `node "n"`, false, "a:NoExecute"), reportOf(groups...))
-	if n := strings.Count(detail, "is not asked"); n != 5 || !strings.HasSuffix(detail, "  … and 3 more") {
+	if n := strings.Count(detail, "is ignored"); n != 5 || !strings.HasSuffix(detail, "  … and 3 more") {
 		t.Errorf("%d budgets in\n%s", n, detail)
 	}
 }
@@ -266,7 +276,7 @@ func TestPreview_goldens(t *testing.T) {
 				pod("kube-system", "agent-x", "worker-3", "DaemonSet/agent", &eviction.Scheduling{Tolerations: []corev1.Toleration{{Operator: "Exists", Effect: "NoExecute"}}}),
 			}},
 			Budgets: map[string][]eviction.Budget{"shop": {{Name: "web", Selector: web, Allowed: 1}}},
-			Gaps:    []string{"Jobs could not be read (no permission to list them): their pods are not rolled up any further"},
+			Gaps:    []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"},
 		}
 	}
 	drained := eviction.Change{Drains: map[string]bool{"worker-3": true}}

@@ -66,7 +66,7 @@ func ResolveWorkload(ref workload.Ref, written string, at WorkloadAt, diags *dia
 		return t, false
 	case written == "":
 		diags.AddAttributeError(at.Path, "Unable to find the tolerations of "+t.Title(),
-			"Where the list stands in an object of this kind is not known to the provider: set "+at.Path.String()+", such as \"spec.nodePlacement.tolerations\".")
+			"The provider does not know where an object of this kind has the list: set "+at.Path.String()+", such as \"spec.nodePlacement.tolerations\".")
 		return t, false
 	}
 	if written == "" || known && written == kind.Tolerations() {
@@ -74,7 +74,7 @@ func ResolveWorkload(ref workload.Ref, written string, at WorkloadAt, diags *dia
 	}
 	fields, err := workload.SplitPath(written)
 	if err != nil {
-		diags.AddAttributeError(at.Path, "Unable to read the path", err.Error())
+		diags.AddAttributeError(at.Path, fmt.Sprintf("Unable to read the path %q", written), err.Error()+".")
 		return t, false
 	}
 	t.Path, t.ClaimPath = fields, written
@@ -103,26 +103,43 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("namespace"), "Unable to find "+title, "Objects of this kind have no namespace: leave it out.")
 	case errors.Is(err, kube.ErrNotFound):
 		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to find "+title,
-			"There is no such object in the cluster. Check the kind, the namespace and the name. If this apply creates it, create it first, or make its name known only after it is created.\n\nOriginal error: "+err.Error())
+			"The cluster has no such object. Check the kind, the namespace and the name. If this apply creates it, create it first, or make its name known only after it is created.\n\nOriginal error: "+err.Error())
 	case errors.As(err, &stuck):
-		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to "+verb+" tolerations of "+title+": its pods have not followed", stuckDetail(verb, stuck))
+		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to "+verb+" tolerations of "+title+": the rollout did not finish"+inTime(stuck.Err), stuckDetail(verb, stuck))
 	}
 	return nil
 }
 
+// stuckDetail says what a rollout that has not ended waited for, and what to do.
 func stuckDetail(verb string, stuck *rollout.StuckError) string {
-	var b strings.Builder
-	without, consequence := "without them", "No taint has been written, so that nobody is evicted. "
-	if stuck.Switched {
-		consequence = "The taints are changed already, and nobody is evicted by that. "
+	consequence := "Taints that wait for these tolerations have not been written, so they evict no pod. "
+	switch {
+	case stuck.Shed:
+		consequence = "The labels stay on the nodes until then. "
+	case stuck.Switched:
+		consequence = "The taints are changed already; that evicts no pod. "
 	}
-	if stuck.Shed {
-		b.WriteString("The template does not require the labels of the nodes any more, and not every live pod has been made anew from it:\n")
-		without, consequence = "of the old template", "The labels stay on the nodes until then. "
-	} else if stuck.Relapses {
-		b.WriteString("The tolerations stand in the template and every live pod carries them, but the update is not complete: until all its pods are ready, a pod below the partition that is lost comes back from the old template.\n")
-	} else {
-		b.WriteString("The tolerations stand in the template, and not every live pod carries them yet:\n")
+	out := unfinished(stuck) + "\n\n" + consequence + findOut(stuck.Workload.Ref)
+	if verb == "create" {
+		out += " Nothing is saved in the state; what was written is marked, and the next apply takes it over."
+	}
+	return out + "\n\nOriginal error: " + stuck.Err.Error()
+}
+
+// unfinished lists what a rollout that has not ended waited for.
+func unfinished(stuck *rollout.StuckError) string {
+	var b strings.Builder
+	without := "still without the tolerations"
+	switch {
+	case stuck.Shed:
+		without = "still of the old template"
+		b.WriteString("The template no longer requires the labels of the nodes, but not every pod has been recreated from it:\n")
+	case stuck.Lost:
+		b.WriteString("The template does not have the tolerations: somebody else has removed them. Find out who (kubectl get -o yaml --show-managed-fields).\n")
+	case stuck.Relapses:
+		b.WriteString("The template and every pod have the tolerations, but the update is not complete: until all pods are ready, a pod below the partition that is lost is recreated from the old template.\n")
+	default:
+		b.WriteString("The template has the tolerations, but not every pod has them yet:\n")
 	}
 	list := func(pods []string, what string) {
 		if len(pods) > 0 {
@@ -130,20 +147,34 @@ func stuckDetail(verb string, stuck *rollout.StuckError) string {
 		}
 	}
 	list(stuck.Lacking, without)
-	list(stuck.Pending, "made anew and on no node yet")
+	list(stuck.Pending, "recreated, but not scheduled yet (Pending)")
 	if stuck.Missing > 0 {
-		fmt.Fprintf(&b, "\n  %s not made yet, of %d", Count(stuck.Missing, "pod"), stuck.Workload.Wants)
+		fmt.Fprintf(&b, "\n  %d of %d pods not created yet", stuck.Missing, stuck.Workload.Wants)
 	}
-	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses {
-		b.WriteString("\n  its controller has not said yet that it has seen the change")
+	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses && !stuck.Lost {
+		b.WriteString("\n  its controller has not reported yet that it has seen the change")
 	}
-	b.WriteString("\n\n" + consequence + "Find out why the rollout stands still (kubectl rollout status, kubectl describe pod, kubectl get events), or allow it more time in timeouts. ")
-	b.WriteString("Apply again to go on where it stopped.")
-	if verb == "create" {
-		b.WriteString(" Nothing is saved in the state; what is written is marked and taken over.")
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// findOut says what to do about a rollout that does not end.
+func findOut(ref workload.Ref) string {
+	commands := "kubectl describe pod, kubectl get events"
+	switch ref.Kind {
+	case "Deployment", "StatefulSet", "DaemonSet":
+		commands = "kubectl rollout status " + strings.ToLower(ref.Kind) + "/" + ref.Name + " -n " + ref.Namespace + ", " + commands
+	case "DeploymentConfig":
+		commands = "oc rollout status dc/" + ref.Name + " -n " + ref.Namespace + ", " + commands
 	}
-	fmt.Fprintf(&b, "\n\nOriginal error: %v", stuck.Err)
-	return b.String()
+	return "Find out why the rollout does not finish (" + commands + "), or set a longer timeout in timeouts, and apply again: it continues where it stopped."
+}
+
+// inTime says how a wait ended that did not come to its end.
+func inTime(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return " in time"
+	}
+	return ", because the run was interrupted"
 }
 
 // conflicting words that entries belong to another resource, or are there
@@ -164,22 +195,24 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 	detail := "Nothing has been written:\n\n" + strings.Join(lines, "\n") + "\n\n"
 	if first.Pin != nil {
 		return diag.NewAttributeErrorDiagnostic(at.Pin, fmt.Sprintf("Unable to require label %q in %s", first.Pin.Key, first.Workload.Title()),
-			detail+"An entry of a node selector that somebody else has written is never overwritten: change it there, choose another label, or leave out pin.")
+			detail+"An entry of a node selector that somebody else wrote is never overwritten: change it there, choose another label, or leave out pin.")
 	}
 	return diag.NewAttributeErrorDiagnostic(at.Tolerations, fmt.Sprintf("Unable to claim toleration %q of %s", taint.FormatToleration(first.Toleration), first.Workload.Title()),
-		detail+"A toleration that another resource has marked must be given up there first. If a create was abandoned and nothing manages it any more, import it and destroy that.")
+		detail+"Remove the toleration from the configuration of that resource and apply that first. If that resource no longer exists anywhere, import the toleration under its configuration and destroy it. "+
+			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace.")
 }
 
-// Held words that live pods would not follow.
+// Held words that live pods would not be replaced.
 func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 	w, pods := hold.Workload, hold.Pods
-	summary := "Unable to change the tolerations of " + w.Title() + ": its pods would not follow"
+	summary := "Unable to change the tolerations of " + w.Title() + ": its pods would not be replaced"
 	if w.Rolling.Immutable {
 		summary = "Unable to change the tolerations of " + w.Title() + ": its template is fixed"
 	}
-	detail := "Live pods keep the tolerations that they were made with, and " + w.Rolling.Hold + ". "
+	detail, after := "Running pods keep their tolerations, and "+w.Rolling.Hold+". ", ""
 	if hold.Written {
-		detail += "The tolerations stand in the template: apply again to go on where it stopped."
+		detail += "The template has the new tolerations already."
+		after = " Then apply again."
 	} else {
 		detail += "Nothing has been written."
 	}
@@ -188,12 +221,12 @@ func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 		for i, p := range pods {
 			names[i] = p.Name
 		}
-		detail += " " + Count(len(pods), "pod") + " would go on without: " + Some(names) + "."
+		detail += " " + Count(len(pods), "pod") + " would stay without them: " + Some(names) + "."
 	}
-	detail += "\n\nThe way out: " + w.Rolling.WayOut + "."
+	detail += "\n\nTo fix this: " + w.Rolling.WayOut + "." + after
 	attribute := at.Workload
 	if !w.Rolling.Immutable && at.Wait != nil {
-		detail += " Or set " + at.Wait.String() + " = false to change the template alone; pods then get the tolerations when they are made anew, and no taint may rely on them before all have them."
+		detail += " Or set " + at.Wait.String() + " = false to change the template alone; pods then get the tolerations when they are recreated, and no taint may rely on them before all pods have them."
 		attribute = *at.Wait
 	}
 	return diag.NewAttributeErrorDiagnostic(attribute, summary, detail)
@@ -234,7 +267,7 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 	if !errors.Is(err, kube.ErrInvalid) {
 		return true
 	}
-	detail := "The change was tried without being made (a dry run), and the API server's rules or an admission policy of the cluster refused it."
+	detail := "A dry run of the change was refused, by the rules of the API server or by an admission policy of the cluster; nothing has been written. See the original error: change the configuration, or have the policy allow it."
 	if slices.ContainsFunc(step.Merged.Missing, taint.Compares) {
 		detail += " Lt and Gt need a cluster whose feature gate TaintTolerationComparisonOperators is on."
 	}
@@ -249,7 +282,7 @@ func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, 
 	for _, t := range wanted {
 		if earlier := toleration.Shadowing(w.Tolerations, t); earlier != nil {
 			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Toleration %q of %s is shadowed", taint.FormatToleration(t), w.Title()),
-				"The first match in a pod's list decides, and "+taint.FormatToleration(*earlier)+" stands before it: this toleration has no effect. Change the earlier one where it comes from.")
+				"The first match in a pod's list decides, and "+taint.FormatToleration(*earlier)+" is before it: this toleration has no effect. Change the earlier one where it comes from.")
 		}
 	}
 	if waits && len(w.Pods) == 0 {
@@ -270,8 +303,8 @@ func warnDefault(w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt
 	if !known || kind.Default == "" || len(w.Tolerations) > 0 || kept {
 		return
 	}
-	diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("The first toleration of %s takes the place of its operator's own: %s", w.Title(), kind.Default),
-		"Where the list is empty, the operator lets its pods tolerate that. Where it is not, the list is all they tolerate. Add the operator's own beside yours, unless its pods shall leave these nodes.")
+	diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("The first toleration of %s replaces its operator's own: %s", w.Title(), kind.Default),
+		"Where the list is empty, the operator lets its pods tolerate that. Where it is not, the list is all they tolerate. Add the operator's own toleration to yours, unless its pods shall leave these nodes.")
 }
 
 // WarnWriters says who else writes a template that is about to change.
@@ -283,7 +316,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 			"What controls it is likely to put its own template back, and the tolerations with it. Set them where that owner takes them from: in its custom resource, or in the workload that it is made of.")
 	case len(w.Writers) > 0:
 		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),
-			"The next run of it may put its own list of tolerations back, and the next plan here adds them again. Add the tolerations there instead, or have it ignore the field "+workload.JoinPath(w.Path)+" (the guide \"Changing taints without evicting anybody\" says how).")
+			"The next run of it may put its own list of tolerations back, and the next plan here adds them again. Add the tolerations there instead, or have it ignore the field "+workload.JoinPath(w.Path)+" (the guide \"Workloads that Helm, Argo CD, Flux or an operator writes\" says how).")
 	}
 	if !t.Claim.Release {
 		d.warnWhitelist(ctx, w, t.Claim.Tolerations, at, diags)
@@ -304,8 +337,8 @@ func (d *Data) warnWhitelist(ctx context.Context, w *workload.Workload, wanted [
 			}
 		}
 		if len(outside) > 0 {
-			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Namespace %q does not allow %s", key.Namespace, toleration.Format(outside)),
-				"Its annotation scheduler.alpha.kubernetes.io/tolerationsWhitelist does not cover it. Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, new pods of "+w.Title()+" are rejected, and the rollout stands still. Add the toleration to the annotation first.")
+			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Namespace %q does not allow %s to tolerate %s", key.Namespace, w.Title(), toleration.Format(outside)),
+				"Its annotation scheduler.alpha.kubernetes.io/tolerationsWhitelist does not cover it. Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, new pods of "+w.Title()+" are rejected, and the rollout does not finish. Add the toleration to the annotation first.")
 		}
 	}
 }

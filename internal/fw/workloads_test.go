@@ -5,30 +5,42 @@ package fw
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 	t.Parallel()
-	const untainted, tainted = "No taint has been written", "The taints are changed already"
+	const untainted, tainted = "Taints that wait for these tolerations have not been written", "The taints are changed already"
+	const find = "kubectl rollout status deployment/web -n shop"
 	for name, tt := range map[string]struct {
 		stuck     rollout.StuckError
 		want, not []string
 	}{
-		"pods that lack it":             {rollout.StuckError{Lacking: []string{"web-0"}}, []string{"1 pod without them: web-0", untainted}, []string{tainted}},
-		"pods on no node":               {rollout.StuckError{Pending: []string{"web-1"}}, []string{"1 pod made anew and on no node yet: web-1"}, nil},
-		"pods that are not there":       {rollout.StuckError{Missing: 2}, []string{"2 pods not made yet, of 3"}, []string{"its controller has not said"}},
-		"a word of the controller":      {rollout.StuckError{}, []string{"its controller has not said yet that it has seen the change"}, nil},
-		"a rollout after the taints":    {rollout.StuckError{Missing: 1, Switched: true}, []string{tainted, "nobody is evicted by that"}, []string{untainted}},
-		"labels that wait for the pods": {rollout.StuckError{Lacking: []string{"web-0"}, Shed: true, Switched: true}, []string{"1 pod of the old template: web-0", "The labels stay on the nodes until then."}, []string{untainted, tainted}},
+		"pods that lack it":             {rollout.StuckError{Lacking: []string{"web-0"}}, []string{"1 pod still without the tolerations: web-0", untainted, find}, []string{tainted}},
+		"pods on no node":               {rollout.StuckError{Pending: []string{"web-1"}}, []string{"1 pod recreated, but not scheduled yet (Pending): web-1"}, nil},
+		"pods that are not there":       {rollout.StuckError{Missing: 2}, []string{"2 of 3 pods not created yet"}, []string{"its controller has not reported"}},
+		"a word of the controller":      {rollout.StuckError{}, []string{"its controller has not reported yet that it has seen the change"}, nil},
+		"a rollout after the taints":    {rollout.StuckError{Missing: 1, Switched: true}, []string{tainted, "that evicts no pod"}, []string{untainted}},
+		"labels that wait for the pods": {rollout.StuckError{Lacking: []string{"web-0"}, Shed: true, Switched: true}, []string{"1 pod still of the old template: web-0", "The labels stay on the nodes until then."}, []string{untainted, tainted}},
+		"pods that would relapse":       {rollout.StuckError{Relapses: true}, []string{"a pod below the partition that is lost is recreated from the old template"}, []string{"not every pod"}},
+		"a template that was undone":    {rollout.StuckError{Lost: true, Lacking: []string{"web-0"}}, []string{"somebody else has removed them", "1 pod still without"}, []string{"The template has the tolerations"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tt.stuck.Workload, tt.stuck.Err = &workload.Workload{Wants: 3}, context.DeadlineExceeded
+			tt.stuck.Workload = &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}, Wants: 3}
+			tt.stuck.Err = context.DeadlineExceeded
 			got := stuckDetail("update", &tt.stuck)
 			for _, part := range tt.want {
 				if !strings.Contains(got, part) {
@@ -39,6 +51,108 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 				if strings.Contains(got, part) {
 					t.Errorf("it says %q: %s", part, got)
 				}
+			}
+		})
+	}
+}
+
+// What is shown for linked workloads names them and their pods, and what ended the wait
+// alone as the original error.
+func TestExplainPods(t *testing.T) {
+	t.Parallel()
+	web := &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}, Wants: 3}
+	web.Rolling.Hold, web.Rolling.WayOut = "it is paused", "resume it"
+	for name, tt := range map[string]struct {
+		err             error
+		summary, detail string
+	}{
+		"stuck": {
+			fmt.Errorf("wait: %w", &rollout.StuckError{Workload: web, Lacking: []string{"web-0", "web-1"}, Pending: []string{"web-2"}, Err: context.DeadlineExceeded}),
+			`Unable to write taints of node "a": pods of Deployment "shop/web" do not tolerate them yet`,
+			"The template has the tolerations, but not every pod has them yet:\n\n  2 pods still without the tolerations: web-0, web-1\n  1 pod recreated, but not scheduled yet (Pending): web-2\n\n" +
+				"This apply has written no taint to node \"a\", so it evicts no pod. Find out why the rollout does not finish (kubectl rollout status deployment/web -n shop, kubectl describe pod, kubectl get events), " +
+				"or set a longer timeout in timeouts, and apply again: it continues where it stopped.\n\nOriginal error: context deadline exceeded",
+		},
+		"held": {
+			&rollout.HoldError{Workload: web, Pods: []*eviction.Pod{{Name: "web-0"}}},
+			`Unable to write taints of node "a": pods of Deployment "shop/web" do not tolerate them yet`,
+			"1 of its pods does not have them: web-0. They are not replaced when its template changes (it is paused). This apply has written no taint to node \"a\", so it evicts no pod.\n\n" +
+				"To fix this: resume it. Once every running pod has the tolerations, apply again.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said := ExplainPods(`node "a"`, tt.err)
+			if diff := cmp.Diff([]string{tt.summary, tt.detail}, []string{said.Summary(), said.Detail()}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Where the cluster cannot be read, the message says why: an on-call reader must not look
+// at the network where the credentials have expired.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	wrapped := func(class, err error) error { return &kube.Error{Class: class, Doing: "list nodes", Err: err} }
+	certificate := &tls.CertificateVerificationError{Err: errors.New("unknown authority")}
+	for name, tt := range map[string]struct {
+		data            *Data
+		err             error
+		summary, detail string
+	}{
+		"not known": {&Data{}, errNotConnected, "Unable to read the cluster: the provider block is not known yet, so", "known only after apply"},
+		"refused":   {&Data{Cluster: &kube.Cluster{}}, wrapped(kube.ErrUnauthorized, errors.New("401")), "Unable to read the cluster: the credentials were refused, so", "may have expired"},
+		"untrusted": {&Data{Cluster: &kube.Cluster{}}, wrapped(kube.ErrUnreachable, certificate), "Unable to read the cluster: no trusted connection, so", "certificate is not trusted"},
+		"no answer": {&Data{Cluster: &kube.Cluster{}}, wrapped(kube.ErrUnreachable, errors.New("refused")), "Unable to read the cluster, so", "did not answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var diags diag.Diagnostics
+			tt.data.Unreachable(tt.err, &diags)
+			tt.data.Unreachable(tt.err, &diags)
+			if len(diags) != 1 || !strings.HasPrefix(diags[0].Summary(), tt.summary) || !strings.Contains(diags[0].Detail(), tt.detail) {
+				t.Errorf("it says %v", diags)
+			}
+			if original := strings.Contains(diags[0].Detail(), "Original error"); original != (tt.data.Cluster != nil) {
+				t.Errorf("the original error is there: %v", original)
+			}
+		})
+	}
+}
+
+func TestNoPreview(t *testing.T) {
+	t.Parallel()
+	forbidden := &kube.Error{Class: kube.ErrForbidden, Doing: "list pods", Err: errors.New("403")}
+	none := int64(0)
+	for name, tt := range map[string]struct {
+		data    *Data
+		err     error
+		strict  bool
+		summary string
+		want    []string
+		at      bool
+	}{
+		"no right":                 {&Data{Cluster: &kube.Cluster{}}, forbidden, false, `Unable to preview evictions on node "a"`, []string{"The change is planned, but which pods it evicts is not known. The credentials", "Original error: list pods: 403"}, false},
+		"any other error":          {&Data{Cluster: &kube.Cluster{}}, errors.New("strange"), false, `Unable to preview evictions on node "a"`, []string{"is not known.\n\nOriginal error: strange"}, false},
+		"a budget of the resource": {&Data{Cluster: &kube.Cluster{}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"A budget is set in evictions. ", "remove the budget for this run"}, true},
+		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: Budget{MaxPods: &none}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
+		"no cluster yet":           {&Data{}, errNotConnected, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"known only after apply"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var diags diag.Diagnostics
+			NoPreview(`evictions on node "a"`, "evicts", tt.err, tt.strict, tt.data, &diags)
+			if len(diags) != 1 || diags[0].Summary() != tt.summary || diags.HasError() != tt.strict {
+				t.Fatalf("it says %v", diags)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(diags[0].Detail(), want) {
+					t.Errorf("nothing says %q in %s", want, diags[0].Detail())
+				}
+			}
+			if _, at := diags[0].(diag.DiagnosticWithPath); at != tt.at {
+				t.Errorf("it is at an attribute: %v", at)
 			}
 		})
 	}

@@ -33,6 +33,7 @@ var schemeGroupVersion = schema.GroupVersion{}
 // configuration share it, so that each kind of object is listed once however
 // many resources there are. It is safe for concurrent use.
 type Cluster struct {
+	host    string
 	client  kubernetes.Interface
 	meta    metadata.Interface
 	dynamic dynamic.Interface
@@ -73,6 +74,9 @@ func New(cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
+// Host is the address of the API server, without a password that may be in it.
+func (c *Cluster) Host() string { return withoutUserinfo(c.host) }
+
 func connect(rc *rest.Config) (*Cluster, error) {
 	client, err := kubernetes.NewForConfig(rc)
 	if err != nil {
@@ -88,7 +92,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 	}
 	slim := newSlimmer()
 	c := &Cluster{
-		client: client, meta: metadata, dynamic: dynamic,
+		host: rc.Host, client: client, meta: metadata, dynamic: dynamic,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
 		nodes: newCollection(kind[*eviction.Node]{
 			plural: "nodes",

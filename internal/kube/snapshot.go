@@ -117,20 +117,20 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 		s := surroundings{parents: map[types.UID]eviction.Owner{}, listed: map[types.UID]bool{}, budgets: map[string][]eviction.Budget{}}
 		var stored storage
 		var mu sync.Mutex
-		parents := func(plural, kind string) func() error {
+		parents := func(plural, kind, top string) func() error {
 			return func() error {
 				return gap(&mu, c.parents(ctx, kind, &mu, &s),
-					fmt.Sprintf("%s could not be read (no permission to list them): their pods are not rolled up any further", plural), &s.gaps, &s.ownerGaps)
+					fmt.Sprintf("%s could not be read (no permission to list them): pods are counted by %s instead of by %s", plural, kind, top), &s.gaps, &s.ownerGaps)
 			}
 		}
 		err := parallel(
-			parents("ReplicaSets", "ReplicaSet"),
-			parents("Jobs", "Job"),
+			parents("ReplicaSets", "ReplicaSet", "Deployment"),
+			parents("Jobs", "Job", "CronJob"),
 			func() error {
 				known, _ := workload.Lookup("", daemonSet)
 				_, err := c.controllersOf(ctx, known)
 				return gap(&mu, err,
-					"DaemonSets could not be read (no permission to list them): their controller deletes pods by their templates, and only what the pods themselves carry is looked at", &s.gaps)
+					"DaemonSets could not be read (no permission to list them): their controller deletes pods by their templates, and only the tolerations of the pods themselves are looked at", &s.gaps)
 			},
 			func() error {
 				return gap(&mu, c.budgetsInto(ctx, s.budgets),

@@ -85,7 +85,18 @@ func TestNext_cycleStopsWhereItsMarkerIsTakenAway(t *testing.T) {
 	c.run(t, d, 2, 0)
 	c.set.Marker = nil
 	d.Begun = true
-	if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "somebody has taken the annotation "+MarkerAnnotation+" away") {
+	if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation+" from MachineSet") || !strings.Contains(got.Stop, "spec.replicas is 3 now") {
+		t.Errorf("it says %q with %d intents", got.Stop, len(got.Intents))
+	}
+}
+
+// TestNext_cycleThatIsScaledSaysWhatEndingItMeans: without its marker, new machines are
+// as old as the others.
+func TestNext_cycleThatIsScaledSaysWhatEndingItMeans(t *testing.T) {
+	t.Parallel()
+	c := begun(t, 1, 3, "")
+	c.set.Marker, c.set.Replicas = &Marker{ID: "terraform/cycle", Strategy: Surge, OriginalReplicas: 3, Surge: 1}, 7
+	if got := Next(c.observed(), cycle(Rollout{Strategy: Surge, MaxSurge: 1}), time.Unix(0, 0)); !strings.Contains(got.Stop, "and replaces all machines, also those that are new already") {
 		t.Errorf("it says %q with %d intents", got.Stop, len(got.Intents))
 	}
 }

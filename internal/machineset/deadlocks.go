@@ -59,7 +59,7 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 		case 1:
 			found = note(found, v, budgets[0])
 		default:
-			out = append(out, Deadlock{Why: fmt.Sprintf("pod %s is covered by %d PodDisruptionBudgets (%s, %s), which the eviction API refuses: its drain waits until it is covered by one",
+			out = append(out, Deadlock{Why: fmt.Sprintf("pod %s is covered by %d PodDisruptionBudgets (%s, %s), and the eviction API refuses to evict it until only one does",
 				v.Pod.Key(), len(budgets), budgets[0].Name, budgets[1].Name)})
 		}
 	}
@@ -97,16 +97,23 @@ func (c *covered) deadlock(removed bool) (Deadlock, bool) {
 	name, most := fmt.Sprintf("PodDisruptionBudget %q", c.namespace+"/"+c.budget.Name), int(*c.budget.Most)
 	switch {
 	case most == 0:
-		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s): the drain waits until the workload has more pods or the budget allows one to be missing",
+		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s): the drain waits until the workload has more pods or the budget allows an unavailable pod",
 			name, isAre(len(c.pods)), some(c.pods))}, true
 	case len(c.gone) > most:
-		return Deadlock{Why: fmt.Sprintf("%s lets %d of its pods be missing, and %d that are to be drained will not run again (%s): the drain waits until they do, or until the budget lets more be missing",
-			name, most, len(c.gone), some(c.gone))}, true
+		return Deadlock{Why: fmt.Sprintf("%s allows %s, and %d that are to be drained cannot run anywhere else (%s): the drain waits until they can, or until the budget allows more",
+			name, unavailable(most), len(c.gone), some(c.gone))}, true
 	case removed && len(c.gone)+len(c.awaiting) > most:
-		return Deadlock{Removed: true, Why: fmt.Sprintf("%s lets %d of its pods be missing, and %d that are to be drained run again on new machines alone (%s), which come when the last old one is gone: the drain waits for them, and they wait for the drain",
-			name, most, len(c.awaiting), some(c.awaiting))}, true
+		return Deadlock{Removed: true, Why: fmt.Sprintf("%s allows %s, and %d that are to be drained can run only on new machines (%s), which come when the last old one is gone: the drain and the new machines wait for each other",
+			name, unavailable(most), len(c.awaiting), some(c.awaiting))}, true
 	}
 	return Deadlock{}, false
+}
+
+func unavailable(pods int) string {
+	if pods == 1 {
+		return "1 unavailable pod"
+	}
+	return fmt.Sprintf("%d unavailable pods", pods)
 }
 
 func isAre(pods int) string {

@@ -55,16 +55,17 @@ func holds(p *eviction.Pod, budgets map[string][]eviction.Budget) string {
 		if !b.Selector.Matches(p.Labels) {
 			continue
 		}
-		covering = append(covering, `"`+b.Name+`"`)
+		name := `"` + p.Namespace + "/" + b.Name + `"`
+		covering = append(covering, name)
 		if b.Allowed < 1 {
-			holding = append(holding, `"`+b.Name+`"`)
+			holding = append(holding, name)
 		}
 	}
 	switch {
 	case len(covering) > 1:
 		// The eviction API wants one at most (k8s.io/kubernetes v1.37.1
 		// pkg/registry/core/pod/storage/eviction.go, Create).
-		return where + "is covered by PodDisruptionBudgets " + strings.Join(covering, ", ") + ", and the eviction API refuses what more than one covers"
+		return where + "is covered by PodDisruptionBudgets " + strings.Join(covering, ", ") + ", and the eviction API refuses to evict it until only one does"
 	case len(holding) == 1:
 		return where + "is held by PodDisruptionBudget " + holding[0] + ", which allows no eviction now"
 	}

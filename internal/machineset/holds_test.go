@@ -33,9 +33,9 @@ func TestHolds(t *testing.T) {
 		want    []string
 	}{
 		"a budget that allows nothing": {Machine{Deleting: true}, []*eviction.Pod{pod("db", nil)},
-			[]string{`pod shop/db on node n is held by PodDisruptionBudget "strict", which allows no eviction now`}},
+			[]string{`pod shop/db on node n is held by PodDisruptionBudget "shop/strict", which allows no eviction now`}},
 		"two budgets, whatever they allow": {Machine{Deleting: true}, []*eviction.Pod{pod("both", nil)},
-			[]string{`pod shop/both on node n is covered by PodDisruptionBudgets "first", "second", and the eviction API refuses what more than one covers`}},
+			[]string{`pod shop/both on node n is covered by PodDisruptionBudgets "shop/first", "shop/second", and the eviction API refuses to evict it until only one does`}},
 		"a budget that allows it":           {Machine{Deleting: true}, []*eviction.Pod{pod("web", nil)}, []string{"pod shop/web on node n has not been evicted yet"}},
 		"a pod that is ending":              {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Terminating = true })}, []string{"pod shop/db on node n is terminating"}},
 		"not a DaemonSet's pod":             {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Controller.Kind = "DaemonSet" })}, nil},

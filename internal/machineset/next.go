@@ -120,18 +120,17 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 func (v *view) obstacle() string {
 	m := v.Set.Marker
 	if m != nil && m.ID != v.desired.Claim.Owner {
-		return fmt.Sprintf("another rollout of %s is going on: %q began it at %s with the strategy %s. Let it finish; if it never will, "+
-			"see that spec.replicas is %d and take the annotation %s away", v.Set.Title(), m.ID, m.StartedAt.Format(time.RFC3339), m.Strategy, m.OriginalReplicas, MarkerAnnotation)
+		return AnotherRollout(v.Set)
 	}
 	if v.desired.Begun && m == nil {
-		return fmt.Sprintf("somebody has taken the annotation %s away from %s, in which the machines stand that are to be replaced. See that spec.replicas, which is %d, is what it shall be", MarkerAnnotation, v.Set.Title(), v.Set.Replicas)
+		return v.markerGone()
 	}
 	if !v.strategy().Replaces() || m == nil && len(v.old) == 0 {
 		return ""
 	}
 	for _, fresh := range v.fresh {
 		if fresh.Failed() {
-			return fmt.Sprintf("%s failed: %s. Nothing more is deleted; delete it when its cause is mended, and apply again", fresh.Name, fresh.Error)
+			return machineFailed(fresh)
 		}
 	}
 	return ""
@@ -332,12 +331,4 @@ func (v *view) finish() Decision {
 
 func (v *view) write(w *SetWrite, reason string) Decision {
 	return Decision{Intents: []Intent{{Kind: WriteSet, Set: w, Reason: reason}}}
-}
-
-// scaledByOthers stops a rollout whose count somebody else has changed: whatever
-// it wrote next would undo that, or lose machines.
-func (v *view) scaledByOthers(expected string) Decision {
-	return Decision{Stop: fmt.Sprintf("somebody else has scaled %s to %d in the middle of a rollout that expects %s. Nothing more is changed. "+
-		"Set spec.replicas to what it expects, and apply again; or to what it shall be, take the annotation %s away, and apply again: the machines that are stale are replaced then",
-		v.Set.Title(), v.Set.Replicas, expected, MarkerAnnotation)}
 }

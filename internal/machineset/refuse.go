@@ -17,9 +17,16 @@ import (
 type Refusal struct {
 	Why string
 	// Attribute is that of the rollout block which would have to be another one, ""
-	// where none would do; Instead says what to use.
+	// where none would do; Instead says what to do.
 	Attribute, Instead string
 }
+
+// migrating is the authority of a MachineSet that moves from one API to another.
+const migrating = "Migrating"
+
+// capacityAnnotation is where an autoscaler reads the taints of a node of a set that has
+// none.
+const capacityAnnotation = "capacity.cluster-autoscaler.kubernetes.io/taints"
 
 // Attributes of the rollout block.
 const (
@@ -31,29 +38,30 @@ const (
 func Refuse(o Observed, d Desired) []Refusal {
 	s := o.Set
 	var out []Refusal
-	add := func(scaled bool, format string, args ...any) {
-		r := Refusal{Why: fmt.Sprintf(format, args...)}
-		if scaled {
-			r.Attribute, r.Instead = attributeStrategy, "Use in_place or rolling, which leave the number of machines to the autoscaler"
-		}
-		out = append(out, r)
-	}
+	add := func(why, instead string) { out = append(out, Refusal{Why: why, Instead: instead}) }
 	if s.Role == "master" {
-		add(false, "it makes control-plane machines: their taints belong to OpenShift's machine-config operator, and replacing them is the ControlPlaneMachineSet's")
+		add("this MachineSet makes control-plane machines. Their taints belong to OpenShift's machine-config operator, and the ControlPlaneMachineSet replaces them", "Choose another MachineSet")
 	}
-	if s.Authority != "" {
-		add(false, "%s is authoritative for it, and the Machine API's controllers leave it alone (status.authoritativeAPI)", s.Authority)
+	switch s.Authority {
+	case "":
+	case migrating:
+		add("status.authoritativeAPI of this MachineSet is Migrating: it is being handed over from one API to another", "Run again when the migration has ended")
+	default:
+		add(fmt.Sprintf("status.authoritativeAPI of this MachineSet is %s, so the controllers of the Machine API ignore changes to it", s.Authority), "Change it through "+s.Authority+", or remove it from this configuration")
 	}
 	if s.Hive && !d.Claim.Release && !d.Cycle {
-		add(false, "Hive manages it, and puts taints and replicas back to those of its MachinePool: change the MachinePool instead")
+		add("Hive manages this MachineSet, and puts taints and replicas back to those of its MachinePool", "Change the MachinePool instead")
+	}
+	scaled := func(format string, args ...any) {
+		out = append(out, Refusal{Why: fmt.Sprintf(format, args...), Attribute: attributeStrategy, Instead: "Use in_place or rolling, which leave the number of machines to the autoscaler"})
 	}
 	n := o.goal()
 	switch {
 	case s.Autoscaler == nil || s.Marker != nil:
 	case d.Rollout.Strategy == ScaleToZero && n > 0:
-		add(true, "MachineAutoscaler %q scales it between %d and %d, and would scale it up while it waits at zero", s.Autoscaler.Owner, s.Autoscaler.Min, s.Autoscaler.Max)
+		scaled("MachineAutoscaler %q scales it between %d and %d, and would scale it up while it waits at zero", s.Autoscaler.Owner, s.Autoscaler.Min, s.Autoscaler.Max)
 	case d.Rollout.Strategy == Surge && n > 0 && n+min(d.Rollout.MaxSurge, n) > s.Autoscaler.Max:
-		add(true, "MachineAutoscaler %q allows %d machines at most, and max_surge would make it %d", s.Autoscaler.Owner, s.Autoscaler.Max, n+min(d.Rollout.MaxSurge, n))
+		scaled("MachineAutoscaler %q has a maximum of %d, and max_surge would make it %d", s.Autoscaler.Owner, s.Autoscaler.Max, n+min(d.Rollout.MaxSurge, n))
 	}
 	return out
 }
@@ -177,7 +185,7 @@ func Warnings(o Observed, d Desired) []string {
 	var out []string
 	e := Plan(o, d)
 	if t := e.Template; t.Changed && o.Set.CapacityTaints != "" && !t.Agrees(listed(o.Set.CapacityTaints)) {
-		out = append(out, fmt.Sprintf("the annotation from which an autoscaler simulates a node of it where it has none says %q: it is not changed with the template, so that see to it yourself", o.Set.CapacityTaints))
+		out = append(out, fmt.Sprintf("the annotation %s of the MachineSet is %q and is not changed here: the autoscaler goes by it to scale up from zero, so update it yourself", capacityAnnotation, o.Set.CapacityTaints))
 	}
 	if !e.Replaced {
 		return out

@@ -23,10 +23,10 @@ func TestRefuse(t *testing.T) {
 		another bool
 	}{
 		"what nobody else manages is not":             {func(*Set) {}, nil, "", false},
-		"control-plane machines are, with any":        {func(s *Set) { s.Role = "master" }, everyStrategy, "it makes control-plane machines", false},
-		"what Hive manages is, with any":              {func(s *Set) { s.Hive = true }, everyStrategy, "change the MachinePool instead", false},
-		"what the Cluster API is authoritative for":   {func(s *Set) { s.Authority = "ClusterAPI" }, everyStrategy, "ClusterAPI is authoritative for it", false},
-		"what is migrating between the two":           {func(s *Set) { s.Authority = "Migrating" }, everyStrategy, "Migrating is authoritative for it", false},
+		"control-plane machines are, with any":        {func(s *Set) { s.Role = "master" }, everyStrategy, "this MachineSet makes control-plane machines", false},
+		"what Hive manages is, with any":              {func(s *Set) { s.Hive = true }, everyStrategy, "Hive manages this MachineSet", false},
+		"what the Cluster API is authoritative for":   {func(s *Set) { s.Authority = "ClusterAPI" }, everyStrategy, "status.authoritativeAPI of this MachineSet is ClusterAPI, so", false},
+		"what is migrating between the two":           {func(s *Set) { s.Authority = "Migrating" }, everyStrategy, "is being handed over from one API to another", false},
 		"an autoscaled set is not scaled to zero":     {func(s *Set) { s.Autoscaler = bounds(9) }, []Strategy{ScaleToZero}, "scales it between 1 and 9", true},
 		"nor does it surge beyond the maximum":        {func(s *Set) { s.Autoscaler = bounds(3) }, []Strategy{Surge, ScaleToZero}, "", true},
 		"an autoscaled set without machines is not":   {func(s *Set) { s.Autoscaler, s.Replicas = bounds(1), 0 }, nil, "", false},
@@ -37,7 +37,7 @@ func TestRefuse(t *testing.T) {
 			for _, strategy := range everyStrategy {
 				got := Refuse(fleet(3, func(o *Observed) { tt.change(o.Set) }), desire(t, strategy, "team=a:NoExecute"))
 				refused := slices.Contains(tt.refused, strategy)
-				if refused != (len(got) > 0) || refused && (!strings.Contains(got[0].Why, tt.why) || (got[0].Attribute == "strategy") != tt.another) {
+				if refused != (len(got) > 0) || refused && (!strings.Contains(got[0].Why, tt.why) || (got[0].Attribute == "strategy") != tt.another || got[0].Instead == "") {
 					t.Errorf("%s: it refuses with %v, want %v: %q", strategy, got, refused, tt.why)
 				}
 			}
@@ -62,7 +62,7 @@ func TestWarnings(t *testing.T) {
 		what   string
 	}{
 		"nothing where all is well":                                       {func(*Observed) {}, nil, ""},
-		"the annotation for scaling from zero disagrees":                  {func(o *Observed) { o.Set.CapacityTaints = "team=old:NoExecute" }, everyStrategy, `says "team=old:NoExecute": it is not changed with the template`},
+		"the annotation for scaling from zero disagrees":                  {func(o *Observed) { o.Set.CapacityTaints = "team=old:NoExecute" }, everyStrategy, `the annotation capacity.cluster-autoscaler.kubernetes.io/taints of the MachineSet is "team=old:NoExecute" and is not changed here`},
 		"the annotation for scaling from zero agrees":                     {func(o *Observed) { o.Set.CapacityTaints = "team=a:NoExecute,vendor=x:NoSchedule" }, nil, ""},
 		"another tool owns the replicas":                                  {func(o *Observed) { o.Set.Scalers = []string{"Argo CD"} }, replacing, "Argo CD sets spec.replicas as well"},
 		"a machine has a lifecycle hook":                                  {func(o *Observed) { o.Machines[0].Hooks = []string{"Migrate of storage"} }, replacing, "machine m0 waits for the lifecycle hook Migrate of storage"},

@@ -238,18 +238,28 @@ func TestNext_stops(t *testing.T) {
 	t.Parallel()
 	surging := &Marker{ID: "terraform/gpu", Strategy: Surge, OriginalReplicas: 3, Surge: 1}
 	zeroing := &Marker{ID: "terraform/gpu", Strategy: ScaleToZero, OriginalReplicas: 3}
+	const scale, forget = "kubectl scale machineset gpu -n openshift-machine-api --replicas=", "kubectl annotate machineset gpu -n openshift-machine-api kubetaint.io/rollout-"
 	for name, tt := range map[string]struct {
 		strategy Strategy
 		change   func(c *cloud)
-		want     string
+		want     []string
 	}{
-		"where another resource rolls out": {Rolling, func(c *cloud) { c.set.Marker = &Marker{ID: "other/x", Strategy: Surge, OriginalReplicas: 3} }, `"other/x" began it`},
-		"where somebody scales a surge":    {Surge, func(c *cloud) { c.set.Marker, c.set.Replicas = surging, 7 }, "to 7 in the middle of a rollout that expects 3 or 4"},
-		"where somebody scales from zero":  {ScaleToZero, func(c *cloud) { c.set.Marker, c.set.Replicas = zeroing, 1 }, "to 1 in the middle of a rollout that expects 0 or 3"},
+		"where another resource rolls out": {Rolling, func(c *cloud) { c.set.Marker = &Marker{ID: "other/x", Strategy: Surge, OriginalReplicas: 3} }, []string{
+			`"other/x" began a rollout of MachineSet "openshift-machine-api/gpu" at 0001-01-01 00:00:00 UTC (strategy surge), and it has not ended.`, "make sure that spec.replicas is 3 (" + scale + "3)", forget}},
+		"where somebody scales a surge": {Surge, func(c *cloud) { c.set.Marker, c.set.Replicas = surging, 7 }, []string{
+			`Somebody scaled MachineSet "openshift-machine-api/gpu" to 7 during a rollout`, "when spec.replicas was 3; now the rollout expects 3 or 4", "which ends with 3 replicas: " + scale + "4\n", forget + "\n", "replaces the machines that are still old"}},
+		"where somebody scales a surge whose machines are all new": {Surge, func(c *cloud) {
+			c.set.Marker, c.set.Replicas, c.set.Taints = surging, 7, taintsOf(t, "team=b:NoExecute")
+			c.set.Record = taint.Record{{Key: "team", Effect: "NoExecute", Owner: "terraform/gpu", Generation: "g1"}}
+			for _, m := range c.machines {
+				m.Taints, c.nodes[m.Node].Taints = c.set.Taints, c.set.Taints
+			}
+		}, []string{"expects 3 or 4", scale + "3\n"}},
+		"where somebody scales from zero": {ScaleToZero, func(c *cloud) { c.set.Marker, c.set.Replicas = zeroing, 1 }, []string{"to 1 during a rollout", "now the rollout expects 0 or 3", scale + "3\n"}},
 		"where a new machine fails": {Rolling, func(c *cloud) {
 			c.set.Taints = taintsOf(t, "team=b:NoExecute")
 			c.machines[2].Taints, c.machines[2].Phase, c.machines[2].Error = c.set.Taints, phaseFailed, "no capacity"
-		}, "m2 failed: no capacity"},
+		}, []string{`m2" has failed: no capacity. The rollout deletes no more machines while it is there.`, "kubectl delete machine m2 -n "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -264,9 +274,27 @@ func TestNext_stops(t *testing.T) {
 				c.set.Observed = true
 				d = Next(c.observed(), desire(t, tt.strategy, "team=b:NoExecute"), time.Unix(0, 0))
 			}
-			if !strings.Contains(d.Stop, tt.want) {
-				t.Errorf("it says %q with %d intents, want %q", d.Stop, len(d.Intents), tt.want)
+			for _, want := range tt.want {
+				if !strings.Contains(d.Stop, want) {
+					t.Errorf("it says %q with %d intents, want %q", d.Stop, len(d.Intents), want)
+				}
 			}
 		})
+	}
+}
+
+// TestLeft counts what is being deleted where machines are replaced, and not where they
+// are changed in place.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	for strategy, want := range map[Strategy]int{TemplateOnly: 0, InPlace: 2, Rolling: 3, Surge: 3, ScaleToZero: 3} {
+		o := fleet(4, func(o *Observed) {
+			fresh(t, o, 0)
+			o.Set.Taints, o.Machines[1].Deleting = taintsOf(t, "team=a:NoExecute"), true
+			o.Nodes["node-m0"].Taints = o.Set.Taints
+		})
+		if got := Left(o, desire(t, strategy, "team=a:NoExecute")); got != want {
+			t.Errorf("%s: %d machines are left, want %d", strategy, got, want)
+		}
 	}
 }

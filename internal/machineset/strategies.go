@@ -52,7 +52,7 @@ func (v *view) rolling() Decision {
 			serving--
 		}
 		missing++
-		out = append(out, Intent{Kind: Delete, Machine: m, Reason: fmt.Sprintf("%d of %d machines are left to replace, and %d of at most %d are missing", len(v.old)-len(out), v.Set.Replicas, missing, v.desired.Rollout.MaxUnavailable)})
+		out = append(out, Intent{Kind: Delete, Machine: m, Reason: fmt.Sprintf("%d of %d machines are left to replace; missing with this one: %d of at most %d", len(v.old)-len(out), v.Set.Replicas, missing, v.desired.Rollout.MaxUnavailable)})
 	}
 	if len(out) == 0 {
 		return Decision{Waiting: waiting}
@@ -96,7 +96,11 @@ func (v *view) surge() Decision {
 		return v.settle()
 	case high:
 	default:
-		return v.scaledByOthers(fmt.Sprintf("%d or %d", low, high))
+		from := low
+		if len(v.old) > 0 {
+			from = high
+		}
+		return v.scaledByOthers(low, high, from)
 	}
 	if waiting := v.unfinished(); len(waiting) > 0 || v.owed() != 0 {
 		return Decision{Waiting: waiting}
@@ -129,7 +133,7 @@ func (v *view) scaleToZero() Decision {
 		}
 		return v.settle()
 	case v.Set.Replicas != 0:
-		return v.scaledByOthers(fmt.Sprintf("0 or %d", original))
+		return v.scaledByOthers(0, original, original)
 	case len(v.old)+len(v.fresh) > 0 || v.desired.Rollout.Removed && len(v.going) > 0:
 		waiting := v.unfinished()
 		for _, m := range v.old {

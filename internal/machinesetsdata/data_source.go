@@ -51,7 +51,7 @@ func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp
 	}
 	selector, err := labels.Parse(m.Selector.ValueString())
 	if err != nil {
-		resp.Diagnostics.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+		resp.Diagnostics.Append(fw.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
 		return
 	}
 	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
@@ -85,7 +85,7 @@ func warnDamaged(s *machineset.Set, diags *diag.Diagnostics) {
 			"The record of owned taints on the MachineSet is damaged, so owner is null for all of its taints. Somebody has edited the annotation; repair it or remove it.\n\nOriginal error: "+s.RecordErr.Error())
 	}
 	if s.MarkerErr != nil {
-		diags.AddWarning("Unable to tell whether a rollout of "+s.Title()+" is going on",
-			fmt.Sprintf("The annotation that says so is damaged, so rollout is null. It may hold the number of replicas, which is %d now: read it before you take it away.\n\nOriginal error: %s", s.Replicas, s.MarkerErr))
+		diags.AddWarning("Unable to tell whether a rollout of "+s.Title()+" is running",
+			fmt.Sprintf("The annotation that says so is damaged, so rollout is null. It may hold the number of replicas, which is %d now: read it before you remove it.\n\nOriginal error: %s", s.Replicas, s.MarkerErr))
 	}
 }

@@ -84,7 +84,7 @@ func machineAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name":     text("Name of the Machine."),
 		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`, null where it has none yet."),
-		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. No status count of the MachineSet has it from then on, though its node may still drain."},
+		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. No status count of the MachineSet includes it from then on, though its node may still drain."},
 		"error":    text("Why it failed, null where it has not."),
 		"node":     text("Name of its node, null until it has one."),
 		"zone":     text("Zone of its node, by the label `topology.kubernetes.io/zone`."),

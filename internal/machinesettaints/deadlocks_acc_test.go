@@ -67,8 +67,8 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 	}{
 		"a budget that lets one be missing is no deadlock": {"team=a:NoExecute", map[string]int32{"one": 1}, ""},
 		"a budget that lets none be missing":               {"team=a:NoExecute", map[string]int32{"none": 0}, "allows no eviction even when all of its pods are healthy, and 2 of them are to be drained"},
-		"pods that never run again":                        {"", map[string]int32{"one": 1}, "lets 1 of its pods be missing, and 2 that are to be drained will not run again"},
-		twice:                                              {"team=a:NoExecute", map[string]int32{"one": 1, "two": 2}, "is covered by 2 PodDisruptionBudgets (one, two), which the eviction API refuses"},
+		"pods that never run again":                        {"", map[string]int32{"one": 1}, "allows 1 unavailable pod, and 2 that are to be drained cannot run anywhere else"},
+		twice:                                              {"team=a:NoExecute", map[string]int32{"one": 1, "two": 2}, "is covered by 2 PodDisruptionBudgets (one, two), and the eviction API refuses to evict it until only one does"},
 	} {
 		for _, strategy := range []string{"rolling", "surge", "scale_to_zero"} {
 			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+strategy, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 				planned := s.tf.Plan(t, newInstance(), config).Diagnostics
 				i := newInstance()
 				if tt.says == "" {
-					if strings.Contains(planned.Warnings(), "does not end by itself") {
+					if strings.Contains(planned.Warnings(), "gets stuck on PodDisruptionBudgets") {
 						t.Errorf("the plan says %s", planned.Warnings())
 					}
 					s.apply(i, config)
@@ -93,12 +93,12 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 					s.comesBack(apps, "db", 2, "pool", p.Name)
 					return
 				}
-				acctest.WantAll(s.T, planned.Warnings(), "does not end by itself", tt.says)
+				acctest.WantAll(s.T, planned.Warnings(), "gets stuck on PodDisruptionBudgets", tt.says)
 				held := "is held by PodDisruptionBudget"
 				if name == twice {
-					held = "the eviction API refuses what more than one covers"
+					held = "and the eviction API refuses to evict it until only one does"
 				}
-				s.heldUp(i, config, "the time is over", "pod "+apps+"/db-", held)
+				s.heldUp(i, config, "the rollout timed out", "pod "+apps+"/db-", held)
 				for _, f := range remove {
 					f()
 				}
@@ -122,7 +122,7 @@ func TestAccMachineSetTaints_podsThatWaitForMachinesThatWaitForPods(t *testing.T
 	before := p.Names()
 	config := s.config(p.Name, "team=a:NoExecute", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
 	acctest.WantAll(s.T, s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `AttributeName("rollout").AttributeName("wait_for")`, "with this wait_for",
-		"lets 1 of its pods be missing, and 2 that are to be drained run again on new machines alone", `Use wait_for = "marked_deleted"`)
+		"allows 1 unavailable pod, and 2 that are to be drained can run only on new machines", `Use wait_for = "marked_deleted"`)
 	if p.Replicas() != 2 || p.Template() != "vendor=x:NoSchedule" {
 		t.Fatal("the plan has written")
 	}

@@ -44,7 +44,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 			s := newStage(t)
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
-			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Vanish() }), "Unable to create taints of MachineSet", "is not there", "Plan again")
+			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Vanish() }), "Unable to create taints of MachineSet", "is not there", "plan and apply again")
 			acctest.WantAll(s.T, s.tf.Plan(t, i, config).Diagnostics.Errors(), "There is no MachineSet of this name")
 		})
 		t.Run(strategy+"/recreated", func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 			s := newStage(t)
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
-			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Recreate() }), "Unable to create taints of MachineSet", "has been deleted and made anew", "Plan again")
+			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Recreate() }), "Unable to create taints of MachineSet", "has been deleted and recreated", "Plan and apply again")
 			p.Want(2, foreign)
 			s.apply(i, config)
 			p.Want(2, foreign+" team=a:NoSchedule")
@@ -79,7 +79,7 @@ func TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle(t *testing.T) {
 			s := newStage(t)
 			p, i := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "2s"} }), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
-			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Doom() }), "Unable to create taints of MachineSet", "is not there", "Plan again")
+			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Doom() }), "Unable to create taints of MachineSet", "is not there", "plan and apply again")
 		})
 	}
 }
@@ -93,7 +93,7 @@ func TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten(t *testing
 	p, i := s.pool(1, nil), newInstance()
 	s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"}))
 	p.Keep()
-	acctest.WantAll(s.T, s.disturbed(i, nil, func(acctest.Request) { p.Recreate() }), "has been deleted and made anew", "Plan again")
+	acctest.WantAll(s.T, s.disturbed(i, nil, func(acctest.Request) { p.Recreate() }), "has been deleted and recreated", "Plan and apply again")
 	p.Serve(1)
 	s.apply(i, nil)
 	p.Want(1, foreign)
@@ -164,7 +164,7 @@ func TestAccMachineSetTaints_noErrorLeavesASetAtZero(t *testing.T) {
 	acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) {
 		record = p.Annotation("kubetaint.io/owned-taints")
 		s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/owned-taints":"{"}}}`)
-	}), "The rollout does not go on by itself", "kubetaint.io/owned-taints")
+	}), `AttributeName("name")`, "Unable to read who owns the taints of MachineSet", "the annotation kubetaint.io/owned-taints is damaged", "kubetaint.io/owned-taints-", "spec.replicas has been set back to 2.")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d", got)
 	}

@@ -23,9 +23,12 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 	}
 	refused, over, stranded, conflict := new(fw.RefusedSet), new(fw.Exceeded), new(fw.Stranded), new(rollout.SetConflictError)
 	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
+	if said := fw.ExplainRecord(err, thing, named(w)); said != nil {
+		return said
+	}
 	switch {
 	case errors.As(err, &refused):
-		return refused.Diagnostic(path.Root("rollout"))
+		return refuse(w, refused.Set, refused.Refusals)
 	case errors.As(err, &over):
 		return over.Diagnostic()
 	case errors.As(err, &stranded):
@@ -40,13 +43,26 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 	return fw.ExplainMachines("Unable to "+verb+" taints of "+thing, goesOn(verb), err)
 }
 
+// refuse words that a MachineSet must not be changed, or not in this way.
+func refuse(w wanted, set *machineset.Set, refusals []machineset.Refusal) diag.Diagnostic {
+	return (&fw.RefusedSet{Set: set, Refusals: refusals, At: named(w)}).Diagnostic(path.Root("rollout"))
+}
+
+// named is where the configuration says which MachineSets are meant.
+func named(w wanted) path.Path {
+	if w.target.Selector != nil {
+		return path.Root("selector")
+	}
+	return path.Root("name")
+}
+
 // goesOn says what the next apply does.
 func goesOn(verb string) string {
-	out := "What is done stays, and each entry is marked as this resource's. Apply again to go on where it stopped"
+	out := "Apply again: the rollout continues where it stopped. "
 	if verb == "create" {
-		return out + ". Nothing is saved in the state; to give up instead, import the resource and destroy it."
+		return out + "Nothing is saved in the state, but every written entry is marked as this resource's. To give up instead, import the resource and destroy it."
 	}
-	return out + ", or allow it more time in timeouts."
+	return out + "What was written stays, and every entry is marked as this resource's."
 }
 
 // gone words that a named MachineSet went away between plan and apply.

@@ -42,14 +42,14 @@ func TestAccMachineSetTaints_refusals(t *testing.T) {
 		"an autoscaled set is not scaled to zero": {func(m *acctest.MachineSet) { m.Annotations = autoscaled("1", "5") }, "scale_to_zero",
 			[]string{`AttributeName("rollout").AttributeName("strategy")`, `MachineAutoscaler "openshift-machine-api/gpu" scales it between 1 and 5`, "Use in_place or rolling"}, ""},
 		"an autoscaled set does not surge beyond its maximum": {func(m *acctest.MachineSet) { m.Annotations = autoscaled("1", "1") }, "surge",
-			[]string{"allows 1 machines at most, and max_surge would make it 2"}, ""},
+			[]string{"has a maximum of 1, and max_surge would make it 2"}, ""},
 		"what Hive manages": {func(m *acctest.MachineSet) {
 			m.Labels = map[string]string{"hive.openshift.io/machine-pool": "worker", "hive.openshift.io/managed": "true"}
-		}, "in_place", []string{"Unable to change the taints of MachineSet", "change the MachinePool instead"}, ""},
+		}, "in_place", []string{`AttributeName("name")`, "Unable to change the taints of MachineSet", "Nothing has been written", "Change the MachinePool instead"}, ""},
 		"a taint that nobody has marked": {func(m *acctest.MachineSet) { m.Taints = "team=x:NoSchedule" }, "in_place",
 			[]string{`AttributeName("taints")`, `Unable to claim taint "team:NoSchedule"`, `with the value "x"`, "on_conflict"}, ""},
 		"control-plane machines": {nil, "in_place",
-			[]string{"Unable to change the taints of MachineSet", "it makes control-plane machines", "Nothing has been written"}, "master"},
+			[]string{"Unable to change the taints of MachineSet", "this MachineSet makes control-plane machines", "Nothing has been written", "Choose another MachineSet"}, "master"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -104,8 +104,8 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
 	// It waits for the old machine alone once the new one serves.
 	old := p.Names()[0]
-	told := s.heldUp(i, config, "the time is over", "It waited for machines:\n  "+old+" is being deleted\n\nWhat holds them:\n  pod "+apps+"/db-",
-		`is held by PodDisruptionBudget "strict", which allows no eviction now`+"\n\nWhat is done stays", "Apply again to go on where it stopped")
+	told := s.heldUp(i, config, "the rollout timed out", "The rollout last waited for machines:\n  "+old+" is being deleted\n\nWhat keeps machines from going:\n  pod "+apps+"/db-",
+		`is held by PodDisruptionBudget "`+apps+`/strict", which allows no eviction now`+"\n\nTo fix this, let the pods go", "1 of 1 machine still has to be replaced, and spec.replicas is 1.", "Apply again: the rollout continues where it stopped.")
 	golden.Check(t, "held.golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop", "[] ", "").Replace(constant(p, told)))
 
 	if err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Delete(t.Context(), "strict", metav1.DeleteOptions{}); err != nil {
@@ -128,7 +128,7 @@ func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
 	config["timeouts"] = map[string]any{"create": "40s"}
-	s.failed(i, config, "the time is over", "spec.replicas has been set back to what it was")
+	s.failed(i, config, "the rollout timed out", "spec.replicas has been set back to 2.")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d", got)
 	}
@@ -150,7 +150,7 @@ func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
 			p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"failMachines": []int{3}} })
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
 			i := newInstance()
-			s.failed(i, config, "The rollout does not go on by itself", "failed: ", "Nothing more is deleted")
+			s.failed(i, config, "has failed: ", "The rollout deletes no more machines", "kubectl delete machine ")
 			if got := p.Replicas(); got != replicas || p.Annotation("kubetaint.io/rollout") == "" {
 				t.Fatalf("the count is %d and the marker %q", got, p.Annotation("kubetaint.io/rollout"))
 			}
@@ -175,7 +175,7 @@ func TestAccMachineSetTaints_somebodyWhoScalesInTheMiddleStopsASurge(t *testing.
 	go func() { done <- s.tf.Apply(t, i, config).Errors() }()
 	acctest.Until(t, "the surge has begun", func(context.Context) (bool, error) { return p.Replicas() == 2, nil })
 	s.c.Change(t, p.Thing, "somebody", `{"spec":{"replicas":5}}`)
-	acctest.WantAll(s.T, <-done, "somebody else has scaled", "to 5 in the middle of a rollout that expects 1 or 2", "kubetaint.io/rollout")
+	acctest.WantAll(s.T, <-done, "Somebody scaled MachineSet", "to 5 during a rollout that began at ", "when spec.replicas was 1; now the rollout expects 1 or 2", "--replicas=2", "kubetaint.io/rollout-")
 	if p.Annotation("kubetaint.io/rollout") == "" {
 		t.Fatal("the marker is gone, and with it the count")
 	}
@@ -234,7 +234,7 @@ func TestAccMachineSetTaints_warnsOfWhatMayHoldIt(t *testing.T) {
 	told := s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})).Diagnostics.Warnings()
 	acctest.WantAll(s.T, told, "may not go through by itself", "machine "+machine.Name+" waits for the lifecycle hook Migrate of storage before it goes",
 		"machine "+machine.Name+" is not drained (machine.openshift.io/exclude-node-draining): its pods are killed with it",
-		"sets spec.replicas as well", `says "team=old:NoSchedule": it is not changed with the template`)
+		"sets spec.replicas as well", `the annotation capacity.cluster-autoscaler.kubernetes.io/taints of the MachineSet is "team=old:NoSchedule" and is not changed here`)
 	told = s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})).Diagnostics.Warnings()
 	if strings.Contains(told, "lifecycle hook") || strings.Contains(told, "is not drained") || !strings.Contains(told, "team=old:NoSchedule") {
 		t.Errorf("in place it warns of %s", told)

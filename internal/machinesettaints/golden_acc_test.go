@@ -106,7 +106,7 @@ func constant(p *acctest.Pool, text string) string {
 func TestAccMachineSetTaints_interruptedAsThePlanTellsIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	p := s.pool(3, nil)
+	p := s.pool(3, func(m *acctest.MachineSet) { m.Spare = 1 })
 	cli, proxy := acctest.NewCLI(t), s.c.Proxy(t)
 	cli.Write(proxy.Provider(t, s.c), s.hcl(p.Name, "a", `strategy = "surge"`))
 	cli.MustRun("plan", "-input=false", "-out=plan")

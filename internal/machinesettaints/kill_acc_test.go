@@ -71,7 +71,8 @@ func TestAccMachineSetTaints_kill9AfterEachWrite(t *testing.T) {
 
 // saysInterrupted says whether a plan tells of a rollout that goes on.
 func saysInterrupted(plan string) bool {
-	return strings.Contains(plan, "is interrupted, and apply goes on with it") && strings.Contains(plan, "spec.replicas is 2 at the end")
+	plan = acctest.Unfold(plan)
+	return strings.Contains(plan, "Apply continues an interrupted rollout of MachineSet") && strings.Contains(plan, "spec.replicas is 2 at the end")
 }
 
 // writeKilling creates and destroys the taint of a MachineSet again and again.

@@ -71,7 +71,7 @@ func (r *machineSetTaints) list(ctx context.Context, req list.ListRequest, diags
 	diags.Append(req.Config.Get(ctx, &config)...)
 	selector, err := labels.Parse(config.Selector.ValueString())
 	if err != nil {
-		diags.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+		diags.Append(fw.NoSelector(path.Root("selector"), config.Selector.ValueString(), err))
 	}
 	if diags.HasError() {
 		return nil

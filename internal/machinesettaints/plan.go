@@ -104,7 +104,7 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	for _, o := range meant {
 		d := desired.of(o.Set)
 		a := machineset.Affected{Observed: o, Effect: machineset.Plan(o, d)}
-		if found := refuse(o, d, a.Effect.Changes()); found != nil {
+		if found := refused(desired, o, d, a.Effect.Changes()); found != nil {
 			diags.Append(found)
 			return
 		}
@@ -136,24 +136,24 @@ func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnos
 	switch {
 	case len(meant) > 0:
 	case desired.target.Selector != nil:
-		diags.AddAttributeWarning(path.Root("selector"), "No MachineSet matches \""+desired.target.Selector.String()+"\"",
-			"Nothing is tainted now. MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets -n "+desired.target.Namespace+" --show-labels).")
+		diags.AddAttributeWarning(path.Root("selector"), "No MachineSet matches \""+desired.target.Selector.String()+"\": nothing is tainted",
+			"MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets -n "+desired.target.Namespace+" --show-labels).")
 	default:
 		diags.AddAttributeError(path.Root("name"), "Unable to find "+desired.target.Place(),
 			"There is no MachineSet of this name. Check the name and the namespace (kubectl get machinesets -A).")
 	}
 }
 
-// refuse words why a MachineSet must not be changed; nil where it may.
-func refuse(o machineset.Observed, d machineset.Desired, changes bool) diag.Diagnostic {
+// refused words why a MachineSet must not be changed; nil where it may.
+func refused(w wanted, o machineset.Observed, d machineset.Desired, changes bool) diag.Diagnostic {
 	if err := rollout.CheckSet(o.Set, d); err != nil {
-		return explain("change", wanted{target: machineset.Target{Namespace: o.Set.Namespace, Name: o.Set.Name}, Desired: d}, o.Set, err)
+		return explain("change", w, o.Set, err)
 	}
 	if !changes {
 		return nil
 	}
 	if refusals := machineset.Refuse(o, d); len(refusals) > 0 {
-		return (&fw.RefusedSet{Set: o.Set, Refusals: refusals}).Diagnostic(path.Root("rollout"))
+		return refuse(w, o.Set, refusals)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -38,18 +37,22 @@ func (r *machineSetTaints) impact(ctx context.Context, m model, desired wanted, 
 	if desired.target.Selector != nil {
 		where = fw.Count(len(all), "MachineSet") + ` matching "` + desired.target.Selector.String() + `"`
 	}
-	about := fw.AboutSets("Applying", all, where)
+	verb, doing := "apply", "Applying"
 	if desired.Claim.Release {
-		about = fw.AboutSets("Removing", all, where)
+		verb, doing = "remove", "Removing"
+	}
+	about := fw.AboutSets(doing, all, where)
+	if desired.Claim.Release {
 		about.Preposition = "from"
 	}
 	about.RefusesStranded = !budget.EvictStranded
 	if begins.Refused != nil {
-		diags.Append((&fw.RefusedSet{Set: begins.Refused, Refusals: begins.Refusals}).Diagnostic(path.Root("rollout")))
+		diags.Append(refuse(desired, begins.Refused, begins.Refusals))
 		return
 	}
 	fw.WarnDeadlocks(where, impact.Deadlocks, diags)
 	if violations := budget.Check(begins.Report); strict && len(violations) > 0 {
+		about.Verb = verb
 		over := &fw.Exceeded{Violations: violations, Subject: about, Report: begins.Report, Ours: !m.Evictions.IsNull()}
 		diags.Append(over.Diagnostic())
 		return

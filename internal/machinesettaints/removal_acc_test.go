@@ -66,9 +66,9 @@ func TestAccMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T
 	surge := map[string]any{"strategy": "surge"}
 	s.apply(i, s.config(p.Name, "team=a:NoSchedule", surge))
 	changed := s.config(p.Name, "team=b:NoSchedule", surge)
-	acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "somebody else has scaled")
+	acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "Somebody scaled MachineSet")
 	planned := s.tf.Plan(t, i, changed)
-	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "is interrupted, and apply goes on with it")
+	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply continues an interrupted rollout of MachineSet")
 	if got := s.tf.Attributes(t, i)["rollout_state"]; got != "interrupted" {
 		t.Fatalf("rollout_state is %v", got)
 	}

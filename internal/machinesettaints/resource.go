@@ -59,7 +59,11 @@ func (r *machineSetTaints) ValidateConfig(ctx context.Context, req resource.Vali
 		return
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
-	fw.WarnSystemKeys("taints", config.Taints, &resp.Diagnostics)
+	where := "MachineSets"
+	if target, known := config.targets(&diag.Diagnostics{}); known {
+		where = target.Place()
+	}
+	fw.WarnSystemKeys("taints", where, config.Taints, &resp.Diagnostics)
 	fw.RefuseRolloutParameters(ctx, path.Root("rollout"), config.Rollout, &resp.Diagnostics)
 }
 

@@ -40,7 +40,7 @@ func TestAccMachineSetTaints_restartsThatTheyLeadToAreAnnounced(t *testing.T) {
 	}
 
 	planned := s.tf.Plan(t, taints, nil)
-	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), `Taking team=a:NoExecute off MachineSet "`+s.namespace+"/"+p.Name+`" restarts 1 pod of Deployment "`+apps+`/web" in 1 rollout`)
+	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), `Removing team=a:NoExecute from MachineSet "`+s.namespace+"/"+p.Name+`" restarts 1 pod of Deployment "`+apps+`/web" in 1 rollout`)
 	if d := s.tf.Carry(t, taints, planned, nil); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}

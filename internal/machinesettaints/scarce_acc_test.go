@@ -6,6 +6,7 @@ package machinesettaints_test
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,7 +69,7 @@ func TestAccMachineSetTaints_quota(t *testing.T) {
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 			if tt.replicas > 0 {
 				// Provisioning, or not provisioned yet.
-				s.heldUp(i, config, "the time is over", "rovision", "Apply again to go on where it stopped")
+				s.heldUp(i, config, "the rollout timed out", "rovision", "Apply again: the rollout continues where it stopped.")
 				if got := p.Replicas(); got != tt.replicas || p.Annotation("kubetaint.io/rollout") == "" {
 					t.Fatalf("the count is %d and the marker %q", got, p.Annotation("kubetaint.io/rollout"))
 				}
@@ -96,7 +97,7 @@ func TestAccMachineSetTaints_aBudgetThatNeverGivesWay(t *testing.T) {
 			apps := s.c.Namespace(t)
 			s.heldBy(p, apps, "strict")
 			config := s.config(p.Name, "team=a:NoSchedule", rollout)
-			s.heldUp(i, config, "the time is over", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "strict"`)
+			s.heldUp(i, config, "the rollout timed out", "is being deleted", "pod "+apps+"/db-", `is held by PodDisruptionBudget "`+apps+`/strict"`)
 			if got := p.Replicas(); got != 1 {
 				t.Fatalf("the count is %d", got)
 			}
@@ -162,12 +163,16 @@ func TestAccMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 			errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
 			if tt.stops {
-				acctest.WantAll(s.T, errors, "somebody else has scaled", "in the middle of a rollout that expects 2 or 3", "kubetaint.io/rollout")
+				acctest.WantAll(s.T, errors, "Somebody scaled MachineSet", "when spec.replicas was 2; now the rollout expects 2 or 3", "kubetaint.io/rollout-")
 				if p.Replicas() != tt.to || p.Annotation("kubetaint.io/rollout") == "" {
 					t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 				}
-				// As the message says.
-				p.Scale(3)
+				// As the message says, which depends on whether an old machine is left.
+				to := regexp.MustCompile(`--replicas=([23])\b`).FindStringSubmatch(errors)
+				if to == nil {
+					t.Fatalf("nothing says to what it is to be scaled: %s", errors)
+				}
+				p.Scale(map[string]int{"2": 2, "3": 3}[to[1]])
 				s.apply(i, config)
 			} else if errors != "" {
 				t.Fatal(errors)
@@ -191,7 +196,7 @@ func TestAccMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero(t *testing.T) 
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
 			errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
-			acctest.WantAll(s.T, errors, "somebody else has scaled", fmt.Sprintf("to %d in the middle of a rollout that expects 0 or 2", tt.to), "kubetaint.io/rollout")
+			acctest.WantAll(s.T, errors, "Somebody scaled MachineSet", fmt.Sprintf("to %d during a rollout", tt.to), "now the rollout expects 0 or 2", "--replicas=2", "kubetaint.io/rollout-")
 			if p.Replicas() != tt.to || !strings.Contains(p.Annotation("kubetaint.io/rollout"), `"originalReplicas":2`) {
 				t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 			}
@@ -209,7 +214,7 @@ func TestAccMachineSetTaints_theOtherWayOutOfAScaledSurge(t *testing.T) {
 	s := newStage(t)
 	p, i := s.pool(2, nil), newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "surge"})
-	acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Scale(4) }), "take the annotation kubetaint.io/rollout away")
+	acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Scale(4) }), "kubetaint.io/rollout-", "and replaces the machines that are still old")
 	s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/rollout":null}}}`)
 	s.apply(i, config)
 	p.Want(4, foreign+" team=a:NoSchedule")

@@ -6,7 +6,6 @@ package machinesettaints
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -55,7 +54,7 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 			},
 			"selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets. Those that come to match later get the taints at the next apply, and those that no longer match lose them.",
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets. Those that come to match later get the taints at the next apply, and those that no longer match lose them. Changing it changes the MachineSets in place; changing from or to `name` replaces the resource.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"taints": schema.SetNestedAttribute{
@@ -77,12 +76,10 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 				Computed:            true,
 				MarkdownDescription: "`" + stateComplete + "`, or `" + stateInterrupted + "` where a rollout of this resource has begun and not ended. The next apply goes on with it.",
 			},
-			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
-				Create: true, Update: true, Delete: true,
-				CreateDescription: "How long a rollout may take, from when its turn has come, such as `90m` or `2h`. Default: `60m`.",
-				UpdateDescription: "How long a rollout may take, from when its turn has come. Default: `60m`.",
-				DeleteDescription: "How long a rollout may take, from when its turn has come. Default: `60m`.",
-			}),
+			"timeouts": fw.TimeoutsAttribute(ctx,
+				"How long a rollout may take, from when its turn has come. Default: `60m`.",
+				"How long a rollout may take, from when its turn has come. Default: `60m`.",
+				"How long a rollout may take, from when its turn has come. Default: `60m`."),
 		},
 	}
 }

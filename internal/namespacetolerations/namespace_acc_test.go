@@ -143,7 +143,7 @@ func TestAccNamespaceTolerations_import(t *testing.T) {
 	s.tf.Destroy(s.t, again)
 	s.want("", "", 0)
 	_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
-	acctest.WantAll(s.t, d.Errors(), "Unable to import tolerations of namespace", "There are none")
+	acctest.WantAll(s.t, d.Errors(), "Unable to import tolerations of namespace", "It has no tolerations, or all of them belong to other resources")
 	_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", "no-such-namespace")
 	acctest.WantAll(s.t, d.Errors(), "there is no such namespace")
 }
@@ -165,7 +165,7 @@ func TestAccNamespaceTolerations_whatCannotBeReadIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s, i := stageOn(t, acctest.Connect(t)), fresh()
 	s.annotate(map[string]*string{admission.DefaultsAnnotation: new("not a list")})
-	acctest.WantAll(s.t, s.tf.Plan(t, i, s.config("team=a:NoSchedule", "")).Diagnostics.Errors(), "Unable to change tolerations of namespace", "the annotation "+admission.DefaultsAnnotation+" cannot be read", "left as they are")
+	acctest.WantAll(s.t, s.tf.Plan(t, i, s.config("team=a:NoSchedule", "")).Diagnostics.Errors(), "Unable to change tolerations of namespace", "the annotation "+admission.DefaultsAnnotation+" cannot be read", "Nothing has been written")
 	if got := s.annotations()[admission.DefaultsAnnotation]; got != "not a list" {
 		t.Fatalf("the annotation is %q", got)
 	}
@@ -255,10 +255,10 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	}
 	// Everything that pods have must be allowed, what every pod has as well.
 	planned := s.tf.Plan(t, i, s.config("team=a:NoSchedule", "team*"))
-	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `2 live pods of namespace "`+s.namespace+`" could not be made again`, "old Exists", "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "Pod/before")
+	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `2 live pods of namespace "`+s.namespace+`" could not be recreated`, "old Exists", "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "Pod/before")
 	all := "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable* node.kubernetes.io/memory-pressure*"
 	d := s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", all))
-	acctest.WantAll(s.t, d.Warnings(), `1 live pod of namespace "`+s.namespace+`" could not be made again`, "old Exists: Pod/before")
+	acctest.WantAll(s.t, d.Warnings(), `1 live pod of namespace "`+s.namespace+`" could not be recreated`, "old Exists: Pod/before")
 	if _, err := pod("allowed"); err != nil {
 		t.Fatalf("a pod that the namespace allows is refused: %v", err)
 	}
@@ -299,7 +299,7 @@ func (s *stage) previewsKnowDefaults() {
 	}
 	preview(2, "no other node would take it")
 	s.tf.Settle(s.t, fresh(), s.config("dedicated="+pool+":NoSchedule", ""))
-	preview(0, "admission gives it dedicated="+pool+":NoSchedule when it is made again")
+	preview(0, "admission gives it dedicated="+pool+":NoSchedule when it is recreated")
 	if d := s.tf.Apply(t, &acctest.Instance{Type: "kubetaint_node_taints"}, map[string]any{"node_name": plain, "taints": taints}); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -69,7 +70,7 @@ func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own 
 		return
 	default:
 		if err == nil {
-			err = seen.Err
+			err = readable(seen)
 		}
 		diags.Append(explain("change", desired.namespace, err))
 		return
@@ -81,7 +82,8 @@ func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own 
 	}
 	if taken := merged.TakenOver(); len(taken) > 0 && own.Generation == "" {
 		diags.AddWarning(fmt.Sprintf("Creating takes over tolerations of namespace %q", desired.namespace),
-			"Entries with the id \""+desired.owner()+"\" are there already: "+toleration.Format(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are.")
+			"Entries with the id \""+desired.owner()+"\" are there already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are. "+
+				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
 	}
 	r.warnPlugIn(ctx, desired, diags)
 	r.warnForbidden(ctx, desired, seen.Lists, merged.Lists, diags)
@@ -95,11 +97,11 @@ func (r *namespaceTolerations) warnPlugIn(ctx context.Context, desired wanted, d
 		return
 	}
 	diags.AddWarning(fmt.Sprintf("The tolerations of namespace %q have no effect: the admission plug-in PodTolerationRestriction is off", desired.namespace),
-		"A pod was tried without being made (a dry run), and the API server did not treat it as the plug-in does. The annotations are written all the same. "+
+		"A dry run of a pod shows it: the API server did not treat the pod as the plug-in does. The annotations are written all the same. "+
 			"Switch the plug-in on (kube-apiserver --enable-admission-plugins=PodTolerationRestriction), or use kubetaint_toleration_policy, which needs no plug-in.")
 }
 
-// warnForbidden names the live pods that could not be made again, because the namespace
+// warnForbidden names the live pods that could not be recreated, because the namespace
 // will not allow what they tolerate.
 func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted, before, after admission.Lists, diags *diag.Diagnostics) {
 	if len(after.Allowed) == 0 {
@@ -108,7 +110,8 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted
 	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
 		if !errors.Is(err, kube.ErrForbidden) {
-			diags.AddAttributeWarning(allowedAt, "Unable to say which pods of namespace \""+desired.namespace+"\" could not be made again", "Original error: "+err.Error())
+			diags.AddAttributeWarning(allowedAt, "Unable to say which pods of namespace \""+desired.namespace+"\" could not be recreated",
+				strings.TrimSpace("The change is planned, but which running pods the namespace would reject when they are recreated is not known. "+fw.Advise(err))+"\n\nOriginal error: "+err.Error())
 		}
 		return
 	}
@@ -132,8 +135,8 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted
 		}
 	}
 	if count > 0 {
-		diags.AddAttributeWarning(allowedAt, fmt.Sprintf("%s of namespace %q could not be made again", fw.Count(count, "live pod"), desired.namespace),
-			"They tolerate what allowed does not have, and the admission plug-in PodTolerationRestriction refuses such pods: they stay until something deletes them, and then none comes back. "+
+		diags.AddAttributeWarning(allowedAt, fmt.Sprintf("%s of namespace %q could not be recreated", fw.Count(count, "live pod"), desired.namespace),
+			"They tolerate what allowed does not list, and the admission plug-in PodTolerationRestriction rejects such pods: they run until something deletes them, and are not recreated then. "+
 				"Add to allowed what they need:\n\n"+words(forbidden))
 	}
 }

@@ -60,8 +60,8 @@ func (r *namespaceTolerations) Read(ctx context.Context, req resource.ReadReques
 	case seen == nil:
 		return
 	}
-	if seen.Err != nil {
-		resp.Diagnostics.Append(explain("read", desired.namespace, seen.Err))
+	if err := readable(seen); err != nil {
+		resp.Diagnostics.Append(explain("read", desired.namespace, err))
 		return
 	}
 	merged := desired.Merge(seen.Lists)
@@ -123,7 +123,7 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 	}
 	seen, err := r.Data.Cluster.NamespaceLists(ctx, name)
 	if err == nil {
-		err = seen.Err
+		err = readable(seen)
 	}
 	if err != nil {
 		resp.Diagnostics.Append(explain("import", name, err))
@@ -132,7 +132,7 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 	own, state := fw.NewOwnership[entry](cluster), model{Namespace: types.StringValue(name)}
 	found := r.inspect(seen.Lists, name)
 	if len(found.lists[admission.DefaultList])+len(found.lists[admission.AllowedList]) == 0 {
-		resp.Diagnostics.AddError("Unable to import tolerations of namespace \""+name+"\"", "There are none that belong to nobody else. Look at what is there: kubectl get namespace "+name+" -o yaml.")
+		resp.Diagnostics.AddError("Unable to import tolerations of namespace \""+name+"\"", "It has no tolerations, or all of them belong to other resources. Look at its annotations: kubectl get namespace "+name+" -o yaml.")
 		return
 	}
 	own.Imported = found.generations

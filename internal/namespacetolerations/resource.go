@@ -6,6 +6,7 @@ package namespacetolerations
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -47,7 +48,7 @@ func (r *namespaceTolerations) ValidateConfig(ctx context.Context, req resource.
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if !resp.Diagnostics.HasError() {
-		fw.WarnKeyless(ctx, config.Default, defaultAt, &resp.Diagnostics)
+		fw.WarnKeyless(ctx, fw.Named("namespace", config.Namespace), config.Default, defaultAt, &resp.Diagnostics)
 	}
 }
 
@@ -141,8 +142,8 @@ func conflict(m admission.MergedLists) error {
 // apply writes what is desired, merged from the namespace as it is read for the write.
 func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
 	_, err := r.Data.Cluster.EditNamespaceLists(ctx, desired.namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
-		if seen.Err != nil {
-			return nil, seen.Err
+		if err := readable(seen); err != nil {
+			return nil, err
 		}
 		merged := desired.Merge(seen.Lists)
 		if err := conflict(merged); err != nil || !merged.Changed {
@@ -168,20 +169,50 @@ func (r *namespaceTolerations) save(ctx context.Context, m model, own ownership,
 	}
 }
 
-// explain words an error of a change.
+// listsError is the error where an annotation that Kubernetes reads cannot be read.
+type listsError struct {
+	err error
+}
+
+// Error is that of reading it.
+func (e *listsError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of reading it.
+func (e *listsError) Unwrap() error { return e.err }
+
+// readable is the error where an annotation of a namespace cannot be read.
+func readable(seen *kube.NamespaceLists) error {
+	if seen.Err == nil {
+		return nil
+	}
+	return &listsError{seen.Err}
+}
+
+// explain words an error of a change, or of looking at a namespace for it.
 func explain(verb, namespace string, err error) diag.Diagnostic {
-	summary := "Unable to " + verb + " tolerations of namespace \"" + namespace + "\""
+	thing, at := "namespace \""+namespace+"\"", path.Root("namespace")
+	summary, original := "Unable to "+verb+" tolerations of "+thing, "\n\nOriginal error: "+err.Error()
+	if said := fw.ExplainRecord(err, thing, at); said != nil {
+		return said
+	}
 	taken := new(conflictError)
 	switch {
 	case errors.As(err, &taken):
 		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" belongs to another resource",
-			"The entry is marked as that of \""+taken.Owner+"\". It is left alone. Remove it from one of the two configurations.\n\nOriginal error: "+err.Error())
+			"The entry is marked as that of \""+taken.Owner+"\". Nothing has been written. Remove it from one of the two configurations.")
+	case errors.As(err, new(*listsError)):
+		return diag.NewAttributeErrorDiagnostic(at, summary+": an annotation of the namespace cannot be read",
+			"The annotation is not a list of tolerations as Kubernetes reads it. Nothing has been written. Correct it (kubectl edit namespace "+namespace+"), or remove it (kubectl annotate namespace "+namespace+" ANNOTATION-), and run again."+original)
 	case errors.Is(err, kube.ErrNotFound):
-		return diag.NewAttributeErrorDiagnostic(path.Root("namespace"), summary+": there is no such namespace",
-			"Check the name (kubectl get namespaces), or make the namespace first. If this configuration makes it, refer to its name, so that it comes before.\n\nOriginal error: "+err.Error())
+		return diag.NewAttributeErrorDiagnostic(at, summary+": there is no such namespace",
+			"Nothing has been written. Check the name (kubectl get namespaces), or create the namespace first. If this configuration creates it, refer to its name, so that it comes before."+original)
+	}
+	detail := "Nothing has been written."
+	if slices.Contains([]string{"create", "update", "delete"}, verb) {
+		detail = "A change of a namespace is one request, which is carried out as a whole or not at all. Apply again."
 	}
 	if advice := fw.Advise(err); advice != "" {
-		return diag.NewErrorDiagnostic(summary, advice+"\n\nNothing is half written: each change of a namespace is one request. Apply again.\n\nOriginal error: "+err.Error())
+		detail = advice + "\n\n" + detail
 	}
-	return diag.NewErrorDiagnostic(summary, "The annotations of the namespace are left as they are. Mend what is wrong with them (kubectl get namespace "+namespace+" -o yaml), and apply again.\n\nOriginal error: "+err.Error())
+	return diag.NewErrorDiagnostic(summary, detail+original)
 }

@@ -48,7 +48,7 @@ func (r *namespaceTolerations) Schema(_ context.Context, _ resource.SchemaReques
 				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 			},
 			"default": list("Tolerations that every pod is given that is made in the namespace, unless it has one that covers it. Pods that are there already are not changed. Either this or `allowed` is required."),
-			"allowed": list("Tolerations that pods of the namespace may have, broader than theirs or the same. **The first entry limits the namespace**: a pod is refused of which any toleration is not covered, and every pod has those of `node.kubernetes.io/not-ready` and `unreachable`. The plan names the live pods that could not be made again."),
+			"allowed": list("Tolerations that pods of the namespace may have, broader than theirs or the same. **The first entry limits the namespace**: a pod is refused of which any toleration is not covered, and every pod has those of `node.kubernetes.io/not-ready` and `unreachable`. The plan names the live pods that could not be recreated."),
 		},
 	}
 }

@@ -47,7 +47,7 @@ func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *data
 	}
 	selector, err := labels.Parse(m.Selector.ValueString())
 	if err != nil {
-		resp.Diagnostics.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+		resp.Diagnostics.Append(fw.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
 		return
 	}
 	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)

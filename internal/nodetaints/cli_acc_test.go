@@ -143,7 +143,7 @@ moved {
   to   = kubetaint_node_taints.this
 }
 `)
-	acctest.WantAll(t, acctest.Unfold(cli.MustRun("plan", "-input=false")), "moved from kubernetes_node_taint.gpu", "0 to add, 1 to change, 0 to destroy", "1 imported taint", "stays on node")
+	acctest.WantAll(t, acctest.Unfold(cli.MustRun("plan", "-input=false")), "moved from kubernetes_node_taint.gpu", "0 to add, 1 to change, 0 to destroy", "1 imported taint", "leaves the state but stays on node")
 	cli.MustRun("apply", "-auto-approve", "-input=false")
 	wantTaints(t, c, name, all)
 	cli.WantEmptyPlan()
@@ -182,6 +182,9 @@ func TestAccNodeTaints_importBlocks(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			cli := acctest.NewCLI(t)
+			if strings.HasPrefix(block, "identity") {
+				cli.NeedIdentities()
+			}
 			name := acctest.Name(t, "node")
 			c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "foreign:NoSchedule dedicated=gpu:NoExecute")})
 			cli.Write(c.Provider(t), hcl(fmt.Sprintf("node_name = %q", name), hclTaints(t, "dedicated=gpu:NoExecute"))+

@@ -30,12 +30,12 @@ func explain(verb string, desired planner.NodeTaints, err error) diag.Diagnostic
 		return over.Diagnostic()
 	}
 	thing := fw.Place(desired.Target)
-	detail := "The taints are written node by node; what is written stays, and each entry is marked as this resource's. "
+	detail := "The taints are written node by node; what was written stays, and each entry is marked as this resource's. "
 	switch verb {
 	case "create":
-		detail += "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the resource and destroy it."
+		detail += "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
 	default:
-		detail += "Apply again to go on where it stopped."
+		detail += "Apply again to continue where it stopped."
 	}
 	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail
@@ -47,7 +47,7 @@ func explain(verb string, desired planner.NodeTaints, err error) diag.Diagnostic
 func explainWait(name string, err error) diag.Diagnostic {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to find node \""+name+"\"",
-			"No node of this name joined the cluster while timeouts.create lasted. Check the name (kubectl get nodes), or give the node more time.\n\nOriginal error: "+err.Error())
+			"No node of this name joined the cluster before the operation timed out. Nothing has been written. Check the name (kubectl get nodes), or set a longer timeouts.create.\n\nOriginal error: "+err.Error())
 	}
 	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
 }
@@ -55,5 +55,5 @@ func explainWait(name string, err error) diag.Diagnostic {
 // explainGone words that a named node went away between plan and apply.
 func explainGone(name string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to update taints of node \""+name+"\": the node is gone",
-		"The node was there when this was planned and is not now. Nothing has been written. Plan again: the resource then leaves the state and is planned anew.")
+		"The node was there when this was planned, and is not now. Nothing has been written. Plan again: the resource then leaves the state, and the plan creates it.")
 }

@@ -282,7 +282,7 @@ func TestAccNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
 
 	// A budget cannot be checked then.
-	for fault, advice := range map[acctest.Fault]string{acctest.CutBefore: "Check the network and whether its API server runs.", http.StatusUnauthorized: "The cluster does not accept the credentials"} {
+	for fault, advice := range map[acctest.Fault]string{acctest.CutBefore: "Check that its API server runs, and the network to it.", http.StatusUnauthorized: "The cluster refused the credentials"} {
 		proxy.Spoil(from(0, fault))
 		budget := acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})
 		wantError(t, tf.Walk(t).Plan(i, budget).Diagnostics, "cannot be checked", advice)
@@ -307,5 +307,5 @@ func TestAccNodeTaints_unknownInputsAreNotGuessedAt(t *testing.T) {
 	// A provider block that is not known yet is a cluster out of reach.
 	unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
 	d := unknown.Plan(t, newInstance(), map[string]any{"node_name": "x", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}).Diagnostics
-	wantWarning(t, d, "Unable to reach the cluster")
+	wantWarning(t, d, "Unable to read the cluster: the provider block is not known yet")
 }

@@ -66,7 +66,7 @@ func TestAccNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 	t.Run("a plain apply says how to go on", func(t *testing.T) {
 		t.Parallel()
 		tf, old, nodes, config := begin(t)
-		wantError(t, tf.Plan(t, old, config).Diagnostics, "another generation", "-replace=ADDRESS")
+		wantError(t, tf.Plan(t, old, config).Diagnostics, "another instance of it wrote it", "-replace=ADDRESS")
 		fresh := newInstance()
 		if d := tf.Apply(t, fresh, config); d.Errors() != "" {
 			t.Fatal(d.Errors())
@@ -84,7 +84,7 @@ func TestAccNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 		if d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		wantWarning(t, d, "Taints of \""+id+"\" stay on 1 node", nodes[0])
+		wantWarning(t, d, "Taints marked \""+id+"\" were left on 1 node: "+nodes[0])
 		wantTaints(t, c, nodes[1], foreignTaint)
 	})
 }

@@ -95,7 +95,7 @@ func TestAccNodeTaints_heirs(t *testing.T) {
 				if !do {
 					return
 				}
-				if d := applies.ApplyChange(i, planned, config); d.Errors() != "" || strings.Contains(d.Warnings(), "stay on") {
+				if d := applies.ApplyChange(i, planned, config); d.Errors() != "" || strings.Contains(d.Warnings(), "were left on") {
 					t.Fatal(d.Errors() + d.Warnings())
 				}
 			}

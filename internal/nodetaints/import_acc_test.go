@@ -79,8 +79,8 @@ func TestAccNodeTaints_importErrors(t *testing.T) {
 	c.Node(t, acctest.Node{Name: name})
 	for id, want := range map[string]string{
 		"worker-3":                                  "node/NAME/KEY:EFFECT",
-		"node/" + name + "/dedicated:Sometimes":     "is not an effect",
-		"node/" + name + "/dedicated:NoExecute":     "No such taint stands there",
+		"node/" + name + "/dedicated:Sometimes":     "is none of NoSchedule",
+		"node/" + name + "/dedicated:NoExecute":     "There is no such taint",
 		"selector/pool in (/dedicated:NoExecute":    "is not a selector",
 		"selector//dedicated:NoExecute":             "empty selector",
 		"node/" + name + "/a:NoExecute,a:NoExecute": "named twice",
@@ -105,7 +105,7 @@ func TestAccNodeTaints_movedFromKubernetesNodeTaintTouchesNoNode(t *testing.T) {
 	}
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
 	planned := tf.Plan(t, i, config)
-	wantWarning(t, planned.Diagnostics, "2 imported taints", "foreign:NoSchedule", "stays on node")
+	wantWarning(t, planned.Diagnostics, "2 imported taints", "foreign:NoSchedule", "leave the state but stay on node")
 	tf.Settle(t, i, config)
 	wantTaints(t, c, name, "foreign=1:NoSchedule, dedicated=gpu:NoExecute, node.kubernetes.io/of-somebody:NoSchedule")
 	if record := c.Record(t, name); record != "" {

@@ -29,8 +29,8 @@ func TestAccNodeTaints_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 		"a bad key":                                {map[string]any{"node_name": "n", "taints": one("no spaces", "", "NoExecute")}, []string{`AttributeName("key")`, "qualified name"}},
 		"a bad value":                              {map[string]any{"node_name": "n", "taints": one("k", "a/b", "NoExecute")}, []string{`AttributeName("value")`, "label value"}},
 		"a bad effect":                             {map[string]any{"node_name": "n", "taints": one("k", "", "NoExec")}, []string{`AttributeName("effect")`, "NoSchedule, PreferNoSchedule, NoExecute"}},
-		"a duplicate key and effect":               {map[string]any{"node_name": "n", "taints": append(one("k", "a", "NoExecute"), one("k", "b", "NoExecute")...)}, []string{`AttributeName("taints")`, `Duplicate taint "k:NoExecute"`}},
-		"a duplicate by empty and null":            {map[string]any{"node_name": "n", "taints": append(one("k", "", "NoExecute"), map[string]any{"key": "k", "effect": "NoExecute"})}, []string{`AttributeName("taints")`, "Duplicate taint"}},
+		"a duplicate key and effect":               {map[string]any{"node_name": "n", "taints": append(one("k", "a", "NoExecute"), one("k", "b", "NoExecute")...)}, []string{`AttributeName("taints")`, `Unable to use taint "k:NoExecute" twice in taints`}},
+		"a duplicate by empty and null":            {map[string]any{"node_name": "n", "taints": append(one("k", "", "NoExecute"), map[string]any{"key": "k", "effect": "NoExecute"})}, []string{`AttributeName("taints")`, "Unable to use taint", "twice in taints"}},
 		"a reserved key":                           {map[string]any{"node_name": "n", "taints": one("node.kubernetes.io/unreachable", "", "NoExecute")}, []string{`AttributeName("key")`, "reserved taint", "node lifecycle controller", "kubetaint_eviction_preview"}},
 		"the Windows taint":                        {map[string]any{"node_name": "n", "taints": one("os", "Windows", "NoSchedule")}, []string{"reserved taint"}},
 		"a reserved absent taint":                  {map[string]any{"node_name": "n", "absent_taints": absent("node.kubernetes.io/not-ready", "NoExecute")}, []string{`AttributeName("absent_taints")`, "reserved taint"}},
@@ -66,7 +66,7 @@ func TestAccNodeTaints_keyOfKubernetesOwnNamespaceWarns(t *testing.T) {
 	c.Node(t, acctest.Node{Name: name})
 	cli := acctest.NewCLI(t)
 	cli.Write(c.Provider(t), hcl("node_name = \""+name+"\"", hclTaints(t, "node.kubernetes.io/mine:NoSchedule")))
-	if out := cli.MustRun("validate"); !strings.Contains(out, "lies in Kubernetes' own namespace") {
+	if out := cli.MustRun("validate"); !strings.Contains(out, "of node \""+name+"\" uses a key reserved for Kubernetes") {
 		t.Fatalf("no warning:\n%s", out)
 	}
 }

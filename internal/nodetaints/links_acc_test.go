@@ -118,14 +118,14 @@ func TestAccNodeTaints_linkToWhatDoesNotRollIsRefused(t *testing.T) {
 		"tolerated_by": []any{"terraform/workload_tolerations/Deployment/" + namespace + "/web/dedicated=gpu:NoExecute"},
 	}
 	wantError(t, walk.Plan(newInstance(), config).Diagnostics, `AttributeName("tolerated_by")`, "Unable to rely on the tolerations of Deployment", "it is paused",
-		"2 of its pods live without them: web-", "kubectl rollout resume deployment/web -n "+namespace)
+		"2 of its pods do not have them: web-", "kubectl rollout resume deployment/web -n "+namespace)
 
 	// A later run, in which the tolerations have nothing to do, looks for itself.
 	if d := tf.Carry(t, tolerations, planned, wanted); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	wantError(t, tf.Apply(t, newInstance(), config), `AttributeName("tolerated_by")`, "not all pods tolerate them yet", "it is paused",
-		"2 of its pods live without them: web-", "kubectl rollout resume deployment/web -n "+namespace, "No taint has been written")
+	wantError(t, tf.Apply(t, newInstance(), config), `AttributeName("tolerated_by")`, "pods of Deployment", "do not tolerate them yet", "it is paused",
+		"2 of its pods do not have them: web-", "kubectl rollout resume deployment/web -n "+namespace, "This apply has written no taint")
 	wantTaints(t, c, node, "")
 }
 

@@ -162,8 +162,8 @@ func TestAccNodeTaints_refusalDoesNotDenyTheTolerationsThatWereWrittenBefore(t *
 		t.Fatalf("the template has %q", got)
 	}
 	d := h.tf.Apply(t, old, map[string]any{"node_name": h.node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
-	wantError(t, d, `AttributeName("tolerated_by")`, "2 pods tolerate what goes and not what comes",
-		"No taint of this change has been written to node \""+h.node+"\". What was written before, such as tolerations, stays as it is.")
+	wantError(t, d, `AttributeName("tolerated_by")`, "2 pods tolerate the replaced taint, but not the new one",
+		"This apply has written no taint to node "+h.node+". What it wrote before, such as tolerations or other taints, stays as it is.")
 	if strings.Contains(d.Errors(), "Nothing has been written") {
 		t.Fatalf("the tolerations are written: %s", d.Errors())
 	}

@@ -65,7 +65,7 @@ func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag
 	diags.Append(req.Config.Get(ctx, &config)...)
 	selector, err := labels.Parse(config.Selector.ValueString())
 	if err != nil {
-		diags.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+		diags.Append(fw.NoSelector(path.Root("selector"), config.Selector.ValueString(), err))
 	}
 	if diags.HasError() {
 		return nil

@@ -54,7 +54,7 @@ func (m model) target(diags *diag.Diagnostics) (planner.Target, bool) {
 	}
 	selector, err := labels.Parse(m.NodeSelector.ValueString())
 	if err != nil {
-		diags.AddAttributeError(path.Root("node_selector"), "Unable to read the selector", err.Error())
+		diags.Append(fw.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
 		return planner.Target{}, false
 	}
 	return planner.Target{Selector: selector}, true

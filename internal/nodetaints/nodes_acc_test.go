@@ -54,7 +54,7 @@ func TestAccNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
 	if d.Errors() != "" || !i.Exists() {
 		t.Fatalf("an empty pool is no error: %s", d.Errors())
 	}
-	wantWarning(t, d, `No node matches "pool=`+pool+`"`)
+	wantWarning(t, d, `No node matches "pool=`+pool+`": nothing is tainted`)
 	c.Node(t, acctest.Node{Name: pool, Labels: map[string]string{"pool": pool}})
 	tf.Settle(t, i, config)
 	wantTaints(t, c, pool, "dedicated=gpu:NoSchedule")

@@ -63,6 +63,28 @@ func TestAccNodeTaints_conflictNamesTheOtherOwner(t *testing.T) {
 	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
 }
 
+// TestAccNodeTaints_keepsItsOwner when the provider block gets another one: what exists
+// keeps the id that its marks carry, through updates as well.
+func TestAccNodeTaints_keepsItsOwner(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, name, i := terraform(t, c), acctest.Name(t, "node"), newInstance()
+	c.Node(t, acctest.Node{Name: name})
+	tf.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
+	before := tf.Attributes(t, i)["id"]
+	other := &acctest.Terraform{Provider: acctest.With(tf.Provider, map[string]any{"owner": "team-a"})}
+	if planned := other.Plan(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}); !planned.Empty || planned.Diagnostics.Errors() != "" {
+		t.Fatalf("another owner changes what exists: %s", planned.Diagnostics.Errors())
+	}
+	other.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=web:NoSchedule")})
+	if after := other.Attributes(t, i)["id"]; after != before {
+		t.Fatalf("the id was %v and is %v", before, after)
+	}
+	wantTaints(t, c, name, "dedicated=web:NoSchedule")
+	other.Destroy(t, i)
+	wantTaints(t, c, name, "")
+}
+
 func TestAccNodeTaints_twoResourcesInOneRunCannotClaimTheSameTaint(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)

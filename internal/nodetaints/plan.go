@@ -181,8 +181,8 @@ func warnTarget(desired planner.NodeTaints, plan planner.NodePlan, diags *diag.D
 		diags.AddAttributeWarning(path.Root("node_name"), "Node \""+desired.Target.Name+"\" does not exist yet",
 			"Apply waits for it as long as timeouts.create allows and taints it then. Pods that run on it by then are not in this preview. If the name is misspelled, correct it now (kubectl get nodes).")
 	default:
-		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+desired.Target.Selector.String()+"\"",
-			"Nothing is tainted now. Nodes that come to match are tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+desired.Target.Selector.String()+"\": nothing is tainted",
+			"Nodes that come to match are tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
 	}
 }
 
@@ -192,7 +192,7 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 		return
 	}
 	diags.AddWarning(fmt.Sprintf("Creating takes over taints of %q on %s", desired.Claim.Owner, fw.Place(desired.Target)),
-		"Entries with this resource's id are on these nodes already: "+fw.Some(plan.TakenOver)+". An earlier create did not end, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
+		"Entries with this resource's id are on these nodes already: "+fw.Some(plan.TakenOver)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 }
 
@@ -207,8 +207,8 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 		}
 	}
 	if len(left) > 0 {
-		diags.AddWarning(fmt.Sprintf("%s of \"%s\" leaves the state and stays on %s", fw.Count(len(left), "imported taint"), state.ID.ValueString(), fw.Place(desired.Target)),
-			"These taints were imported or moved, carry no mark and are not in the configuration, so that they are taken to be somebody else's: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", fw.Count(len(left), "imported taint"), state.ID.ValueString(), fw.Agree(len(left), "leaves", "leave"), fw.Agree(len(left), "stays", "stay"), fw.Place(desired.Target)),
+			"Taints that were imported or moved, carry no mark and are not in the configuration are treated as not managed here: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
 	}
 }
 
@@ -227,7 +227,7 @@ func (r *nodeTaints) warnOrphans(ctx context.Context, desired planner.NodeTaints
 	}
 	if len(left) > 0 {
 		slices.Sort(left)
-		diags.AddWarning(fmt.Sprintf("Taints of %q stay on %s", desired.Claim.Owner, fw.Count(len(left), "node")),
-			"Entries with this resource's id and another generation stand on: "+fw.Some(left)+". Either a newer object with the same id owns them, and all is well; or a replacement was begun and given up, and nothing owns them: import them and destroy that.")
+		diags.AddWarning(fmt.Sprintf("Taints marked %q were left on %s: %s", desired.Claim.Owner, fw.Count(len(left), "node"), fw.Some(left)),
+			"They were written by another instance of this resource. If the resource was recreated under the same id, this is fine. If a replacement was abandoned, nothing manages them: import them into a resource, and destroy it.")
 	}
 }

@@ -6,7 +6,6 @@ package nodetaints
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -24,7 +23,7 @@ import (
 func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Taints of one node, or of every node that a selector matches, beside the taints that others have put there. " +
-			"The plan names the pods that a change evicts. Only entries of this resource are ever changed; destroying it removes them and puts back what stood there before.",
+			"The plan names the pods that a change evicts. Taints of others are changed only where `absent_taints` or `on_conflict = \"adopt\"` says so; destroying the resource removes what it added and puts back what it removed.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
@@ -39,7 +38,7 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"node_selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Nodes that come to match later are tainted at the next apply, and nodes that no longer match lose the taints; when both happen at once, the new nodes are tainted first.",
+				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Nodes that come to match later are tainted at the next apply, and nodes that no longer match lose the taints; when both happen at once, the new nodes are tainted first. Changing it changes the nodes in place; changing from or to `node_name` replaces the resource.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"taints": schema.SetNestedAttribute{
@@ -65,12 +64,10 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				ElementType:         types.StringType,
 				MarkdownDescription: "Nodes that are not as wanted, by name: `missing` where a taint is not there, `different` where one has another value, should not be there, or has lost its mark. Empty when all is well.",
 			},
-			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
-				Create: true, Update: true, Delete: true,
-				CreateDescription: "How long to wait for a node that does not exist yet and for the writes, such as `90s` or `10m`. Default: `10m`.",
-				UpdateDescription: "How long the writes may take. Default: `10m`.",
-				DeleteDescription: "How long the writes may take. Default: `10m`.",
-			}),
+			"timeouts": fw.TimeoutsAttribute(ctx,
+				"How long to wait for a node that does not exist yet, for the live pods of `tolerated_by` and for the writes. Default: `10m`.",
+				"How long to wait for the live pods of `tolerated_by` and for the writes. Default: `10m`.",
+				"How long the writes may take. Default: `10m`."),
 		},
 	}
 }

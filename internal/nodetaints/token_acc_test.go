@@ -74,13 +74,13 @@ func expire(t *testing.T, c *acctest.Cluster, earlier []step, s step) {
 			wantOwned(t, c, nodes, s.want)
 			continue
 		}
-		if d.Errors() == "" && strings.Contains(d.Warnings(), "Unable to take away tolerations") {
+		if d.Errors() == "" && strings.Contains(d.Warnings(), "Unable to remove tolerations") {
 			// The taints stand by then, and tolerations that retire can wait.
 			wantOwned(t, c, nodes, s.want)
 			continue
 		}
 		what := fmt.Sprintf("%s with a token that expires at request %d, %s %s (watch %t)", s.name, at, hit.Method, hit.Path, hit.Watch)
-		if errors := d.Errors(); !strings.Contains(errors, "does not accept the credentials") || !strings.Contains(errors, "Renew them and apply again") {
+		if errors := d.Errors(); !strings.Contains(errors, "refused the credentials") || !strings.Contains(errors, "Renew them and run again") {
 			t.Fatalf("%s: no error says what is wrong and what to do: %s", what, errors)
 		}
 		if i.Exists() != begin.instance.Exists() {

@@ -6,6 +6,7 @@ package nodetaints
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
@@ -21,7 +22,13 @@ func (r *nodeTaints) ValidateConfig(ctx context.Context, req resource.ValidateCo
 		return
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
-	fw.WarnSystemKeys("taints", config.Taints, &resp.Diagnostics)
+	// What is wrong with the selector, its own validator says.
+	var ignored diag.Diagnostics
+	where := "nodes"
+	if target, known := config.target(&ignored); known {
+		where = fw.Place(target)
+	}
+	fw.WarnSystemKeys("taints", where, config.Taints, &resp.Diagnostics)
 	fw.RefuseReserved("absent_taints", config.AbsentTaints, &resp.Diagnostics)
 	fw.RefuseOverlap(config.Taints, config.AbsentTaints, path.Root("absent_taints"), &resp.Diagnostics)
 }

@@ -38,9 +38,9 @@ func Drain(pods []*eviction.Pod, rules DrainRules) (leave []*eviction.Pod, refus
 			leave = append(leave, p)
 		case daemon && rules.IgnoreDaemonSets:
 		case daemon:
-			refuse("belongs to a DaemonSet, which would put it back at once", "set ignore_daemon_sets = true to leave it there")
+			refuse("belongs to a DaemonSet, which would recreate it at once", "set ignore_daemon_sets = true to leave it there")
 		case p.Controller == nil:
-			refuse("has no controller that would make it again", "delete it yourself (kubectl delete pod) if it is not needed any more")
+			refuse("has no controller that would recreate it", "delete it yourself (kubectl delete pod) if it is not needed any more")
 		case p.LocalData && !rules.DeleteLocalData:
 			refuse("has local data (emptyDir) that would be lost", "set delete_local_data = true to let it go")
 		default:

@@ -40,22 +40,22 @@ func TestOrder_ofMachineSets(t *testing.T) {
 	}{
 		{
 			name: "labels and tolerations come before a rollout in place", strategy: machineset.InPlace,
-			steps:    []string{"label 1 MachineSet and 1 node", "expand Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
+			steps:    []string{"label 1 MachineSet and 1 node", "add tolerations and a node selector to Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
 			verdicts: []string{"o1 evicted_now"},
 		},
 		{
 			name: "a rollout that replaces machines drains whoever is there", strategy: machineset.Rolling,
-			steps:    []string{"label 1 MachineSet and 1 node", "expand Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
+			steps:    []string{"label 1 MachineSet and 1 node", "add tolerations and a node selector to Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
 			verdicts: []string{"a1 drained", "o1 drained"},
 		},
 		{
 			name: "with template_only nobody leaves", strategy: machineset.TemplateOnly,
-			steps: []string{"label 1 MachineSet and 1 node", "expand Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
+			steps: []string{"label 1 MachineSet and 1 node", "add tolerations and a node selector to Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
 		},
 		{name: "what stands there needs no step", strategy: machineset.InPlace, stands: true},
 		{
 			name: "what is given up goes the other way round", strategy: machineset.InPlace, stands: true, release: true,
-			steps: []string{"roll taints out to the machines of 1 MachineSet", "contract Deployment shop/web", "wait for 1 pod of Deployment shop/web", "take labels off 1 MachineSet and 1 node"},
+			steps: []string{"roll taints out to the machines of 1 MachineSet", "remove tolerations and a node selector from Deployment shop/web", "wait for 1 pod of Deployment shop/web", "remove labels from 1 MachineSet and 1 node"},
 		},
 	}
 	for _, tt := range tests {

@@ -210,8 +210,8 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			name: "creating: labels, tolerations and pins in one write, the pods, the taints",
 			to:   wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: both},
 			steps: []string{
-				"label 2 nodes", "expand Deployment shop/web", "expand Deployment shop/job",
-				"wait for 1 pod of Deployment shop/web", "wait for 1 pod of Deployment shop/job", "switch taints of 2 nodes",
+				"label 2 nodes", "add tolerations to Deployment shop/web", "add tolerations and a node selector to Deployment shop/job",
+				"wait for 1 pod of Deployment shop/web", "wait for 1 pod of Deployment shop/job", "change taints of 2 nodes",
 			},
 		},
 		{
@@ -219,9 +219,9 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			from: wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: both},
 			to:   wish{taints: "team=b:NoExecute", labels: "dedicated=gpu", workloads: both},
 			steps: []string{
-				"expand Deployment shop/web", "expand Deployment shop/job",
-				"wait for 1 pod of Deployment shop/web", "wait for 1 pod of Deployment shop/job", "switch taints of 2 nodes",
-				"contract Deployment shop/web", "contract Deployment shop/job",
+				"add tolerations to Deployment shop/web", "add tolerations to Deployment shop/job",
+				"wait for 1 pod of Deployment shop/web", "wait for 1 pod of Deployment shop/job", "change taints of 2 nodes",
+				"remove tolerations from Deployment shop/web", "remove tolerations from Deployment shop/job",
 			},
 		},
 		{
@@ -229,9 +229,9 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			from: wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: both},
 			to:   wish{taints: "group=a:NoSchedule", labels: "reserved=gpu", workloads: both},
 			steps: []string{
-				"label 2 nodes", "expand Deployment shop/web", "expand Deployment shop/job",
-				"wait for 1 pod of Deployment shop/web", "wait for 1 pod of Deployment shop/job", "switch taints of 2 nodes",
-				"contract Deployment shop/web", "contract Deployment shop/job", "take labels off 2 nodes",
+				"label 2 nodes", "add tolerations to Deployment shop/web", "add tolerations and a node selector to Deployment shop/job",
+				"wait for 1 pod of Deployment shop/web", "wait for 1 pod of Deployment shop/job", "change taints of 2 nodes",
+				"remove tolerations from Deployment shop/web", "remove tolerations from Deployment shop/job", "remove labels from 2 nodes",
 			},
 		},
 		{
@@ -239,7 +239,7 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			from: wish{taints: "team=a:NoExecute", workloads: map[string]string{"job": wanted}},
 			to:   wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"job": pinned}},
 			steps: []string{
-				"label 2 nodes", "expand Deployment shop/job", "wait for 1 pod of Deployment shop/job",
+				"label 2 nodes", "add a node selector to Deployment shop/job", "wait for 1 pod of Deployment shop/job",
 			},
 		},
 		{
@@ -247,7 +247,7 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			from: wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"job": pinned}},
 			to:   wish{taints: "team=a:NoExecute", workloads: map[string]string{"job": pinned}},
 			steps: []string{
-				"contract Deployment shop/job", "wait for 1 pod of Deployment shop/job", "take labels off 2 nodes",
+				"remove a node selector from Deployment shop/job", "wait for 1 pod of Deployment shop/job", "remove labels from 2 nodes",
 			},
 		},
 		{
@@ -255,7 +255,7 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			from: wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: both},
 			to:   wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"web": wanted}},
 			steps: []string{
-				"contract Deployment shop/job",
+				"remove tolerations and a node selector from Deployment shop/job",
 			},
 		},
 		{
@@ -263,7 +263,7 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			from: wish{taints: "team=a:NoExecute zone=x:NoSchedule", workloads: map[string]string{"web": wanted}},
 			to:   wish{taints: "team=a:NoExecute", workloads: map[string]string{"web": wanted}},
 			steps: []string{
-				"switch taints of 2 nodes", "contract Deployment shop/web",
+				"change taints of 2 nodes", "remove tolerations from Deployment shop/web",
 			},
 		},
 		{
@@ -271,8 +271,8 @@ func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
 			from: wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: both},
 			to:   wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: both, release: true},
 			steps: []string{
-				"switch taints of 2 nodes", "contract Deployment shop/web", "contract Deployment shop/job",
-				"wait for 1 pod of Deployment shop/job", "take labels off 2 nodes",
+				"change taints of 2 nodes", "remove tolerations from Deployment shop/web", "remove tolerations and a node selector from Deployment shop/job",
+				"wait for 1 pod of Deployment shop/job", "remove labels from 2 nodes",
 			},
 		},
 		{
@@ -329,8 +329,12 @@ func TestOrder_showsAllStepsBeforeTheFirst(t *testing.T) {
 		}
 		var done []string
 		for _, step := range w.carryOut(to) {
-			kind, _, _ := strings.Cut(strings.Replace(step, "take labels off", string(Unlabel), 1), " ")
-			done = append(done, kind)
+			verb, _, _ := strings.Cut(strings.Replace(step, "remove labels", string(Unlabel), 1), " ")
+			kind, other := map[string]StepKind{"add": Expand, "change": Switched, "remove": Contract}[verb]
+			if !other {
+				kind = StepKind(verb)
+			}
+			done = append(done, string(kind))
 		}
 		if diff := cmp.Diff(shown, done); diff != "" {
 			t.Errorf("shown and done differ (-shown +done):\n%s", diff)

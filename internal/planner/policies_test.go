@@ -38,12 +38,12 @@ func TestOrder_ofPolicies(t *testing.T) {
 		"a taint that is new": {taints: []string{a}, wanted: []string{a}, steps: []string{"write policy p: team=a:NoExecute", "switch"}},
 		"another value": {
 			node: "*" + a, seen: policy(nil, a), taints: []string{b}, wanted: []string{b},
-			steps: []string{"write policy p: team=b:NoExecute, ~team=a:NoExecute", "switch", "take out of policy p what nothing needs any more: team=b:NoExecute"},
+			steps: []string{"write policy p: team=b:NoExecute, ~team=a:NoExecute", "switch", "remove unneeded tolerations from policy p: team=b:NoExecute"},
 		},
 		"a taint that goes":                     {node: "*" + a, seen: policy(nil, a), taints: []string{}, gone: true, steps: []string{"switch", "delete policy p"}},
 		"nothing to do":                         {node: "*" + a, seen: policy(nil, a), taints: []string{a}, wanted: []string{a}},
 		"a policy alone while its taint stands": {node: a, seen: policy(nil, a), wanted: []string{b}, standalone: true, steps: []string{"write policy p: team=b:NoExecute, ~team=a:NoExecute"}},
-		"a policy alone whose taint has gone":   {seen: policy([]string{a}, b), wanted: []string{b}, standalone: true, steps: []string{"take out of policy p what nothing needs any more: team=b:NoExecute"}},
+		"a policy alone whose taint has gone":   {seen: policy([]string{a}, b), wanted: []string{b}, standalone: true, steps: []string{"remove unneeded tolerations from policy p: team=b:NoExecute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -83,7 +84,7 @@ type WorkloadConflict struct {
 	Pin *label.Conflict
 }
 
-// String tells the step in a few words, such as "expand Deployment shop/web".
+// String tells the step in a few words, such as "add tolerations to Deployment shop/web".
 func (s Step) String() string {
 	count := func(n int, noun string) string {
 		if n == 1 {
@@ -99,19 +100,19 @@ func (s Step) String() string {
 	case Label:
 		return "label " + where
 	case Unlabel:
-		return "take labels off " + where
+		return "remove labels from " + where
 	case Admit:
 		return "write policy " + s.Policy.Name
 	case Withdraw:
 		if s.Policy.Delete {
 			return "delete policy " + s.Policy.Name
 		}
-		return "take out of policy " + s.Policy.Name + " what nothing needs any more"
+		return "remove unneeded tolerations from policy " + s.Policy.Name
 	case Switched:
 		if s.Switch != nil {
 			return "roll taints out to the machines of " + count(len(s.Switch.Affected), "MachineSet")
 		}
-		return "switch taints of " + count(len(s.Nodes.Switches), "node")
+		return "change taints of " + count(len(s.Nodes.Switches), "node")
 	case Wait:
 		what := "the rollout"
 		switch {
@@ -122,5 +123,25 @@ func (s Step) String() string {
 		}
 		return "wait for " + what + " of " + s.Workload.Words()
 	}
-	return string(s.Kind) + " " + s.Workload.Words()
+	return s.edit() + " " + s.Workload.Words()
+}
+
+// edit says what the step writes to its workload. Where it writes no more than the record
+// of who owns what, neither the template nor any pod changes.
+func (s Step) edit() string {
+	expand := s.Kind == Expand
+	var what []string
+	if expand && len(s.Merged.Missing) > 0 || !expand && len(s.Merged.Removed) > 0 {
+		what = append(what, "tolerations")
+	}
+	if expand && s.Pins.Lacking() || !expand && len(s.Pins.Changes) > 0 {
+		what = append(what, "a node selector")
+	}
+	switch {
+	case len(what) == 0:
+		return "update the marks of"
+	case expand:
+		return "add " + strings.Join(what, " and ") + " to"
+	}
+	return "remove " + strings.Join(what, " and ") + " from"
 }

@@ -6,7 +6,12 @@ package planner
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -14,19 +19,28 @@ func TestStep_String(t *testing.T) {
 	t.Parallel()
 	web := &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}}
 	nodes := func(n int) []Switch { return make([]Switch, n) }
+	one, pins := make([]corev1.Toleration, 1), label.Merged{Missing: []string{"pool"}, Changes: map[string]*string{"pool": new("gpu")}}
 	for _, tt := range []struct {
 		want string
 		step Step
 	}{
 		{"label 1 node", Step{Kind: Label, Labels: LabelPlan{Switches: make([]LabelSwitch, 1)}}},
-		{"expand Deployment shop/web", Step{Kind: Expand, Workload: web}},
+		{"add tolerations to Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Missing: one}}},
+		{"add a node selector to Deployment shop/web", Step{Kind: Expand, Workload: web, Pins: pins}},
+		{"add tolerations and a node selector to Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Missing: one, Removed: one}, Pins: pins}},
+		{"update the marks of Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Changed: true}}},
 		{"wait for 1 pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*eviction.Pod, 1)}},
 		{"wait for 2 pods of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*eviction.Pod, 2), Missing: 1}},
 		{"wait for 1 missing pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Missing: 1}},
 		{"wait for the rollout of Deployment shop/web", Step{Kind: Wait, Workload: web}},
-		{"switch taints of 2 nodes", Step{Kind: Switched, Nodes: NodePlan{Switches: nodes(2)}}},
-		{"contract Deployment shop/web", Step{Kind: Contract, Workload: web}},
-		{"take labels off 2 nodes", Step{Kind: Unlabel, Labels: LabelPlan{Switches: make([]LabelSwitch, 2)}}},
+		{"change taints of 2 nodes", Step{Kind: Switched, Nodes: NodePlan{Switches: nodes(2)}}},
+		{"remove tolerations from Deployment shop/web", Step{Kind: Contract, Workload: web, Merged: toleration.Merged{Removed: one}}},
+		{"remove a node selector from Deployment shop/web", Step{Kind: Contract, Workload: web, Pins: label.Merged{Changes: map[string]*string{"pool": nil}}}},
+		{"remove tolerations and a node selector from Deployment shop/web", Step{Kind: Contract, Workload: web, Merged: toleration.Merged{Removed: one}, Pins: label.Merged{Changes: map[string]*string{"pool": nil}}}},
+		{"write policy p", Step{Kind: Admit, Policy: admission.Plan{Name: "p"}}},
+		{"remove unneeded tolerations from policy p", Step{Kind: Withdraw, Policy: admission.Plan{Name: "p"}}},
+		{"delete policy p", Step{Kind: Withdraw, Policy: admission.Plan{Name: "p", Delete: true}}},
+		{"remove labels from 2 nodes", Step{Kind: Unlabel, Labels: LabelPlan{Switches: make([]LabelSwitch, 2)}}},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			t.Parallel()

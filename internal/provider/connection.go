@@ -85,7 +85,7 @@ func (m model) connection(ctx context.Context, getenv func(string) string, diags
 func (c connection) report(err error, diags *diag.Diagnostics) {
 	mistake := new(kube.ConfigError)
 	if !errors.As(err, &mistake) {
-		diags.AddError(connectionSummary, err.Error())
+		diags.AddError(connectionSummary, "The connection could not be made. Check the provider block.\n\nOriginal error: "+err.Error())
 		return
 	}
 	attribute := mistake.Attribute

@@ -115,7 +115,7 @@ func TestPreviewDataSource(t *testing.T) {
 		return object{
 			"namespace": "shop", "name": name, "node": "a", "owner": "Deployment/web", "verdict": verdict, "after_seconds": after,
 			"taint": "node.kubernetes.io/unreachable:NoExecute", "toleration": toleration, "reason": reason,
-			"lost": false, "reschedulable": true, "local_data": false, "budget": "web is not asked: it allows 1, 2 of its pods leave",
+			"lost": false, "reschedulable": true, "local_data": false, "budget": "web is ignored: it allows 1 disruption, but 2 of its pods leave",
 		}
 	}
 	wantPods := []any{
@@ -190,7 +190,7 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		want     []string
 	}{
 		{"a node that does not exist is named", previewData, nil, nil, values{"node_name": "z", "taints": one}, []string{`ERROR Unable to preview node "z"`}},
-		{"a selector that matches nothing warns", previewData, nil, nil, values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none"`}},
+		{"a selector that matches nothing warns", previewData, nil, nil, values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none": the preview is empty`}},
 		{"what there is no permission to read is told", previewData, nil, map[string]int{"jobs": http.StatusForbidden}, values{"node_name": "a", "taints": one}, []string{`WARNING The preview is not complete: Applying dedicated=gpu:NoExecute to node "a"`}},
 		{"no permission to list pods is an error", previewData, nil, map[string]int{"pods": http.StatusForbidden}, values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview"}},
 		{"no permission to list nodes is an error", nodesData, nil, map[string]int{"nodes": http.StatusForbidden}, nil, []string{"ERROR Unable to read data.kubetaint_nodes"}},
@@ -199,19 +199,19 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		{"neither name nor selector is refused", previewData, nil, nil, values{"taints": one}, []string{"ERROR Missing Attribute Configuration"}},
 		{"both name and selector are refused", previewData, nil, nil, values{"node_name": "a", "node_selector": "x", "taints": one}, []string{"ERROR Invalid Attribute Combination"}},
 		{"no taint at all is refused", previewData, nil, nil, values{"node_name": "a"}, []string{"ERROR Missing Attribute Configuration"}},
-		{"an empty selector is refused", previewData, nil, nil, values{"node_selector": "", "taints": one}, []string{`ERROR Invalid node_selector ""`}},
+		{"an empty selector is refused", previewData, nil, nil, values{"node_selector": "", "taints": one}, []string{`ERROR Unable to use node_selector ""`}},
 		{"a taint that is wanted both ways is refused", previewData, nil, nil, values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
-		{"a key and effect with two values are refused", previewData, nil, nil, values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Duplicate taint "dedicated:NoExecute" in taints`}},
-		{"pods that cannot be rolled up are told", workloadsData, nil, map[string]int{"jobs": http.StatusForbidden}, values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are not rolled up as far as they could be"}},
+		{"a key and effect with two values are refused", previewData, nil, nil, values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
+		{"pods that cannot be rolled up are told", workloadsData, nil, map[string]int{"jobs": http.StatusForbidden}, values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are listed by ReplicaSet or Job where their owner could not be read"}},
 		{"budgets that cannot be read are no matter for workloads", workloadsData, nil, map[string]int{"poddisruptionbudgets": http.StatusForbidden}, values{"taints": one}, nil},
 		{"no permission to list pods is an error of the workloads", workloadsData, nil, map[string]int{"pods": http.StatusForbidden}, values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads"}},
 		{"a connection that is not known yet is an error of the workloads", workloadsData, values{"host": unknownString}, nil, values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads: the connection is not known yet"}},
 		{"workloads without a taint to tolerate are refused", workloadsData, nil, nil, values{"taints": []any{}}, []string{"ERROR Invalid Attribute Value"}},
 		{"no namespaces at all are refused", workloadsData, nil, nil, values{"taints": one, "namespaces": []any{}}, []string{"ERROR Invalid Attribute Value"}},
-		{"an empty selector of pods is refused", workloadsData, nil, nil, values{"taints": one, "selector": ""}, []string{`ERROR Invalid selector ""`}},
-		{"a key and effect with two values are refused for workloads", workloadsData, nil, nil, values{"taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Duplicate taint "dedicated:NoExecute" in taints`}},
-		{"an empty selector of nodes is refused", nodesData, nil, nil, values{"selector": ""}, []string{`ERROR Invalid selector ""`}},
-		{"a misspelt effect of the filter is refused", nodesData, nil, nil, values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Invalid effect "NoExec"`}},
+		{"an empty selector of pods is refused", workloadsData, nil, nil, values{"taints": one, "selector": ""}, []string{`ERROR Unable to use selector ""`}},
+		{"a key and effect with two values are refused for workloads", workloadsData, nil, nil, values{"taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
+		{"an empty selector of nodes is refused", nodesData, nil, nil, values{"selector": ""}, []string{`ERROR Unable to use selector ""`}},
+		{"a misspelt effect of the filter is refused", nodesData, nil, nil, values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Unable to use effect "NoExec"`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

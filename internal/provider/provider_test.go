@@ -227,8 +227,7 @@ func TestDescriptions(t *testing.T) {
 	var visit func(string, []*tfprotov6.SchemaAttribute)
 	visit = func(prefix string, attributes []*tfprotov6.SchemaAttribute) {
 		for _, a := range attributes {
-			// The module of timeouts describes its parts and not the whole.
-			if a.Name != "timeouts" && !strings.HasSuffix(a.Description, ".") {
+			if !strings.HasSuffix(a.Description, ".") {
 				t.Errorf("the description of %s.%s is not a full sentence: %q", prefix, a.Name, a.Description)
 			}
 			if a.NestedType != nil {

@@ -37,7 +37,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 	attributes["exec"] = execAttribute()
 	attributes["owner"] = schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "Name that stands at the head of every `id` and in every mark on the cluster's objects. Configurations that share a cluster and may want the same taints should have different owners. It must be known at plan. Default: `" + defaultOwner + "`.",
+		MarkdownDescription: "Name that stands at the head of every `id` and in every mark on the cluster's objects. Configurations that share a cluster and may want the same taints should have different owners. It must be known at plan. Resources that exist keep the owner that they were created with: a change counts for new ones. Default: `" + defaultOwner + "`.",
 		Validators: []validator.String{
 			stringvalidator.LengthBetween(1, 63),
 			stringvalidator.RegexMatches(ownerPattern, "must consist of letters, digits, -, _ and ., and begin and end with a letter or digit"),
@@ -46,7 +46,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 	attributes["evictions"] = evictionsAttribute()
 	attributes["comparison_operators"] = schema.BoolAttribute{
 		Optional:            true,
-		MarkdownDescription: "Whether the cluster's feature gate `TaintTolerationComparisonOperators` is on, so that tolerations with `Lt` and `Gt` match. The API does not show it: while this is left out, a pod for which it would make a difference has the verdict `unknown`.",
+		MarkdownDescription: "Whether the cluster's feature gate `TaintTolerationComparisonOperators` is on, so that tolerations with `Lt` and `Gt` match. `true`: they match. `false`: they do not, and resources refuse them. The API does not show it: while this is left out, a pod for which it would make a difference has the verdict `unknown`.",
 	}
 	attributes["max_concurrent_rollouts"] = schema.Int64Attribute{
 		Optional:            true,
@@ -92,7 +92,7 @@ func connectionAttributes() map[string]schema.Attribute {
 		"tls_server_name":          optional("tls_server_name", "Name that the API server's certificate must carry, where it is not that of `host`."),
 		"insecure": schema.BoolAttribute{
 			Optional:            true,
-			MarkdownDescription: described("insecure", "Whether to accept any certificate of the API server. Not for production."),
+			MarkdownDescription: described("insecure", "Whether to accept any certificate of the API server, which lets others read and change what is sent. Not for production.") + " Where neither is set, `false`.",
 		},
 		"proxy_url": optional("proxy_url", "Proxy for all requests to the cluster, by `http`, `https` or `socks5`."),
 	}
@@ -119,7 +119,7 @@ func execAttribute() schema.Attribute {
 func evictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: fw.EvictionsDescription + " These are the defaults of every resource; a resource's own block takes the place of single attributes.",
+		MarkdownDescription: fw.EvictionsDescription + " These are the defaults for each resource and action by itself, and no sum over all of them: two resources with `max_pods = 5` may make ten pods leave. An attribute in the block of a resource or action takes the place of the one here.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},

@@ -177,7 +177,11 @@ func (d *draining) empty(ctx context.Context, name string) error {
 		return err
 	}
 	meant, _ := planner.Drain(s.Pods[name], d.drain.Rules)
-	d.say("draining node %s of %d pods", name, len(meant))
+	noun := "pods"
+	if len(meant) == 1 {
+		noun = "pod"
+	}
+	d.say("draining node %s: evicting %d %s", name, len(meant), noun)
 	evictions := map[types.UID]*asked{}
 	for _, p := range meant {
 		evictions[p.UID] = &asked{}

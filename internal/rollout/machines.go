@@ -15,7 +15,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 const (
@@ -42,74 +41,13 @@ type MachineHooks struct {
 	Writing func(machineset.Intent)
 }
 
-// SetGoneError says that the MachineSet is not there any more, or that another one
-// of its name is.
-type SetGoneError struct {
-	Key       string
-	Recreated bool
-}
-
-// Error says which.
-func (e *SetGoneError) Error() string {
-	if e.Recreated {
-		return "MachineSet " + e.Key + " has been deleted and made anew in the meantime"
-	}
-	return "MachineSet " + e.Key + " is not there"
-}
-
-// Is makes a MachineSet that is gone kube.ErrNotFound.
-func (e *SetGoneError) Is(target error) bool {
-	return target == kube.ErrNotFound
-}
-
-// SetConflictError says that entries of the template are not ours to change.
-type SetConflictError struct {
-	Set       *machineset.Set
-	Conflicts []taint.Conflict
-}
-
-// Error names the first.
-func (e *SetConflictError) Error() string {
-	return fmt.Sprintf("%s has %s already", e.Set.Title(), e.Conflicts[0].ID)
-}
-
-// StoppedError says that a rollout cannot go on until somebody has looked at it.
-type StoppedError struct {
-	Set *machineset.Set
-	Why string
-}
-
-// Error says why.
-func (e *StoppedError) Error() string { return e.Why }
-
-// MachinesError says what a rollout waited for when its time was over.
-type MachinesError struct {
-	Set     *machineset.Set
-	Waiting []string
-	// Holds say what holds a drain: pods, budgets, hooks.
-	Holds []string
-	// Restored says that the count has been brought back.
-	Restored bool
-	Err      error
-}
-
-// Error says what is missing.
-func (e *MachinesError) Error() string {
-	if len(e.Waiting) == 0 {
-		return e.Err.Error()
-	}
-	return "waiting for machines: " + strings.Join(append(e.Waiting, e.Holds...), "; ") + ": " + e.Err.Error()
-}
-
-// Unwrap returns the error of the context.
-func (e *MachinesError) Unwrap() error { return e.Err }
-
 // RollOut brings the taints of a MachineSet's template, and by the strategy those
 // of its machines and nodes, to what is desired. It decides from what the cluster
 // shows, writes, and decides again, until nothing is left to do.
 //
 // The machines must be followed meanwhile. Errors: *SetGoneError,
-// *SetConflictError, *StoppedError, *MachinesError, those of the hooks and of kube.
+// *SetConflictError, *StoppedError, *MachinesError, those of the hooks and of kube, and
+// *RestoredError around any of them but *MachinesError.
 func RollOut(ctx context.Context, cluster *kube.Cluster, key string, desired machineset.Desired, hooks MachineHooks) error {
 	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks}
 	for {
@@ -221,10 +159,10 @@ func (r *machineRollout) gone(anew *machineset.Set, err error) (bool, error) {
 // change. Errors: *StoppedError, *SetConflictError.
 func CheckSet(s *machineset.Set, desired machineset.Desired) error {
 	if s.RecordErr != nil {
-		return &StoppedError{Set: s, Why: s.RecordErr.Error()}
+		return cannotRead(s, s.Title(), s.RecordErr)
 	}
 	if s.MarkerErr != nil {
-		return &StoppedError{Set: s, Why: s.MarkerErr.Error() + ". It may hold the number of replicas: read it before you take it away"}
+		return cannotRead(s, s.Title(), s.MarkerErr)
 	}
 	if t := desired.Merge(s); len(t.Conflicts) > 0 {
 		return &SetConflictError{Set: s, Conflicts: t.Conflicts}
@@ -303,7 +241,7 @@ func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed,
 		r.waiting = append(r.waiting, w.Machine.Name+" "+w.Why)
 	}
 	if len(waiting) == 0 {
-		r.waiting = append(r.waiting, fmt.Sprintf("%d machines to be as many as %d", len(observed.Machines), observed.Set.Replicas))
+		r.waiting = append(r.waiting, fmt.Sprintf("there are %d, and %d are wanted", len(observed.Machines), observed.Set.Replicas))
 	}
 	r.look(ctx, observed)
 	now := strings.Join(append(r.waiting, r.holds...), "; ")
@@ -340,19 +278,33 @@ func (r *machineRollout) leave(ctx context.Context, err error) error {
 	if err == nil || r.set == nil {
 		return err
 	}
-	restored := false
+	var restored *int
 	if r.approved || ctx.Err() != nil {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 		defer cancel()
 		restored = r.restore(detached)
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
-		return &MachinesError{Set: r.set, Waiting: r.waiting, Holds: r.holds, Restored: restored, Err: err}
+		return r.late(restored != nil, err)
+	}
+	if restored != nil {
+		return &RestoredError{Replicas: *restored, Err: err}
 	}
 	return err
 }
 
-func (r *machineRollout) restore(ctx context.Context) bool {
+// late says how far the rollout has come.
+func (r *machineRollout) late(restored bool, err error) *MachinesError {
+	e := &MachinesError{Set: r.set, Begun: r.approved, Waiting: r.waiting, Holds: r.holds, Restored: restored, Err: err}
+	if observed, there := r.cluster.MachineSet(r.key); there && observed.Set.UID == r.set.UID {
+		e.Set, e.Left = observed.Set, machineset.Left(observed, r.desired)
+	}
+	return e
+}
+
+// restore brings the count back, and returns it; nil where there is nothing to bring
+// back, or where that failed.
+func (r *machineRollout) restore(ctx context.Context) *int {
 	if r.approved && r.desired.Rollout.Strategy == machineset.ScaleToZero {
 		// The patch that scales to zero may have been carried out though its answer
 		// never came.
@@ -361,23 +313,23 @@ func (r *machineRollout) restore(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		observed, there := r.cluster.MachineSet(r.key)
 		if !there || observed.Set.UID != r.set.UID {
-			return false
+			return nil
 		}
 		w := machineset.Restore(observed.Set, r.desired.Claim.Owner)
 		if w == nil {
-			return false
+			return nil
 		}
 		_, err := r.cluster.PatchSet(ctx, observed.Set, w)
 		if err == nil {
-			return true
+			return w.Replicas
 		}
 		if !errors.Is(err, kube.ErrConflict) {
 			tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})
-			return false
+			return nil
 		}
 		if _, err := r.cluster.RereadSet(ctx, observed.Set); err != nil {
-			return false
+			return nil
 		}
 	}
-	return false
+	return nil
 }

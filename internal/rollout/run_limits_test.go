@@ -90,7 +90,7 @@ func TestRun_endsAFight(t *testing.T) {
 	if !errors.Is(err, ErrFight) {
 		t.Errorf("got %v", err)
 	}
-	if diff := cmp.Diff([]string{"expand web"}, inShort(steps)); diff != "" {
+	if diff := cmp.Diff([]string{"add tolerations to web"}, inShort(steps)); diff != "" {
 		t.Errorf("steps: %s", diff)
 	}
 	begun, _ := api.writes()

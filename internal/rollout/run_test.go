@@ -47,7 +47,7 @@ func carry(ctx context.Context, cluster *kube.Cluster, change Change, hooks Hook
 }
 
 // wholeOrder is the steps of fromAToB for the StatefulSet web.
-var wholeOrder = []string{"expand web", "wait for web", "switch taints of 1 node", "contract web"}
+var wholeOrder = []string{"add tolerations to web", "wait for web", "change taints of 1 node", "remove tolerations from web"}
 
 // inShort names workloads alone. How many pods a wait is for depends on what the
 // watch has shown by then.
@@ -105,8 +105,8 @@ func TestRun(t *testing.T) {
 			sets:   []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA), aSet("web", 2, "*"+teamA)},
 			change: fromAToB("db", "web"),
 			steps: []string{
-				"expand db", "expand web", "wait for db", "wait for web",
-				"switch taints of 1 node", "contract db", "contract web",
+				"add tolerations to db", "add tolerations to web", "wait for db", "wait for web",
+				"change taints of 1 node", "remove tolerations from db", "remove tolerations from web",
 			},
 			idle: true, after: func(a *fakeAPI, name string, write int) {
 				switch {
@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a toleration that a live taint needs stays when it is given up", taints: teamA, sets: onA(),
-			change: Change{Workloads: wanting("", "web")}, steps: []string{"contract web"}, writes: []string{"web"},
+			change: Change{Workloads: wanting("", "web")}, steps: []string{"update the marks of web"}, writes: []string{"web"},
 			tolerations: map[string]string{"web": "-" + teamA}, node: teamA,
 		},
 		{
@@ -164,7 +164,7 @@ func TestRun(t *testing.T) {
 			after: func(a *fakeAPI, _ string, _ int) {
 				a.editSet("web", func(s *appsv1.StatefulSet) { onDelete(s) })
 			},
-			writes: []string{"web"}, steps: []string{"expand web"}, says: "its update strategy is OnDelete",
+			writes: []string{"web"}, steps: []string{"add tolerations to web"}, says: "its update strategy is OnDelete",
 			tolerations: map[string]string{"web": "-" + teamA + " *" + teamB}, node: "*" + teamA,
 		},
 		{
@@ -197,7 +197,7 @@ func TestRun(t *testing.T) {
 					a.roll("db")
 				}
 			},
-			steps:    []string{"expand web", "expand db", "switch taints of 1 node", "contract web", "contract db"},
+			steps:    []string{"add tolerations to web", "add tolerations to db", "change taints of 1 node", "remove tolerations from web", "remove tolerations from db"},
 			anyWaits: true,
 			writes:   []string{"web", "db", "web", "n1", "web", "db"}, tolerations: map[string]string{"db": "*" + teamB, "web": "*" + teamB}, node: "*" + teamB,
 		},
@@ -210,7 +210,7 @@ func TestRun(t *testing.T) {
 				}
 			},
 			// The pods of db follow at once.
-			steps: []string{"expand web", "expand db"}, anyWaits: true, writes: []string{"web", "db", "web"},
+			steps: []string{"add tolerations to web", "add tolerations to db"}, anyWaits: true, writes: []string{"web", "db", "web"},
 			tolerations: map[string]string{"db": "*" + teamA, "web": "*" + teamA},
 		},
 		{
@@ -251,13 +251,13 @@ func TestRun(t *testing.T) {
 				}
 				return 0
 			},
-			steps: []string{"contract web", "contract db"}, writes: []string{"web", "db"},
+			steps: []string{"remove tolerations from web", "remove tolerations from db"}, writes: []string{"web", "db"},
 			tolerations: map[string]string{"db": ""},
 		},
 		{
 			name: "a workload that is gone has nothing to give up", sets: []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA)},
 			change: Change{Workloads: wanting("", "web", "db")},
-			steps:  []string{"contract db"}, writes: []string{"db"}, tolerations: map[string]string{"db": ""},
+			steps:  []string{"remove tolerations from db"}, writes: []string{"db"}, tolerations: map[string]string{"db": ""},
 		},
 		{
 			name: "a workload that is not there cannot be given anything", sets: []*appsv1.StatefulSet{aSet("db", 1)},

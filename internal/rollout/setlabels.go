@@ -37,11 +37,11 @@ func (e *LabelConflictError) Error() string {
 // *StoppedError, *LabelConflictError.
 func CheckLabels(o machineset.Observed, claim label.Claim) error {
 	if o.Set.LabelRecordErr != nil {
-		return &StoppedError{Set: o.Set, Why: o.Set.LabelRecordErr.Error()}
+		return cannotRead(o.Set, o.Set.Title(), o.Set.LabelRecordErr)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Nodes)) {
 		if err := o.Nodes[name].LabelRecordErr; err != nil {
-			return &StoppedError{Set: o.Set, Why: fmt.Sprintf("the record of labels of node %q cannot be read, so that it is not known whose they are: %v", name, err)}
+			return cannotRead(o.Set, fmt.Sprintf("node %q", name), err)
 		}
 	}
 	if l := machineset.PlanLabels(o, claim); len(l.Conflicts) > 0 {

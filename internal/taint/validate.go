@@ -38,7 +38,7 @@ func Validate(t corev1.Taint) []Problem {
 	problems := validateKey(t.Key)
 	problems = append(problems, validateValue(t.Value)...)
 	if !slices.Contains(Effects(), string(t.Effect)) {
-		problems = append(problems, Problem{"effect", fmt.Sprintf("%q is not an effect: use one of %s", t.Effect, strings.Join(Effects(), ", "))})
+		problems = append(problems, Problem{"effect", fmt.Sprintf("%q is none of %s", t.Effect, strings.Join(Effects(), ", "))})
 	}
 	return problems
 }
@@ -72,7 +72,7 @@ func ValidateToleration(t corev1.Toleration) []Problem {
 	}
 	problems = append(problems, validateOperator(t)...)
 	if t.Effect != "" && !slices.Contains(Effects(), string(t.Effect)) {
-		problems = append(problems, Problem{"effect", fmt.Sprintf("%q is not an effect: use one of %s, or leave it out for all", t.Effect, strings.Join(Effects(), ", "))})
+		problems = append(problems, Problem{"effect", fmt.Sprintf("%q is none of %s; leave it out for all", t.Effect, strings.Join(Effects(), ", "))})
 	}
 	return problems
 }
@@ -90,7 +90,7 @@ func validateOperator(t corev1.Toleration) []Problem {
 			return []Problem{{"value", "must be a whole number where operator is Lt or Gt: " + strings.Join(msgs, "; ")}}
 		}
 	default:
-		return []Problem{{"operator", fmt.Sprintf("%q is not an operator: use one of Equal, Exists, Lt, Gt", t.Operator)}}
+		return []Problem{{"operator", fmt.Sprintf("%q is none of Equal, Exists, Lt, Gt", t.Operator)}}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 		s.t.Fatal(d.Errors())
 	}
 	markdown, _ := preview["markdown"].(string)
-	acctest.WantAll(s.t, markdown, `no pod is made in its place: namespace "`+s.namespace+`" does not allow spot Exists`)
+	acctest.WantAll(s.t, markdown, `it is not recreated: namespace "`+s.namespace+`" does not allow spot Exists`)
 
 	// What the namespace allows is not warned of.
 	s.allow("spot")

@@ -25,8 +25,9 @@ func TestAccTolerationPolicy_refusesAtPlan(t *testing.T) {
 		"a match of every pod by leaving everything out": {match(map[string]any{}), []string{`[AttributeName("match")] Unable to match every pod by leaving everything out`, "match_all = true"}},
 		"every pod and only some":                        {match(map[string]any{"match_all": true, "pod_selector": "a=b"}), []string{"Unable to match every pod and only some"}},
 		"namespaces by name and by selector":             {match(map[string]any{"namespaces": []any{"a"}, "namespace_selector": "b=c"}), []string{"Unable to match namespaces both by name and by selector"}},
-		"a namespace of the system by a selector":        {match(map[string]any{"namespace_selector": "kubernetes.io/metadata.name in (kube-system, kube-public)"}), []string{"Unable to match namespaces of the system by a selector", `matches kube-public, kube-system`}},
+		"a namespace of the system by a selector":        {match(map[string]any{"namespace_selector": "kubernetes.io/metadata.name in (kube-system, kube-public)"}), []string{"Unable to match system namespaces by a selector", `matches kube-public, kube-system`}},
 		"a resource of Kubernetes itself":                {match(map[string]any{"requests": []any{"cpu"}}), []string{`"cpu" is one of Kubernetes' own resources`}},
+		"a resource without a domain":                    {match(map[string]any{"requests": []any{"gpu"}}), []string{`"gpu" has no domain`}},
 		"a resource of a domain of Kubernetes":           {match(map[string]any{"requests": []any{"kubernetes.io/batch"}}), []string{`"kubernetes.io/batch" is one of Kubernetes' own resources`}},
 		"a resource as quotas have it":                   {match(map[string]any{"requests": []any{"requests.nvidia.com/gpu"}}), []string{`leave out "requests."`}},
 		"a resource that is no name":                     {match(map[string]any{"requests": []any{"nvidia.com/g p u"}}), []string{`"nvidia.com/g p u" is not the name of an extended resource`}},
@@ -34,7 +35,7 @@ func TestAccTolerationPolicy_refusesAtPlan(t *testing.T) {
 		"a selector that is none":                        {match(map[string]any{"pod_selector": "a=(b"}), []string{"selector"}},
 		"a name that is none":                            {map[string]any{"name": "Not A Name"}, []string{`"Not A Name" is no name`}},
 		"an empty selector":                              {match(map[string]any{"namespace_selector": ""}), []string{"namespace_selector"}},
-		"the same toleration twice":                      {map[string]any{"tolerations": acctest.TolerationObjects(t, "a:NoExecute@1 a:NoExecute@2")}, []string{`Duplicate toleration "a:NoExecute"`}},
+		"the same toleration twice":                      {map[string]any{"tolerations": acctest.TolerationObjects(t, "a:NoExecute@1 a:NoExecute@2")}, []string{`Unable to use toleration "a:NoExecute" twice`}},
 		"a label that is none":                           {map[string]any{"pin": map[string]any{"a b": "c"}}, []string{`"a b" is not a qualified name`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (r *tolerationPolicy) ValidateConfig(ctx context.Context, req resource.Vali
 		return
 	}
 	fw.MatchOf(ctx, config.Match, matchAt, &resp.Diagnostics)
-	fw.WarnKeyless(ctx, config.Tolerations, path.Root("tolerations"), &resp.Diagnostics)
+	fw.WarnKeyless(ctx, fw.Named("toleration policy", config.Name), config.Tolerations, path.Root("tolerations"), &resp.Diagnostics)
 }
 
 // Create makes the policy, and then the binding that puts it in force. An error saves no
@@ -132,14 +132,14 @@ func explain(verb, name string, err error) diag.Diagnostic {
 	if said := fw.ExplainPolicy(verb, name, nameAt, err); said != nil {
 		return said
 	}
-	detail := "What is written stays and carries this resource's id; a policy without its binding gives nothing. "
+	detail := "What was written stays and carries this resource's id; a policy without its binding changes no pods. "
 	switch verb {
 	case "plan", "import":
 		return fw.UnableTo(verb+" toleration policy \""+name+"\"", err)
 	case "create":
-		detail += "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the policy and destroy it."
+		detail += "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the policy and destroy it."
 	default:
-		detail += "Apply again to go on where it stopped."
+		detail += "Apply again to continue where it stopped."
 	}
 	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail

@@ -40,7 +40,7 @@ func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, r
 			},
 			"match": schema.SingleNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "Which pods are meant: those for which all of it holds.",
+				MarkdownDescription: "Which pods get the tolerations: those that meet every condition given here.",
 				Attributes:          fw.MatchAttributes(),
 			},
 			"tolerations": schema.SetNestedAttribute{

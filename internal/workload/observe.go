@@ -67,7 +67,7 @@ func Kept(object *unstructured.Unstructured, path []string, written []corev1.Tol
 	}
 	for _, t := range written {
 		if !toleration.Contains(list, t) {
-			return &PathError{JoinPath(path), fmt.Sprintf("%s of %s does not keep the toleration %s: objects of this kind may have no such field, or an admission policy takes it away",
+			return &PathError{JoinPath(path), fmt.Sprintf("%s of %s does not keep the toleration %s: objects of this kind may have no such field, or an admission policy removes it",
 				JoinPath(path), object.GetKind(), taint.FormatToleration(t))}
 		}
 	}
@@ -215,7 +215,7 @@ func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 		w.Rolling.WayOut = "set the update strategy to RollingUpdate, or delete its pods one by one after the change"
 	case rolling != nil && rolling.MaxSurge != nil && rolling.MaxSurge.String() != "0" && rolling.MaxSurge.String() != "0%":
 		// With a surge none may be unavailable.
-		w.Rolling.Manner = fmt.Sprintf("at most %s at a time, the new one before the old one goes", rolling.MaxSurge)
+		w.Rolling.Manner = fmt.Sprintf("at most %s at a time, the new one before the old one is deleted", rolling.MaxSurge)
 	case rolling != nil && rolling.MaxUnavailable != nil:
 		w.Rolling.Manner = fmt.Sprintf("at most %s at a time", rolling.MaxUnavailable)
 	}
@@ -245,7 +245,7 @@ func (w *Workload) job(j *batchv1.Job) {
 	}
 	w.Rolling.Immutable = true
 	w.Rolling.Hold = "the template of a Job cannot be changed once it has started"
-	w.Rolling.WayOut = "create the Job anew with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that makes it"
+	w.Rolling.WayOut = "recreate the Job with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that creates it"
 }
 
 // deploymentConfig reads OpenShift's DeploymentConfig, whose types are not

@@ -65,7 +65,7 @@ func owner(namespace, kind, name string) []eviction.WorkloadKey {
 func TestObserve_howPodsFollow(t *testing.T) {
 	t.Parallel()
 	const onDelete = "set the update strategy to RollingUpdate, or delete its pods one by one after the change"
-	const anew = "create the Job anew with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that makes it"
+	const anew = "recreate the Job with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that creates it"
 	const trigger = "add that trigger, or roll it out by hand (oc rollout latest dc/web -n shop)"
 	job := Rolling{Hold: "the template of a Job cannot be changed once it has started", WayOut: anew, Immutable: true}
 	tests := []struct {
@@ -151,7 +151,7 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a DaemonSet that makes the new pods first", apiVersion: "apps/v1", kind: "DaemonSet", wants: 5,
 			rest:    `{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":2,"maxUnavailable":0}}},"status":{"desiredNumberScheduled":5}}`,
-			rolling: Rolling{Manner: "at most 2 at a time, the new one before the old one goes"},
+			rolling: Rolling{Manner: "at most 2 at a time, the new one before the old one is deleted"},
 		},
 		{
 			name: "a DaemonSet that waits for deletions", apiVersion: "apps/v1", kind: "DaemonSet", wants: 5, unseen: true,

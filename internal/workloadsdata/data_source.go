@@ -58,8 +58,8 @@ func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		return
 	}
 	if len(snapshot.OwnerGaps) > 0 {
-		resp.Diagnostics.AddWarning("The workloads that tolerate "+taint.FormatAll(taints)+" are not rolled up as far as they could be",
-			" "+strings.Join(snapshot.OwnerGaps, ".\n ")+".")
+		resp.Diagnostics.AddWarning("The workloads that tolerate "+taint.FormatAll(taints)+" are listed by ReplicaSet or Job where their owner could not be read",
+			"  "+strings.Join(snapshot.OwnerGaps, ".\n  ")+".\n\nGrant the credentials list on these: the guide \"Permissions\" of the provider's documentation has the ClusterRole.")
 	}
 	m.take(eviction.Answers(snapshot, taints, concerns, d.Data.Comparison))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)

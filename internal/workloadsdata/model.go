@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -51,7 +52,7 @@ type taintModel struct {
 func (m *model) concerns(ctx context.Context, diags *diag.Diagnostics) func(*eviction.Pod) bool {
 	selector, err := labels.Parse(m.Selector.ValueString())
 	if err != nil {
-		diags.AddAttributeError(path.Root("selector"), "Unable to read the selector", err.Error())
+		diags.Append(fw.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
 		return nil
 	}
 	var namespaces []string

@@ -83,7 +83,7 @@ func workloadAttributes() map[string]schema.Attribute {
 				"shadowed": schema.ListAttribute{
 					Computed:            true,
 					ElementType:         types.StringType,
-					MarkdownDescription: "Later tolerations that match as well and would last longer. They have no effect on this taint, because an earlier one decides: to be heard they would have to stand before it.",
+					MarkdownDescription: "Later tolerations that match as well and would last longer. They have no effect on this taint, because an earlier one decides: to count, they would have to stand before it.",
 				},
 			}},
 		},

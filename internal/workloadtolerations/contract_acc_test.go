@@ -47,7 +47,7 @@ func TestAccOrder_oneThatMayNotBeChangedKeepsNoOther(t *testing.T) {
 	}
 	rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "list"}})
 	s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenWith(t, rules...))}
-	says(t, "warning", taint(taints, nil).Warnings(), "Unable to take away tolerations", "Deployment/"+s.namespace+"/first")
+	says(t, "warning", taint(taints, nil).Warnings(), "Unable to remove tolerations", "Deployment/"+s.namespace+"/first")
 	s.want(first, "team=a:NoExecute", 1)
 	s.want(second, "", 0)
 }

@@ -209,7 +209,7 @@ func TestAccWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPodsOfAnOperator(t
 	none := s.c.ForbidPods(t, s.namespace)
 	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "25s"}})
 	i := s.fresh()
-	says(t, "error", s.tf.Apply(t, i, config).Errors(), "its pods have not followed", "1 pod not made yet, of 1", "Apply again to go on")
+	says(t, "error", s.tf.Apply(t, i, config).Errors(), "the rollout did not finish in time", "1 of 1 pods not created yet", "apply again: it continues")
 	if pods := s.live("operand"); len(pods) > 0 {
 		t.Fatalf("%d pods are there, none is allowed", len(pods))
 	}
@@ -300,7 +300,7 @@ func TestAccWorkloadTolerations_operatorsOwnTolerationsThatGoAreSaid(t *testing.
 	s := openShop(t)
 	o := operators["DNS"](s)
 	says(t, "warning", s.planned(s.fresh(), s.manage(o.object, "team=a:NoExecute", nil)).Diagnostics.Warnings(),
-		`[AttributeName("tolerations")] The first toleration of DNS "`+o.object.Name+`" takes the place of its operator's own: node-role.kubernetes.io/master`)
+		`[AttributeName("tolerations")] The first toleration of DNS "`+o.object.Name+`" replaces its operator's own: node-role.kubernetes.io/master`)
 	if got := s.planned(s.fresh(), s.manage(o.object, "team=a:NoExecute node-role.kubernetes.io/master*", nil)).Diagnostics.Warnings(); strings.Contains(got, "operator's own") {
 		t.Fatalf("the operator's own is among them, and the plan warns: %s", got)
 	}

@@ -5,6 +5,7 @@ package workloadtolerations
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -31,11 +33,18 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	if said := fw.ExplainWorkload(verb, title, at, err); said != nil {
 		return said
 	}
-	detail := "What is written stays, and each entry is marked as this resource's. "
-	if verb == "create" {
-		detail += "Nothing is saved in the state. Apply again to go on where it stopped. To give up instead, import the resource and destroy it."
-	} else {
-		detail += "Apply again to go on where it stopped."
+	if said := damaged(desired, err); said != nil {
+		return said
+	}
+	detail := "What was written stays, and each entry is marked as this resource's. "
+	switch verb {
+	case "create":
+		detail += "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
+	case "update", "delete":
+		detail += "Apply again to continue where it stopped."
+	default:
+		// Verbs of a plan or an import.
+		detail = "Nothing has been written."
 	}
 	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail
@@ -43,7 +52,16 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to "+verb+" tolerations of "+title, detail+"\n\nOriginal error: "+err.Error())
 }
 
-// warnRetiring says after a destroy what stays because pods live by it.
+// damaged words that the record of a workload cannot be read; nil for any other error.
+func damaged(desired wanted, err error) diag.Diagnostic {
+	title := desired.target.title()
+	if one := new(rollout.WorkloadError); errors.As(err, &one) {
+		title = one.Ref.Title()
+	}
+	return fw.ExplainRecord(err, title, at.Workload)
+}
+
+// warnRetiring says after a destroy what stays because pods need it.
 func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
 	observed, err := r.observe(ctx, desired, "", diags)
 	if err != nil {
@@ -59,14 +77,15 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 		if len(left) == 0 {
 			continue
 		}
-		goes := "whichever apply takes the last of these taints away takes it away as well."
+		it := fw.Agree(len(left), "it", "them")
+		goes := "An apply of a kubetaint resource that changes taints removes " + it + " once these taints are gone."
 		if found, err := r.Data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
-			goes = "it goes with an apply that manages tolerations of this object when these taints are gone. No other one looks for it there, because the rights of the credentials do not name this kind (list and patch): " +
-				"the guide \"Permissions\" of the provider's documentation tells how. " +
-				"If nothing is to manage this object any more, remove the entry by hand then, and the annotation " + toleration.OwnedAnnotation + " with it."
+			goes = "Only an apply that manages tolerations of this object removes " + it + " once these taints are gone. No other apply looks for " + it + " there, because the credentials have no permission for this kind (list and patch): " +
+				"the guide \"Permissions\" of the provider's documentation says how to grant it. " +
+				"If nothing is to manage this object any more, remove the entry by hand then, and the annotation " + toleration.OwnedAnnotation + " as well."
 		}
-		diags.AddWarning(fmt.Sprintf("%s of %s stays for now: %s", fw.Count(len(left), "toleration"), w.Title(), strings.Join(left, ", ")),
-			"Pods of it run on nodes whose taints they tolerate by that alone: without it they could not come back there. It is marked as retiring, and "+goes)
+		diags.AddWarning(fmt.Sprintf("%s of %s %s for now: %s", fw.Count(len(left), "toleration"), w.Title(), fw.Agree(len(left), "stays", "stay"), strings.Join(left, ", ")),
+			"Its pods run on nodes whose taints they tolerate only by "+it+": without "+it+" they could not return there. "+fw.Agree(len(left), "It is", "They are")+" marked as retiring. "+goes)
 	}
 }
 
@@ -77,7 +96,7 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 	}
 	if taken := fw.TakenOver(plan, desired.claim.Owner); len(taken) > 0 {
 		diags.AddWarning(fmt.Sprintf("Creating takes over tolerations of %q", desired.claim.Owner),
-			"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create did not end, or this object replaces another one. They are taken over as they are. "+
+			"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
 	}
 }
@@ -96,13 +115,13 @@ func warnLeft(desired wanted, observed observation, own ownership, diags *diag.D
 		}
 	}
 	if len(left) > 0 {
-		diags.AddWarning(fmt.Sprintf("%s of %q leaves the state and stays on %s", fw.Count(len(left), "imported toleration"), desired.claim.Owner, desired.target.title()),
-			"What was imported, carries no mark and is not in the configuration is taken to be somebody else's: "+toleration.Format(left)+". It is not removed. Remove by hand what is not wanted, or add it to the configuration.")
+		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", fw.Count(len(left), "imported toleration"), desired.claim.Owner, fw.Agree(len(left), "leaves", "leave"), fw.Agree(len(left), "stays", "stay"), desired.target.title()),
+			"Tolerations that were imported, carry no mark and are not in the configuration are treated as not managed here: "+toleration.Format(left)+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
 	}
 }
 
-// warnAbandoned says what a destroy leaves behind because it cannot be taken
-// away any more.
+// warnAbandoned says what a destroy leaves behind because it cannot be removed any
+// more.
 func warnAbandoned(desired wanted, observed observation, diags *diag.Diagnostics) {
 	for _, w := range observed.workloads {
 		var left []corev1.Toleration
@@ -112,8 +131,8 @@ func warnAbandoned(desired wanted, observed observation, diags *diag.Diagnostics
 			}
 		}
 		if len(left) > 0 {
-			diags.AddWarning(fmt.Sprintf("%s stays in %s: %s", fw.Count(len(left), "toleration"), w.Title(), toleration.Format(left)),
-				"It is given up and goes with the object: "+w.Rolling.Hold+".")
+			diags.AddWarning(fmt.Sprintf("%s %s in %s: %s", fw.Count(len(left), "toleration"), fw.Agree(len(left), "stays", "stay"), w.Title(), toleration.Format(left)),
+				"What stays is no longer managed, and is deleted with the object: "+w.Rolling.Hold+".")
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestAccWorkloadTolerations_workloadWhosePodsDoNotFollow(t *testing.T) {
 			}
 			config := s.manage(thing, "team=a:NoExecute", nil)
 			pod := s.live(thing.Name)[0].Name
-			parts := append([]string{`AttributeName("wait_for_rollout")`, tt.kind + ` "` + s.namespace + "/" + thing.Name + `"`, "Nothing has been written", "1 pod would go on without", pod, "wait_for_rollout = false"}, tt.parts...)
+			parts := append([]string{`AttributeName("wait_for_rollout")`, tt.kind + ` "` + s.namespace + "/" + thing.Name + `"`, "Nothing has been written", "1 pod would stay without them", pod, "wait_for_rollout = false"}, tt.parts...)
 			s.refused(s.fresh(), config, parts...)
 			s.want(thing, "foreign*", 0)
 
@@ -71,7 +71,7 @@ func TestAccWorkloadTolerations_jobThatHasStarted(t *testing.T) {
 	s := openShop(t)
 	thing := s.make("Job", "import", 1, "foreign*", nil)
 	config := s.manage(thing, "team=a:NoExecute", nil)
-	parts := []string{`AttributeName("workload")`, `Job "` + s.namespace + `/import"`, "its template is fixed", "create the Job anew", "CronJob"}
+	parts := []string{`AttributeName("workload")`, `Job "` + s.namespace + `/import"`, "its template is fixed", "recreate the Job", "CronJob"}
 	s.refused(s.fresh(), config, parts...)
 	config["wait_for_rollout"] = false
 	s.refused(s.fresh(), config, parts...)
@@ -126,7 +126,7 @@ func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testin
 			old = pod.Name
 		}
 	}
-	says(t, "error", d.Errors(), "its pods have not followed", "without them", old, "on no node yet: "+fresh, "timeouts", "Apply again to go on", "Nothing is saved in the state")
+	says(t, "error", d.Errors(), "the rollout did not finish in time", "still without the tolerations", old, "not scheduled yet (Pending): "+fresh, "timeouts", "apply again: it continues", "Nothing is saved in the state")
 	if i.Exists() {
 		t.Fatal("a failed create has saved a state, which Terraform would destroy")
 	}
@@ -144,7 +144,7 @@ func TestAccWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testin
 	// An update that ends so keeps the state that was there before.
 	s.c.Cordon(t, s.namespace, s.pool)
 	config["tolerations"] = acctest.TolerationObjects(t, "team=b:NoExecute")
-	says(t, "error", s.tf.Apply(t, i, acctest.With(config, soon())).Errors(), "its pods have not followed", "Apply again to go on")
+	says(t, "error", s.tf.Apply(t, i, acctest.With(config, soon())).Errors(), "the rollout did not finish in time", "apply again: it continues")
 	s.planned(i, config)
 	s.c.Patch(t, s.namespace, `{"spec":{"unschedulable":false}}`)
 	s.apply(i, config)
@@ -174,7 +174,7 @@ func TestAccWorkloadTolerations_failedUpdateCanBeTakenBack(t *testing.T) {
 			s.c.Patch(t, s.pool, `{"spec":{"unschedulable":true`+tt.taints+`}}`)
 			s.c.Closed(t, s.namespace, s.pool)
 			after := acctest.With(before, map[string]any{"tolerations": acctest.TolerationObjects(t, tt.to)})
-			says(t, "error", s.tf.Apply(t, i, acctest.With(after, soon())).Errors(), "its pods have not followed", "Apply again to go on")
+			says(t, "error", s.tf.Apply(t, i, acctest.With(after, soon())).Errors(), "the rollout did not finish in time", "apply again: it continues")
 
 			// There is something left to do, whichever is wanted.
 			s.planned(i, after)
@@ -195,7 +195,7 @@ func TestAccWorkloadTolerations_failedUpdateCanBeTakenBack(t *testing.T) {
 func TestAccWorkloadTolerations_failedCreateCanBeGivenUpByImportAndDestroy(t *testing.T) {
 	t.Parallel()
 	s, thing, config := stuckShop(t, nil)
-	says(t, "error", s.tf.Apply(t, s.fresh(), config).Errors(), "its pods have not followed")
+	says(t, "error", s.tf.Apply(t, s.fresh(), config).Errors(), "the rollout did not finish in time")
 	i, d := s.tf.Import(t, s.fresh().Type, "Deployment/"+s.namespace+"/web")
 	if d.Errors() != "" {
 		t.Fatal(d.Errors())
@@ -215,7 +215,7 @@ func TestAccWorkloadTolerations_pausedInTheMiddleOfTheWait(t *testing.T) {
 	s.until("the new pods are there", func() bool { return len(s.live("web")) > 2 })
 	s.c.Change(t, thing, "somebody", `{"spec":{"paused":true}}`)
 	d := <-done
-	says(t, "error", d.Errors(), `AttributeName("wait_for_rollout")`, "it is paused", "kubectl rollout resume", "pods would go on without", "The tolerations stand in the template")
+	says(t, "error", d.Errors(), `AttributeName("wait_for_rollout")`, "it is paused", "kubectl rollout resume", "pods would stay without them", "The template has the new tolerations already", "Then apply again")
 	if strings.Contains(d.Errors(), "Nothing has been written") {
 		t.Fatalf("the template is written: %s", d.Errors())
 	}

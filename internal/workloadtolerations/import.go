@@ -47,7 +47,8 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 	}
 	found := r.inspect(desired.target, observed.workloads)
 	if len(found.tolerations) == 0 && !resp.Diagnostics.HasError() {
-		resp.Diagnostics.AddError("Unable to import tolerations of "+desired.target.title(), "There are none that belong to nobody else. Look at what is there: kubectl get -o yaml.")
+		resp.Diagnostics.AddError("Unable to import tolerations of "+desired.target.title(),
+			"It has no tolerations, or all of them belong to other resources. Look at the list and at the annotation "+toleration.OwnedAnnotation+": "+desired.target.show()+".")
 	}
 	if resp.Diagnostics.HasError() {
 		return

@@ -64,7 +64,7 @@ func TestAccWorkloadTolerations_importedEntriesThatAreNotConfiguredLeaveTheState
 	if strings.Contains(d, "restarts") {
 		t.Fatalf("nothing restarts, and the plan says: %s", d)
 	}
-	says(t, "warning", d, "2 imported tolerations", "leaves the state and stays on", "foreign Exists, helm=1:NoSchedule")
+	says(t, "warning", d, "2 imported tolerations", "leave the state but stay on", "foreign Exists, helm=1:NoSchedule")
 	s.apply(i, config)
 	s.want(thing, "foreign* team=a:NoExecute helm=1:NoSchedule", 0)
 	if s.c.Look(t, thing).GetGeneration() != version {
@@ -133,8 +133,8 @@ func TestAccWorkloadTolerations_importErrors(t *testing.T) {
 		"DNS/x/default":                       "KIND/NAME",
 		"Widget/" + s.namespace + "/w":        "an import block with an identity",
 		"Deployment/" + s.namespace + "/gone": "Unable to find Deployment",
-		"Deployment/" + s.namespace + "/" + empty.Name: "There are none that belong to nobody else",
-		"Deployment/" + s.namespace + "/" + other.Name: "There are none that belong to nobody else",
+		"Deployment/" + s.namespace + "/" + empty.Name: "It has no tolerations, or all of them belong to other resources",
+		"Deployment/" + s.namespace + "/" + other.Name: "It has no tolerations, or all of them belong to other resources",
 	} {
 		_, d := s.tf.Import(t, s.fresh().Type, id)
 		says(t, "error", d.Errors(), want)
@@ -176,6 +176,9 @@ func TestAccWorkloadTolerations_importBlocks(t *testing.T) {
 			t.Parallel()
 			s := shared.on(t)
 			cli := acctest.NewCLI(t)
+			if strings.HasPrefix(tt.block, "identity") {
+				cli.NeedIdentities()
+			}
 			thing := s.make("Deployment", acctest.Name(t, "web"), 0, "team=a:NoExecute@30 foreign*:NoSchedule", nil)
 			path := ""
 			if tt.path != "" {

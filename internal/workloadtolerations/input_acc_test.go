@@ -78,13 +78,13 @@ func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *tes
 		"Lt with a value that is a word":   {tolerations(map[string]any{"key": "k", "operator": "Lt", "value": "five"}), []string{`AttributeName("value")`, "whole number"}},
 		"Gt with a value that is no whole": {tolerations(map[string]any{"key": "k", "operator": "Gt", "value": "1.5"}), []string{`AttributeName("value")`, "whole number"}},
 		"Lt without a value":               {tolerations(map[string]any{"key": "k", "operator": "Lt"}), []string{`AttributeName("value")`, "whole number"}},
-		"the same twice in other words":    {tolerations(map[string]any{"key": "k", "value": ""}, map[string]any{"key": "k", "operator": "Equal"}), []string{inTolerations, "Duplicate toleration \"k\""}},
-		"the same with two ends":           {tolerations(map[string]any{"key": "k", "effect": "NoExecute"}, map[string]any{"key": "k", "effect": "NoExecute", "toleration_seconds": 5}), []string{inTolerations, "Duplicate toleration", "keep one of them"}},
+		"the same twice in other words":    {tolerations(map[string]any{"key": "k", "value": ""}, map[string]any{"key": "k", "operator": "Equal"}), []string{inTolerations, "Unable to use toleration \"k\" twice"}},
+		"the same with two ends":           {tolerations(map[string]any{"key": "k", "effect": "NoExecute"}, map[string]any{"key": "k", "effect": "NoExecute", "toleration_seconds": 5}), []string{inTolerations, "Unable to use toleration", "keep one of them"}},
 		"another way to retire":            {acctest.With(good, map[string]any{"retire": "later"}), []string{`AttributeName("retire")`, "when_unneeded"}},
 		"a timeout that is no duration":    {acctest.With(good, map[string]any{"timeouts": map[string]any{"create": "soon"}}), []string{"soon"}},
 
 		// The test bed's gate is off, and only the API server can tell.
-		"Lt on a cluster whose gate is off": {tolerations(map[string]any{"key": "k", "operator": "Lt", "value": "5"}), []string{inTolerations, "the API server would refuse it", "TaintTolerationComparisonOperators", "a dry run"}},
+		"Lt on a cluster whose gate is off": {tolerations(map[string]any{"key": "k", "operator": "Lt", "value": "5"}), []string{inTolerations, "the API server would refuse it", "TaintTolerationComparisonOperators", "A dry run"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,5 +187,5 @@ func TestAccWorkloadTolerations_unknownInputsAreNotGuessedAt(t *testing.T) {
 		}
 	}
 	unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
-	says(t, "warning", unknown.Plan(t, s.fresh(), good).Diagnostics.Warnings(), "Unable to reach the cluster")
+	says(t, "warning", unknown.Plan(t, s.fresh(), good).Diagnostics.Warnings(), "Unable to read the cluster: the provider block is not known yet")
 }

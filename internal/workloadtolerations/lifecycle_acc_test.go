@@ -194,7 +194,7 @@ func TestAccWorkloadTolerations_annotationThatCannotBeReadIsAnErrorAndNothingIsW
 	s := openShop(t)
 	thing := s.make("Deployment", "web", 0, "foreign*", nil)
 	s.c.Change(t, thing, "somebody", `{"metadata":{"annotations":{"`+toleration.OwnedAnnotation+`":"garbage"}}}`)
-	s.refused(s.fresh(), s.manage(thing, "team=a:NoExecute", nil), toleration.OwnedAnnotation, "cannot be read", thing.Name)
+	s.refused(s.fresh(), s.manage(thing, "team=a:NoExecute", nil), toleration.OwnedAnnotation, "is damaged", "cannot be read", `AttributeName("workload")`, "kubectl annotate deployment "+thing.Name+" -n "+s.namespace)
 	if got := formatted(s.standing(thing, s.pathOf("Deployment"))); got != "foreign Exists" {
 		t.Fatalf("the list is %s", got)
 	}

@@ -84,6 +84,31 @@ func (t target) title() string {
 	return t.Kind + "s of \"" + t.Namespace + "\" matching \"" + t.Selector.String() + "\""
 }
 
+// show is the command that shows the target.
+func (t target) show() string {
+	which := " " + t.Name
+	if t.Selector != nil {
+		which = " -l '" + t.selector() + "'"
+	}
+	if t.Namespace != "" {
+		which += " -n " + t.Namespace
+	}
+	kind := strings.ToLower(t.Kind)
+	if group, _, found := strings.Cut(t.APIVersion, "/"); found && strings.Contains(group, ".") {
+		// Kinds of other groups may have the same name.
+		kind += "." + group
+	}
+	return "kubectl get " + kind + which + " -o yaml"
+}
+
+// whose names a target that may not be known yet.
+func whose(t target, known bool) string {
+	if !known {
+		return "a workload"
+	}
+	return t.title()
+}
+
 func (t target) selector() string {
 	return strings.ReplaceAll(t.Selector.String(), "==", "=")
 }
@@ -131,7 +156,7 @@ func (m model) target(ctx context.Context, diags *diag.Diagnostics) (target, boo
 	if !w.Selector.IsNull() {
 		selector, err := labels.Parse(w.Selector.ValueString())
 		if err != nil {
-			diags.AddAttributeError(path.Root("workload").AtName("selector"), "Unable to read the selector", err.Error())
+			diags.Append(fw.NoSelector(path.Root("workload").AtName("selector"), w.Selector.ValueString(), err))
 			return target{}, false
 		}
 		t.Selector = selector

@@ -91,7 +91,7 @@ func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 			if ok {
 				t.Fatalf("stranding pods is let through:\n%s", out)
 			}
-			for _, want := range []string{"4 pods tolerate what goes", "No taint of this change has been written to 2 nodes matching", "tolerated_by", "kubetaint_workload_tolerations", `stranded = "evict"`} {
+			for _, want := range []string{"4 pods tolerate the replaced taint, but not the new one", "This apply has written no taint to nodes ", "tolerated_by", "kubetaint_workload_tolerations", `stranded = "evict"`} {
 				if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " "), want) {
 					t.Errorf("the message does not say %q:\n%s", want, out)
 				}

@@ -34,8 +34,8 @@ func TestAccWorkloadTolerations_partitionRaisedInTheMiddleOfAnUpdate(t *testing.
 			if got := s.live("web"); len(got) != 1 || tolerates(got[0], "team") {
 				s.t.Errorf("the pod came back with %s: the test shows nothing", formatted(got[0].Spec.Tolerations))
 			}
-		}, "5m", []string{"its rolling update leaves out the pods below partition 1", "1 pod would go on without"}},
-		{"is told when the time is over", func(*shop) {}, "30s", []string{"its pods have not followed", "a pod below the partition that is lost comes back from the old template"}},
+		}, "5m", []string{"its rolling update leaves out the pods below partition 1", "1 pod would stay without them"}},
+		{"is told when the time is over", func(*shop) {}, "30s", []string{"the rollout did not finish in time", "a pod below the partition that is lost is recreated from the old template"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -109,7 +109,7 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 	}
 	for _, w := range observed.workloads {
 		if w.RecordErr != nil {
-			diags.Append(explain("read", desired, w.RecordErr))
+			diags.Append(explain("read", desired, &rollout.WorkloadError{Ref: w.Ref, Err: w.RecordErr}))
 			return
 		}
 	}
@@ -159,8 +159,8 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	if desired.now {
 		fw.WarnDisplaced(subject+desired.target.title(), displaced, fw.GivenUp{
-			At: path.Root("retire"), Why: `Tolerations go (retire = "now") that pods live by`,
-			Instead: "If these pods are to stay, leave out retire: the tolerations then go with the taints. A taint that this apply takes away before costs nobody a place.",
+			At: path.Root("retire"), Why: `retire = "now" removes tolerations that running pods need`,
+			Instead: "If these pods are to stay, leave out retire: the tolerations are then removed after the taints. Taints that another resource of this apply removes first are counted here all the same.",
 		}, diags)
 	}
 	fw.WarnShortened(subject+desired.target.title(), displaced, path.Root("tolerations"), diags)
@@ -175,7 +175,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
 	if len(observed.workloads) == 0 {
 		diags.AddAttributeWarning(path.Root("workload").AtName("selector"), "No workload is found: "+desired.target.title(),
-			"Nothing is changed now. Workloads that come to match get the tolerations at the first apply after that. If that is not intended, check the labels.")
+			"Nothing is changed now. Workloads that come to match get the tolerations at the first apply after that. If that is not intended, check the labels ("+desired.target.show()+").")
 	}
 	for _, w := range observed.workloads {
 		fw.WarnTemplate(w, desired.claim.Tolerations, !desired.noWait, at, diags)
@@ -191,7 +191,7 @@ func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.D
 		r.Data.Unreachable(err, diags)
 	case errors.Is(err, kube.ErrForbidden):
 		diags.AddWarning("Unable to preview the change of "+desired.target.title(),
-			"The change itself is planned. Which pods restart is not known, because the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it.\n\nOriginal error: "+err.Error())
+			"The change is planned, but which pods restart is not known: the credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it.\n\nOriginal error: "+err.Error())
 	default:
 		diags.Append(explain("find", desired, err))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -47,6 +48,10 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 		return
 	case err != nil:
 		// The stored state stays as it is.
+		if said := damaged(desired, err); said != nil {
+			resp.Diagnostics.Append(said)
+			return
+		}
 		r.Data.Unreadable("the tolerations of "+desired.target.title(), err, &resp.Diagnostics)
 		return
 	case resp.Diagnostics.HasError() || !known:
@@ -62,7 +67,7 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 	extra, fading := begun(observed.workloads, desired.claim)
 	for _, w := range observed.workloads {
 		if w.RecordErr != nil {
-			return w.RecordErr
+			return &rollout.WorkloadError{Ref: w.Ref, Err: w.RecordErr}
 		}
 		// Nothing is given up here: what is missing does not depend on what
 		// pods live by.

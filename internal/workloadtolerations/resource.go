@@ -68,8 +68,8 @@ func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.V
 				"Exactly one of workload.name and workload.selector must be set.")
 		}
 	}
-	config.target(ctx, &resp.Diagnostics)
-	fw.WarnKeyless(ctx, config.Tolerations, path.Root("tolerations"), &resp.Diagnostics)
+	where, known := config.target(ctx, &resp.Diagnostics)
+	fw.WarnKeyless(ctx, whose(where, known), config.Tolerations, path.Root("tolerations"), &resp.Diagnostics)
 }
 
 // Create adds the tolerations and waits for the live pods. An error saves no

@@ -19,7 +19,7 @@ import (
 // announced returns what a plan says of restarts by taints that go.
 func announced(cli *acctest.CLI) (warnings []string) {
 	for _, w := range cli.PlanWarnings() {
-		if strings.HasPrefix(w.Summary, "Taking ") {
+		if strings.HasPrefix(w.Summary, "Removing team=") {
 			warnings = append(warnings, w.Summary+"\n\n"+w.Detail+"\n")
 		}
 	}

@@ -38,35 +38,35 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 		settled func(kept, moved, waiting int) bool
 	}{
 		"a DaemonSet under NoExecute": {
-			kind: "DaemonSet", effect: "NoExecute", says: []string{"1 of a DaemonSet are deleted at the same moment", "deleted at once, whatever its update strategy, and not made again"},
+			kind: "DaemonSet", effect: "NoExecute", says: []string{"it is deleted at once by the DaemonSet controller", "deleted at once, whatever its update strategy, and not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a DaemonSet with OnDelete under NoExecute": {
-			kind: "DaemonSet", spec: onDelete, effect: "NoExecute", says: []string{"1 of a DaemonSet are deleted at the same moment", "deleted at once, whatever its update strategy, and not made again"},
+			kind: "DaemonSet", spec: onDelete, effect: "NoExecute", says: []string{"it is deleted at once by the DaemonSet controller", "deleted at once, whatever its update strategy, and not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a DaemonSet under NoSchedule": {
-			kind: "DaemonSet", effect: "NoSchedule", says: []string{"deleted by the rollout, and not made again"},
+			kind: "DaemonSet", effect: "NoSchedule", says: []string{"deleted by the rollout, and not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a DaemonSet with OnDelete under NoSchedule": {
-			kind: "DaemonSet", spec: onDelete, effect: "NoSchedule", deleted: true, says: []string{"stays for now (its update strategy is OnDelete); once it is deleted, it is not made again"},
+			kind: "DaemonSet", spec: onDelete, effect: "NoSchedule", deleted: true, says: []string{"stays for now (its update strategy is OnDelete); once it is deleted, it is not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a Deployment that another node takes": {
-			kind: "Deployment", effect: "NoExecute", elsewhere: true, says: []string{"2 pods: replaced; the pod that comes for it is not put on this node, which is tainted team=a:NoExecute, but on another"},
+			kind: "Deployment", effect: "NoExecute", elsewhere: true, says: []string{"2 pods: replaced; its replacement cannot be scheduled on this node (tainted team=a:NoExecute), but on another"},
 			settled: func(kept, moved, waiting int) bool { return kept+waiting == 0 && moved == 2 },
 		},
 		"a Deployment that no other node takes": {
-			kind: "Deployment", effect: "NoExecute", says: []string{"no other node would take 2 of them", "2 pods: replaced; the pod that comes for it is not put on this node, which is tainted team=a:NoExecute, nor on any other", "the rollout comes to a halt"},
+			kind: "Deployment", effect: "NoExecute", says: []string{"none of them fits on another node", "2 pods: replaced; its replacement cannot be scheduled on this node (tainted team=a:NoExecute), nor on any other", "the rollout does not finish"},
 			settled: func(kept, moved, waiting int) bool { return kept == 2 && moved == 0 && waiting == 1 },
 		},
 		"a StatefulSet that no other node takes": {
-			kind: "StatefulSet", effect: "NoSchedule", says: []string{"no other node would take 2 of them", "2 pods: replaced; the pod that comes for it is not put on this node, which is tainted team=a:NoSchedule, nor on any other"},
+			kind: "StatefulSet", effect: "NoSchedule", says: []string{"none of them fits on another node", "2 pods: replaced; its replacement cannot be scheduled on this node (tainted team=a:NoSchedule), nor on any other"},
 			settled: func(kept, moved, waiting int) bool { return kept == 1 && moved == 0 && waiting == 1 },
 		},
 		"a StatefulSet with OnDelete": {
-			kind: "StatefulSet", spec: onDelete, effect: "NoExecute", deleted: true, says: []string{"2 pods: stays for now (its update strategy is OnDelete); the pod that comes for it is not put on this node"},
+			kind: "StatefulSet", spec: onDelete, effect: "NoExecute", deleted: true, says: []string{"2 pods: stays for now (its update strategy is OnDelete); its replacement cannot be scheduled on this node"},
 			settled: func(kept, moved, waiting int) bool { return kept == 1 && moved == 0 && waiting == 1 },
 		},
 	} {
@@ -90,7 +90,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 			config := s.manage(thing, kept, map[string]any{"retire": "now"})
 			planned := s.planned(i, config)
 			says(t, "warning", planned.Diagnostics.Warnings(), append([]string{
-				`[AttributeName("retire")] Changing the tolerations of ` + tt.kind + ` "` + s.namespace + `/web" at once costs `, " their place under team=a:" + tt.effect, s.live("web")[0].Name + " on " + s.pool,
+				`[AttributeName("retire")] Changing the tolerations of ` + tt.kind + ` "` + s.namespace + `/web" now: `, " place on nodes tainted team=a:" + tt.effect, s.live("web")[0].Name + " on " + s.pool,
 			}, tt.says...)...)
 			evicted := s.c.Evictions(t, s.namespace)
 			if d := s.tf.Carry(t, i, planned, config); d.Errors() != "" {
@@ -129,10 +129,10 @@ func TestAccWorkloadTolerations_shorterSecondsEvictAsThePlanSaid(t *testing.T) {
 		old[p.Name] = true
 	}
 	evicted := s.c.Evictions(t, s.namespace)
-	title := `Changing the tolerations of Deployment "` + s.namespace + `/web" makes 2 pods leave after `
+	title := `Changing the tolerations of Deployment "` + s.namespace + `/web" evicts 2 pods `
 	config := s.manage(thing, "team=a:NoExecute@3", map[string]any{"wait_for_rollout": false})
 	planned := s.planned(i, config)
-	says(t, "warning", planned.Diagnostics.Warnings(), `[AttributeName("tolerations")] `+title+"3 s under team=a:NoExecute", "2 pods: replaced; the pod that comes for it is evicted after 3 s from a node that is tainted team=a:NoExecute", "leave out toleration_seconds")
+	says(t, "warning", planned.Diagnostics.Warnings(), `[AttributeName("tolerations")] `+title+"3 s after they are recreated on nodes tainted team=a:NoExecute", "2 pods: replaced; its replacement is evicted after 3 s from a node that is tainted team=a:NoExecute", "leave out toleration_seconds")
 	if d := s.tf.Carry(t, i, planned, config); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}

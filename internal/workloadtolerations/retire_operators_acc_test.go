@@ -32,7 +32,7 @@ func TestAccOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 	if d := s.tf.Apply(t, taints, config); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "whichever apply takes the last of these taints away takes it away as well")
+	says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "An apply of a kubetaint resource that changes taints removes it once these taints are gone.")
 	if got := formatted(s.standing(o.object, path)); got != "team=a:NoExecute" {
 		t.Fatalf("the object has %s", got)
 	}
@@ -69,7 +69,7 @@ func TestAccOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 				t.Fatal(d.Errors())
 			}
 		}
-		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "whichever apply takes the last of these taints away takes it away as well")
+		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "An apply of a kubetaint resource that changes taints removes it once these taints are gone.")
 		if got := formatted(s.standing(object, path)); got != "team=a:NoExecute" {
 			t.Fatalf("%s has %s", object.Kind, got)
 		}
@@ -99,8 +99,8 @@ func TestAccWorkloadTolerations_customObjectsThatNoRightsNameKeepWhatRetires(t *
 	}
 	i := s.fresh()
 	s.apply(i, manage("custom=a:NoExecute"))
-	says(t, "warning", s.destroy(i).Warnings(), "stays for now: custom=a:NoExecute", "it goes with an apply that manages tolerations of this object when these taints are gone",
-		"the rights of the credentials do not name this kind", "remove the entry by hand")
+	says(t, "warning", s.destroy(i).Warnings(), "stays for now: custom=a:NoExecute", "Only an apply that manages tolerations of this object removes it once these taints are gone",
+		"the credentials have no permission for this kind", "remove the entry by hand")
 
 	s.c.Patch(t, s.pool, `{"spec":{"taints":[]}}`)
 	s.apply(s.fresh(), manage("other=a:NoExecute"))

@@ -5,9 +5,7 @@ package workloadtolerations
 
 import (
 	"context"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -21,7 +19,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const (
@@ -37,16 +34,15 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Name under which this resource marks its entries on the workload, made of the provider's `owner`, the workload and the tolerations that it was created with. It goes into `tolerated_by` of `kubetaint_node_taints`.",
+				MarkdownDescription: "Name under which this resource marks its entries on the workload, made of the provider's `owner`, the workload and the tolerations that it was created with. It goes into `tolerated_by` of resources that write taints.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
 			"workload": workloadAttribute(),
 			"path": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "Where the list of tolerations stands in the object, such as `spec.nodePlacement.tolerations`. Needed for custom resources alone; known for " +
-					strings.Join(workload.Names(), ", ") + ". Changing it replaces the resource.",
-				PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
-				Validators:    []validator.String{fw.TolerationPath()},
+				Optional:            true,
+				MarkdownDescription: fw.PathDescription() + " Changing it replaces the resource.",
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
+				Validators:          []validator.String{fw.TolerationPath()},
 			},
 			"tolerations": schema.SetNestedAttribute{
 				Required:            true,
@@ -67,15 +63,13 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 				Optional:            true,
 				Computed:            true,
 				Default:             stringdefault.StaticString(retireWhenUnneeded),
-				MarkdownDescription: "What becomes of a toleration that is changed or removed while pods live by it: `when_unneeded` (the default) keeps it until the taints that need it are switched or gone, `now` takes it away at once, and the pods that are made anew are not put on these nodes again; the plan names who loses a place.",
+				MarkdownDescription: "What becomes of a toleration that is changed or removed while pods live by it: `when_unneeded` (the default) keeps it until the taints that need it are switched or gone, `now` removes it at once, and pods that are recreated are not scheduled on these nodes again; the plan names who loses a place.",
 				Validators:          []validator.String{stringvalidator.OneOf(retireWhenUnneeded, retireNow)},
 			},
-			"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
-				Create: true, Update: true, Delete: true,
-				CreateDescription: "How long to wait for the live pods, such as `90s` or `30m`. Default: `20m`.",
-				UpdateDescription: "How long to wait for the live pods. Default: `20m`.",
-				DeleteDescription: "How long the writes may take; a destroy waits for no pods. Default: `10m`.",
-			}),
+			"timeouts": fw.TimeoutsAttribute(ctx,
+				"How long to wait for the live pods. Default: `20m`.",
+				"How long to wait for the live pods. Default: `20m`.",
+				"How long the writes may take; a destroy waits for no pods. Default: `10m`."),
 		},
 	}
 }

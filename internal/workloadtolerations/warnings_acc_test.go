@@ -74,10 +74,10 @@ func TestAccWorkloadTolerations_destroySaysWhatRestartsAndWhatStays(t *testing.T
 	i := s.fresh()
 	s.apply(i, s.manage(thing, "team=a:NoExecute spot*", nil))
 	title := `Deployment "` + s.namespace + `/web"`
-	says(t, "warning", s.tf.Plan(t, i, nil).Diagnostics.Warnings(), "Removing the tolerations of "+title+" restarts 3 pods\n", "takes spot Exists, team=a:NoExecute away")
+	says(t, "warning", s.tf.Plan(t, i, nil).Diagnostics.Warnings(), "Removing the tolerations of "+title+" restarts 3 pods\n", "removes spot Exists, team=a:NoExecute")
 	s.c.Patch(t, s.namespace, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
 	d := s.destroy(i)
-	says(t, "warning", d.Warnings(), "Removing the tolerations of "+title+" restarts 3 pods in 2 rollouts\n", "takes spot Exists away", "keeps team=a:NoExecute as long as pods live by it",
+	says(t, "warning", d.Warnings(), "Removing the tolerations of "+title+" restarts 3 pods in 2 rollouts\n", "removes spot Exists", "keeps team=a:NoExecute while pods need it",
 		"1 toleration of "+title+" stays for now: team=a:NoExecute", "marked as retiring")
 	s.want(thing, "foreign* team=a:NoExecute", 1)
 }
@@ -104,7 +104,7 @@ func TestAccWorkloadTolerations_shadowedTolerationsArePointedOut(t *testing.T) {
 				}
 				return
 			}
-			says(t, "warning", d.Warnings(), `[AttributeName("tolerations")]`, "is shadowed", thing.Name, tt.shadow+" stands before it")
+			says(t, "warning", d.Warnings(), `[AttributeName("tolerations")]`, "is shadowed", thing.Name, tt.shadow+" is before it")
 		})
 	}
 }
@@ -115,7 +115,7 @@ func TestAccWorkloadTolerations_tolerationWithoutAKeyWarns(t *testing.T) {
 	cli := acctest.NewCLI(t)
 	for tolerations, warns := range map[string]bool{"*": true, "*:NoExecute": true, "*:NoExecute@30": false, "team*": false} {
 		cli.Write(s.c.Provider(t), strings.ReplaceAll(s.hcl(`kind = "Deployment", namespace = "shop", name = "web"`, tolerations, ""), `key = "", `, ""))
-		if out := cli.MustRun("validate"); strings.Contains(out, "A toleration without a key tolerates every taint") != warns {
+		if out := cli.MustRun("validate"); strings.Contains(out, `A toleration of Deployment "shop/web" has no key and tolerates every `) != warns {
 			t.Fatalf("%s:\n%s", tolerations, out)
 		}
 	}
@@ -198,7 +198,7 @@ func TestAccWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 	}
 	config := s.manage(thing, "team=a:NoExecute spot*:NoSchedule", nil)
 	allow(`[{"key":"team","operator":"Exists"}]`)
-	s.warned(config, `[AttributeName("tolerations")] Namespace "`+s.namespace+`" does not allow spot Exists:NoSchedule`, "tolerationsWhitelist", "PodTolerationRestriction", "Add the toleration to the annotation first")
+	s.warned(config, `[AttributeName("tolerations")] Namespace "`+s.namespace+`" does not allow Deployment "`+s.namespace+`/web" to tolerate spot Exists:NoSchedule`, "tolerationsWhitelist", "PodTolerationRestriction", "Add the toleration to the annotation first")
 	for _, annotation := range []string{`[{"operator":"Exists"}]`, `[{"key":"team","operator":"Exists"},{"key":"spot","operator":"Exists"}]`, "[]", "garbage"} {
 		allow(annotation)
 		if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); got != "" {

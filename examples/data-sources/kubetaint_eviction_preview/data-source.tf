@@ -16,7 +16,7 @@ output "gpu_preview" {
 check "nothing_is_lost" {
   assert {
     condition     = data.kubetaint_eviction_preview.gpu.summary.lost == 0
-    error_message = "Pods without a controller run on the nodes of the pool: nothing would make them again."
+    error_message = "Pods without a controller run on the nodes of the pool: nothing would recreate them."
   }
 
   assert {

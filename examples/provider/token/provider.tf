@@ -8,10 +8,13 @@ variable "cluster_ca_certificate" {
   type        = string
 }
 
+# Ephemeral variables need Terraform 1.10 or OpenTofu 1.11. Terraform writes the value
+# of any other variable into plan files, a sensitive one as well.
 variable "cluster_token" {
   description = "Token of a service account with the ClusterRole kubetaint."
   type        = string
   sensitive   = true
+  ephemeral   = true
 }
 
 provider "kubetaint" {

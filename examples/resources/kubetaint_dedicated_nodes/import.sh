@@ -7,3 +7,6 @@ terraform import kubetaint_dedicated_nodes.infra 'nodes/infra-0,infra-1,infra-2/
 # By MachineSet: machine_sets/NAMESPACE/NAME/KEY:EFFECT. Its rollout is template_only
 # until the first apply.
 terraform import kubetaint_dedicated_nodes.batch 'machine_sets/openshift-machine-api/batch-a/dedicated:NoSchedule'
+
+# By a selector of MachineSets: machine_sets/NAMESPACE/SELECTOR/KEY:EFFECT.
+terraform import kubetaint_dedicated_nodes.spot 'machine_sets/openshift-machine-api/pool=spot/dedicated:NoSchedule'

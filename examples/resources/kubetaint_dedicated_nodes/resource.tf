@@ -26,7 +26,9 @@ resource "kubetaint_dedicated_nodes" "gpu" {
   }
 }
 
-# Infrastructure nodes of OpenShift, by name, with the ingress controller on them.
+# Infrastructure nodes of OpenShift, by name. The ingress controller may run there. To move
+# it there, set spec.nodePlacement.nodeSelector of the IngressController: pin is only for
+# kinds with a pod template.
 resource "kubetaint_dedicated_nodes" "infra" {
   node_names = ["infra-0", "infra-1", "infra-2"]
 

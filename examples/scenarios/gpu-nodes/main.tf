@@ -1,7 +1,8 @@
 terraform {
   required_providers {
     kubetaint = {
-      source = "kubetaint/kubetaint"
+      source  = "kubetaint/kubetaint"
+      version = "~> 0.1"
     }
   }
 }
@@ -53,12 +54,26 @@ resource "kubetaint_workload_tolerations" "training" {
   ]
 }
 
-# Who would not be put on these nodes again, although it runs there.
+# Who would not be scheduled on these nodes again, although it runs there. The data source
+# reads pods as they are now: what the resources above are about to give them has to be
+# named. Workloads that a selector chooses cannot be: they are listed until they have it.
 data "kubetaint_eviction_preview" "gpu" {
   node_selector = "accelerator=nvidia"
 
   taints = [
     { key = "nvidia.com/gpu", value = "present", effect = "NoSchedule" },
+  ]
+
+  added_tolerations = [
+    {
+      kind      = "DaemonSet"
+      namespace = "gpu-operator"
+      name      = "nvidia-device-plugin"
+
+      tolerations = [
+        { key = "nvidia.com/gpu", operator = "Exists", effect = "NoSchedule" },
+      ]
+    },
   ]
 }
 

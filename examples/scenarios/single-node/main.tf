@@ -1,7 +1,8 @@
 terraform {
   required_providers {
     kubetaint = {
-      source = "kubetaint/kubetaint"
+      source  = "kubetaint/kubetaint"
+      version = "~> 0.1"
     }
   }
 }
@@ -11,7 +12,7 @@ provider "kubetaint" {
 }
 
 # On a cluster of one node, workloads run beside the control plane. kubeadm taints
-# its node, and this takes the taint away. Destroying the resource puts it back.
+# its node, and this removes the taint. Destroying the resource puts it back.
 resource "kubetaint_node_taints" "single_node" {
   node_selector = "node-role.kubernetes.io/control-plane"
 

@@ -1,7 +1,8 @@
 terraform {
   required_providers {
     kubetaint = {
-      source = "kubetaint/kubetaint"
+      source  = "kubetaint/kubetaint"
+      version = "~> 0.1"
     }
   }
 }

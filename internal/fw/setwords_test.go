@@ -1,0 +1,117 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+const (
+	twoStates = "If there is a second state, give one of the two another owner in the provider block. If not, apply with -replace=ADDRESS"
+	givenUp   = "apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that."
+)
+
+// says fails the test unless a diagnostic is at an attribute and has these parts.
+func says(t *testing.T, said diag.Diagnostic, at path.Path, summary string, parts ...string) {
+	t.Helper()
+	where := path.Empty()
+	if with, ok := said.(diag.DiagnosticWithPath); ok {
+		where = with.Path()
+	}
+	if where.String() != at.String() || said.Summary() != summary {
+		t.Errorf("it says %q at %s, want %q at %s", said.Summary(), where, summary, at)
+	}
+	for _, part := range parts {
+		if !strings.Contains(said.Detail(), part) {
+			t.Errorf("it does not say %q:\n%s", part, said.Detail())
+		}
+	}
+}
+
+func TestExplainConflictsOfSets(t *testing.T) {
+	t.Parallel()
+	set := &machineset.Set{Namespace: "ns", Name: "gpu"}
+	id := taint.ID{Key: "team", Effect: corev1.TaintEffectNoExecute}
+	for owner, want := range map[string]string{"": "this resource did not write it. It is left as it is. ", "me": twoStates, "other": `It is marked as belonging to the resource "other". It is left as it is. Remove the `} {
+		conflict := taint.Conflict{ID: id, Owner: owner, Value: "a"}
+		says(t, ExplainSetConflict("me", &rollout.SetConflictError{Set: set, Conflicts: []taint.Conflict{conflict}}), path.Root("taints"), `Unable to claim taint "team:NoExecute" on MachineSet "ns/gpu"`, want)
+		labelled := machineset.LabelConflict{Where: `node "a"`, Conflict: label.Conflict{Key: "pool", Owner: owner, Value: "a"}}
+		says(t, ExplainLabelConflict("me", &rollout.LabelConflictError{Set: set, Conflicts: []machineset.LabelConflict{labelled}}), path.Root("labels"), `Unable to claim label "pool" on node "a"`, want)
+	}
+}
+
+func TestRefusedSet_namesTheAttribute(t *testing.T) {
+	t.Parallel()
+	block := path.Root("rollout")
+	e := &RefusedSet{Set: &machineset.Set{Namespace: "ns", Name: "gpu"}, Refusals: []machineset.Refusal{{Why: "it is so", Instead: "Do that"}}}
+	says(t, e.Diagnostic(block), path.Empty(), `Unable to change the taints of MachineSet "ns/gpu"`, "Nothing has been written to it: it is so. Do that.")
+	e.At, e.Labels = path.Root("selector"), true
+	says(t, e.Diagnostic(block), path.Root("selector"), `Unable to change the labels of MachineSet "ns/gpu"`)
+	e.Refusals[0].Attribute = "strategy"
+	says(t, e.Diagnostic(block), block.AtName("strategy"), `Unable to roll MachineSet "ns/gpu" out with this strategy`)
+}
+
+func TestExplainRefusals(t *testing.T) {
+	t.Parallel()
+	id, other := taint.ID{Key: "team", Effect: corev1.TaintEffectNoExecute}, taint.ID{Key: "spot", Effect: corev1.TaintEffectNoExecute}
+	taken := func(owner string, nodes ...string) []planner.Refusal {
+		var out []planner.Refusal
+		for _, node := range nodes {
+			out = append(out, planner.Refusal{Node: node, ID: id, Conflict: &taint.Conflict{ID: id, Owner: owner, Value: "x"}})
+		}
+		return out
+	}
+	desired := planner.NodeTaints{Target: planner.Target{Name: "a"}, Claim: taint.Claim{Owner: "me", Absent: []taint.ID{other}}}
+	for name, tt := range map[string]struct {
+		refusals []planner.Refusal
+		at       string
+		summary  string
+		says     []string
+	}{
+		"one node": {taken("x", "a"), "taints", `Unable to claim taint "team:NoExecute" on node "a"`, []string{"concerned:\n\n  node a: team:NoExecute belongs to \"x\"\n\n", givenUp}},
+		"many nodes of one owner": {taken("x", "a", "b", "c", "d", "e", "f", "g"), "taints", `Unable to claim taint "team:NoExecute" on node "a" and 6 more`,
+			[]string{"\n\n  nodes a, b, c, d, e and 2 more: team:NoExecute belongs to \"x\"\n\n"}},
+		"nodes of two owners":  {append(taken("x", "a", "b"), taken("me", "c")...), "taints", `Unable to claim taint "team:NoExecute" on node "a" and 2 more`, []string{"  nodes a, b: team:NoExecute belongs to \"x\"\n  node c: team:NoExecute belongs to \"me\"\n", twoStates, givenUp}},
+		"nobody's":             {taken("", "a"), "taints", `Unable to claim taint "team:NoExecute" on node "a"`, []string{`with the value "x", and this resource did not write it`, "on_conflict"}},
+		"a taint to keep away": {[]planner.Refusal{{Node: "a", ID: other, Why: "it comes back"}}, "absent_taints", `Unable to keep taint "spot:NoExecute" off node "a"`, []string{"node a: spot:NoExecute: it comes back"}},
+		"a label":              {[]planner.Refusal{{Node: "a", Label: &label.Conflict{Key: "pool", Value: "x"}}}, "labels", `Unable to claim label "pool" on node "a"`, []string{"is never overwritten"}},
+		"a record":             {[]planner.Refusal{{Node: "a", Why: "it cannot be read"}}, "taints", `Unable to change the taints of node "a"`, []string{"  node a: it cannot be read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			says(t, ExplainRefusals(desired, tt.refusals), path.Root(tt.at), tt.summary, tt.says...)
+		})
+	}
+}
+
+func TestRefusedPolicy_tellsADryRunFromAWrite(t *testing.T) {
+	t.Parallel()
+	for verb, want := range map[string]string{"plan": "A dry run of the policy was refused; nothing has been written.", "create": "What had been written before stays; a policy without its binding changes no pods."} {
+		said := refusedPolicy(verb, "Unable", kube.ErrInvalid)
+		if !strings.Contains(said.Detail(), want) {
+			t.Errorf("%s: it says %s", verb, said.Detail())
+		}
+	}
+}
+
+func TestExtendedResource_saysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]bool{"cpu": true, "memory": true, "hugepages-2Mi": true, "kubernetes.io/batch": true, "gpu": false, "nvidia-gpu": false, "nvidia.com/gpu": false} {
+		if got := kubernetesOwn(name); got != own {
+			t.Errorf("%s is Kubernetes' own: %v", name, got)
+		}
+	}
+}

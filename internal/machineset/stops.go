@@ -1,0 +1,78 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"fmt"
+)
+
+// Began says when a rollout began, as messages tell it.
+func (m *Marker) Began() string {
+	return m.StartedAt.UTC().Format("2006-01-02 15:04:05 MST")
+}
+
+// scale is the command that sets spec.replicas.
+func (s *Set) scale(replicas string) string {
+	return "kubectl scale machineset " + s.Name + " -n " + s.Namespace + " --replicas=" + replicas
+}
+
+// forget is the command that ends a rollout by hand.
+func (s *Set) forget() string {
+	return "kubectl annotate machineset " + s.Name + " -n " + s.Namespace + " " + MarkerAnnotation + "-"
+}
+
+// AnotherRollout words that a rollout which another resource or action has begun is in
+// the way.
+func AnotherRollout(s *Set) string {
+	m := s.Marker
+	return fmt.Sprintf("%q began a rollout of %s at %s (strategy %s), and it has not ended. Wait until it ends; if it was interrupted, run the resource or action that began it again. "+
+		"If there is no such resource or action any more, make sure that spec.replicas is %d (%s), remove the annotation (%s), and run again.",
+		m.ID, s.Title(), m.Began(), m.Strategy, m.OriginalReplicas, s.scale(fmt.Sprint(m.OriginalReplicas)), s.forget())
+}
+
+// markerGone words that somebody has removed what a rollout goes by.
+func (v *view) markerGone() string {
+	return fmt.Sprintf("Somebody removed the annotation %s from %s during the rollout. It listed the machines still to be replaced, and the number of replicas from before the rollout. Nothing more is changed. "+
+		"spec.replicas is %d now, which may include extra machines of the rollout, or be 0 in the middle of it. Make sure that it is the number that you want (%s), and run again: the next run replaces all machines, also those that are new already.",
+		MarkerAnnotation, v.Set.Title(), v.Set.Replicas, v.Set.scale("NUMBER"))
+}
+
+// machineFailed words that a machine which is as wanted never serves.
+func machineFailed(m *Machine) string {
+	why := "."
+	if m.Error != "" {
+		why = ": " + m.Error + "."
+	}
+	return fmt.Sprintf("Machine %q has failed%s The rollout deletes no more machines while it is there. Fix the cause, delete the failed machine (kubectl delete machine %s -n %s), and run again.",
+		m.Key(), why, m.Name, m.Namespace)
+}
+
+// scaledByOthers stops a rollout whose count somebody else has changed: whatever
+// it wrote next would undo that, or lose machines. It expects one of two counts, and goes
+// on from the third.
+func (v *view) scaledByOthers(low, high, from int) Decision {
+	begins := "and replaces the machines that are still old"
+	if v.desired.Cycle {
+		begins = "and replaces all machines, also those that are new already"
+	}
+	m := v.marker
+	return Decision{Stop: fmt.Sprintf("Somebody scaled %s to %d during a rollout that began at %s, when spec.replicas was %d; now the rollout expects %d or %d. Nothing more is changed. Choose one, and run again:\n\n"+
+		"  - To continue this rollout, which ends with %d replicas: %s\n"+
+		"  - To keep another number: set spec.replicas to it, and end this rollout: %s\n    The next run begins a new rollout, %s.",
+		v.Set.Title(), v.Set.Replicas, m.Began(), m.OriginalReplicas, low, high,
+		m.OriginalReplicas, v.Set.scale(fmt.Sprint(from)), v.Set.forget(), begins)}
+}
+
+// Left is how many machines a rollout still has to reach: where it replaces them, those
+// that are being deleted are among them.
+func Left(o Observed, d Desired) int {
+	v := look(o, d)
+	switch {
+	case v.strategy() == TemplateOnly:
+		return 0
+	case v.strategy().Replaces():
+		return len(v.old) + len(v.going)
+	}
+	return len(v.old)
+}
