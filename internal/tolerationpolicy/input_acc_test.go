@@ -99,7 +99,7 @@ func TestAccTolerationPolicy_rights(t *testing.T) {
 	}
 	tf := &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenWith(t, rules...))}
 	name := acctest.Name(t, "policy")
-	acctest.WantAll(s.t, tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `Unable to plan toleration policy "`+name+`"`, `The guide "Permissions"`)
+	acctest.WantAll(s.t, tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `Unable to plan toleration policy "`+name+`"`, `the guide "Permissions"`)
 	node := acctest.Name(t, "node")
 	s.c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}})
 	s.c.Pod(t, s.namespace, "bare", node, nil)
