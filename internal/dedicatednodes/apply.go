@@ -101,13 +101,8 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 			return said
 		}
 	}
-	about := new(policyError)
-	if errors.As(err, &about) || errors.As(err, new(*admission.Conflict)) || errors.Is(err, kube.ErrNoPolicies) {
-		for _, p := range desired.policies {
-			if said := fw.ExplainPolicy(verb, p.Name, policyAt, err); said != nil && (about.name == "" || about.name == p.Name) {
-				return said
-			}
-		}
+	if said := explainPolicies(verb, desired, err); said != nil {
+		return said
 	}
 	detail := goesOn(verb)
 	if said := explainSets(verb, desired, detail, err); said != nil {
@@ -117,6 +112,21 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 		detail = advice + "\n\n" + detail
 	}
 	return diag.NewErrorDiagnostic("Unable to "+verb+" the dedication of "+desired.place(), detail+"\n\nOriginal error: "+err.Error())
+}
+
+// explainPolicies words what is wrong with a policy of admission; nil where the error is
+// about none.
+func explainPolicies(verb string, desired wanted, err error) diag.Diagnostic {
+	about := new(policyError)
+	if !errors.As(err, &about) && !errors.As(err, new(*admission.Conflict)) && !errors.Is(err, kube.ErrNoPolicies) {
+		return nil
+	}
+	for _, p := range desired.policies {
+		if said := fw.ExplainPolicy(verb, p.Name, policyAt, err); said != nil && (about.name == "" || about.name == p.Name) {
+			return said
+		}
+	}
+	return nil
 }
 
 // goesOn says what has been written, and what the next apply does.

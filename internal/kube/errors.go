@@ -117,11 +117,16 @@ func transient(err error) bool {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return status.Status().Code >= 500
 	}
+	return broken(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// broken says that the connection did not come about, or was cut.
+func broken(err error) bool {
 	cut := new(url.Error)
 	// IsProbableEOF does not see the end that client-go wraps where an answer's body breaks
 	// off (rest/request.go, transformResponse).
 	return errors.As(err, &cut) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
-		utilnet.IsProbableEOF(err) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, context.DeadlineExceeded)
+		utilnet.IsProbableEOF(err) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
 // names lists a map's keys for a message.
