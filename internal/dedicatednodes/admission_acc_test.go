@@ -143,13 +143,13 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 	evicted := c.Evictions(t, p.namespace)
 	w := wish{taints: "team=a:NoExecute"}
 	alone := tf.Plan(t, newInstance(), p.config(w))
-	wantWarning(t, alone.Diagnostics, "evicts 4 pods of 1 workload (4 would stay Pending)")
+	wantWarning(t, alone.Diagnostics, "evicts 4 pods of 1 workload (4 will not come back)")
 
 	policy := acctest.Name(t, "policy")
 	config := acctest.With(p.config(w), map[string]any{"admission": p.admitting(policy, nil)})
 	planned := tf.Plan(t, i, config)
 	wantWarning(t, planned.Diagnostics, "evicts 4 pods of 1 workload")
-	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "would stay Pending") {
+	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "will not come back") {
 		t.Fatalf("the plan does not know what the policy gives: %s", said)
 	}
 	if d := tf.Carry(t, i, planned, config); d.Errors() != "" {

@@ -27,7 +27,7 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	d := tf.Plan(t, i, p.config(w)).Diagnostics
-	wantWarning(t, d, "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 is lost)", "Pod "+p.namespace+"/stranger",
+	wantWarning(t, d, "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 will not come back)", "Pod "+p.namespace+"/stranger",
 		"Dedicating nodes matching \"pool="+p.name+"\" to its workloads restarts 4 pods", "adds team=a:NoExecute", "requires dedicated=gpu-"+p.name+" of its nodes")
 
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
@@ -138,7 +138,7 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 		spec.NodeSelector, spec.Tolerations = p.labels(w), []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
 	})
 	tf, i := terraform(t, c), newInstance()
-	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 of DaemonSets have no other node)`
+	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 will not come back)`
 	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DaemonSet "+p.namespace+"/shuns", "its DaemonSet does not select the node by its new labels")
 	wantError(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, `"max_pods"`, "2 pods would leave")
 	tf.Settle(t, i, p.config(w))

@@ -88,6 +88,12 @@ func (s Summary) NotRecreated() int {
 	return s.Lost + s.Daemons + s.Rejected
 }
 
+// Gone counts the pods that leave and do not come back as things are: nothing makes them
+// again, or no node would take them.
+func (s Summary) Gone() int {
+	return s.NotRecreated() + s.Pending
+}
+
 // Evicted counts the pods that leave.
 func (s Summary) Evicted() int {
 	return s.EvictedNow + s.EvictedAfter + s.Drained

@@ -108,7 +108,7 @@ func TestMarkdown_tellsLostFromPending(t *testing.T) {
 	picky.Scheduling.NodeSelector = map[string]string{"name": "a"}
 	got := whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{gpu}}.evaluate(cluster([]*eviction.Node{node("a"), node("b")}, agent, picky, pod("ops", "", "debug", "a")), eviction.ComparisonOff).markdown()
 	for _, want := range []string{
-		"evicts 3 pods (1 is lost, 1 of a DaemonSet has no other node, 1 would stay Pending)",
+		"evicts 3 pods (3 will not come back)",
 		"| DaemonSet/agent | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 |", "| Pod/debug | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 |", "| Deployment/train | shop | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",
 		"- Lost, because no controller recreates them: 1 pod.", "pods of a DaemonSet have no other node by design: 1 pod.", "- Recreated but Pending, because no other node would take them: 1 pod.",
 	} {

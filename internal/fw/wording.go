@@ -149,40 +149,38 @@ func effect(total eviction.Summary, report *eviction.Report, many bool) string {
 	default:
 		out = fmt.Sprintf("evicts %s and may evict %d more%s", Count(total.Evicted(), "pod"), total.Unknown, workloads)
 	}
-	if notes := tally(total, shortly); len(notes) > 0 {
+	var notes []string
+	if gone := total.Gone(); gone > 0 {
+		notes = append(notes, fmt.Sprintf("%d will not come back", gone))
+	}
+	if total.Awaiting > 0 {
+		notes = append(notes, CountVerb(total.Awaiting, "waits for new machines", "wait for new machines"))
+	}
+	if len(notes) > 0 {
 		out += " (" + strings.Join(notes, ", ") + ")"
 	}
 	return out
 }
 
-// ending is how a number of pods that have no place at once is worded.
-type ending struct{ one, many string }
-
-// What becomes of pods that leave: lost, rejected, of DaemonSets, pending and awaiting,
-// for a summary and for a detail.
-var (
-	shortly = [...]ending{
-		{"is lost", "are lost"},
-		{"would be rejected", "would be rejected"},
-		{"of a DaemonSet has no other node", "of DaemonSets have no other node"},
-		{"would stay Pending", "would stay Pending"},
-		{"waits for new machines", "wait for new machines"},
+// fates words what becomes of the pods that leave and have no place at once. No pod is
+// counted twice.
+func fates(total eviction.Summary) string {
+	var out string
+	if gone := total.Gone(); gone > 0 {
+		out = fmt.Sprintf(" %d will not come back as the cluster is now:", gone)
 	}
-	fully = [...]ending{
-		{"has no controller and is not recreated.", "have no controller and are not recreated."},
-		{"is not recreated, because its namespace does not allow its tolerations.", "are not recreated, because their namespaces do not allow their tolerations."},
-		{"belongs to a DaemonSet and has no other node by design: it is recreated when its node allows it.", "belong to DaemonSets and have no other node by design: they are recreated when their nodes allow it."},
-		{"would be recreated but stay Pending, because no other node would take it.", "would be recreated but stay Pending, because no other node would take them."},
-		{"would be recreated but stay Pending until new machines are ready.", "would be recreated but stay Pending until new machines are ready."},
-	}
-)
-
-// tally words what becomes of the pods that leave. No pod is counted twice.
-func tally(total eviction.Summary, words [5]ending) []string {
-	var out []string
-	for i, n := range [...]int{total.Lost, total.Rejected, total.Daemons, total.Pending, total.Awaiting} {
-		if n > 0 {
-			out = append(out, CountVerb(n, words[i].one, words[i].many))
+	for _, one := range []struct {
+		pods      int
+		one, many string
+	}{
+		{total.Lost, "has no controller and is not recreated.", "have no controller and are not recreated."},
+		{total.Rejected, "is not recreated, because its namespace does not allow its tolerations.", "are not recreated, because their namespaces do not allow their tolerations."},
+		{total.Daemons, "belongs to a DaemonSet and has no other node by design: it is recreated when its node allows it.", "belong to DaemonSets and have no other node by design: they are recreated when their nodes allow it."},
+		{total.Pending, "would be recreated but stay Pending, because no other node would take it.", "would be recreated but stay Pending, because no other node would take them."},
+		{total.Awaiting, "would be recreated but stay Pending until new machines are ready.", "would be recreated but stay Pending until new machines are ready."},
+	} {
+		if one.pods > 0 {
+			out += " " + CountVerb(one.pods, one.one, one.many)
 		}
 	}
 	return out
@@ -235,7 +233,7 @@ func introduction(total eviction.Summary) string {
 			out += fmt.Sprintf(" %d more might leave.", total.Unknown)
 		}
 	}
-	return strings.Join(append([]string{out}, tally(total, fully)...), " ") + "\n"
+	return out + fates(total) + "\n"
 }
 
 // Sentence words one verdict.

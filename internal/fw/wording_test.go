@@ -95,15 +95,15 @@ func TestPreview_summaries(t *testing.T) {
 		{
 			name: "one node", subject: one,
 			report: reportOf(leaving(5, "Deployment/web", eviction.EvictedNow), leaving(2, "", eviction.EvictedNow)),
-			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 7 pods (2 are lost)`,
+			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 7 pods (2 will not come back)`,
 		},
-		{name: "many nodes", subject: many, report: reportOf(nine...), want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 212 pods of 9 workloads (3 would stay Pending)`},
+		{name: "many nodes", subject: many, report: reportOf(nine...), want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 212 pods of 9 workloads (3 will not come back)`},
 		{name: "a single pod that comes back", subject: one, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod`},
-		{name: "a pod that is both lost and stuck is lost", subject: one, report: reportOf(leaving(1, "Job/j", eviction.Drained, lost, stuck)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod (1 is lost)`},
+		{name: "a pod that is both lost and stuck is lost", subject: one, report: reportOf(leaving(1, "Job/j", eviction.Drained, lost, stuck)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod (1 will not come back)`},
 		{
 			name: "every way not to come back, each pod once", subject: one,
 			report: reportOf(leaving(1, "", eviction.EvictedNow), leaving(3, "StatefulSet/s", eviction.EvictedNow, stuck), leaving(4, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/web", eviction.EvictedNow, stuck, rejected)),
-			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 10 pods (1 is lost, 2 would be rejected, 4 of DaemonSets have no other node, 3 would stay Pending)`,
+			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 10 pods (10 will not come back)`,
 		},
 		{
 			name: "NoSchedule strands pods that another node would take", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stranded)),

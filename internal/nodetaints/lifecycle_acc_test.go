@@ -72,7 +72,7 @@ func TestAccNodeTaints_previewNamesPods(t *testing.T) {
 	c.Node(t, acctest.Node{Name: name})
 	c.Pod(t, namespace, "bare", name, nil)
 	planned := tf.Plan(t, newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
-	want := `Applying dedicated=gpu:NoExecute to node "` + name + `" evicts 1 pod (1 is lost)`
+	want := `Applying dedicated=gpu:NoExecute to node "` + name + `" evicts 1 pod (1 will not come back)`
 	if got := planned.Diagnostics.Warnings(); !strings.Contains(got, want) || !strings.Contains(got, "bare") {
 		t.Fatalf("the plan warns %q, want %q and the pod's name", got, want)
 	}

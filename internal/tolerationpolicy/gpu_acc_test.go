@@ -53,7 +53,7 @@ func TestAccTolerationPolicy_specialHardwareTheWholeWay(t *testing.T) {
 	t.Cleanup(func() { s.remove(name) })
 
 	alone := s.tf.Plan(t, taints, taintConfig).Diagnostics.Warnings()
-	acctest.WantAll(s.t, alone, "evicts 4 pods (2 would stay Pending)")
+	acctest.WantAll(s.t, alone, "evicts 4 pods (2 will not come back)")
 	// The plan of both, in which the policy is not there yet.
 	walk := s.tf.Walk(t)
 	plannedPolicy := walk.Plan(policy, policyConfig)
@@ -62,7 +62,7 @@ func TestAccTolerationPolicy_specialHardwareTheWholeWay(t *testing.T) {
 		t.Fatal(d)
 	}
 	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), "evicts 4 pods", "admission gives it "+hardware+" Exists when it is recreated")
-	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "would stay Pending") {
+	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "will not come back") {
 		t.Fatalf("the plan does not know what the policy will give: %s", said)
 	}
 
