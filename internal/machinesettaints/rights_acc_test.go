@@ -36,7 +36,8 @@ func TestAccMachineSetTaints_whatIsLostWithoutARight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			p, i := s.pool(1, nil), newInstance()
+			// A machine that is gone when its deletion is answered is not read once more.
+			p, i := s.pool(1, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "1s"} }), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 			proxy := s.c.Proxy(t)
 			proxy.InTurn()
