@@ -100,7 +100,8 @@ func explain(w wanted, err error) diag.Diagnostic {
 	}
 	switch {
 	case errors.As(err, &over):
-		return afterCordon(over.Diagnostic(), left)
+		over.Subject.Left = written(left)
+		return over.Diagnostic()
 	case errors.As(err, &no):
 		return refused(w, no.Refusals, left)
 	case stopped.Err == nil:
@@ -168,15 +169,6 @@ func written(nodes []string) string {
 		return "Nothing has been written."
 	}
 	return "No pod has been evicted. These nodes are cordoned, and stay so: " + strings.Join(shown(nodes, lines), ", ") + ". To let pods in again: " + uncordon(nodes) + "."
-}
-
-// afterCordon puts what has been done into the words for a budget that is exceeded.
-func afterCordon(over diag.Diagnostic, nodes []string) diag.Diagnostic {
-	detail := strings.Replace(over.Detail(), written(nil), written(nodes), 1)
-	if at, ok := over.(diag.DiagnosticWithPath); ok {
-		return diag.NewAttributeErrorDiagnostic(at.Path(), over.Summary(), detail)
-	}
-	return diag.NewErrorDiagnostic(over.Summary(), detail)
 }
 
 // refused words the pods that stop a drain.

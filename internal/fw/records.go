@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -55,14 +56,12 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(at, summary, detail)
 }
 
-// damaged returns the first of this provider's annotations that an error says cannot be
-// read, "" for none. The errors of reading them have no type of their own, but all are
-// worded alike, and name the annotation.
+// damaged returns that one of these annotations which an error says cannot be read, ""
+// for none.
 func damaged(err error) string {
-	for _, annotation := range []string{machineset.MarkerAnnotation, taint.OwnedAnnotation, toleration.OwnedAnnotation, label.OwnedAnnotation} {
-		if err != nil && strings.Contains(err.Error(), "the annotation "+annotation+" cannot be read: ") {
-			return annotation
-		}
+	one := new(record.DamagedError)
+	if errors.As(err, &one) && slices.Contains([]string{machineset.MarkerAnnotation, taint.OwnedAnnotation, toleration.OwnedAnnotation, label.OwnedAnnotation}, one.Annotation) {
+		return one.Annotation
 	}
 	return ""
 }

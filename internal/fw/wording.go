@@ -34,6 +34,9 @@ type Subject struct {
 	// Began says that the apply which is refused has begun: what comes before these
 	// taints may be written, of this resource and of others.
 	Began bool
+	// Left says what a change that is refused has left, where that is neither nothing nor
+	// what Began stands for.
+	Left string
 	// RefusesStranded says that apply refuses to strand pods.
 	RefusesStranded bool
 	// Rescue says how the resource can have pods tolerate a new taint first;
@@ -58,6 +61,9 @@ func (s Subject) instead() string {
 
 // written says what a refused change has left.
 func (s Subject) written() string {
+	if s.Left != "" {
+		return s.Left
+	}
 	if !s.Began {
 		return "Nothing has been written."
 	}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -41,13 +42,14 @@ type Marker struct {
 
 // ParseMarker reads the annotation's value; an empty one is none. One that cannot
 // be read is an error: the number of replicas may be in it.
+// Errors: *record.DamagedError.
 func ParseMarker(s string) (*Marker, error) {
 	if s == "" {
 		return nil, nil
 	}
 	m := &Marker{}
 	if err := json.Unmarshal([]byte(s), m); err != nil {
-		return nil, fmt.Errorf("the annotation %s cannot be read: %w", MarkerAnnotation, err)
+		return nil, &record.DamagedError{Annotation: MarkerAnnotation, Err: err}
 	}
 	return m, nil
 }

@@ -11,15 +11,29 @@ import (
 	"slices"
 )
 
+// DamagedError says that an annotation cannot be read.
+type DamagedError struct {
+	Annotation string
+	Err        error
+}
+
+// Error names the annotation.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the annotation %s cannot be read: %v", e.Annotation, e.Err)
+}
+
+// Unwrap returns the error of reading it.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // Parse reads an annotation's value; an empty one is no marks. One that cannot be
-// read is an error: to write over it would lose its owners.
+// read is an error: to write over it would lose its owners. Errors: *DamagedError.
 func Parse[Mark any](annotation, value string) ([]Mark, error) {
 	if value == "" {
 		return nil, nil
 	}
 	var marks []Mark
 	if err := json.Unmarshal([]byte(value), &marks); err != nil {
-		return nil, fmt.Errorf("the annotation %s cannot be read: %w", annotation, err)
+		return nil, &DamagedError{annotation, err}
 	}
 	return marks, nil
 }
