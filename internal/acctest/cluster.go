@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,6 +41,11 @@ type Cluster struct {
 	REST  *rest.Config
 	// dir is the folder of the test bed's files, "" for a cluster that is not its own.
 	dir string
+	// onward carries what comes to proxies to the API server, over connections that
+	// outlast them: a test of faults starts hundreds of proxies.
+	onward func() (http.RoundTripper, error)
+	// token is one of the service account with the documented rights.
+	token func() (string, error)
 	// bed is kept from being collected, which would close the pipe that it lives by.
 	bed *testbed
 }
@@ -90,6 +96,10 @@ func newCluster(cfg *rest.Config, dir string) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{Admin: admin, REST: cfg, dir: dir}
+	c.onward = sync.OnceValues(func() (http.RoundTripper, error) {
+		return rest.TransportFor(&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData, CAFile: cfg.CAFile}})
+	})
+	c.token = sync.OnceValues(func() (string, error) { return c.newToken(context.Background(), rightsName) })
 	return c, c.grant()
 }
 
@@ -178,16 +188,20 @@ func (c *Cluster) allowed(ctx context.Context, account string, rules []rbacv1.Po
 // and no more.
 func (c *Cluster) Token(t testing.TB) string {
 	t.Helper()
-	return c.tokenOf(t, rightsName)
+	token, err := c.token()
+	must(t, err)
+	return token
 }
 
-func (c *Cluster) tokenOf(t testing.TB, account string) string {
-	t.Helper()
-	seconds := int64(3600)
-	token, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).CreateToken(t.Context(), account,
+// newToken makes a token that outlasts the tests of a package.
+func (c *Cluster) newToken(ctx context.Context, account string) (string, error) {
+	seconds := int64(2 * 3600)
+	token, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).CreateToken(ctx, account,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}, metav1.CreateOptions{})
-	must(t, err)
-	return token.Status.Token
+	if err != nil {
+		return "", err
+	}
+	return token.Status.Token, nil
 }
 
 // TokenWith returns a token of a new service account that has these rights.
@@ -220,7 +234,9 @@ func (c *Cluster) accountWith(t testing.TB, rules ...rbacv1.PolicyRule) (token, 
 		_ = c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Delete(ctx, name, metav1.DeleteOptions{})
 	})
 	must(t, c.allowed(ctx, name, rules))
-	return c.tokenOf(t, name), name
+	token, err = c.newToken(ctx, name)
+	must(t, err)
+	return token, name
 }
 
 // Provider returns a provider block with the documented rights.

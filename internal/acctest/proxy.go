@@ -6,8 +6,6 @@ package acctest
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/pem"
 	"io"
 	"maps"
@@ -83,8 +81,8 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 	t.Helper()
 	target, err := url.Parse(c.REST.Host)
 	must(t, err)
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM([]byte(c.CA(t)))
+	onward, err := c.onward()
+	must(t, err)
 	p := &Proxy{types: map[string]string{}}
 	reverse := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -93,7 +91,7 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 				r.Out.Header.Del("Accept-Encoding")
 			}
 		},
-		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
+		Transport:     onward,
 		FlushInterval: -1,
 		ModifyResponse: func(r *http.Response) error {
 			p.mu.Lock()
@@ -103,7 +101,11 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { hangUp(w) },
 	}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
+	light, err := lightTLS()
+	must(t, err)
+	server.TLS = light.Clone()
+	server.StartTLS()
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()

@@ -156,7 +156,7 @@ func buildArgs(c component) []string {
 // buildEnv makes a build the same whatever the caller has set, for instance a
 // GOOS to cross-compile the provider.
 func buildEnv() []string {
-	return append(os.Environ(),
+	return append(processEnv(),
 		"CGO_ENABLED=0",
 		"GOFLAGS=-mod=readonly",
 		"GOWORK=off",

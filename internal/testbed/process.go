@@ -201,10 +201,10 @@ func lastLines(text string, count int) string {
 	return strings.Join(lines[max(0, len(lines)-count):], "\n")
 }
 
-// processEnv has the garbage collectors of the control plane run less often than Go's
+// processEnv has the garbage collectors of what is started run less often than Go's
 // default, unless the caller says how often: the API server of a test makes a lot of
-// garbage beside little that lasts, and memory is what a machine for tests has more of
-// than processors.
+// garbage beside little that lasts, a compiler takes a quarter less time of processors,
+// and memory is what a machine for tests has more of than processors.
 func processEnv() []string {
 	env := os.Environ()
 	if _, set := os.LookupEnv("GOGC"); !set {
