@@ -122,6 +122,9 @@ func (w *world) orphan(name string, spec cloud.Spec) *machinev1beta1.Machine {
 	}}
 	m.Spec.ProviderSpec.Value = w.value(spec)
 	w.must(w.Create(w.t.Context(), m))
+	// The controllers share what they have read. A MachineSet that is made before they know
+	// of the machine makes one more, and then takes away any.
+	w.until(name+" has been seen", func() (bool, error) { return w.fresh(m) && m.Status.Phase != nil, nil })
 	return m
 }
 
