@@ -116,7 +116,7 @@ func (w wanted) about(done bool, plan planner.NodePlan) fw.Subject {
 func (r *dedicatedNodes) warnEvictions(desired wanted, plan planner.Plan, budget fw.Budget, ours bool, diags *diag.Diagnostics) {
 	all := impactOf(plan)
 	if err := refusedBy(plan); err != nil {
-		diags.Append(err.Diagnostic(rolloutAt))
+		diags.Append(err.Diagnostic(machineSets, desired.nodes.Target.MachineSets))
 		return
 	}
 	if violations := budget.Check(all.whole); budget.Set() && len(violations) > 0 {

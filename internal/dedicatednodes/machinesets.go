@@ -26,11 +26,8 @@ var machineSetsType = map[string]attr.Type{
 	"namespace": types.StringType, "name": types.StringType, "selector": types.StringType, "rollout": types.ObjectType{AttrTypes: fw.RolloutType},
 }
 
-// machineSets are where the object and its rollout stand.
-var (
-	machineSets = path.Root("machine_sets")
-	rolloutAt   = machineSets.AtName("rollout")
-)
+// machineSets is where the object stands.
+var machineSets = path.Root("machine_sets")
 
 // interrupted is the drift of a MachineSet whose rollout has begun and not ended.
 const interrupted taint.Status = "interrupted"
@@ -94,7 +91,7 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 			continue
 		}
 		if refusals := machineset.Refuse(c.Observed, c.Desired); len(refusals) > 0 {
-			diags.Append((&fw.RefusedSet{Set: c.Set, Refusals: refusals, Labels: !effect.Changes()}).Diagnostic(rolloutAt))
+			diags.Append((&fw.RefusedSet{Set: c.Set, Refusals: refusals, Labels: !effect.Changes()}).Diagnostic(machineSets, desired.nodes.Target.MachineSets))
 			return
 		}
 		fw.WarnSet(c.Observed, c.Desired, effect, diags)
@@ -191,7 +188,7 @@ func explainSets(verb string, desired wanted, goesOn string, err error) diag.Dia
 	gone, stopped := new(rollout.SetGoneError), new(rollout.StoppedError)
 	switch {
 	case errors.As(err, &refused):
-		return refused.Diagnostic(rolloutAt)
+		return refused.Diagnostic(machineSets, desired.nodes.Target.MachineSets)
 	case errors.As(err, &conflict):
 		return fw.ExplainSetConflict(desired.owner(), conflict)
 	case errors.As(err, &labelled):

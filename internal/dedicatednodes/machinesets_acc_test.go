@@ -235,4 +235,8 @@ func TestAccDedicatedNodes_machineSetsRefused(t *testing.T) {
 	if f.Version() != version {
 		t.Fatal("a plan has written to the MachineSet")
 	}
+
+	f.c.Change(t, f.Thing, "hive", `{"metadata":{"labels":{"hive.openshift.io/machine-pool":"worker","hive.openshift.io/managed":"true"}}}`)
+	wantError(t, tf.Plan(t, newInstance(), sets(nil)).Diagnostics,
+		`[AttributeName("machine_sets").AttributeName("name")] Unable to change the taints of MachineSet`, "Hive manages this MachineSet", "Change the MachinePool instead")
 }

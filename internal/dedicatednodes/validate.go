@@ -34,7 +34,7 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 	}
 	fw.WarnSystemKeys("taints", where, config.Taints, &resp.Diagnostics)
 	if in, there := fw.MachineSetsOf(ctx, config.MachineSets, &resp.Diagnostics); there {
-		fw.RefuseRolloutParameters(ctx, rolloutAt, in.Rollout, &resp.Diagnostics)
+		fw.RefuseRolloutParameters(ctx, machineSets.AtName("rollout"), in.Rollout, &resp.Diagnostics)
 	}
 	for _, key := range slices.Sorted(maps.Keys(config.Labels.Elements())) {
 		if why, reserved := label.Reserved(key); reserved {

@@ -51,7 +51,7 @@ func MatchAttributes() map[string]schema.Attribute {
 		"namespaces": schema.SetAttribute{
 			Optional:            true,
 			ElementType:         types.StringType,
-			MarkdownDescription: "Names of the namespaces of the pods. Those of the system (`kube-system`, `kube-public`, `kube-node-lease` and those that begin with `openshift-`) are meant only where they stand here.",
+			MarkdownDescription: "Names of the namespaces of the pods. Those of the system (`kube-system`, `kube-public`, `kube-node-lease` and those that begin with `openshift-`) are included only where they are named here.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(namespaceName())},
 		},
 		"namespace_selector": schema.StringAttribute{
@@ -67,7 +67,7 @@ func MatchAttributes() map[string]schema.Attribute {
 		"requests": schema.SetAttribute{
 			Optional:            true,
 			ElementType:         types.StringType,
-			MarkdownDescription: "Names of extended resources, such as `nvidia.com/gpu`. A pod is meant if any of its containers, init containers and sidecars included, or the pod as a whole requests at least one of these resources.",
+			MarkdownDescription: "Names of extended resources, such as `nvidia.com/gpu`: of the pods, those of which a container, init containers and sidecars included, or the pod as a whole requests at least one of these.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(ExtendedResource())},
 		},
 		"match_all": schema.BoolAttribute{

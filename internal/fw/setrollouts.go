@@ -26,26 +26,37 @@ type RefusedSet struct {
 	Refusals []machineset.Refusal
 	// Labels says that it is about labels alone.
 	Labels bool
-	// At is where the configuration names the MachineSet, empty for nowhere.
-	At path.Path
 }
 
 // Error returns the first reason.
 func (e *RefusedSet) Error() string { return e.Refusals[0].Why }
 
-// Diagnostic words it; the path is that of the rollout block.
-func (e *RefusedSet) Diagnostic(block path.Path) diag.Diagnostic {
+// AtTarget is where a block says which MachineSets are meant; nowhere for none.
+func AtTarget(block path.Path, t *machineset.Target) path.Path {
+	switch {
+	case t == nil:
+		return path.Empty()
+	case t.Selector != nil:
+		return block.AtName("selector")
+	}
+	return block.AtName("name")
+}
+
+// Diagnostic words it; the block is the one that says which MachineSets are meant, and
+// how they are rolled out.
+func (e *RefusedSet) Diagnostic(block path.Path, t *machineset.Target) diag.Diagnostic {
 	first := e.Refusals[0]
 	// Other MachineSets of the resource may have been changed before.
 	detail := "Nothing has been written to it: " + first.Why + ". " + first.Instead + "."
 	if first.Attribute != "" {
-		return diag.NewAttributeErrorDiagnostic(block.AtName(first.Attribute), "Unable to roll "+e.Set.Title()+" out with this "+first.Attribute, detail)
+		return diag.NewAttributeErrorDiagnostic(block.AtName("rollout").AtName(first.Attribute), "Unable to roll "+e.Set.Title()+" out with this "+first.Attribute, detail)
 	}
 	summary := "Unable to change the " + map[bool]string{false: "taints", true: "labels"}[e.Labels] + " of " + e.Set.Title()
-	if len(e.At.Steps()) == 0 {
+	at := AtTarget(block, t)
+	if len(at.Steps()) == 0 {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}
-	return diag.NewAttributeErrorDiagnostic(e.At, summary, detail)
+	return diag.NewAttributeErrorDiagnostic(at, summary, detail)
 }
 
 // AboutSets words what a change of MachineSets is about.

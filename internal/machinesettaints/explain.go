@@ -23,7 +23,7 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 	}
 	refused, over, stranded, conflict := new(fw.RefusedSet), new(fw.Exceeded), new(fw.Stranded), new(rollout.SetConflictError)
 	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
-	if said := fw.ExplainRecord(err, thing, named(w)); said != nil {
+	if said := fw.ExplainRecord(err, thing, fw.AtTarget(path.Empty(), &w.target)); said != nil {
 		return said
 	}
 	switch {
@@ -45,15 +45,7 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 
 // refuse words that a MachineSet must not be changed, or not in this way.
 func refuse(w wanted, set *machineset.Set, refusals []machineset.Refusal) diag.Diagnostic {
-	return (&fw.RefusedSet{Set: set, Refusals: refusals, At: named(w)}).Diagnostic(path.Root("rollout"))
-}
-
-// named is where the configuration says which MachineSets are meant.
-func named(w wanted) path.Path {
-	if w.target.Selector != nil {
-		return path.Root("selector")
-	}
-	return path.Root("name")
+	return (&fw.RefusedSet{Set: set, Refusals: refusals}).Diagnostic(path.Empty(), &w.target)
 }
 
 // goesOn says what the next apply does.
