@@ -19,6 +19,7 @@ import (
 // TestAccMachineSetTaints_warnings holds what plans say against files.
 func TestAccMachineSetTaints_warnings(t *testing.T) {
 	t.Parallel()
+	acctest.NeedKwok(t, "what a machine has stands in the text")
 	s := newStage(t)
 	p := s.pool(3, nil)
 	apps := s.c.Namespace(t)
@@ -47,6 +48,7 @@ func TestAccMachineSetTaints_warnings(t *testing.T) {
 // the plan says whom it drains.
 func TestAccMachineSetTaints_destroyIsPreviewed(t *testing.T) {
 	t.Parallel()
+	acctest.NeedKwok(t, "what a machine has stands in the text")
 	s := newStage(t)
 	p := s.pool(2, nil)
 	apps := s.c.Namespace(t)
