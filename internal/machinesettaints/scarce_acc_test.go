@@ -212,7 +212,7 @@ func TestAccMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero(t *testing.T) 
 func TestAccMachineSetTaints_theOtherWayOutOfAScaledSurge(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	p, i := s.pool(2, nil), newInstance()
+	p, i := s.pool(2, func(m *acctest.MachineSet) { m.Spare = 3 }), newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "surge"})
 	acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Scale(4) }), "kubetaint.io/rollout-", "and replaces the machines that are still old")
 	s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/rollout":null}}}`)
