@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -53,10 +54,26 @@ func (s *sample) load(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.takePods(ctx); err != nil {
+		return err
+	}
 	if err := s.workloads(ctx); err != nil {
 		return err
 	}
 	return s.runs(ctx, 24+4+4+2+3+12+12+6)
+}
+
+// takePods waits until every node takes pods: the first ones would crowd on the nodes that
+// are ready first.
+func (s *sample) takePods(ctx context.Context) error {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		nodes, err := s.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		tainted := func(n corev1.Node) bool { return len(n.Spec.Taints) > 0 }
+		return !slices.ContainsFunc(nodes.Items, tainted), nil
+	})
 }
 
 // namespace makes a namespace unless it is there.
@@ -119,11 +136,13 @@ func pod(selector map[string]string, tolerations ...corev1.Toleration) corev1.Po
 	}
 }
 
-// spread puts as many pods on each node, so that each run of the demo tells the same.
+// spread puts as many pods on each node that takes them, so that each run of the demo tells
+// the same. "ScheduleAnyway" would be one wish among others of the scheduler, and a node
+// with a taint would hold back its share from the others if it counted.
 func spread(name string) corev1.PodSpec {
-	spec := pod(nil)
+	spec, untainted := pod(nil), corev1.NodeInclusionPolicyHonor
 	spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, NodeTaintsPolicy: &untainted,
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
 	}}
 	return spec
