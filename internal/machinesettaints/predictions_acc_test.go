@@ -111,7 +111,8 @@ func TestAccMachineSetTaints_predictions(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			p := s.pool(2, nil)
+			// There is a node beside the set's.
+			p := s.pool(2, func(m *acctest.MachineSet) { m.Spare = 1 + added(tt.rollout) })
 			apps := s.c.Namespace(t)
 			s.populate(p, apps)
 			said, seen := s.preview(p, "team=a:NoExecute", tt.rollout)

@@ -60,6 +60,12 @@ var strategies = map[string]struct {
 	"scale_to_zero removed": {map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"}, func(int) int { return 0 }, true},
 }
 
+// added is how many machines a strategy adds for a while.
+func added(rollout map[string]any) int {
+	count, _ := rollout["max_surge"].(int)
+	return count
+}
+
 const foreign = "vendor=x:NoSchedule"
 
 // TestAccMachineSetTaints_strategies adds, changes and removes taints with each
@@ -71,8 +77,7 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+map[int]string{1: "one", 3: "three"}[machines], func(t *testing.T) {
 				t.Parallel()
 				s := newStage(t)
-				spare, _ := tt.rollout["max_surge"].(int)
-				p := s.pool(machines, func(m *acctest.MachineSet) { m.Spare = spare })
+				p := s.pool(machines, func(m *acctest.MachineSet) { m.Spare = added(tt.rollout) })
 				i, beside := newInstance(), p.Beside()
 				for _, taints := range []string{"team=a:NoSchedule", "team=b:NoSchedule spot:PreferNoSchedule", "team=b:NoExecute", ""} {
 					before, least := p.Names(), p.Least()
