@@ -157,6 +157,27 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 	})
 }
 
+// TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid: its controller deletes
+// its pods on nodes without the labels at once, whatever its update strategy.
+func TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "DaemonSet")
+	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": pinned}}
+	tf, i := terraform(t, c), newInstance()
+	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
+	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "1 pod would leave", "leave out pin for DaemonSets")
+	title := "DaemonSet \"" + p.namespace + "/daemonset\""
+	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics,
+		"Adding node selector dedicated=gpu-"+p.name+" to "+title+" evicts 1 pod (1 will not come back)", "on "+p.other+": evicted now, its DaemonSet comes to require labels that the node does not have",
+		"to its workloads restarts 2 pods")
+	tf.Settle(t, i, p.config(w))
+	p.settled("DaemonSet", w)
+	c.Running(t, p.namespace, "daemonset", 2)
+	tf.Destroy(t, i)
+	c.Running(t, p.namespace, "daemonset", 3)
+}
+
 // TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether: of one pod per node, one leaves
 // by the label and one by the taint.
 func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {

@@ -5,6 +5,8 @@ package dedicatednodes
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -53,13 +55,19 @@ func (i impact) about(w wanted, done bool) fw.Subject {
 	if len(i.steps) == 0 {
 		return fw.Subject{}
 	}
-	first := i.steps[0]
+	first, instead := i.steps[0], ""
 	for _, step := range i.steps {
-		if step.Kind == planner.Switched {
+		switch step.Kind {
+		case planner.Switched:
 			first = step
+		case planner.Expand:
+			instead = "Add tolerations to the pods that are meant to stay, choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
+		case planner.Label, planner.Unlabel, planner.Admit, planner.Withdraw, planner.Wait, planner.Contract:
 		}
 	}
-	return w.aboutStep(done, first)
+	about := w.aboutStep(done, first)
+	about.Instead = instead
+	return about
 }
 
 // aboutStep words what a step is about: what is done, or what would have been.
@@ -69,6 +77,9 @@ func (w wanted) aboutStep(done bool, step planner.Step) fw.Subject {
 	}
 	if step.Kind == planner.Switched {
 		return w.about(done, step.Nodes)
+	}
+	if step.Kind == planner.Expand {
+		return aboutPin(done, step)
 	}
 	about := fw.Subject{Verb: "apply", Preposition: "to", What: step.Labels.Words(), Where: fw.Where(w.labels.Target, len(step.Labels.Switches)), Many: len(step.Labels.Switches) != 1}
 	switch {
@@ -80,6 +91,18 @@ func (w wanted) aboutStep(done bool, step planner.Step) fw.Subject {
 		about.Verb = "Applying"
 	}
 	return about
+}
+
+// aboutPin words what new labels that a template requires are about.
+func aboutPin(done bool, step planner.Step) fw.Subject {
+	var pins []string
+	for key, value := range step.Pins.Changes {
+		if value != nil {
+			pins = append(pins, key+"="+*value)
+		}
+	}
+	slices.Sort(pins)
+	return fw.Subject{Verb: map[bool]string{false: "add", true: "Adding"}[done], What: "node selector " + strings.Join(pins, ","), Preposition: "to", Where: step.Workload.Title()}
 }
 
 // aboutRollout words what a rollout of machines is about.

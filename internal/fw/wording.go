@@ -42,6 +42,9 @@ type Subject struct {
 	// Rescue says how the resource can have pods tolerate a new taint first;
 	// empty for a kubetaint_workload_tolerations that tolerated_by names.
 	Rescue string
+	// Instead says what to do in place of a change that a budget refuses; empty for what is
+	// said of taints.
+	Instead string
 }
 
 // advice says what stranded pods are and what to do about them.
@@ -53,6 +56,9 @@ func (s Subject) advice() string {
 
 // instead says what to do about a budget that is exceeded, beside changing it.
 func (s Subject) instead() string {
+	if s.Instead != "" {
+		return s.Instead
+	}
 	if s.What != "" {
 		return "Tolerations do not keep pods from leaving here: choose other machines or nodes"
 	}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // ahead is what the steps so far will have left of nodes and of the templates of
@@ -17,12 +19,13 @@ import (
 type ahead struct {
 	nodes   map[string]*eviction.Node
 	daemons map[types.UID]*eviction.Daemon
-	// left are the pods that a step before makes leave.
-	left map[types.UID]bool
+	// left are the pods that a step before makes leave, unpinned those of them that leave
+	// because their DaemonSet comes to require other labels: no rollout replaces them.
+	left, unpinned map[types.UID]bool
 }
 
 func newAhead() ahead {
-	return ahead{map[string]*eviction.Node{}, map[types.UID]*eviction.Daemon{}, map[types.UID]bool{}}
+	return ahead{map[string]*eviction.Node{}, map[types.UID]*eviction.Daemon{}, map[types.UID]bool{}, map[types.UID]bool{}}
 }
 
 // foresee notes the template of a DaemonSet as a step leaves it: its controller judges
@@ -64,6 +67,27 @@ func (o *order) foreseen() *eviction.Snapshot {
 	s := o.snapshot.With(o.ahead.nodes, o.ahead.daemons)
 	s.Admission = o.rules
 	return s
+}
+
+// repin evaluates a new node selector: pods of a DaemonSet leave the nodes that it does not
+// match. It returns nil where none does.
+func (o *order) repin(w *workload.Workload, pins label.Merged) *eviction.Report {
+	if w.Kind != "DaemonSet" || len(pins.Changes) == 0 {
+		return nil
+	}
+	report := o.still(eviction.Repin(o.foreseen(), o.snapshot.WorkloadPods(w.Pods...), pins.Labels, o.comparison))
+	if len(report.Pods) == 0 {
+		return nil
+	}
+	for _, v := range report.Pods {
+		o.ahead.unpinned[v.Pod.UID] = true
+	}
+	return report
+}
+
+// staying leaves out the pods that nothing comes in place of.
+func (o *order) staying(pods []*eviction.Pod) []*eviction.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *eviction.Pod) bool { return o.ahead.unpinned[p.UID] })
 }
 
 // own says that a pod is of a workload of the change.

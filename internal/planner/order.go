@@ -287,8 +287,10 @@ func (o *order) expand(t Tolerations) template {
 	if !adds && (!pins.Lacking() || !pins.Changed) {
 		return t.template()
 	}
+	// Who leaves is known before who is left to restart.
+	report := o.repin(t.Workload, pins)
 	o.plan.Steps = append(o.plan.Steps, Step{
-		Kind: Expand, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins),
+		Kind: Expand, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins), Report: report,
 	})
 	if !t.Workload.Rolling.Later {
 		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait})
@@ -324,7 +326,7 @@ func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins 
 	if !merged.Template && len(pins.Changes) == 0 || w.Rolling.Hold != "" || w.Rolling.Later {
 		return nil
 	}
-	return o.snapshot.WorkloadPods(w.Pods...)
+	return o.staying(o.snapshot.WorkloadPods(w.Pods...))
 }
 
 // wait waits for the live pods, unless they follow only when they are made anew.
@@ -335,7 +337,7 @@ func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later {
 		return false
 	}
-	lacking := Lacking(o.snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
+	lacking := o.staying(Lacking(o.snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels))
 	absent := missing(o.snapshot, t.Workload)
 	returning := brings && len(t.Claim.Tolerations) > 0 && (!t.Workload.Observed || t.Workload.Relapses || absent > 0)
 	if len(lacking) == 0 && !expanded.written && !returning {

@@ -56,7 +56,8 @@ type Step struct {
 	Switch *SetSwitch
 	// Policy is what an Admit or a Withdraw makes of the policy of admission.
 	Policy admission.Plan
-	// Report is what one of these does to pods; nil where nothing can leave.
+	// Report is what a step does to pods; nil where nothing can leave. An Expand has one
+	// where pods of a DaemonSet leave by a new node selector.
 	Report *eviction.Report
 }
 

@@ -1,0 +1,48 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Repin gives a verdict for each of a DaemonSet's pods that has to leave its node because
+// the template gets this node selector, sorted by node, namespace and name. Its controller
+// deletes them at once, whatever the update strategy and its maxUnavailable, and makes none
+// in their place (k8s.io/kubernetes v1.37.1 pkg/controller/daemon/daemon_controller.go,
+// podsShouldBeOnNode and NodeShouldRunDaemonPod). Pods of a template that is not known, and
+// those on nodes that it did not select before, are left out: the change does not do it.
+func Repin(s *Snapshot, pods []*Pod, selector map[string]string, comparison Comparison) *Report {
+	e := newEvaluation(s, Change{}, comparison)
+	repinned := map[*Scheduling]*Scheduling{}
+	report := &Report{Gaps: s.Gaps}
+	for _, pod := range pods {
+		owner := s.Owner(pod)
+		before, node := e.daemon(pod, owner, nil), s.Nodes[pod.Node]
+		if before == nil || node == nil || pod.Terminating {
+			continue
+		}
+		after, known := repinned[before]
+		if !known {
+			next := *before
+			next.NodeSelector = selector
+			after = &next
+			repinned[before] = after
+		}
+		if !e.selects(before, node.Name, node.Labels) || e.selects(after, node.Name, node.Labels) {
+			continue
+		}
+		v := PodVerdict{Pod: pod, Owner: owner, Verdict: EvictedNow, Reason: "its DaemonSet comes to require labels that the node does not have"}
+		e.consequences(&v, e.successor(after, pod.Node))
+		report.Pods, report.Nodes = append(report.Pods, v), append(report.Nodes, pod.Node)
+	}
+	slices.Sort(report.Nodes)
+	report.Nodes = slices.Compact(report.Nodes)
+	slices.SortFunc(report.Pods, func(a, b PodVerdict) int {
+		return cmp.Or(cmp.Compare(a.Pod.Node, b.Pod.Node), a.Pod.Compare(b.Pod))
+	})
+	e.coverByBudgets(report.Pods)
+	return report
+}
