@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -122,5 +123,31 @@ func Forbidden(allowed, tolerations []corev1.Toleration) []corev1.Toleration {
 	if len(allowed) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(tolerations), func(t corev1.Toleration) bool { return toleration.CoveredBy(allowed, t) })
+	return slices.DeleteFunc(slices.Clone(tolerations), func(t corev1.Toleration) bool {
+		return slices.ContainsFunc(allowed, func(entry corev1.Toleration) bool { return allows(entry, t) })
+	})
+}
+
+// allows compares as the plug-in does, which is not what a scheduler makes of tolerations: a
+// toleration without an operator means Equal to everybody else, and is allowed here by its
+// very like alone (isSuperset in the same file).
+func allows(entry, t corev1.Toleration) bool {
+	if apiequality.Semantic.DeepEqual(entry, t) {
+		return true
+	}
+	everything := entry.Key == "" && entry.Operator == corev1.TolerationOpExists
+	if entry.Key != t.Key && !everything || entry.Effect != "" && entry.Effect != t.Effect {
+		return false
+	}
+	if limit := entry.TolerationSeconds; entry.Effect == corev1.TaintEffectNoExecute && limit != nil && (t.TolerationSeconds == nil || *t.TolerationSeconds > *limit) {
+		return false
+	}
+	switch entry.Operator {
+	case corev1.TolerationOpExists:
+		return true
+	case corev1.TolerationOpEqual, "":
+		return t.Operator == corev1.TolerationOpEqual && t.Value == entry.Value
+	default:
+		return false
+	}
 }
