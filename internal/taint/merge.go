@@ -247,8 +247,9 @@ func (m *merge) drop(id ID) {
 	}
 	m.deviations[id] = Different
 	previous := mark.Previous
-	if !marked && !m.claim.unmarked(id) {
-		// Somebody else's: a release puts it back. An imported one is ours.
+	if !marked && !m.claim.unmarked(id) || marked && mark.Absent && previous == nil {
+		// Somebody else's: a release puts it back. An imported one is ours, and so is one
+		// that our mark says to stand; one that came after we took ours away is not.
 		value := m.taints[at].Value
 		previous = &value
 	}

@@ -149,6 +149,10 @@ func TestMerge_ofAbsentEntries(t *testing.T) {
 			want: []string{}, wantRecord: []string{"a:NoExecute me/g2 absent was=1"}, deviations: []string{"a:NoExecute different"},
 		},
 		{
+			name: "what a foreign actor put where ours had stood is put back at the end", current: []string{"a=9:NoExecute"}, record: []string{"a:NoExecute me/g2 absent"}, claim: absent,
+			want: []string{}, wantRecord: []string{"a:NoExecute me/g2 absent was=9"}, deviations: []string{"a:NoExecute different"},
+		},
+		{
 			name: "an entry that moves from absent to taints keeps its previous value", record: []string{"a:NoExecute me/g2 absent was=1"}, claim: want(t, "a=5:NoExecute"),
 			want: []string{"a=5:NoExecute"}, wantRecord: []string{"a:NoExecute me/g2 was=1"}, deviations: []string{"a:NoExecute missing"},
 		},
