@@ -188,9 +188,16 @@ func (r *reader) exec(ctx context.Context, v types.Object) *kube.Exec {
 	if r.unknown(m.Env) || unknown {
 		return nil
 	}
-	exec := &kube.Exec{APIVersion: m.APIVersion.ValueString(), Command: m.Command.ValueString()}
+	exec := &kube.Exec{APIVersion: m.APIVersion.ValueString(), Command: m.Command.ValueString(), Env: map[string]string{}}
 	r.diags.Append(m.Args.ElementsAs(ctx, &exec.Args, false)...)
-	r.diags.Append(m.Env.ElementsAs(ctx, &exec.Env, false)...)
+	// A variable that is null is one that is not set, as elsewhere in a configuration.
+	set := map[string]*string{}
+	r.diags.Append(m.Env.ElementsAs(ctx, &set, false)...)
+	for name, value := range set {
+		if value != nil {
+			exec.Env[name] = *value
+		}
+	}
 	return exec
 }
 

@@ -53,9 +53,9 @@ func TestConnection(t *testing.T) {
 		{"several paths of the environment are split, empty ones left out", nil, map[string]string{"KUBE_CONFIG_PATHS": "/x" + string(os.PathListSeparator) + string(os.PathListSeparator) + "/y"}, kube.Config{Paths: []string{"/x", "/y"}}},
 		{"an empty variable is none", nil, map[string]string{"KUBE_HOST": "", "KUBE_INSECURE": ""}, kube.Config{}},
 		{"KUBECONFIG is not read", nil, map[string]string{"KUBECONFIG": "/home/config"}, kube.Config{}},
-		{"exec is taken with its arguments and environment", values{"exec": execBlock(
+		{"exec is taken with its arguments and environment, without variables that are null", values{"exec": execBlock(
 			tftypes.NewValue(stringList, []tftypes.Value{text("get-token"), text("x")}),
-			tftypes.NewValue(stringMap, map[string]tftypes.Value{"REGION": text("eu")}),
+			tftypes.NewValue(stringMap, map[string]tftypes.Value{"REGION": text("eu"), "PROFILE": tftypes.NewValue(tftypes.String, nil)}),
 		)}, nil, kube.Config{Exec: &kube.Exec{APIVersion: "client.authentication.k8s.io/v1", Command: "login", Args: []string{"get-token", "x"}, Env: map[string]string{"REGION": "eu"}}}},
 	}
 	for _, c := range cases {

@@ -110,7 +110,7 @@ func execAttribute() schema.Attribute {
 				Validators:          []validator.String{stringvalidator.OneOf("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")},
 			},
 			"command": schema.StringAttribute{Required: true, MarkdownDescription: "Command to run.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			"args":    schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Arguments of the command."},
+			"args":    schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Arguments of the command.", Validators: []validator.List{listvalidator.NoNullValues()}},
 			"env":     schema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType, MarkdownDescription: "Environment variables that the command gets beside the provider's own."},
 		},
 	}
