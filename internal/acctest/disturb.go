@@ -5,11 +5,13 @@ package acctest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,4 +115,16 @@ func (p *Pool) Doom() {
 	p.t.Helper()
 	policy := metav1.DeletePropagationForeground
 	must(p.t, p.c.things(p.t, p.Thing).Delete(p.t.Context(), p.Name, metav1.DeleteOptions{PropagationPolicy: &policy}))
+}
+
+// LeaveAtZero is how a rollout that scales to zero, of the resource of this id, leaves the
+// MachineSet where its process is killed there. It returns once the machines are gone.
+func (p *Pool) LeaveAtZero(id string) {
+	p.t.Helper()
+	marker, err := json.Marshal(map[string]any{"id": id, "strategy": "scale_to_zero", "originalReplicas": p.Replicas(), "targetTaints": []string{}, "startedAt": time.Now().UTC()})
+	must(p.t, err)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kubetaint.io/rollout": string(marker)}}, "spec": map[string]any{"replicas": 0}})
+	must(p.t, err)
+	p.c.Change(p.t, p.Thing, "terraform-provider-kubetaint", string(patch))
+	Until(p.t, "the machines are gone", func(context.Context) (bool, error) { return len(p.Names()) == 0, nil })
 }

@@ -210,3 +210,15 @@ func (c *Cluster) PauseDeployment(t testing.TB, namespace, name string) {
 	_, err := c.Admin.AppsV1().Deployments(namespace).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"paused":true}}`), metav1.PatchOptions{})
 	must(t, err)
 }
+
+// StuckAtFirst deletes the pods of a StatefulSet whose nodes are gone, and returns when its
+// controller waits for the first one to be ready: until then it makes no other.
+func (c *Cluster) StuckAtFirst(t testing.TB, namespace, name string) {
+	t.Helper()
+	pods := c.Admin.CoreV1().Pods(namespace)
+	must(t, pods.DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{LabelSelector: "app=" + name}))
+	Until(t, "the first pod of "+name+" waits alone", func(ctx context.Context) (bool, error) {
+		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+		return err == nil && len(list.Items) == 1 && list.Items[0].Name == name+"-0" && list.Items[0].Spec.NodeName == "", err
+	})
+}

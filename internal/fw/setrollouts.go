@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -106,10 +107,12 @@ type SetRollouts struct {
 	over    error
 }
 
-// All changes each MachineSet when its turn has come, in the order of their names, and
-// returns the error of each. Where one fails, those that have begun go on to their end,
-// and no other one begins.
+// All changes each MachineSet when its turn has come, in the order of their names, those
+// first whose rollout was interrupted: they may have no machine. It sorts Meant, and returns
+// the error of each. Where one fails, those that have begun go on to their end, and no other
+// one begins.
 func (r *SetRollouts) All(ctx context.Context) []error {
+	slices.SortStableFunc(r.Meant, func(a, b machineset.Observed) int { return cmp.Compare(r.turn(a), r.turn(b)) })
 	errs := make([]error, len(r.Meant))
 	var failed atomic.Bool
 	var begun sync.WaitGroup
@@ -137,6 +140,13 @@ func (r *SetRollouts) All(ctx context.Context) []error {
 	return errs
 }
 
+func (r *SetRollouts) turn(o machineset.Observed) int {
+	if machineset.Plan(o, r.Of(o.Set)).Interrupted != nil {
+		return 0
+	}
+	return 1
+}
+
 // rollOut changes one MachineSet. The clock starts now.
 func (r *SetRollouts) rollOut(ctx context.Context, o machineset.Observed) error {
 	if r.Timeout > 0 {
@@ -146,6 +156,9 @@ func (r *SetRollouts) rollOut(ctx context.Context, o machineset.Observed) error 
 	}
 	d := r.Of(o.Set)
 	if r.Ready != nil && !d.Claim.Release && machineset.Plan(o, d).Changes() {
+		if err := rollout.Replenish(ctx, r.Data.Cluster, o.Set, d.Claim.Owner); err != nil {
+			return err
+		}
 		if err := r.Ready(ctx); err != nil {
 			return err
 		}
@@ -154,6 +167,11 @@ func (r *SetRollouts) rollOut(ctx context.Context, o machineset.Observed) error 
 		Approve: func(now machineset.Observed) error {
 			if refusals := machineset.Refuse(now, d); len(refusals) > 0 {
 				return &RefusedSet{Set: now.Set, Refusals: refusals}
+			}
+			if machineset.Plan(now, d).Interrupted != nil {
+				// What was allowed goes on, whatever the others are refused for: it may have
+				// no machine by now.
+				return nil
 			}
 			r.checked.Do(func() { r.over = r.allowed(ctx, r.Meant, r.Place) })
 			if r.over != nil || len(r.Meant) == 1 {

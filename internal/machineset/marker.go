@@ -5,6 +5,7 @@ package machineset
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -40,6 +41,8 @@ type Marker struct {
 	Machines []types.UID `json:"machines,omitempty"`
 }
 
+var errNoCount = errors.New("originalReplicas is missing")
+
 // ParseMarker reads the annotation's value; an empty one is none. One that cannot
 // be read is an error: the number of replicas may be in it.
 // Errors: *record.DamagedError.
@@ -47,11 +50,20 @@ func ParseMarker(s string) (*Marker, error) {
 	if s == "" {
 		return nil, nil
 	}
-	m := &Marker{}
-	if err := json.Unmarshal([]byte(s), m); err != nil {
+	var m struct {
+		Marker
+		// OriginalReplicas tells a count of zero from none.
+		OriginalReplicas *int `json:"originalReplicas"`
+	}
+	err := json.Unmarshal([]byte(s), &m)
+	if err == nil && m.OriginalReplicas == nil {
+		err = errNoCount
+	}
+	if err != nil {
 		return nil, &record.DamagedError{Annotation: MarkerAnnotation, Err: err}
 	}
-	return m, nil
+	m.Marker.OriginalReplicas = *m.OriginalReplicas
+	return &m.Marker, nil
 }
 
 // String writes the annotation's value, "" for no marker.

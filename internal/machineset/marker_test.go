@@ -16,6 +16,12 @@ func TestParseMarker(t *testing.T) {
 	if _, err := ParseMarker(`{"originalReplicas":`); err == nil || !strings.Contains(err.Error(), MarkerAnnotation) {
 		t.Errorf("what is cut off gives %v, and the error should name the annotation", err)
 	}
+	if m, err := ParseMarker(`{"id":"me","strategy":"scale_to_zero"}`); err == nil || !strings.Contains(err.Error(), "originalReplicas is missing") {
+		t.Errorf("without its count it is %v and %v, and zero would be taken for one", m, err)
+	}
+	if m, err := ParseMarker((&Marker{ID: "me", Strategy: ScaleToZero}).String()); err != nil || m.ID != "me" || m.OriginalReplicas != 0 {
+		t.Errorf("a count of zero is read as %v and %v", m, err)
+	}
 }
 
 func TestRestore(t *testing.T) {

@@ -324,8 +324,9 @@ func (v *view) finish() Decision {
 		return Decision{Done: true}
 	}
 	last := v.write(&SetWrite{MarkerChanges: true}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
-	// Without its marker a cycle would begin again.
-	last.Last = v.desired.Cycle
+	// Without its marker a cycle would begin again, and whoever looks again would take it
+	// for removed by somebody else.
+	last.Last = true
 	return last
 }
 

@@ -283,6 +283,24 @@ func TestNext_stops(t *testing.T) {
 	}
 }
 
+// TestNext_stopsWhereItsMarkerIsTakenAway: the count of before is lost with it, and what
+// stands there now may be that of the middle.
+func TestNext_stopsWhereItsMarkerIsTakenAway(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []Strategy{ScaleToZero, Surge, Rolling, InPlace} {
+		c := begun(t, 1, 3, "team=a:NoExecute")
+		d := desire(t, strategy, "team=b:NoExecute")
+		c.run(t, d, 1, 0)
+		if c.set.Marker == nil {
+			t.Fatalf("%s has not begun", strategy)
+		}
+		c.set.Marker, d.Begun = nil, true
+		if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation) || !strings.Contains(got.Stop, "goes on with the machines that are not as wanted") || got.Done || len(got.Intents) > 0 {
+			t.Errorf("%s: it says %q with %d intents, and done is %v", strategy, got.Stop, len(got.Intents), got.Done)
+		}
+	}
+}
+
 // TestLeft counts what is being deleted where machines are replaced, and not where they
 // are changed in place.
 func TestLeft(t *testing.T) {

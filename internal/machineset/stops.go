@@ -33,9 +33,13 @@ func AnotherRollout(s *Set) string {
 
 // markerGone words that somebody has removed what a rollout goes by.
 func (v *view) markerGone() string {
-	return fmt.Sprintf("Somebody removed the annotation %s from %s during the rollout. It listed the machines still to be replaced, and the number of replicas from before the rollout. Nothing more is changed. "+
-		"spec.replicas is %d now, which may include extra machines of the rollout, or be 0 in the middle of it. Make sure that it is the number that you want (%s), and run again: the next run replaces all machines, also those that are new already.",
-		MarkerAnnotation, v.Set.Title(), v.Set.Replicas, v.Set.scale("NUMBER"))
+	held, next := "the number of replicas from before the rollout", "goes on with the machines that are not as wanted"
+	if v.desired.Cycle {
+		held, next = "the machines still to be replaced, and "+held, "replaces all machines, also those that are new already"
+	}
+	return fmt.Sprintf("Somebody removed the annotation %s from %s during the rollout. It held %s. Nothing more is changed. "+
+		"spec.replicas is %d now, which may include extra machines of the rollout, or be 0 in the middle of it. Make sure that it is the number that you want (%s), and run again: the next run %s.",
+		MarkerAnnotation, v.Set.Title(), held, v.Set.Replicas, v.Set.scale("NUMBER"), next)
 }
 
 // machineFailed words that a machine which is as wanted never serves.

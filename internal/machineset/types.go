@@ -166,7 +166,8 @@ type Desired struct {
 	Retired []taint.ID
 	Rollout Rollout
 	// Cycle replaces every machine that is there when it begins, whatever its taints:
-	// the marker lists them. Begun says that the marker has been seen.
+	// the marker lists them. Begun says that the marker of this rollout has been seen: one
+	// that is gone by now has taken the count with it.
 	Cycle, Begun bool
 }
 

@@ -46,7 +46,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 	}
 	for n, err := range run.All(ctx) {
 		if err != nil {
-			diags.Append(explain(verb, desired, meant[n].Set, err))
+			diags.Append(explain(verb, desired, run.Meant[n].Set, err))
 		}
 	}
 	if diags.HasError() {

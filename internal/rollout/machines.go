@@ -46,10 +46,10 @@ type MachineHooks struct {
 // shows, writes, and decides again, until nothing is left to do.
 //
 // The machines must be followed meanwhile. Errors: *SetGoneError,
-// *SetConflictError, *StoppedError, *MachinesError, those of the hooks and of kube, and
-// *RestoredError around any of them but *MachinesError.
+// *SetConflictError, *StoppedError, *MachinesError, ErrFight, those of the hooks and of
+// kube, and *RestoredError around any of them but *MachinesError.
 func RollOut(ctx context.Context, cluster *kube.Cluster, key string, desired machineset.Desired, hooks MachineHooks) error {
-	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks}
+	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks, writes: map[string]int{}}
 	for {
 		done, err := r.round(ctx)
 		if done || err != nil {
@@ -69,8 +69,11 @@ type machineRollout struct {
 	told     string
 	waiting  []string
 	holds    []string
-	// wrote are the nodes that were written since they were looked at last.
-	wrote []*eviction.Node
+	// wrote are the nodes that were written since they were looked at last, writes counts
+	// the writes of each object: somebody who reverts them would have machines deleted for
+	// ever.
+	wrote  []*eviction.Node
+	writes map[string]int
 
 	budgets   map[string][]eviction.Budget
 	budgetsAt time.Time
@@ -85,7 +88,7 @@ func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 	if err := CheckSet(observed.Set, r.desired); err != nil {
 		return false, err
 	}
-	r.desired.Begun = r.desired.Begun || r.desired.Cycle && observed.Set.Marker != nil
+	r.desired.Begun = r.desired.Begun || observed.Set.Marker != nil
 	next := machineset.Next(observed, r.desired, time.Now())
 	switch {
 	case next.Stop != "":
@@ -119,6 +122,9 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 			return next.Last && r.unmarked(), err
 		} else if err != nil {
 			return false, err
+		}
+		if r.writes[intent.About()]++; r.writes[intent.About()] > maxRounds {
+			return false, ErrFight
 		}
 		if err := context.Cause(ctx); err != nil && !next.Last {
 			return false, err
@@ -310,26 +316,9 @@ func (r *machineRollout) restore(ctx context.Context) *int {
 		// never came.
 		_, _ = r.cluster.RereadSet(ctx, r.set)
 	}
-	for ctx.Err() == nil {
-		observed, there := r.cluster.MachineSet(r.key)
-		if !there || observed.Set.UID != r.set.UID {
-			return nil
-		}
-		w := machineset.Restore(observed.Set, r.desired.Claim.Owner)
-		if w == nil {
-			return nil
-		}
-		_, err := r.cluster.PatchSet(ctx, observed.Set, w)
-		if err == nil {
-			return w.Replicas
-		}
-		if !errors.Is(err, kube.ErrConflict) {
-			tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})
-			return nil
-		}
-		if _, err := r.cluster.RereadSet(ctx, observed.Set); err != nil {
-			return nil
-		}
+	restored, err := bringBack(ctx, r.cluster, r.key, r.set.UID, r.desired.Claim.Owner)
+	if err != nil {
+		tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})
 	}
-	return nil
+	return restored
 }

@@ -94,11 +94,8 @@ func (r *run) carryOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !r.begun && len(plan.Steps) > 0 {
-			if err := plan.begin(r.hooks); err != nil {
-				return err
-			}
-			r.begun = true
+		if err := r.begin(ctx, plan); err != nil {
+			return err
 		}
 		if len(plan.Steps) == 0 || plan.Steps[0].Kind == planner.Switched {
 			// The planner has seen live pods alone: what makes them may be behind.
@@ -118,6 +115,18 @@ func (r *run) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// begin comes before the first write of all.
+func (r *run) begin(ctx context.Context, plan looked) error {
+	if r.begun || len(plan.Steps) == 0 {
+		return nil
+	}
+	if err := plan.begin(r.hooks); err != nil {
+		return err
+	}
+	r.begun = true
+	return r.replenish(ctx)
 }
 
 // count ends a run that would go on for ever.
