@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -121,6 +123,37 @@ func TestOrder_verdictsOfBystanders(t *testing.T) {
 	want := []string{"meant1 evicted_now stranded", "web1 evicted_now", "meant2 stays stranded"}
 	if diff := cmp.Diff(want, verdicts(Order(snapshot, change, eviction.ComparisonOff))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere: they leave at once, so that no rollout
+// restarts them and nothing waits for them.
+func TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string][]string{
+		"DaemonSet":  {"expand agent:, restarts agent-a", "wait for agent: agent-a"},
+		"Deployment": {"expand agent:, restarts agent-a agent-c", "wait for agent: agent-a agent-c"},
+	} {
+		agent := aWorkload(t, kind, "agent")
+		agent.UID = "uid"
+		pods := []*eviction.Pod{aPod(t, agent, "agent-a", "a"), aPod(t, agent, "agent-c", "c")}
+		for _, p := range pods {
+			p.UID, p.Controller.UID = types.UID(p.Name), agent.UID
+		}
+		snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu"), aNode(t, "c", "cpu")}, pods...)
+		snapshot.Daemons = map[types.UID]*eviction.Daemon{agent.UID: {}}
+		pin := label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"pool": "gpu"}}
+		plan := Order(snapshot, Change{Workloads: []Tolerations{{Workload: agent, Claim: toleration.Claim{Owner: "me", Generation: "g2"}, Pin: pin}}}, eviction.ComparisonOff)
+		if diff := cmp.Diff(want, writeSteps(plan)); diff != "" {
+			t.Error(kind, diff)
+		}
+		var leave []string
+		if kind == "DaemonSet" {
+			leave = []string{"agent-c evicted_now"}
+		}
+		if diff := cmp.Diff(leave, verdicts(plan)); diff != "" {
+			t.Error(kind, diff)
+		}
 	}
 }
 
