@@ -3,11 +3,6 @@
 
 package eviction
 
-import (
-	"cmp"
-	"slices"
-)
-
 // Repin gives a verdict for each of a DaemonSet's pods that has to leave its node because
 // the template gets this node selector, sorted by node, namespace and name. Its controller
 // deletes them at once, whatever the update strategy and its maxUnavailable, and makes none
@@ -38,11 +33,7 @@ func Repin(s *Snapshot, pods []*Pod, selector map[string]string, comparison Comp
 		e.consequences(&v, e.successor(after, pod.Node))
 		report.Pods, report.Nodes = append(report.Pods, v), append(report.Nodes, pod.Node)
 	}
-	slices.Sort(report.Nodes)
-	report.Nodes = slices.Compact(report.Nodes)
-	slices.SortFunc(report.Pods, func(a, b PodVerdict) int {
-		return cmp.Or(cmp.Compare(a.Pod.Node, b.Pod.Node), a.Pod.Compare(b.Pod))
-	})
+	report = Join(report) // It sorts.
 	e.coverByBudgets(report.Pods)
 	return report
 }
