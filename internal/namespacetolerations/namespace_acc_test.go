@@ -232,26 +232,21 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 		stageOn(t, c).previewsKnowDefaults()
 	})
 	s, i := stageOn(t, c), fresh()
-	pod := func(name string, tolerations ...corev1.Toleration) (*corev1.Pod, error) {
-		return s.c.Admin.CoreV1().Pods(s.namespace).Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "pod"}},
-			Spec: corev1.PodSpec{Tolerations: tolerations, Containers: []corev1.Container{{
-				Name: "main", Image: "registry.k8s.io/pause:3.10.2", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1m")}},
-			}}},
-		}, metav1.CreateOptions{})
-	}
+	old := corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}
 	node := acctest.Name(t, "node")
 	s.c.Node(t, acctest.Node{Name: node})
-	if _, err := pod("before", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err != nil {
+	if _, err := s.pod("before", nil, old); err != nil {
 		t.Fatal(err)
 	}
 	s.c.Running(t, s.namespace, "pod", 1)
 	if d := s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", "")); strings.Contains(d.Warnings(), off) {
 		t.Fatalf("the plug-in is on: %s", d.Warnings())
 	}
-	made, err := pod("given")
-	if err != nil || !toleration.Contains(made.Spec.Tolerations, acctest.ParseTolerations(t, "team=a:NoSchedule")[0]) {
-		t.Fatalf("the pod has %s (%v)", formatted(made.Spec.Tolerations), err)
+	s.plugInKnows("pods are given what is the default", func(made *corev1.Pod, err error) bool {
+		return err == nil && toleration.Contains(made.Spec.Tolerations, acctest.ParseTolerations(t, "team=a:NoSchedule")[0])
+	})
+	if _, err := s.pod("given", nil); err != nil {
+		t.Fatal(err)
 	}
 	// Everything that pods have must be allowed, what every pod has as well.
 	planned := s.tf.Plan(t, i, s.config("team=a:NoSchedule", "team*"))
@@ -259,16 +254,33 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	all := "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable* node.kubernetes.io/memory-pressure*"
 	d := s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", all))
 	acctest.WantAll(s.t, d.Warnings(), `1 live pod of namespace "`+s.namespace+`" could not be recreated`, "old Exists: Pod/before")
-	if _, err := pod("allowed"); err != nil {
+	s.plugInKnows("pods that the namespace does not allow are refused", func(_ *corev1.Pod, err error) bool {
+		return err != nil && strings.Contains(err.Error(), "whitelist")
+	}, old)
+	if _, err := s.pod("allowed", nil); err != nil {
 		t.Fatalf("a pod that the namespace allows is refused: %v", err)
 	}
-	if _, err := pod("refused", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err == nil || !strings.Contains(err.Error(), "whitelist") {
-		t.Fatalf("a pod that the namespace does not allow is made: %v", err)
-	}
 	s.tf.Destroy(s.t, i)
-	if _, err := pod("again", corev1.Toleration{Key: "old", Operator: corev1.TolerationOpExists}); err != nil {
-		t.Fatal(err)
-	}
+	s.plugInKnows("everything is allowed again", func(_ *corev1.Pod, err error) bool { return err == nil }, old)
+}
+
+// pod makes a pod with these tolerations, or asks for it in a dry run.
+func (s *stage) pod(name string, dryRun []string, tolerations ...corev1.Toleration) (*corev1.Pod, error) {
+	return s.c.Admin.CoreV1().Pods(s.namespace).Create(s.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "pod"}},
+		Spec: corev1.PodSpec{Tolerations: tolerations, Containers: []corev1.Container{{
+			Name: "main", Image: "registry.k8s.io/pause:3.10.2", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1m")}},
+		}}},
+	}, metav1.CreateOptions{DryRun: dryRun})
+}
+
+// plugInKnows waits until PodTolerationRestriction does as it should: it learns of a
+// namespace's annotations by a watch, and goes by what they were until then.
+func (s *stage) plugInKnows(what string, does func(*corev1.Pod, error) bool, tolerations ...corev1.Toleration) {
+	s.t.Helper()
+	acctest.Until(s.t, what, func(context.Context) (bool, error) {
+		return does(s.pod("probe", []string{metav1.DryRunAll}, tolerations...)), nil
+	})
 }
 
 // previewsKnowDefaults: who leaves is made again with what the namespace gives, and lands
@@ -299,6 +311,9 @@ func (s *stage) previewsKnowDefaults() {
 	}
 	preview(2, "no other node would take it")
 	s.tf.Settle(s.t, fresh(), s.config("dedicated="+pool+":NoSchedule", ""))
+	s.plugInKnows("pods are given what is the default", func(made *corev1.Pod, err error) bool {
+		return err == nil && toleration.Contains(made.Spec.Tolerations, acctest.ParseTolerations(t, "dedicated="+pool+":NoSchedule")[0])
+	})
 	preview(0, "admission gives it dedicated="+pool+":NoSchedule when it is recreated")
 	if d := s.tf.Apply(t, &acctest.Instance{Type: "kubetaint_node_taints"}, map[string]any{"node_name": plain, "taints": taints}); d.Errors() != "" {
 		t.Fatal(d.Errors())
