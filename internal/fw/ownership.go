@@ -27,6 +27,9 @@ type Ownership[ID comparable] struct {
 	// Moved is set while what a moved block brought has not been applied yet:
 	// the state then names every entry, those of others included.
 	Moved bool `json:"moved,omitempty"`
+	// Drifted is set while the last look has found something to mend that the state
+	// does not tell by itself.
+	Drifted bool `json:"drifted,omitempty"`
 }
 
 // NewOwnership begins a generation.
@@ -59,7 +62,8 @@ func NotThisCluster(objects, id string) diag.Diagnostic {
 			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import it, or apply again to create it.")
 }
 
-// Keep forgets imported entries that are no longer wanted.
+// Keep is what is remembered after an apply: imported entries that are no longer
+// wanted are forgotten, and nothing is left to mend.
 func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
 	kept := map[ID][]string{}
 	for _, id := range wanted {
@@ -67,7 +71,7 @@ func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
 			kept[id] = generations
 		}
 	}
-	o.Imported, o.Moved = kept, false
+	o.Imported, o.Moved, o.Drifted = kept, false, false
 	return o
 }
 

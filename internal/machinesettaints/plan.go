@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -47,12 +48,12 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !creating && req.Plan.Raw.Equal(req.State.Raw) && settled(state, before) {
-		r.claimUnchanged(ctx, before, own, &resp.Diagnostics)
-		return
-	}
 	if !creating {
 		plan.keepWording(ctx, state)
+		if settled(state, before, own) && plan.asksNothing(ctx, state, req.State, resp) {
+			r.claimUnchanged(ctx, before, own, &resp.Diagnostics)
+			return
+		}
 	}
 	r.complete(ctx, plan, before, own, creating, resp)
 }
@@ -76,10 +77,19 @@ func (r *machineSetTaints) complete(ctx context.Context, plan model, before want
 	}
 }
 
-// settled says that a state asks for nothing: no machine differs, or those that do
-// are left as they are.
-func settled(state model, desired wanted) bool {
-	return state.RolloutState.ValueString() != stateInterrupted &&
+// asksNothing says that a plan is at most the state in other words, and plans the state
+// then.
+func (m model) asksNothing(ctx context.Context, state model, prior tfsdk.State, resp *resource.ModifyPlanResponse) bool {
+	// How machines differ is not known once something changes, and only then.
+	m.Machines, m.RolloutState = state.Machines, state.RolloutState
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, m)...)
+	return !resp.Diagnostics.HasError() && resp.Plan.Raw.Equal(prior.Raw)
+}
+
+// settled says that a state asks for nothing: no template differs and no machine, or
+// those machines that do are left as they are.
+func settled(state model, desired wanted, own ownership) bool {
+	return state.RolloutState.ValueString() != stateInterrupted && !own.Drifted &&
 		(len(state.Machines.Elements()) == 0 || desired.Rollout.Strategy == machineset.TemplateOnly)
 }
 

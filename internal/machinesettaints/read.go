@@ -49,7 +49,7 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
+	own.Drifted = state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
 	own.Save(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	if resp.Identity != nil {
@@ -86,8 +86,9 @@ func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 }
 
 // look puts into the model how machines differ, and whether a rollout is
-// interrupted.
-func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, diags *diag.Diagnostics) {
+// interrupted. It says whether a template differs: machines do for as long as they live
+// where a rollout leaves them as they are, so that the state alone does not tell.
+func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, diags *diag.Diagnostics) (drifted bool) {
 	differ, state := map[string]taint.Status{}, stateComplete
 	for _, o := range sets {
 		maps.Copy(differ, machineset.Deviations(o, w.of(o.Set)))
@@ -96,7 +97,7 @@ func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, 
 		}
 		if machineset.Plan(o, w.of(o.Set)).Template.Changed {
 			// The template itself has lost an entry, or a set has come or left.
-			differ[o.Set.Name] = taint.Different
+			differ[o.Set.Name], drifted = taint.Different, true
 		}
 	}
 	m.Machines, m.RolloutState = noMachines(), types.StringValue(state)
@@ -105,6 +106,7 @@ func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, 
 		m.Machines, found = types.MapValueFrom(ctx, types.StringType, differ)
 		diags.Append(found...)
 	}
+	return drifted
 }
 
 // note puts into the model what an apply has left: nothing, unless machines are
