@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Connected returns the cluster's id where changes can be made. A cluster other
@@ -78,6 +79,7 @@ func UnableTo(doing string, err error) diag.Diagnostic {
 // Advise says what an error of a request means and what to do; nothing where
 // the error has to speak for itself.
 func Advise(err error) string {
+	fight := new(rollout.FightError)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The operation timed out, or the cluster answered too slowly. Run it again, with a longer timeout in the configuration if it has one."
@@ -93,10 +95,19 @@ func Advise(err error) string {
 		return "The cluster did not answer, or answered with a server error. Check that its API server runs, and the network to it."
 	case errors.Is(err, kube.ErrInvalid):
 		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration."
-	case errors.Is(err, rollout.ErrFight):
-		return "Somebody else changes it back as soon as it is written. Find out who (kubectl get -o yaml --show-managed-fields) before you apply again."
+	case errors.As(err, &fight):
+		return "Somebody else changes it back as soon as it is written. Find out who" + whoWrote(fight.Thing) + " before you apply again: the tool that does must leave to this configuration what it wants."
 	case errors.Is(err, context.Canceled):
 		return "The run was interrupted. Run it again."
 	}
 	return ""
+}
+
+// whoWrote is the command that shows who has written an object, for the end of a
+// sentence; nothing where the object is not known.
+func whoWrote(thing workload.Ref) string {
+	if thing.Name == "" {
+		return ""
+	}
+	return " (kubectl get " + thing.Kubectl(thing.Name) + " -o yaml --show-managed-fields)"
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Each error that is told apart ends in what to do.
@@ -36,7 +37,7 @@ func TestAdvise(t *testing.T) {
 		"no connection yet":        {errNotConnected, "known only after apply", true},
 		"no answer":                {class(kube.ErrUnreachable, plain), "Check that its API server runs, and the network to it.", true},
 		"a rejected request":       {class(kube.ErrInvalid, plain), "have it allow this change, or change the configuration", false},
-		"a fight":                  {rollout.ErrFight, "Find out who", false},
+		"a fight":                  {&rollout.FightError{Thing: workload.Ref{APIVersion: "machine.openshift.io/v1beta1", Kind: "Machine", Namespace: "ns", Name: "a"}}, "Find out who (kubectl get machine.machine.openshift.io a -n ns -o yaml --show-managed-fields) before", false},
 		"an interruption":          {context.Canceled, "Run it again.", false},
 		"any other error":          {plain, "", false},
 	} {

@@ -135,7 +135,7 @@ func unfinished(stuck *rollout.StuckError) string {
 		without = "still of the old template"
 		b.WriteString("The template no longer requires the labels of the nodes, but not every pod has been recreated from it:\n")
 	case stuck.Lost:
-		b.WriteString("The template does not have the tolerations: somebody else has removed them. Find out who (kubectl get -o yaml --show-managed-fields).\n")
+		b.WriteString("The template does not have the tolerations: somebody else has removed them. Find out who" + whoWrote(stuck.Workload.Ref) + ".\n")
 	case stuck.Relapses:
 		b.WriteString("The template and every pod have the tolerations, but the update is not complete: until all pods are ready, a pod below the partition that is lost is recreated from the old template.\n")
 	default:

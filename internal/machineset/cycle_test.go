@@ -83,9 +83,8 @@ func TestNext_cycleStopsWhereItsMarkerIsTakenAway(t *testing.T) {
 	c := begun(t, 1, 3, "")
 	d := cycle(Rollout{Strategy: Rolling, MaxUnavailable: 1})
 	c.run(t, d, 2, 0)
-	c.set.Marker = nil
-	d.Begun = true
-	if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation+" from MachineSet") || !strings.Contains(got.Stop, "spec.replicas is 3 now") {
+	c.set.Marker, d.Begun = nil, c.set.Marker
+	if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation+" from MachineSet") || !strings.Contains(got.Stop, "spec.replicas is 3, as it was before the rollout. Run again: the next run replaces all machines, also those that are new already") {
 		t.Errorf("it says %q with %d intents", got.Stop, len(got.Intents))
 	}
 }

@@ -122,7 +122,7 @@ func (v *view) obstacle() string {
 	if m != nil && m.ID != v.desired.Claim.Owner {
 		return AnotherRollout(v.Set)
 	}
-	if v.desired.Begun && m == nil {
+	if v.desired.Begun != nil && m == nil {
 		return v.markerGone()
 	}
 	if !v.strategy().Replaces() || m == nil && len(v.old) == 0 {

@@ -294,9 +294,15 @@ func TestNext_stopsWhereItsMarkerIsTakenAway(t *testing.T) {
 		if c.set.Marker == nil {
 			t.Fatalf("%s has not begun", strategy)
 		}
-		c.set.Marker, d.Begun = nil, true
-		if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation) || !strings.Contains(got.Stop, "goes on with the machines that are not as wanted") || got.Done || len(got.Intents) > 0 {
-			t.Errorf("%s: it says %q with %d intents, and done is %v", strategy, got.Stop, len(got.Intents), got.Done)
+		c.set.Marker, d.Begun = nil, c.set.Marker
+		for now, want := range map[int]string{
+			3: "spec.replicas is 3, as it was before the rollout. Run again: the next run goes on with",
+			0: "spec.replicas is 0 now and was 3 before the rollout, and no run brings that back: scale the MachineSet first (kubectl scale machineset " + c.set.Name + " -n " + c.set.Namespace + " --replicas=3), and run again: the next run goes on with",
+		} {
+			c.set.Replicas = now
+			if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation) || !strings.Contains(got.Stop, want) || got.Done || len(got.Intents) > 0 {
+				t.Errorf("%s: it says %q with %d intents, and done is %v", strategy, got.Stop, len(got.Intents), got.Done)
+			}
 		}
 	}
 }

@@ -189,7 +189,9 @@ func (c *cloud) serving() int {
 func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int, done bool) {
 	t.Helper()
 	for range 10_000 {
-		d.Begun = d.Begun || d.Cycle && c.set.Marker != nil
+		if d.Cycle && c.set.Marker != nil {
+			d.Begun = c.set.Marker
+		}
 		decision := Next(c.observed(), d, time.Unix(0, 0))
 		if decision.Stop != "" {
 			t.Fatalf("it stopped: %s", decision.Stop)

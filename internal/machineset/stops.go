@@ -37,9 +37,15 @@ func (v *view) markerGone() string {
 	if v.desired.Cycle {
 		held, next = "the machines still to be replaced, and "+held, "replaces all machines, also those that are new already"
 	}
-	return fmt.Sprintf("Somebody removed the annotation %s from %s during the rollout. It held %s. Nothing more is changed. "+
-		"spec.replicas is %d now, which may include extra machines of the rollout, or be 0 in the middle of it. Make sure that it is the number that you want (%s), and run again: the next run %s.",
-		MarkerAnnotation, v.Set.Title(), held, v.Set.Replicas, v.Set.scale("NUMBER"), next)
+	was, count := v.desired.Begun.OriginalReplicas, ""
+	if v.Set.Replicas == was {
+		count = fmt.Sprintf("spec.replicas is %d, as it was before the rollout. Run again", was)
+	} else {
+		count = fmt.Sprintf("spec.replicas is %d now and was %d before the rollout, and no run brings that back: scale the MachineSet first (%s), and run again",
+			v.Set.Replicas, was, v.Set.scale(fmt.Sprint(was)))
+	}
+	return fmt.Sprintf("Somebody removed the annotation %s from %s during the rollout. It held %s. Nothing more is changed. %s: the next run %s.",
+		MarkerAnnotation, v.Set.Title(), held, count, next)
 }
 
 // machineFailed words that a machine which is as wanted never serves.

@@ -166,9 +166,11 @@ type Desired struct {
 	Retired []taint.ID
 	Rollout Rollout
 	// Cycle replaces every machine that is there when it begins, whatever its taints:
-	// the marker lists them. Begun says that the marker of this rollout has been seen: one
-	// that is gone by now has taken the count with it.
-	Cycle, Begun bool
+	// the marker lists them.
+	Cycle bool
+	// Begun is the marker of this rollout as it was seen last, nil for none: one that is
+	// gone by now has taken the count with it.
+	Begun *Marker
 }
 
 // Template is a claim merged into the template.

@@ -88,7 +88,7 @@ func TestAccMachineSetTaints_somebodyWhoRemovesTheMarkerAtZeroIsAnError(t *testi
 	errors := s.disturbed(i, config, func(acctest.Request) {
 		s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/rollout":null}}}`)
 	})
-	acctest.WantAll(s.T, errors, "Somebody removed the annotation kubetaint.io/rollout from MachineSet", "It held the number of replicas from before the rollout", "spec.replicas is 0 now", "--replicas=NUMBER")
+	acctest.WantAll(s.T, errors, "Somebody removed the annotation kubetaint.io/rollout from MachineSet", "It held the number of replicas from before the rollout", "spec.replicas is 0 now and was 2 before the rollout", "--replicas=2), and run again")
 	p.Scale(2)
 	s.apply(i, config)
 	p.Want(2, foreign+" team=a:NoSchedule")
@@ -118,5 +118,5 @@ func TestAccMachineSetTaints_somebodyWhoKeepsRevertingTheTemplateIsAnError(t *te
 	errors := s.tf.Apply(t, i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})).Errors()
 	stop()
 	<-ended
-	acctest.WantAll(s.T, errors, "somebody else keeps changing back what is written")
+	acctest.WantAll(s.T, errors, "somebody else keeps changing back what is written to MachineSet \""+p.Namespace+"/"+p.Name+"\"", "Find out who (kubectl get machineset.machine.openshift.io "+p.Name+" -n "+p.Namespace+" -o yaml --show-managed-fields)")
 }

@@ -46,7 +46,7 @@ type MachineHooks struct {
 // shows, writes, and decides again, until nothing is left to do.
 //
 // The machines must be followed meanwhile. Errors: *SetGoneError,
-// *SetConflictError, *StoppedError, *MachinesError, ErrFight, those of the hooks and of
+// *SetConflictError, *StoppedError, *MachinesError, *FightError, those of the hooks and of
 // kube, and *RestoredError around any of them but *MachinesError.
 func RollOut(ctx context.Context, cluster *kube.Cluster, key string, desired machineset.Desired, hooks MachineHooks) error {
 	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks, writes: map[string]int{}}
@@ -88,7 +88,9 @@ func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 	if err := CheckSet(observed.Set, r.desired); err != nil {
 		return false, err
 	}
-	r.desired.Begun = r.desired.Begun || observed.Set.Marker != nil
+	if observed.Set.Marker != nil {
+		r.desired.Begun = observed.Set.Marker
+	}
 	next := machineset.Next(observed, r.desired, time.Now())
 	switch {
 	case next.Stop != "":
@@ -124,7 +126,7 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 			return false, err
 		}
 		if r.writes[intent.About()]++; r.writes[intent.About()] > maxRounds {
-			return false, ErrFight
+			return false, fightAbout(r.set, intent)
 		}
 		if err := context.Cause(ctx); err != nil && !next.Last {
 			return false, err

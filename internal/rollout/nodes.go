@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const (
@@ -43,9 +44,6 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%d nodes must not be changed, the first is %s", len(e.Refusals), e.Refusals[0].Node)
 }
 
-// ErrFight is returned where somebody else keeps changing back what is written.
-var ErrFight = errors.New("somebody else keeps changing back what is written")
-
 // SwitchTaints makes the nodes' taints as desired: nodes that are meant first,
 // then those that leave. It plans from what the cluster shows, writes, waits
 // for the watch to confirm, and plans again, until nothing is left to do; so it
@@ -54,7 +52,7 @@ var ErrFight = errors.New("somebody else keeps changing back what is written")
 // write, and again before a write to nodes that have come since; it can still
 // stop it.
 //
-// The cluster must be followed meanwhile. Errors: *RefusedError, ErrFight, that
+// The cluster must be followed meanwhile. Errors: *RefusedError, *FightError, that
 // of approve, and those of kube.
 func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, approve func(planner.NodePlan) error) error {
 	approved, written := map[string]bool{}, map[string]int{}
@@ -73,7 +71,7 @@ func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.No
 		for _, s := range plan.Switches {
 			// Nodes that join one after the other are no fight.
 			if written[s.Node.Name]++; written[s.Node.Name] > maxRounds {
-				return ErrFight
+				return &FightError{workload.Ref{Kind: "Node", Name: s.Node.Name}}
 			}
 		}
 		if fresh := unapproved(plan, approved); len(fresh.Switches) > 0 {

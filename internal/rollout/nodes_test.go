@@ -19,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const generation = "g2"
@@ -169,7 +170,7 @@ func TestSwitchTaints(t *testing.T) {
 					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = nil })
 				}
 			},
-			asked: []string{"n1 n2 after 0 writes"}, writes: 1 + maxRounds, err: ErrFight,
+			asked: []string{"n1 n2 after 0 writes"}, writes: 1 + maxRounds, err: &FightError{workload.Ref{Kind: "Node", Name: "n2"}},
 			taints: map[string]string{"n1": ours, "n2": ""},
 		},
 		{

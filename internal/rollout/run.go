@@ -58,7 +58,7 @@ func (e *WorkloadError) Unwrap() error { return e.Err }
 // has made, in words.
 //
 // The cluster must be followed with pods meanwhile. Errors: *RefusedError,
-// *ConflictError, *HoldError, *StuckError, ErrFight, those of the hooks and of
+// *ConflictError, *HoldError, *StuckError, *FightError, those of the hooks and of
 // kube.
 func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison eviction.Comparison, hooks Hooks) (done []string, err error) {
 	if _, err := cluster.SnapshotToDecide(ctx); err != nil {
@@ -129,12 +129,15 @@ func (r *run) begin(ctx context.Context, plan looked) error {
 	return r.replenish(ctx)
 }
 
-// count ends a run that would go on for ever.
-func (r *run) count() error {
-	if r.rounds++; r.rounds > maxRounds*(len(r.change.Workloads)+1) {
-		return ErrFight
+// count ends a run that would go on for ever. It is at a workload, or at none.
+func (r *run) count(at *workload.Workload) error {
+	if r.rounds++; r.rounds <= maxRounds*(len(r.change.Workloads)+1) {
+		return nil
 	}
-	return nil
+	if at == nil {
+		return &FightError{}
+	}
+	return &FightError{at.Ref}
 }
 
 // settle waits until the pods are as many as they shall be. All that live carry
@@ -151,7 +154,7 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 		waited, err := r.await(ctx, t.Workload, nil)
 		if errors.Is(err, errOverwritten) {
 			r.alone = false
-			return false, r.count()
+			return false, r.count(t.Workload)
 		}
 		if err != nil {
 			return false, err
@@ -167,7 +170,7 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 
 // take makes one step, and notes what it shows of the workload.
 func (r *run) take(ctx context.Context, step planner.Step) error {
-	if err := r.count(); err != nil {
+	if err := r.count(step.Workload); err != nil {
 		return err
 	}
 	tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})

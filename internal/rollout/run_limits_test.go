@@ -87,7 +87,7 @@ func TestRun_endsAFight(t *testing.T) {
 	}
 	api.pool(t, aSet("web", 1, "*"+teamA))
 	steps, err := carry(t.Context(), api.serve(t, true), fromAToB("web"), Hooks{})
-	if !errors.Is(err, ErrFight) {
+	if fight := new(FightError); !errors.As(err, &fight) || fight.Thing.Name != "web" {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff([]string{"add tolerations to web"}, inShort(steps)); diff != "" {

@@ -121,7 +121,7 @@ func labelSet(ctx context.Context, cluster *kube.Cluster, key string, claim labe
 			}
 			// Machines that come one after the other are no fight.
 			if written[intent.About()]++; written[intent.About()] > maxRounds {
-				return ErrFight
+				return fightAbout(o.Set, intent)
 			}
 			tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": key, "what": string(intent.Kind), "reason": intent.Reason})
 			err := r.write(ctx, intent)

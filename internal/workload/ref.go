@@ -37,6 +37,20 @@ func (r Ref) Title() string {
 	return fmt.Sprintf("%s %q", r.Kind, r.Namespace+"/"+r.Name)
 }
 
+// Kubectl is how a kubectl command names the object, or others of its kind and namespace
+// where which is another name or a selector.
+func (r Ref) Kubectl(which string) string {
+	kind := strings.ToLower(r.Kind)
+	if group, _, found := strings.Cut(r.APIVersion, "/"); found && strings.Contains(group, ".") {
+		// Kinds of other groups may have the same name.
+		kind += "." + group
+	}
+	if r.Namespace != "" {
+		which += " -n " + r.Namespace
+	}
+	return kind + " " + which
+}
+
 // Words names the object in a list of steps, such as Deployment shop/web.
 func (r Ref) Words() string {
 	return strings.Replace(r.String(), "/", " ", 1)

@@ -86,19 +86,11 @@ func (t target) title() string {
 
 // show is the command that shows the target.
 func (t target) show() string {
-	which := " " + t.Name
+	which := t.Name
 	if t.Selector != nil {
-		which = " -l '" + t.selector() + "'"
+		which = "-l '" + t.selector() + "'"
 	}
-	if t.Namespace != "" {
-		which += " -n " + t.Namespace
-	}
-	kind := strings.ToLower(t.Kind)
-	if group, _, found := strings.Cut(t.APIVersion, "/"); found && strings.Contains(group, ".") {
-		// Kinds of other groups may have the same name.
-		kind += "." + group
-	}
-	return "kubectl get " + kind + which + " -o yaml"
+	return "kubectl get " + t.Ref.Kubectl(which) + " -o yaml"
 }
 
 // whose names a target that may not be known yet.

@@ -1,0 +1,44 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// machineAPI tells OpenShift's machines from those of others.
+const machineAPI = "machine.openshift.io/v1beta1"
+
+// FightError says that somebody else keeps changing back what is written.
+type FightError struct {
+	// Thing is the object of the last write, the zero value where none is known.
+	Thing workload.Ref
+}
+
+// Error names the object.
+func (e *FightError) Error() string {
+	out := "somebody else keeps changing back what is written"
+	if e.Thing.Name != "" {
+		out += " to " + e.Thing.Title()
+	}
+	return out
+}
+
+// Is makes fights about the same object the same error.
+func (e *FightError) Is(target error) bool {
+	other, ok := target.(*FightError)
+	return ok && *e == *other
+}
+
+// fightAbout is the error of a write of a rollout of machines that is made again and again.
+func fightAbout(s *machineset.Set, intent machineset.Intent) error {
+	switch {
+	case intent.Node != nil:
+		return &FightError{workload.Ref{Kind: "Node", Name: intent.Node.Name}}
+	case intent.Machine != nil:
+		return &FightError{workload.Ref{APIVersion: machineAPI, Kind: "Machine", Namespace: intent.Machine.Namespace, Name: intent.Machine.Name}}
+	}
+	return &FightError{workload.Ref{APIVersion: machineAPI, Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}}
+}
