@@ -166,10 +166,10 @@ func TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid(t *test
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": pinned}}
 	tf, i := terraform(t, c), newInstance()
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "1 pod would leave", "leave out pin for DaemonSets")
+	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "Unable to add node selector dedicated=gpu-"+p.name+" to DaemonSet", "1 pod would leave", "Nothing has been written. Choose other nodes, leave out pin for DaemonSets")
 	title := "DaemonSet \"" + p.namespace + "/daemonset\""
 	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics,
-		"Adding node selector dedicated=gpu-"+p.name+" to "+title+" evicts 1 pod (1 will not come back)", "on "+p.other+": evicted now, its DaemonSet comes to require labels that the node does not have",
+		"Adding node selector dedicated=gpu-"+p.name+" to "+title+" evicts 1 pod (1 will not come back)", "on "+p.other+": evicted now, pin makes its DaemonSet require labels that the node does not have",
 		"to its workloads restarts 2 pods")
 	tf.Settle(t, i, p.config(w))
 	p.settled("DaemonSet", w)

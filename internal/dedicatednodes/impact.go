@@ -49,25 +49,37 @@ func refusedBy(plan planner.Plan) *fw.RefusedSet {
 	return nil
 }
 
-// about words what the whole is about: the taints, and the labels where no taint may
-// make pods leave.
+// about words what the whole is about: the taints where these make pods leave, and else
+// the first step that does.
 func (i impact) about(w wanted, done bool) fw.Subject {
-	if len(i.steps) == 0 {
+	at := func(holds func(planner.Step) bool) int { return slices.IndexFunc(i.steps, holds) }
+	pin := at(func(s planner.Step) bool { return s.Kind == planner.Expand && moves(s) })
+	switched := at(func(s planner.Step) bool { return s.Kind == planner.Switched && moves(s) })
+	cause := switched
+	if cause < 0 {
+		cause = at(moves)
+	}
+	if cause < 0 {
 		return fw.Subject{}
 	}
-	first, instead := i.steps[0], ""
-	for _, step := range i.steps {
-		switch step.Kind {
-		case planner.Switched:
-			first = step
-		case planner.Expand:
-			instead = "Add tolerations to the pods that are meant to stay, choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
-		case planner.Label, planner.Unlabel, planner.Admit, planner.Withdraw, planner.Wait, planner.Contract:
-		}
+	about := w.aboutStep(done, i.steps[cause])
+	switch {
+	case pin >= 0 && switched >= 0:
+		about.Instead = "Add tolerations to the pods that are meant to stay, choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
+	case pin >= 0:
+		// Tolerations keep nobody.
+		about.Instead = "Choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
 	}
-	about := w.aboutStep(done, first)
-	about.Instead = instead
 	return about
+}
+
+// moves says that a step may make pods leave.
+func moves(step planner.Step) bool {
+	report := step.Report
+	if step.Switch != nil {
+		report = step.Switch.Begins.Report
+	}
+	return report != nil && slices.ContainsFunc(report.Pods, func(v eviction.PodVerdict) bool { return v.Verdict != eviction.Stays })
 }
 
 // aboutStep words what a step is about: what is done, or what would have been.

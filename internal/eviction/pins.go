@@ -29,7 +29,7 @@ func Repin(s *Snapshot, pods []*Pod, selector map[string]string, comparison Comp
 		if !e.selects(before, node.Name, node.Labels) || e.selects(after, node.Name, node.Labels) {
 			continue
 		}
-		v := PodVerdict{Pod: pod, Owner: owner, Verdict: EvictedNow, Reason: "its DaemonSet comes to require labels that the node does not have"}
+		v := PodVerdict{Pod: pod, Owner: owner, Verdict: EvictedNow, Reason: "pin makes its DaemonSet require labels that the node does not have"}
 		e.consequences(&v, e.successor(after, pod.Node))
 		report.Pods, report.Nodes = append(report.Pods, v), append(report.Nodes, pod.Node)
 	}

@@ -44,8 +44,10 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 		"Repair the annotation; or remove it ("+kubectl("annotate", thing, annotation+"-")+"), after which none of them belongs to any resource."
 	if annotation == machineset.MarkerAnnotation {
 		subject = "how far the rollout of " + thing + " is"
-		detail = "The annotation has been edited. It holds the number of replicas from before the rollout, so nothing is written to the MachineSet while it cannot be read. " +
-			"Look at it (" + kubectl("get", thing, "-o yaml") + ") and repair it; or set spec.replicas to the number in it (" + kubectl("scale", thing, "--replicas=NUMBER") + "), " +
+		detail = "The annotation has been edited. It holds the number of replicas from before the rollout (originalReplicas), so nothing is written to the MachineSet while it cannot be read. " +
+			"Look at it (" + kubectl("get", thing, "-o yaml") + "), and choose one:\n\n" +
+			"  - To continue the rollout: repair the annotation, and run again.\n" +
+			"  - To begin it anew: set spec.replicas to the number in it (" + kubectl("scale", thing, "--replicas=NUMBER") + "), " +
 			"remove it (" + kubectl("annotate", thing, annotation+"-") + "), and run again."
 	}
 	summary := "Unable to read " + subject + ": the annotation " + annotation + " is damaged"

@@ -43,7 +43,7 @@ func TestExplainRecord(t *testing.T) {
 		"a node of a MachineSet": {&rollout.StoppedError{Why: labels.Error(), Thing: `node "a"`, Err: labels}, set, `Unable to read who owns the labels of node "a": the annotation kubetaint.io/owned-labels is damaged`,
 			[]string{"kubectl annotate node a kubetaint.io/owned-labels-"}},
 		"a rollout": {&rollout.RestoredError{Replicas: 3, Err: &rollout.StoppedError{Why: marker.Error(), Thing: set, Err: marker}}, "it", "Unable to read how far the rollout of " + set + " is: the annotation kubetaint.io/rollout is damaged",
-			[]string{"kubectl get machineset gpu -n openshift-machine-api -o yaml", "kubectl scale machineset gpu -n openshift-machine-api --replicas=NUMBER", "kubetaint.io/rollout-", "spec.replicas has been set back to 3."}},
+			[]string{"kubectl get machineset gpu -n openshift-machine-api -o yaml), and choose one:\n\n  - To continue the rollout: repair the annotation, and run again.\n", "kubectl scale machineset gpu -n openshift-machine-api --replicas=NUMBER", "kubetaint.io/rollout-", "spec.replicas has been set back to 3."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
