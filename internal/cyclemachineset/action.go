@@ -81,7 +81,7 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 		return err
 	}
 	defer release()
-	done, err := a.Data.Rollouts.Begin(ctx, w.key, a.Data.MaxConcurrentRollouts, func() {
+	done, err := a.Data.Rollouts.Begin(ctx, w.target.String(), a.Data.MaxConcurrentRollouts, func() {
 		say("waiting for another rollout to end: at most %d at once (max_concurrent_rollouts)", a.Data.MaxConcurrentRollouts)
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := false
-	err = rollout.RollOut(ctx, a.Data.Cluster, w.key, w.Desired, rollout.MachineHooks{
+	err = rollout.RollOut(ctx, a.Data.Cluster, w.target.String(), w.Desired, rollout.MachineHooks{
 		Approve: func(o machineset.Observed) error {
 			if err := a.allowed(ctx, o, w); err != nil {
 				return err
@@ -160,11 +160,11 @@ func (a *cycleMachineSet) find(ctx context.Context, w wanted, diags *diag.Diagno
 		fw.NoPreview("evictions on "+w.title(), "evicts", err, strict, a.Data, diags)
 		return machineset.Observed{}, false
 	}
-	if _, err := a.Data.Cluster.MachineSets(ctx); err != nil {
+	if _, err := a.Data.Cluster.MachineSetsWith(ctx, w.target); err != nil {
 		diags.Append(explainRead(w, err, strict, a.Data)...)
 		return machineset.Observed{}, false
 	}
-	o, there := a.Data.Cluster.MachineSet(w.key)
+	o, there := a.Data.Cluster.MachineSet(w.target.String())
 	if !there {
 		diags.Append(notThere(w))
 	}

@@ -26,7 +26,7 @@ type model struct {
 
 // wanted is what the model wants.
 type wanted struct {
-	key    string
+	target machineset.Target
 	budget fw.Budget
 	// ours is set where the budget stands in the action, not in the provider.
 	ours bool
@@ -35,7 +35,7 @@ type wanted struct {
 
 // title names the MachineSet in messages.
 func (w wanted) title() string {
-	return `MachineSet "` + w.key + `"`
+	return w.target.Place()
 }
 
 // wanted returns what the model wants; false while any of it is not known.
@@ -45,10 +45,10 @@ func (m model) wanted(ctx context.Context, data *fw.Data, diags *diag.Diagnostic
 	if !rolloutKnown || !budgetKnown || m.Namespace.IsUnknown() || m.Name.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}
-	key := cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace) + "/" + m.Name.ValueString()
+	target := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), Name: m.Name.ValueString()}
 	return wanted{
-		key: key, budget: budget, ours: !m.Evictions.IsNull(),
+		target: target, budget: budget, ours: !m.Evictions.IsNull(),
 		// It claims no taint: the id alone says whose rollout it is.
-		Desired: machineset.Desired{Claim: taint.Claim{Owner: data.Owner + "/cycle_machine_set/" + key}, Rollout: rollout, Cycle: true},
+		Desired: machineset.Desired{Claim: taint.Claim{Owner: data.Owner + "/cycle_machine_set/" + target.String()}, Rollout: rollout, Cycle: true},
 	}, true
 }

@@ -60,7 +60,7 @@ func (r *dedicatedNodes) observeSets(ctx context.Context, desired wanted, diags 
 	if desired.nodes.Target.MachineSets == nil {
 		return nil, nil
 	}
-	sets, err := r.Data.Cluster.MachineSets(ctx)
+	sets, err := r.Data.Cluster.MachineSetsWith(ctx, *desired.nodes.Target.MachineSets)
 	if errors.Is(err, kube.ErrNoMachineAPI) {
 		diags.Append(fw.NoMachineAPI(err))
 		return nil, nil

@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -19,6 +20,24 @@ func (c *Cluster) FreshMachineSets(ctx context.Context) ([]machineset.Observed, 
 	if wrote := c.wrote.Load(); wrote != nil && wrote.After(moment) {
 		moment = *wrote
 	}
+	return c.machineSetsSince(ctx, moment)
+}
+
+// MachineSetsWith returns all MachineSets, as MachineSets does. They are listed again
+// where the one that a target names is not among them: another resource can have made it
+// in the same apply, after they were listed. Errors: ErrNoMachineAPI, those of the API
+// server.
+func (c *Cluster) MachineSetsWith(ctx context.Context, target machineset.Target) ([]machineset.Observed, error) {
+	sets, err := c.MachineSets(ctx)
+	named := func(o machineset.Observed) bool { return target.Matches(o.Set) }
+	if err != nil || target.Selector != nil || slices.ContainsFunc(sets, named) {
+		return sets, err
+	}
+	return c.machineSetsSince(ctx, time.Now())
+}
+
+// machineSetsSince lists again what was listed before a moment.
+func (c *Cluster) machineSetsSince(ctx context.Context, moment time.Time) ([]machineset.Observed, error) {
 	c.follower.mu.Lock()
 	nodes, machines := c.follower.stop != nil, c.follower.machines
 	c.follower.mu.Unlock()

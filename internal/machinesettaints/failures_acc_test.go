@@ -29,6 +29,25 @@ func (s *stage) pool(replicas int, more func(*acctest.MachineSet)) *acctest.Pool
 	return s.c.MachineSet(s.T, m)
 }
 
+// TestAccMachineSetTaints_oneThatTheSameApplyMakesIsFound though MachineSets were listed
+// before: its name is known at apply alone, and the plan that Terraform makes then comes
+// after what makes it.
+func TestAccMachineSetTaints_oneThatTheSameApplyMakesIsFound(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	apply, other := s.tf.Walk(t), s.pool(1, nil)
+	inPlace := map[string]any{"strategy": "in_place"}
+	if d := apply.Plan(newInstance(), s.config(other.Name, "team=a:NoSchedule", inPlace)).Diagnostics; d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	made, i := s.pool(1, nil), newInstance()
+	config := s.config(made.Name, "team=a:NoSchedule", inPlace)
+	if d := apply.ApplyChange(i, s.tf.Plan(t, i, config), config); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	made.Want(1, foreign+" team=a:NoSchedule")
+}
+
 // TestAccMachineSetTaints_refusals is what a plan refuses before anything is written.
 func TestAccMachineSetTaints_refusals(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	cluster, sets, err := r.observe(ctx, "", &resp.Diagnostics)
+	cluster, sets, err := r.observe(ctx, "", t, &resp.Diagnostics)
 	if err != nil {
 		resp.Diagnostics.Append(fw.UnableTo("import taints of "+t.Place(), err))
 	}

@@ -97,7 +97,7 @@ func settled(state model, desired wanted, own ownership) bool {
 func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted, own ownership, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
-	_, sets, err := r.observe(ctx, own.Cluster, diags)
+	_, sets, err := r.observe(ctx, own.Cluster, desired.target, diags)
 	if diags.HasError() {
 		return
 	}
@@ -136,7 +136,7 @@ func (r *machineSetTaints) claim(desired wanted, own ownership, meant []machines
 }
 
 func (r *machineSetTaints) claimUnchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
-	if _, sets, err := r.observe(ctx, own.Cluster, diags); err == nil && !diags.HasError() {
+	if _, sets, err := r.observe(ctx, own.Cluster, desired.target, diags); err == nil && !diags.HasError() {
 		r.claim(desired, own, concerned(sets, desired), diags)
 	}
 }

@@ -23,7 +23,8 @@ func (r *machineSetTaints) ownership(ctx context.Context, private fw.PrivateRead
 	if own.Generation != "" || diags.HasError() {
 		return own, nil
 	}
-	_, sets, err := r.observe(ctx, own.Cluster, diags)
+	target, _ := state.targets(diags)
+	_, sets, err := r.observe(ctx, own.Cluster, target, diags)
 	if err != nil || diags.HasError() {
 		return own, err
 	}

@@ -29,7 +29,8 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	cluster, sets, err := r.observe(ctx, own.Cluster, &resp.Diagnostics)
+	target, _ := state.targets(&resp.Diagnostics)
+	cluster, sets, err := r.observe(ctx, own.Cluster, target, &resp.Diagnostics)
 	if err != nil || resp.Diagnostics.HasError() {
 		// The stored state stays as it is.
 		r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
@@ -57,14 +58,15 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 	}
 }
 
-// observe returns the cluster's id and its MachineSets. A cluster other than the
-// expected one is an error in the diagnostics, before anything else is read.
-func (r *machineSetTaints) observe(ctx context.Context, expected string, diags *diag.Diagnostics) (string, []machineset.Observed, error) {
+// observe returns the cluster's id and its MachineSets, with the target where it is there
+// by now. A cluster other than the expected one is an error in the diagnostics, before
+// anything else is read.
+func (r *machineSetTaints) observe(ctx context.Context, expected string, target machineset.Target, diags *diag.Diagnostics) (string, []machineset.Observed, error) {
 	cluster, err := r.Data.Identify(ctx, expected, diags)
 	if err != nil || diags.HasError() {
 		return "", nil, err
 	}
-	sets, err := r.Data.Cluster.MachineSets(ctx)
+	sets, err := r.Data.Cluster.MachineSetsWith(ctx, target)
 	if errors.Is(err, kube.ErrNoMachineAPI) {
 		diags.Append(fw.NoMachineAPI(err))
 		return cluster, nil, nil
