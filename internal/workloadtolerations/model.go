@@ -90,7 +90,7 @@ func (t target) show() string {
 	if t.Selector != nil {
 		which = "-l '" + t.selector() + "'"
 	}
-	return "kubectl get " + t.Ref.Kubectl(which) + " -o yaml"
+	return "kubectl get " + t.Kubectl(which) + " -o yaml"
 }
 
 // whose names a target that may not be known yet.
