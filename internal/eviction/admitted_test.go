@@ -62,7 +62,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		},
 		{
 			name: "the controller of DaemonSets does not ask admission", world: towns(ownedBy("DaemonSet", "agent")).admitting(nil),
-			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet recreates it when the node allows it",
+			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet does not recreate it before the node allows it again",
 		},
 		{
 			name: "what a pod carries now decides whether it stays", world: towns().admitting(func(p *admission.Policy) { p.Tolerations = []corev1.Toleration{exists("a", "")} }),

@@ -202,7 +202,7 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		return
 	}
 	if v.Owner.Kind == "DaemonSet" {
-		v.Reason += "; its DaemonSet recreates it when the node allows it"
+		v.Reason += "; its DaemonSet does not recreate it before the node allows it again"
 	} else if len(s.Forbidden) > 0 && !v.Lost {
 		v.Rejected = true
 		v.Reason += "; it is not recreated: " + s.forbidden(v.Pod)

@@ -82,7 +82,7 @@ func TestEvaluate_classesOfPods(t *testing.T) {
 		{
 			name: "a DaemonSet's pod leaves and its DaemonSet waits for the node", change: change,
 			world: two(pod("p", "n1", ownedBy("DaemonSet", "logs"), pinned("n1"))),
-			want:  "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet recreates it when the node allows it",
+			want:  "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet does not recreate it before the node allows it again",
 		},
 		{
 			name: "a DaemonSet's pod that tolerates everything stays", change: change, want: "stays",

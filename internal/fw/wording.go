@@ -187,7 +187,7 @@ func fates(total eviction.Summary) string {
 	}{
 		{total.Lost, "has no controller and is not recreated.", "have no controller and are not recreated."},
 		{total.Rejected, "is not recreated, because its namespace does not allow its tolerations.", "are not recreated, because their namespaces do not allow their tolerations."},
-		{total.Daemons, "belongs to a DaemonSet and has no other node by design: it is recreated when its node allows it.", "belong to DaemonSets and have no other node by design: they are recreated when their nodes allow it."},
+		{total.Daemons, "belongs to a DaemonSet and is not recreated before its node allows it again.", "belong to DaemonSets and are not recreated before their nodes allow them again."},
 		{total.Pending, "would be recreated but stay Pending, because no other node would take it.", "would be recreated but stay Pending, because no other node would take them."},
 		{total.Awaiting, "would be recreated but stay Pending until new machines are ready.", "would be recreated but stay Pending until new machines are ready."},
 	} {
