@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,22 @@ func (c *Cluster) DaemonSet(t testing.TB, namespace, name string, nodes int, cha
 	}, metav1.CreateOptions{})
 	must(t, err)
 	c.Running(t, namespace, name, nodes)
+}
+
+// Unscheduled says of each pod that is on no node what the scheduler says of it.
+func (c *Cluster) Unscheduled(t testing.TB, namespace string) string {
+	t.Helper()
+	pods, err := c.Admin.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName="})
+	must(t, err)
+	var b strings.Builder
+	for _, p := range pods.Items {
+		for _, condition := range p.Status.Conditions {
+			if condition.Type == corev1.PodScheduled {
+				fmt.Fprintf(&b, "pod %s requires %v: %s: %s\n", p.Name, p.Spec.NodeSelector, condition.Reason, condition.Message)
+			}
+		}
+	}
+	return b.String()
 }
 
 // Running waits until a workload has this many live pods and all of them are

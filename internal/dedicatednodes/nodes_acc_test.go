@@ -66,7 +66,7 @@ func TestAccDedicatedNodes_nodesOfASelectorComeAndGo(t *testing.T) {
 		})
 		changed := acctest.With(p.config(wish{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads}), soon)
 		if d := disturbed.Apply(t, i, changed); d.Errors() != "" {
-			t.Fatalf("the node went at its write %d: %s", nth, d.Errors())
+			t.Fatalf("the node went at its write %d: %s\n%s", nth, d.Errors(), c.Unscheduled(t, p.namespace))
 		}
 		proxy.Spoil(nil)
 		if writes < nth {

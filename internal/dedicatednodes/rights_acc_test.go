@@ -99,7 +99,9 @@ func TestAccDedicatedNodes_plansWithTheRoleForPlans(t *testing.T) {
 		}
 		return without
 	}
-	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+	// What retires on workloads of other tests is told as well where its taint goes: the key
+	// is this test's own.
+	w := wish{taints: "planned=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	planned := same(w)
 	wantWarning(t, planned.Diagnostics, "restarts 4 pods")
 	wantError(t, alone.Carry(t, i, planned, p.config(w)), "no permission", `"Permissions"`)
@@ -108,7 +110,7 @@ func TestAccDedicatedNodes_plansWithTheRoleForPlans(t *testing.T) {
 	if !same(w).Empty {
 		t.Fatal("a plan that changes nothing is not empty")
 	}
-	same(wish{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads})
+	same(wish{taints: "planned=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads})
 	all.Destroy(t, i)
 	p.want(wish{}, "Deployment")
 }

@@ -112,8 +112,10 @@ func (s settings) controllerManagerFlags() []string {
 	)
 }
 
+// schedulerFlags have pods tried again soon whose turn the scheduler may have missed: its
+// own failsafe against that comes after five minutes, when every test has given up.
 func (s settings) schedulerFlags() []string {
-	return s.clientFlags(schedulerName)
+	return append(s.clientFlags(schedulerName), "--pod-max-in-unschedulable-pods-duration=20s")
 }
 
 // kwokFlags makes kwok play the kubelet of marked nodes only, so that a test
