@@ -4,11 +4,9 @@
 package machinesettaints_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -100,23 +98,18 @@ func TestAccMachineSetTaints_somebodyWhoKeepsRevertingTheTemplateIsAnError(t *te
 	t.Parallel()
 	s := newStage(t)
 	p, i := s.pool(2, nil), newInstance()
-	before := p.Template()
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			if p.Template() != before {
-				s.c.Change(t, p.Thing, "somebody", `{"spec":{"template":{"spec":{"taints":[{"key":"vendor","value":"x","effect":"NoSchedule"}]}}}}`)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
+	before, config := p.Template(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
+	proxy := s.c.Proxy(t)
+	proxy.InTurn()
+	tf := &acctest.Terraform{Provider: proxy.Provider(t, s.c)}
+	planned := tf.Plan(t, i, config)
+	// Before the apply hears that it has written: no machine can be made from its template
+	// between two steps, by which the rollout would succeed now and then.
+	proxy.After(func(r acctest.Request) {
+		if r.Write() && p.Template() != before {
+			s.c.Change(t, p.Thing, "somebody", `{"spec":{"template":{"spec":{"taints":[{"key":"vendor","value":"x","effect":"NoSchedule"}]}}}}`)
 		}
-	}()
-	errors := s.tf.Apply(t, i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})).Errors()
-	stop()
-	<-ended
+	})
+	errors := tf.Carry(t, i, planned, config).Errors()
 	acctest.WantAll(s.T, errors, "somebody else keeps changing back what is written to MachineSet \""+p.Namespace+"/"+p.Name+"\"", "Find out who (kubectl get machineset.machine.openshift.io "+p.Name+" -n "+p.Namespace+" -o yaml --show-managed-fields)")
 }
