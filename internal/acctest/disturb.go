@@ -60,11 +60,11 @@ func (p *Pool) Vanish() {
 }
 
 // Recreate deletes the MachineSet, and makes another one of its name, as it was at
-// first.
-func (p *Pool) Recreate() {
+// first. It returns the UID of the new one.
+func (p *Pool) Recreate() string {
 	p.t.Helper()
 	p.Vanish()
-	p.c.Make(p.t, p.Thing, p.content)
+	return string(p.c.Make(p.t, p.Thing, p.content).GetUID())
 }
 
 // Lose deletes a machine, as a person does, unless it is gone already, and waits until

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // source is where objects of a kind are listed and watched, by a typed client or by
@@ -36,9 +37,8 @@ func follow[L runtime.Object](t testing.TB, objects source[L], opts metav1.ListO
 	shown := sightings{}
 	version, err := shown.begin(list)
 	must(t, err)
-	from := opts
-	from.ResourceVersion = version
-	watcher, err := objects.Watch(t.Context(), from)
+	// The API server ends a watch whose reader is too slow: it goes on from what was seen.
+	watcher, err := watchtools.NewRetryWatcherWithContext(t.Context(), version, again[L]{objects, opts})
 	must(t, err)
 	var wg sync.WaitGroup
 	var stopped, ended atomic.Bool
@@ -70,6 +70,19 @@ func follow[L runtime.Object](t testing.TB, objects source[L], opts metav1.ListO
 		watcher.Stop()
 		wg.Wait()
 	}
+}
+
+// again watches with the same options from another version.
+type again[L runtime.Object] struct {
+	objects source[L]
+	opts    metav1.ListOptions
+}
+
+// WatchWithContext is called for each watch.
+func (a again[L]) WatchWithContext(ctx context.Context, from metav1.ListOptions) (watch.Interface, error) {
+	opts := a.opts
+	opts.ResourceVersion, opts.AllowWatchBookmarks = from.ResourceVersion, from.AllowWatchBookmarks
+	return a.objects.Watch(ctx, opts)
 }
 
 // sightings are the versions in which objects were seen last.

@@ -77,6 +77,11 @@ func (c *Cluster) MachineSet(t testing.TB, s MachineSet) *Pool {
 	c.Make(t, p.Thing, p.content)
 	t.Cleanup(func() { p.scaleAway() })
 	p.Serve(s.Replicas)
+	// Its controller has nothing more to write to it, which a first write would conflict with.
+	Until(t, "the controller has counted the machines of "+s.Name, func(context.Context) (bool, error) {
+		ready, _, err := unstructured.NestedInt64(c.Look(t, p.Thing).Object, "status", "readyReplicas")
+		return int(ready) == s.Replicas, err
+	})
 	return p
 }
 

@@ -40,6 +40,9 @@ type Proxy struct {
 	watched chan struct{}
 	once    sync.Once
 	turn    sync.Mutex
+
+	// shown is nil where nobody asks what watches have carried.
+	shown *shownByWatches
 }
 
 // watchPatience is how long writes wait for a watch that does not come. It only
@@ -168,6 +171,21 @@ func (p *Proxy) InTurn() {
 	p.watched = make(chan struct{})
 }
 
+// Showing remembers what watches carry from now on, and has to be called before the first
+// request. The function that it returns waits until one has carried a text to the provider:
+// while requests go in turn, what somebody changes in After is then known before the
+// answer is.
+func (p *Proxy) Showing(t testing.TB) (shown func(text string)) {
+	t.Helper()
+	p.shown = &shownByWatches{}
+	return func(text string) {
+		t.Helper()
+		if !p.shown.await(text, patience) {
+			t.Errorf("no watch has shown %q within %s", text, patience)
+		}
+	}
+}
+
 // await returns when it is a write's turn.
 func (p *Proxy) await(r *http.Request) {
 	select {
@@ -203,9 +221,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 		})
 	}
 	defer answered(0)
-	if inTurn && !request.Watch {
-		reverse = heldBack(reverse, answered)
-	}
+	reverse = p.passing(request, reverse, answered)
 	spoil := None
 	if fault != nil {
 		spoil = fault(request)
@@ -231,6 +247,17 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 	default:
 		reverse.ServeHTTP(w, r)
 	}
+}
+
+// passing is a handler that passes answers on as they shall be.
+func (p *Proxy) passing(r Request, h http.Handler, answered func(code int)) http.Handler {
+	switch {
+	case r.Watch && p.shown != nil:
+		return p.shown.through(h)
+	case !r.Watch && p.watched != nil:
+		return heldBack(h, answered)
+	}
+	return h
 }
 
 // heldBack passes an answer on when then has returned.

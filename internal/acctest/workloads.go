@@ -186,6 +186,32 @@ func (c *Cluster) Evictions(t testing.TB, namespace string) func() []string {
 	}
 }
 
+// Still returns a function that names those of the pods that a namespace has now which are
+// still there when it is called, whatever has been made in their place.
+func (c *Cluster) Still(t testing.TB, namespace string) func() []string {
+	t.Helper()
+	there := func() map[types.UID]string {
+		t.Helper()
+		pods, err := c.Admin.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		out := map[types.UID]string{}
+		for _, p := range pods.Items {
+			out[p.UID] = p.Name + " on " + p.Spec.NodeName
+		}
+		return out
+	}
+	now := there()
+	return func() (still []string) {
+		t.Helper()
+		for uid, name := range there() {
+			if now[uid] != "" {
+				still = append(still, name)
+			}
+		}
+		return still
+	}
+}
+
 func byTaint(p *corev1.Pod) bool {
 	return disruption(p) == ByTaint
 }

@@ -19,15 +19,15 @@ import (
 
 // EditNode changes a node as a well-behaved controller does: it guards its write,
 // and repeats what somebody else came in between of.
-func (c *Cluster) EditNode(ctx context.Context, name string, change func(*corev1.Node)) {
-	for ctx.Err() == nil {
+func (c *Cluster) EditNode(ctx context.Context, name string, change func(*corev1.Node)) error {
+	for {
 		node, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return
+			return err
 		}
 		change(node)
 		if _, err = c.Admin.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
-			return
+			return err
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 	c := acctest.Connect(t)
 	p, tf, i := newPool(t, c), terraform(t, c), newInstance()
 	p.run("Deployment", "deployment", func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"pool": p.name} })
-	evicted := c.Evictions(t, p.namespace)
+	evicted, still := c.Evictions(t, p.namespace), c.Still(t, p.namespace)
 	w := wish{taints: "team=a:NoExecute"}
 	alone := tf.Plan(t, newInstance(), p.config(w))
 	wantWarning(t, alone.Diagnostics, "evicts 4 pods of 1 workload (4 will not come back)")
@@ -155,7 +155,10 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 	if d := tf.Carry(t, i, planned, config); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	acctest.Until(t, "four pods have left", func(context.Context) (bool, error) { return len(evicted()) == 4, nil })
+	acctest.Until(t, "all have left", func(context.Context) (bool, error) { return len(still()) == 0, nil })
+	if names := evicted(); len(names) != 4 {
+		t.Fatalf("%v were evicted", names)
+	}
 	p.c.Running(t, p.namespace, "deployment", 4)
 	p.confined("Deployment")
 	tf.Destroy(t, i)

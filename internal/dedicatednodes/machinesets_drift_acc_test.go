@@ -34,7 +34,9 @@ func TestAccDedicatedNodes_machineSetsDrift(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node := f.Machines()[names[0]].Status.NodeRef.Name
-			f.c.EditNode(t.Context(), node, change)
+			if err := f.c.EditNode(t.Context(), node, change); err != nil {
+				t.Fatal(err)
+			}
 			if name == "the value of the taint" && tf.Plan(t, i, config).Empty {
 				t.Fatalf("the plan is empty, and the drift is %v", tf.Attributes(t, i)["drift"])
 			}

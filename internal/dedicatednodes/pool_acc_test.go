@@ -302,7 +302,7 @@ func (p *pool) confined(kind string) {
 		p.t.Fatal(err)
 	}
 	for _, pod := range pods.Items {
-		if pod.DeletionTimestamp == nil && !slices.Contains(p.nodes, pod.Spec.NodeName) {
+		if pod.DeletionTimestamp == nil && pod.Spec.NodeName != "" && !slices.Contains(p.nodes, pod.Spec.NodeName) {
 			p.t.Fatalf("pod %s runs on %s", pod.Name, pod.Spec.NodeName)
 		}
 	}

@@ -53,10 +53,12 @@ func (o *others) between(r acctest.Request) acctest.Fault {
 		o.added[at] = append(o.added[at], theirs+" Exists")
 		return acctest.None
 	}
-	o.p.c.EditNode(context.Background(), at, func(n *corev1.Node) {
+	if err := o.p.c.EditNode(context.Background(), at, func(n *corev1.Node) {
 		n.Labels[theirs] = "x"
 		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: theirs, Effect: corev1.TaintEffectPreferNoSchedule})
-	})
+	}); err != nil {
+		o.p.t.Errorf("others could not write to node %s: %v", at, err)
+	}
 	o.added[at] = append(o.added[at], theirs+":PreferNoSchedule")
 	return acctest.None
 }

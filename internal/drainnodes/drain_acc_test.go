@@ -91,7 +91,14 @@ func (s *stage) says(printed string, parts ...string) {
 // open lets pods come to a node that look for "open".
 func (s *stage) open(node string) {
 	s.Helper()
-	s.c.EditNode(s.Context(), s.node(node), func(n *corev1.Node) { n.Labels["open"] = s.pool })
+	s.edit(node, func(n *corev1.Node) { n.Labels["open"] = s.pool })
+}
+
+func (s *stage) edit(node string, change func(*corev1.Node)) {
+	s.Helper()
+	if err := s.c.EditNode(s.Context(), s.node(node), change); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // cordoned expects that these of the two nodes are, and the others are not.
@@ -274,13 +281,13 @@ func TestAccDrainNodes_kill9AfterEachWrite(t *testing.T) {
 	kills := 0
 	for writes := 1; ; writes++ {
 		for _, name := range []string{"a", "b"} {
-			s.c.EditNode(t.Context(), s.node(name), func(n *corev1.Node) { n.Spec.Unschedulable = false })
+			s.edit(name, func(n *corev1.Node) { n.Spec.Unschedulable = false })
 		}
 		for _, name := range []string{"a", "b"} {
 			app := fmt.Sprintf("web-%s-%d", name, writes)
 			s.on(s.node(name), app, 2, nil)
 		}
-		proxy := s.c.Proxy(t)
+		proxy, still := s.c.Proxy(t), s.c.Still(t, s.apps)
 		s.cli.Write(proxy.Provider(t, s.c), s.bySelector())
 		s.cli.MustRun("plan", "-input=false", "-out=plan", invoke)
 		killed := s.cli.ApplyAndKill(proxy, acctest.Request.Write, writes)
@@ -289,10 +296,11 @@ func TestAccDrainNodes_kill9AfterEachWrite(t *testing.T) {
 			s.cli.MustRun(apply...)
 		}
 		s.cordoned("a", "b")
+		// A scheduler that does not know of a cordon yet may put others there.
+		if left := still(); len(left) > 0 {
+			t.Fatalf("killed after write %d: %v are still there", writes, left)
+		}
 		for _, name := range []string{"a", "b"} {
-			if got := s.pods(s.node(name)); got != "" {
-				t.Fatalf("killed after write %d: node %s has %q", writes, name, got)
-			}
 			app := fmt.Sprintf("web-%s-%d", name, writes)
 			if err := s.c.Admin.AppsV1().Deployments(s.apps).Delete(t.Context(), app, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)

@@ -20,6 +20,7 @@ func (s *stage) disturbed(i *acctest.Instance, config map[string]any, disturb fu
 	s.Helper()
 	proxy := s.c.Proxy(s.T)
 	proxy.InTurn()
+	s.shown = proxy.Showing(s.T)
 	tf, called := &acctest.Terraform{Provider: proxy.Provider(s.T, s.c)}, false
 	planned := tf.Plan(s.T, i, config)
 	if planned.Diagnostics.Errors() != "" {
@@ -31,6 +32,13 @@ func (s *stage) disturbed(i *acctest.Instance, config map[string]any, disturb fu
 		s.Fatalf("the apply ended before its second write: %s", errors)
 	}
 	return errors
+}
+
+// recreate makes a MachineSet anew while it is disturbed, and lets the provider know: one
+// that knows only that the old one is gone cannot say that there is another.
+func (s *stage) recreate(p *acctest.Pool) {
+	s.Helper()
+	s.shown(p.Recreate())
 }
 
 // TestAccMachineSetTaints_aSetThatGoesInTheMiddle is deleted, or made anew, right
@@ -52,7 +60,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 			s := newStage(t)
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
-			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Recreate() }), "Unable to create taints of MachineSet", "has been deleted and recreated", "Plan and apply again")
+			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { s.recreate(p) }), "Unable to create taints of MachineSet", "has been deleted and recreated", "Plan and apply again")
 			p.Want(2, foreign)
 			s.apply(i, config)
 			p.Want(2, foreign+" team=a:NoSchedule")
@@ -93,7 +101,7 @@ func TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten(t *testing
 	p, i := s.pool(1, nil), newInstance()
 	s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"}))
 	p.Keep()
-	acctest.WantAll(s.T, s.disturbed(i, nil, func(acctest.Request) { p.Recreate() }), "has been deleted and recreated", "Plan and apply again")
+	acctest.WantAll(s.T, s.disturbed(i, nil, func(acctest.Request) { s.recreate(p) }), "has been deleted and recreated", "Plan and apply again")
 	p.Serve(1)
 	s.apply(i, nil)
 	p.Want(1, foreign)

@@ -184,6 +184,9 @@ func (i *interruption) carryOut(t *testing.T) string {
 	if err := i.apply.Start(); err != nil {
 		t.Fatal(err)
 	}
+	over := sync.OnceFunc(func() { close(i.over) })
+	// Whatever waits for it would wait for ever.
+	defer over()
 	ended := make(chan error, 1)
 	go func() { ended <- i.apply.Wait() }()
 	var err error
@@ -196,7 +199,7 @@ func (i *interruption) carryOut(t *testing.T) string {
 		err = <-ended
 	case err = <-ended:
 	}
-	close(i.over)
+	over()
 	if err == nil {
 		t.Fatalf("the apply ended before it was interrupted:\n%s", out.String())
 	}

@@ -43,9 +43,11 @@ func TestAccMachineSetTaints_removalGoesFromTheTemplateToTheNodesAndHolds(t *tes
 			t.Fatalf("machine %s and its node %s were written in the order %v", name, m.Status.NodeRef.Name, written)
 		}
 		// nodelink looks at the node, and brings it what it lacks of its Machine.
-		s.c.EditNode(t.Context(), m.Status.NodeRef.Name, func(n *corev1.Node) {
+		if err := s.c.EditNode(t.Context(), m.Status.NodeRef.Name, func(n *corev1.Node) {
 			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(one corev1.Taint) bool { return one.Key == "vendor" })
-		})
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	acctest.Until(t, "nodelink has put back what the Machines have", func(context.Context) (bool, error) {
 		for _, m := range p.Machines() {

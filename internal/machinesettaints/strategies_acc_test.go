@@ -22,6 +22,8 @@ type stage struct {
 	c         *acctest.Cluster
 	tf        *acctest.Terraform
 	namespace string
+	// shown waits until the provider that is disturbed has been told of a text.
+	shown func(text string)
 }
 
 func newStage(t *testing.T) *stage {

@@ -248,6 +248,7 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	if _, err := s.pod("given", nil); err != nil {
 		t.Fatal(err)
 	}
+	s.c.Running(s.t, s.namespace, "pod", 2)
 	// Everything that pods have must be allowed, what every pod has as well.
 	planned := s.tf.Plan(t, i, s.config("team=a:NoSchedule", "team*"))
 	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `2 live pods of namespace "`+s.namespace+`" could not be recreated`, "old Exists", "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "Pod/before")

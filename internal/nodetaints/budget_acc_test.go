@@ -64,7 +64,11 @@ func TestAccNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testin
 	i := newInstance()
 	config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "maintenance", "effect": "NoExecute"}}}
 	tf.Settle(t, i, config)
-	c.Pod(t, namespace, "came-later", name, nil)
+	// A controller that has not seen yet that the taint is gone would evict it at once.
+	c.Pod(t, namespace, "came-later", name, func(p *corev1.Pod) {
+		hour := int64(3600)
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &hour}}
+	})
 	wantWarning(t, tf.Plan(t, i, nil).Diagnostics, `Putting back maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
 	tf.Settle(t, i, acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 0}}))
 	wantError(t, tf.Apply(t, i, nil), "max_pods")

@@ -125,12 +125,16 @@ func standing(config map[string]any, n *corev1.Node) bool {
 }
 
 // careful adds a taint of its own and removes it, with guarded writes. It
-// returns what it found missing: a write of somebody else took it away.
+// returns what it found missing: a write of somebody else took it away. What it has begun
+// it ends, so that nothing of it comes after it has returned.
 func careful(ctx context.Context, c *acctest.Cluster, node string, w int) (lost string) {
 	own := corev1.Taint{Key: fmt.Sprintf("writer-%d", w), Value: "x", Effect: corev1.TaintEffectNoSchedule}
+	whole := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		edit(ctx, c, node, func(taints []corev1.Taint) []corev1.Taint { return append(taints, own) })
-		edit(ctx, c, node, func(taints []corev1.Taint) []corev1.Taint {
+		if edit(whole, c, node, func(taints []corev1.Taint) []corev1.Taint { return append(taints, own) }) != nil {
+			continue
+		}
+		_ = edit(whole, c, node, func(taints []corev1.Taint) []corev1.Taint {
 			at := taint.Find(taints, taint.IDOf(own))
 			if at < 0 {
 				lost = fmt.Sprintf("the taint of writer %d was lost on node %s", w, node)
@@ -143,14 +147,16 @@ func careful(ctx context.Context, c *acctest.Cluster, node string, w int) (lost 
 }
 
 // edit changes a node's taints as a well-behaved controller does.
-func edit(ctx context.Context, c *acctest.Cluster, name string, change func([]corev1.Taint) []corev1.Taint) {
-	c.EditNode(ctx, name, func(n *corev1.Node) { n.Spec.Taints = change(n.Spec.Taints) })
+func edit(ctx context.Context, c *acctest.Cluster, name string, change func([]corev1.Taint) []corev1.Taint) error {
+	return c.EditNode(ctx, name, func(n *corev1.Node) { n.Spec.Taints = change(n.Spec.Taints) })
 }
 
-// careless adds and removes a taint without a guard, from its own read.
+// careless adds and removes a taint without a guard, from its own read. It ends what it has
+// begun as well.
 func careless(ctx context.Context, c *acctest.Cluster, name string, w int) {
+	whole := context.WithoutCancel(ctx)
 	for n := 0; ctx.Err() == nil; n++ {
-		node, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		node, err := c.Admin.CoreV1().Nodes().Get(whole, name, metav1.GetOptions{})
 		if err != nil {
 			return
 		}
@@ -165,7 +171,7 @@ func careless(ctx context.Context, c *acctest.Cluster, name string, w int) {
 		if err != nil {
 			return
 		}
-		_, _ = c.Admin.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, _ = c.Admin.CoreV1().Nodes().Patch(whole, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
 }
 
@@ -178,12 +184,19 @@ func TestAccNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
 	c.Node(t, acctest.Node{Name: name, Quiet: true})
 	proxy := c.Proxy(t)
 	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
-	// The taint is gone again before the provider has the answer to its write.
+	// The taint is gone again, and the watch has shown that, before the provider has the
+	// answer to its write: a watch that lags behind by more than a moment shows it to an
+	// apply that is over.
 	proxy.InTurn()
+	shown, removals := proxy.Showing(t), 0
 	proxy.After(func(r acctest.Request) {
-		if r.Write() {
-			_, _ = c.Admin.CoreV1().Nodes().Patch(context.Background(), name, types.MergePatchType, []byte(`{"spec":{"taints":[]}}`), metav1.PatchOptions{})
+		if !r.Write() {
+			return
 		}
+		removals++
+		removal := fmt.Sprintf("%s-removal-%03d", name, removals)
+		c.Patch(t, name, `{"metadata":{"labels":{"somebody":"`+removal+`"}},"spec":{"taints":[]}}`)
+		shown(removal)
 	})
 	i := newInstance()
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}

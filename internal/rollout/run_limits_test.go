@@ -152,7 +152,7 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 			api.after = func(string) { tt.roll(api) }
 			api.pool(t, aSet("web", 2, "*"+teamA))
 			cluster := api.serve(t, true)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*lookAgain)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*lookAgain)
 			defer cancel()
 			_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
 			stuck := new(StuckError)
@@ -315,6 +315,10 @@ func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
 		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.NodeSelector = nil })
 	})
 	cluster := api.serve(t, true)
+	// What follows is in time for the wait.
+	if _, err := cluster.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	d := wanting("", "web")[0]
 	w, err := cluster.Workload(t.Context(), d.Ref, d.Path)
 	if err != nil {
@@ -350,9 +354,10 @@ func TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt(t *testing.T) 
 			if tt.ends {
 				patience = time.Minute
 			}
+			cluster := api.serve(t, true)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			err := AwaitTolerations(ctx, api.serve(t, true), wanting(teamA, "web"))
+			err := AwaitTolerations(ctx, cluster, wanting(teamA, "web"))
 			if stuck := new(StuckError); tt.ends && err != nil || !tt.ends && (!errors.As(err, &stuck) || !strings.Contains(err.Error(), "its template does not have the tolerations")) {
 				t.Errorf("got %v", err)
 			}

@@ -43,7 +43,7 @@ func TestAccTolerationPolicy_specialHardwareTheWholeWay(t *testing.T) {
 	s.c.Deployment(t, s.namespace, "train", 2, requests)
 	s.c.Deployment(t, s.namespace, "web", 2, in(nil))
 	s.c.Node(t, acctest.Node{Name: plain, Labels: map[string]string{"pool": pool}, Allocatable: much})
-	evicted := s.c.Evictions(t, s.namespace)
+	evicted, still := s.c.Evictions(t, s.namespace), s.c.Still(t, s.namespace)
 
 	name := acctest.Name(t, "gpu")
 	policy, taints := fresh(), &acctest.Instance{Type: "kubetaint_node_taints"}
@@ -72,10 +72,17 @@ func TestAccTolerationPolicy_specialHardwareTheWholeWay(t *testing.T) {
 	if summary, _ := preview["summary"].(map[string]any); d.Errors() != "" || summary["evicted_now"] != int64(4) || summary["not_reschedulable"] != int64(0) {
 		t.Fatalf("the preview says %v: %s", preview["summary"], d.Errors())
 	}
+	// What is evicted is made anew but once.
+	s.becomes("tolerations of what requests it", func() string {
+		return own(s.try(func(p *corev1.Pod) { requests(&p.Spec) }).Spec.Tolerations)
+	}, hardware+" Exists")
 	if d := s.tf.Apply(t, taints, linked); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	acctest.Until(t, "all have left", func(context.Context) (bool, error) { return len(evicted()) == 4, nil })
+	acctest.Until(t, "all have left", func(context.Context) (bool, error) { return len(still()) == 0, nil })
+	if names := evicted(); len(names) != 4 {
+		t.Fatalf("%v were evicted", names)
+	}
 	s.c.Running(t, s.namespace, "train", 2)
 	s.c.Running(t, s.namespace, "web", 2)
 	s.on(t).placed("train", gpu)

@@ -116,11 +116,7 @@ func TestAccTolerationPolicy_matchesWhatIsMeant(t *testing.T) {
 	}
 	always := corev1.ContainerRestartPolicyAlways
 	label := func(p *corev1.Pod) { p.Labels = map[string]string{"app": "train"} }
-	for name, tt := range map[string]struct {
-		match  map[string]any
-		change func(*corev1.Pod)
-		meant  bool
-	}{
+	s.matches(map[string]meant{
 		"a container that requests": {map[string]any{"requests": []any{string(gpu), "example.com/other"}}, func(p *corev1.Pod) { p.Spec.Containers[0].Resources = asks("1") }, true},
 		"an init container that requests": {map[string]any{"requests": []any{string(gpu)}}, func(p *corev1.Pod) {
 			p.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "x", Resources: asks("1")}}
@@ -136,11 +132,33 @@ func TestAccTolerationPolicy_matchesWhatIsMeant(t *testing.T) {
 		"a namespace that matches":           {map[string]any{"namespace_selector": "kubernetes.io/metadata.name=" + s.namespace}, nil, true},
 		"a namespace that does not":          {map[string]any{"namespace_selector": "kubernetes.io/metadata.name=other"}, nil, false},
 		"a pod of which only a part matches": {map[string]any{"pod_selector": "app=train", "requests": []any{string(gpu)}}, label, false},
-		"everything":                         {map[string]any{"match_all": true}, nil, true},
-		"everything but the system's":        {map[string]any{"match_all": true}, func(p *corev1.Pod) { p.Namespace = metav1.NamespaceSystem }, false},
 		"a namespace of the system by name":  {map[string]any{"namespaces": []any{metav1.NamespaceSystem}}, func(p *corev1.Pod) { p.Namespace = metav1.NamespaceSystem }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
+	})
+}
+
+// TestAccTolerationPolicy_matchesEverything runs alone: what it matches are the pods of
+// other tests too, whose plans would speak of its policies.
+//
+//nolint:paralleltest // See above.
+func TestAccTolerationPolicy_matchesEverything(t *testing.T) {
+	newStage(t).matches(map[string]meant{
+		"everything":                  {map[string]any{"match_all": true}, nil, true},
+		"everything but the system's": {map[string]any{"match_all": true}, func(p *corev1.Pod) { p.Namespace = metav1.NamespaceSystem }, false},
+	})
+}
+
+// meant says whether a pod is to be matched.
+type meant struct {
+	match  map[string]any
+	change func(*corev1.Pod)
+	meant  bool
+}
+
+// matches makes a policy for each case, and tries its pod.
+func (s *stage) matches(cases map[string]meant) {
+	s.t.Helper()
+	for name, tt := range cases {
+		s.t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := s.on(t)
 			name := acctest.Name(t, everybody)

@@ -151,7 +151,9 @@ func TestAccWorkloadTolerations_deploymentConfig(t *testing.T) {
 	s.wantPods("legacy", 2, "team=b:NoExecute", thing.Kind)
 
 	// While a taint needs it, an old one retires.
-	s.c.EditNode(t.Context(), s.pool, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, acctest.Parse(t, "team=b:NoExecute")...) })
+	if err := s.c.EditNode(t.Context(), s.pool, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, acctest.Parse(t, "team=b:NoExecute")...) }); err != nil {
+		t.Fatal(err)
+	}
 	s.destroy(i)
 	if got := formatted(s.standing(thing, s.pathOf(thing.Kind))); !strings.Contains(got, "team=b:NoExecute") {
 		t.Fatalf("pods live by what is gone: %s", got)

@@ -4,6 +4,7 @@
 package workloadtolerations_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -14,6 +15,11 @@ func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *tes
 	shared := openShop(t)
 	s := shared
 	thing := s.make("Deployment", "web", 1, "", nil)
+	// A dry run that conflicts with what its controller still has to say tells nothing.
+	acctest.Until(t, "its controller has counted its pods", func(context.Context) (bool, error) {
+		return s.c.At(t, thing, []string{"status", "availableReplicas"}) == int64(1), nil
+	})
+	s.c.Observed(t, thing)
 	widget, gadget := s.widget("w", nil), s.gadget(nil)
 	s.managesWidgets()
 	good := s.manage(thing, "team=a:NoExecute", nil)

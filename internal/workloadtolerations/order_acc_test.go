@@ -79,6 +79,7 @@ func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 			cli := acctest.NewCLI(t)
 			cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
 			cli.MustRun("apply", "-auto-approve", "-input=false")
+			p.settled()
 			evicted := c.Evictions(t, p.namespace)
 			// The taint comes first: by the graph, or because the tolerations are
 			// left out of this run.
@@ -126,6 +127,7 @@ func TestAccOrder_strandedPodsAreEvictedWhereThatIsAskedFor(t *testing.T) {
 			cli := acctest.NewCLI(t)
 			cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
 			cli.MustRun("apply", "-auto-approve", "-input=false")
+			p.settled()
 			evicted := c.Evictions(t, p.namespace)
 			cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", wrongWay, "  evictions = { stranded = \"evict\" }\n"))
 			cli.MustRun("apply", "-auto-approve", "-input=false", flag)

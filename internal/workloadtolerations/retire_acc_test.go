@@ -86,6 +86,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 				s.c.Node(t, acctest.Node{Name: s.pool + "-2", Labels: map[string]string{"shop": s.pool}})
 			}
 			s.c.Patch(t, s.pool, `{"spec":{"taints":[{"key":"team","value":"a","effect":"`+tt.effect+`"}]}}`)
+			s.c.Closed(t, s.namespace, s.pool)
 
 			config := s.manage(thing, kept, map[string]any{"retire": "now"})
 			planned := s.planned(i, config)

@@ -7,9 +7,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -198,6 +201,12 @@ func TestAccWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
 		t.Fatal(d.Errors())
 	}
 	s.want(thing, "theirs* team=a:NoExecute", 1)
+	// A pod that was made from ours alone goes with the rollout that follows.
+	s.until("the pods are those of the template", func() bool {
+		return !slices.ContainsFunc(s.live("web"), func(p corev1.Pod) bool {
+			return !toleration.Contains(p.Spec.Tolerations, acctest.ParseTolerations(t, "theirs*")[0])
+		})
+	})
 	s.wantPods("web", 2, "team=a:NoExecute theirs*", "Deployment")
 	s.quiet(i, config)
 }
