@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -224,6 +225,30 @@ func TestAccDrainNodes_timeoutSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
+// TestAccDrainNodes_timeoutWhileItAsksSaysWhatIsLeft ends in the middle of an eviction that
+// is asked for again: what held it before that is told all the same.
+func TestAccDrainNodes_timeoutWhileItAsksSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.on(s.node("a"), "db", 1, nil)
+	s.c.Budget(t, s.apps, "strict", "db")
+	proxy, over := s.c.Proxy(t), make(chan struct{})
+	defer close(over)
+	var asked atomic.Int64
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if strings.HasSuffix(r.Path, "/eviction") && asked.Add(1) > 1 {
+			<-over
+			return acctest.CutBefore
+		}
+		return acctest.None
+	})
+	s.cli.Write(proxy.Provider(t, s.c), s.byName(`timeout = "15s"`))
+	s.fails(apply, "the drain timed out", `The drain was waiting for 1 pod of node "`+s.node("a")+`":`, "cannot be evicted yet: The disruption budget strict needs", "find out why these pods do not leave")
+	if asked.Load() < 2 {
+		t.Fatal("no eviction was asked for again: the test shows nothing")
+	}
+}
+
 // TestAccDrainNodes_refusals is what is refused before anything is written.
 func TestAccDrainNodes_refusals(t *testing.T) {
 	t.Parallel()
@@ -258,6 +283,23 @@ func TestAccDrainNodes_refusals(t *testing.T) {
 	s.says(s.cli.MustRun(apply...), "No node matches")
 	s.cli.Write(s.c.Provider(t), s.byName("delete_local_data = true"))
 	s.apply("node " + s.node("a") + " is drained")
+}
+
+// TestAccDrainNodes_podsOfTwoBudgetsAreRefused: the eviction API never evicts them, so that
+// the drain would wait until its time is over.
+func TestAccDrainNodes_podsOfTwoBudgetsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.on(s.node("a"), "db", 1, nil)
+	s.c.Budget(t, s.apps, "strict", "db")
+	second := s.c.Budget(t, s.apps, "stricter", "db")
+	s.cli.Write(s.c.Provider(t), s.byName())
+	for _, args := range [][]string{{"plan", "-input=false", invoke}, apply} {
+		s.fails(args, "1 pod stops the drain", "is covered by 2 PodDisruptionBudgets (strict, stricter), and the eviction API evicts no such pod: delete one of them, or narrow its selector", "Nothing has been written.")
+	}
+	s.cordoned()
+	second()
+	s.says(s.cli.MustRun("plan", "-input=false", invoke), "strict is obeyed: it allows 0 disruptions now, but 1 of its pods must be drained")
 }
 
 // TestAccDrainNodes_budget is checked at plan, and again right before the first write.

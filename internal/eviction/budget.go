@@ -21,7 +21,11 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 		if !pods[i].Leaves() || pods[i].Pod.Completed {
 			continue
 		}
-		if covering[i] = e.snapshot.Covering(pods[i].Pod); len(covering[i]) > 0 {
+		covering[i] = e.snapshot.Covering(pods[i].Pod)
+		if e.asks(pods[i]) {
+			covering[i] = e.snapshot.Guarding(pods[i].Pod)
+		}
+		if len(covering[i]) > 0 {
 			leaving[budgetKey{pods[i].Pod.Namespace, covering[i][0].Name, e.asks(pods[i])}]++
 		}
 	}
@@ -62,8 +66,18 @@ func (e *evaluation) asks(v PodVerdict) bool {
 	return v.Verdict == Drained && !e.change.Undrained[v.Pod.Node]
 }
 
-// Covering returns the PodDisruptionBudgets that cover a pod. The eviction API takes one
-// at most (k8s.io/kubernetes v1.37.1 pkg/registry/core/pod/storage/eviction.go).
+// Guarding returns the PodDisruptionBudgets that the eviction API asks before it evicts a
+// pod. It refuses one with more than one of them for as long as they are there, and asks
+// none where the pod has not started, has ended or is ending (k8s.io/kubernetes v1.37.1
+// pkg/registry/core/pod/storage/eviction.go, canIgnorePDB).
+func (s *Snapshot) Guarding(pod *Pod) []*Budget {
+	if pod.Pending || pod.Completed || pod.Terminating {
+		return nil
+	}
+	return s.Covering(pod)
+}
+
+// Covering returns the PodDisruptionBudgets that cover a pod.
 func (s *Snapshot) Covering(pod *Pod) []*Budget {
 	var out []*Budget
 	all := s.Budgets[pod.Namespace]

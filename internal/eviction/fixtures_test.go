@@ -112,6 +112,7 @@ func ownedBy(kind, name string) podOption {
 
 func bare(p *Pod)        { p.Controller = nil }
 func completed(p *Pod)   { p.Completed = true }
+func pending(p *Pod)     { p.Pending = true }
 func terminating(p *Pod) { p.Terminating = true }
 func mirror(p *Pod)      { p.Mirror, p.Controller = true, nil }
 

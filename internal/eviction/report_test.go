@@ -90,6 +90,22 @@ func TestBudgets_coverOnlyTheirOwnPods(t *testing.T) {
 	}
 }
 
+func TestBudgets_areNotAskedForAPodThatHasNotStarted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("n1")).run(pod("p", "n1", pending)).budget("app", "web", "app=web", 0)
+	for name, tt := range map[string]struct {
+		change Change
+		want   string
+	}{
+		"a drain evicts it whatever they say":    {draining("n1"), ""},
+		"a taint ignores them as it always does": {tainting("n1", "a:NoExecute"), "web is ignored: it allows 0 disruptions, but 1 of its pods leaves"},
+	} {
+		if got := only(t, Evaluate(w.Snapshot, tt.change, ComparisonOff)).Budget; got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 func TestBudgets_thatCoverOnePodTogetherHoldItsDrain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1")).run(pod("p", "n1")).budget("app", "web", "app=web", 1).budget("app", "all", "", 1)

@@ -93,6 +93,8 @@ type Pod struct {
 	Labels labels.Set
 	// Terminating is set once a deletion timestamp is.
 	Terminating bool
+	// Pending is set for the phase of that name: it is bound, and no container runs yet.
+	Pending bool
 	// Completed is set for phases Succeeded and Failed.
 	Completed bool
 	// Mirror is set for the API's image of a static pod.

@@ -78,6 +78,7 @@ func (s *slimmer) pod(p *corev1.Pod) *eviction.Pod {
 		Controller: s.controller(metav1.GetControllerOfNoCopy(p)), Scheduling: s.schedulingOf(&p.Spec), Labels: s.labelsOf(p.Labels),
 		Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes),
 		Terminating: p.DeletionTimestamp != nil,
+		Pending:     p.Status.Phase == corev1.PodPending,
 		Completed:   p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
 		Mirror:      mirror,
 		LocalData:   slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),

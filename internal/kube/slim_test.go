@@ -62,6 +62,7 @@ func TestSlimPod(t *testing.T) {
 			want: eviction.Pod{Namespace: "app", Name: "p", UID: "u", Node: "n1", Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "rs"}, UID: "r"}},
 		},
 		{name: "an owner that does not control makes no controller", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Other"}}}}},
+		{name: "a pod that has not started", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, want: eviction.Pod{Pending: true}},
 		{name: "a pod that has succeeded", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, want: eviction.Pod{Completed: true}},
 		{name: "a pod that has failed", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, want: eviction.Pod{Completed: true}},
 		{name: "a pod that is being deleted", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, want: eviction.Pod{Terminating: true}},

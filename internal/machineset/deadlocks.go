@@ -50,10 +50,10 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 	var found []*covered
 	var out []Deadlock
 	for _, v := range r.Pods {
-		if v.Verdict != eviction.Drained || v.Pod.Completed || undrained[v.Pod.Node] {
+		if v.Verdict != eviction.Drained || undrained[v.Pod.Node] {
 			continue
 		}
-		budgets := s.Covering(v.Pod)
+		budgets := s.Guarding(v.Pod)
 		switch len(budgets) {
 		case 0:
 		case 1:

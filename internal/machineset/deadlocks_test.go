@@ -31,6 +31,7 @@ func anywhere(p *eviction.Pod)   { p.Scheduling.NodeSelector = nil }
 func intolerant(p *eviction.Pod) { p.Scheduling.Tolerations = nil }
 func alone(p *eviction.Pod)      { p.Controller = nil }
 func completed(p *eviction.Pod)  { p.Completed = true }
+func pending(p *eviction.Pod)    { p.Pending = true }
 func daemon(p *eviction.Pod)     { p.Controller.Kind = "DaemonSet" }
 
 func budget(name string, most *int32) eviction.Budget {
@@ -81,6 +82,7 @@ func TestEvaluate_deadlocks(t *testing.T) {
 		"a pod with two budgets cannot be evicted":            {[]eviction.Budget{budget("db", one), budget("all", one)}, two(nil)[:1], nil, replacing, nil, "pod shop/a is covered by 2 PodDisruptionBudgets (db, all), and the eviction API refuses to evict it until only one does"},
 		"a budget that is not worked out yet holds nothing":   {[]eviction.Budget{budget("db", nil)}, two(nil), nil, nil, nil, ""},
 		"a pod that has ended asks no budget":                 {[]eviction.Budget{budget("strict", new(int32(0)))}, two(completed), nil, nil, nil, ""},
+		"a pod that has not started asks no budget":           {[]eviction.Budget{budget("strict", new(int32(0))), budget("all", one)}, two(pending), nil, nil, nil, ""},
 		"a DaemonSet's pod is not drained":                    {[]eviction.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
 		"a machine without a drain asks no budget": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(nil), func(o *Observed) {
 			for _, m := range o.Machines {

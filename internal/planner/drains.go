@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -23,6 +24,23 @@ type DrainRefusal struct {
 	Pod *eviction.Pod
 	// Why is a half sentence that begins with a verb; WayOut says what to do.
 	Why, WayOut string
+}
+
+// RefuseGuarded says which of the pods that a drain evicts the eviction API never evicts:
+// those that more than one PodDisruptionBudget covers. It says so only when asked, and a
+// drain that went on asking would wait until its time is over.
+func RefuseGuarded(s *eviction.Snapshot, leave []*eviction.Pod) []DrainRefusal {
+	var out []DrainRefusal
+	for _, p := range leave {
+		if budgets := s.Guarding(p); len(budgets) > 1 {
+			out = append(out, DrainRefusal{
+				Pod:    p,
+				Why:    fmt.Sprintf("is covered by %d PodDisruptionBudgets (%s, %s), and the eviction API evicts no such pod", len(budgets), budgets[0].Name, budgets[1].Name),
+				WayOut: "delete one of them, or narrow its selector",
+			})
+		}
+	}
+	return out
 }
 
 // Drain says which pods of a node a drain evicts, in order, and which stop it: the

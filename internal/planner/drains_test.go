@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
@@ -43,6 +44,39 @@ func TestDrain(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.refused, why); diff != "" || (len(leave) > 0) != tt.leaves {
 				t.Errorf("%d leave, want %v; refused: %s", len(leave), tt.leaves, diff)
+			}
+		})
+	}
+}
+
+// TestRefuseGuarded: what a single budget forbids may be allowed later, and is asked for
+// again; what several cover is never allowed.
+func TestRefuseGuarded(t *testing.T) {
+	t.Parallel()
+	budget := func(name, app string) eviction.Budget {
+		return eviction.Budget{Name: name, Selector: labels.SelectorFromSet(labels.Set{"app": app})}
+	}
+	for name, tt := range map[string]struct {
+		pod     eviction.Pod
+		budgets []eviction.Budget
+		want    string
+	}{
+		"one budget can let it go later":    {budgets: []eviction.Budget{budget("web", "web"), budget("db", "db")}},
+		"two budgets never let it go":       {budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}, want: "is covered by 2 PodDisruptionBudgets (web, all), and the eviction API evicts no such pod"},
+		"nobody asks before it has begun":   {pod: eviction.Pod{Pending: true}, budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}},
+		"nobody asks when it has ended":     {pod: eviction.Pod{Completed: true}, budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}},
+		"nobody asks while it is ending":    {pod: eviction.Pod{Terminating: true}, budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}},
+		"budgets of others are not its own": {pod: eviction.Pod{Namespace: "other"}, budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.pod.Labels = labels.Set{"app": "web"}
+			got := ""
+			for _, r := range RefuseGuarded(&eviction.Snapshot{Budgets: map[string][]eviction.Budget{"": tt.budgets}}, []*eviction.Pod{&tt.pod}) {
+				got = r.Why
+			}
+			if got != tt.want {
+				t.Errorf("it is refused with %q, want %q", got, tt.want)
 			}
 		})
 	}

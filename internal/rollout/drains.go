@@ -147,8 +147,8 @@ func (d *draining) check(ctx context.Context) error {
 func RefuseDrain(s *eviction.Snapshot, drain Drain) []planner.DrainRefusal {
 	var out []planner.DrainRefusal
 	for _, name := range drain.Nodes {
-		_, refusals := planner.Drain(s.Pods[name], drain.Rules)
-		out = append(out, refusals...)
+		leave, refusals := planner.Drain(s.Pods[name], drain.Rules)
+		out = append(append(out, refusals...), planner.RefuseGuarded(s, leave)...)
 	}
 	return out
 }
@@ -190,7 +190,8 @@ func (d *draining) empty(ctx context.Context, name string) error {
 		if s, err = d.cluster.Snapshot(ctx); err != nil {
 			return err
 		}
-		d.waiting = d.waiting[:0]
+		// What was seen last is told where this look does not come to its end.
+		var waiting []string
 		for _, p := range s.Pods[name] {
 			one := evictions[p.UID]
 			if one == nil {
@@ -199,12 +200,12 @@ func (d *draining) empty(ctx context.Context, name string) error {
 			if err := d.evict(ctx, p, one); err != nil {
 				return err
 			}
-			d.waiting = append(d.waiting, "pod "+p.Key()+" "+one.state(p))
+			waiting = append(waiting, "pod "+p.Key()+" "+one.state(p))
 		}
-		if len(d.waiting) == 0 {
+		slices.Sort(waiting)
+		if d.waiting = waiting; len(waiting) == 0 {
 			return nil
 		}
-		slices.Sort(d.waiting)
 		d.tell(ctx, name)
 		d.cluster.NextPods(ctx, evictAgain)
 		if err := context.Cause(ctx); err != nil {
