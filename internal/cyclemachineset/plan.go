@@ -169,5 +169,5 @@ func explainRead(w wanted, err error, strict bool, data *fw.Data) diag.Diagnosti
 
 func notThere(w wanted) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Unable to find "+w.title(),
-		"There is no MachineSet of this name. Nothing has been written. Check the name and the namespace (kubectl get machinesets -A).")
+		"There is no MachineSet of this name. Nothing has been written. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A).")
 }

@@ -90,6 +90,11 @@ func TestAccDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 	wantWarning(t, tf.Plan(t, i, config).Diagnostics, "apply will refuse this: 1 pod tolerates the replaced taint but not the new one", "name their workload in workloads of this resource")
 	wantError(t, tf.Apply(t, i, config), `"workloads"`, "1 pod tolerates the replaced taint, but not the new one", "Nothing has been written")
 	p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
+	// Taints that evict nobody strand as well: what comes to replace the pod finds no place.
+	config = p.config(wish{taints: "team=b:NoSchedule", workloads: workloads})
+	wantError(t, tf.Apply(t, i, config), `"workloads"`, "Unable to apply team=b:NoSchedule to ", "1 pod tolerates the replaced taint, but not the new one", "name their workload in workloads of this resource")
+	p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
+	config = p.config(wish{taints: "team=b:NoExecute", workloads: workloads})
 
 	evicted := c.Evictions(t, p.namespace)
 	config["evictions"] = map[string]any{"stranded": "evict"}

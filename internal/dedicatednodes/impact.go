@@ -5,6 +5,7 @@ package dedicatednodes
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,11 +29,8 @@ func impactOf(plan planner.Plan) impact {
 	var out impact
 	var reports []*eviction.Report
 	for _, step := range plan.Steps {
-		switch {
-		case step.Switch != nil:
-			out.steps, reports = append(out.steps, step), append(reports, step.Switch.Begins.Report)
-		case step.Report != nil:
-			out.steps, reports = append(out.steps, step), append(reports, step.Report)
+		if report := reportOf(step); report != nil || step.Switch != nil {
+			out.steps, reports = append(out.steps, step), append(reports, report)
 		}
 	}
 	out.whole = eviction.Join(reports...)
@@ -49,24 +47,33 @@ func refusedBy(plan planner.Plan) *fw.RefusedSet {
 	return nil
 }
 
-// about words what the whole is about: the taints where these make pods leave, and else
-// the first step that does.
+// about words what the whole is about: the taints where these make pods leave or strand
+// them, and else the first step that makes them leave. What more of it there is, whose pods
+// are counted as well, is named beside it.
 func (i impact) about(w wanted, done bool) fw.Subject {
-	at := func(holds func(planner.Step) bool) int { return slices.IndexFunc(i.steps, holds) }
-	pin := at(func(s planner.Step) bool { return s.Kind == planner.Expand && moves(s) })
-	switched := at(func(s planner.Step) bool { return s.Kind == planner.Switched && moves(s) })
+	pins := 0
+	for _, s := range i.steps {
+		if s.Kind == planner.Expand && moves(s) {
+			pins++
+		}
+	}
+	switched := slices.IndexFunc(i.steps, func(s planner.Step) bool { return s.Kind == planner.Switched && (moves(s) || strands(s)) })
 	cause := switched
 	if cause < 0 {
-		cause = at(moves)
+		cause = slices.IndexFunc(i.steps, moves)
 	}
 	if cause < 0 {
 		return fw.Subject{}
 	}
 	about := w.aboutStep(done, i.steps[cause])
 	switch {
-	case pin >= 0 && switched >= 0:
+	case pins > 0 && switched >= 0:
+		about.Where += " and pin " + fw.Count(pins, "DaemonSet")
 		about.Instead = "Add tolerations to the pods that are meant to stay, choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
-	case pin >= 0:
+	case pins > 0:
+		if pins > 1 {
+			about.Where += fmt.Sprintf(" and %d more", pins-1)
+		}
 		// Tolerations keep nobody.
 		about.Instead = "Choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
 	}
@@ -75,11 +82,21 @@ func (i impact) about(w wanted, done bool) fw.Subject {
 
 // moves says that a step may make pods leave.
 func moves(step planner.Step) bool {
-	report := step.Report
-	if step.Switch != nil {
-		report = step.Switch.Begins.Report
-	}
+	report := reportOf(step)
 	return report != nil && slices.ContainsFunc(report.Pods, func(v eviction.PodVerdict) bool { return v.Verdict != eviction.Stays })
+}
+
+// strands says that a step strands pods: those stay, where its taints evict nobody.
+func strands(step planner.Step) bool {
+	report := reportOf(step)
+	return report != nil && len(report.Stranded()) > 0
+}
+
+func reportOf(step planner.Step) *eviction.Report {
+	if step.Switch != nil {
+		return step.Switch.Begins.Report
+	}
+	return step.Report
 }
 
 // aboutStep words what a step is about: what is done, or what would have been.

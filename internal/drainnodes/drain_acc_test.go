@@ -295,7 +295,7 @@ func TestAccDrainNodes_podsOfTwoBudgetsAreRefused(t *testing.T) {
 	second := s.c.Budget(t, s.apps, "stricter", "db")
 	s.cli.Write(s.c.Provider(t), s.byName())
 	for _, args := range [][]string{{"plan", "-input=false", invoke}, apply} {
-		s.fails(args, "1 pod stops the drain", "is covered by 2 PodDisruptionBudgets (strict, stricter), and the eviction API evicts no such pod: delete one of them, or narrow its selector", "Nothing has been written.")
+		s.fails(args, "1 pod stops the drain", "is covered by 2 PodDisruptionBudgets (strict, stricter), and the eviction API evicts no pod that more than one covers: delete all but one of them, or narrow their selectors (kubectl get pdb -n "+s.apps+" -o yaml)", "Nothing has been written.")
 	}
 	s.cordoned()
 	second()

@@ -3,7 +3,10 @@
 
 package eviction
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 type budgetKey struct {
 	namespace, name string
@@ -75,6 +78,15 @@ func (s *Snapshot) Guarding(pod *Pod) []*Budget {
 		return nil
 	}
 	return s.Covering(pod)
+}
+
+// Names lists budgets.
+func Names(budgets []*Budget) string {
+	names := make([]string, len(budgets))
+	for i, b := range budgets {
+		names[i] = b.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 // Covering returns the PodDisruptionBudgets that cover a pod.

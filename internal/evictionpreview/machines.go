@@ -128,10 +128,10 @@ func (f *fleet) remark(diags *diag.Diagnostics) {
 	case len(f.sets) > 0:
 	case f.target.Selector == nil:
 		diags.AddAttributeError(at.AtName("name"), "Unable to preview "+f.where(),
-			"The cluster has no MachineSet of this name. Check the name and the namespace (kubectl get machinesets -A). If this apply makes the MachineSet, add depends_on to the data source.")
+			"The cluster has no MachineSet of this name. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A). If this apply makes the MachineSet, add depends_on to the data source.")
 	default:
 		diags.AddAttributeWarning(at.AtName("selector"), fmt.Sprintf("No MachineSet matches %q: the preview is empty", f.target.Selector),
-			"There is nothing to change. Check the selector (kubectl get machinesets -n "+f.target.Namespace+" --show-labels).")
+			"There is nothing to change. Check the selector (kubectl get machinesets.machine.openshift.io -n "+f.target.Namespace+" --show-labels).")
 	}
 	if len(f.doubts) > 0 {
 		diags.AddAttributeWarning(at, "The rollout of "+f.where()+" may not go through", "  "+strings.Join(f.doubts[:min(len(f.doubts), maxDoubts)], "\n  "))

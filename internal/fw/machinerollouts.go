@@ -139,7 +139,7 @@ func ExplainMachines(summary, goesOn string, err error) diag.Diagnostic {
 	case errors.As(err, &gone) && gone.Recreated:
 		return diag.NewErrorDiagnostic(summary, gone.Error()+". What was written to the old one is gone with it. Plan and apply again.")
 	case errors.As(err, &gone):
-		return diag.NewErrorDiagnostic(summary, gone.Error()+". If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets -A), then plan and apply again.")
+		return diag.NewErrorDiagnostic(summary, gone.Error()+". If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A), then plan and apply again.")
 	case errors.Is(err, context.Canceled):
 		summary += ": " + Ended("", err)
 		return diag.NewErrorDiagnostic(summary, paragraphs(restored(err), goesOn, "Original error: "+err.Error()))
@@ -173,7 +173,7 @@ func explainLate(e *rollout.MachinesError) string {
 	var waiting, holds, fix string
 	if len(e.Waiting) > 0 {
 		waiting = "The rollout last waited for machines:\n  " + strings.Join(e.Waiting, "\n  ")
-		fix = "To fix this, find out why these machines are not ready (kubectl describe machine NAME -n " + e.Set.Namespace + "); or set a longer timeout."
+		fix = "To fix this, find out why these machines are not ready (kubectl describe machine.machine.openshift.io NAME -n " + e.Set.Namespace + "); or set a longer timeout."
 	}
 	if len(e.Holds) > 0 {
 		holds = "What keeps machines from going:\n  " + strings.Join(e.Holds, "\n  ")

@@ -43,7 +43,7 @@ func TestExplainMachines(t *testing.T) {
 		},
 		"machines that do not come": {
 			late(rollout.MachinesError{Set: set(machineset.Rolling, 3), Begun: true, Left: 2, Waiting: []string{"a is Provisioning"}}), over,
-			"The rollout last waited for machines:\n  a is Provisioning\n\nTo fix this, find out why these machines are not ready (kubectl describe machine NAME -n ns); or set a longer timeout.\n\n" +
+			"The rollout last waited for machines:\n  a is Provisioning\n\nTo fix this, find out why these machines are not ready (kubectl describe machine.machine.openshift.io NAME -n ns); or set a longer timeout.\n\n" +
 				"2 of 3 machines still have to be replaced, and spec.replicas is 3." + again,
 		},
 		"a count that is brought back": {
@@ -63,7 +63,7 @@ func TestExplainMachines(t *testing.T) {
 		},
 		"stopped":                   {&rollout.StoppedError{Why: "Somebody scaled it."}, "Unable to do it", "Somebody scaled it."},
 		"stopped, and brought back": {&rollout.RestoredError{Replicas: 3, Err: &rollout.StoppedError{Why: "Somebody scaled it."}}, "Unable to do it", "Somebody scaled it.\n\nspec.replicas has been set back to 3."},
-		"gone":                      {&rollout.SetGoneError{Key: "ns/gpu"}, "Unable to do it", "MachineSet ns/gpu is not there. If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets -A), then plan and apply again."},
+		"gone":                      {&rollout.SetGoneError{Key: "ns/gpu"}, "Unable to do it", "MachineSet ns/gpu is not there. If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A), then plan and apply again."},
 		"recreated":                 {&rollout.SetGoneError{Key: "ns/gpu", Recreated: true}, "Unable to do it", "MachineSet ns/gpu has been deleted and recreated in the meantime. What was written to the old one is gone with it. Plan and apply again."},
 		"another error":             {&rollout.RestoredError{Replicas: 3, Err: errors.New("no")}, "Unable to do it", "spec.replicas has been set back to 3.\n\nApply again.\n\nOriginal error: no"},
 		"a request":                 {kube.ErrForbidden, "Unable to do it", Advise(kube.ErrForbidden) + "\n\nApply again.\n\nOriginal error: " + kube.ErrForbidden.Error()},

@@ -5,7 +5,6 @@ package fw
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // titled is an object as messages name it: its kind, and its name after its namespace.
@@ -44,11 +44,7 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 		"Repair the annotation; or remove it ("+kubectl("annotate", thing, annotation+"-")+"), after which none of them belongs to any resource."
 	if annotation == machineset.MarkerAnnotation {
 		subject = "how far the rollout of " + thing + " is"
-		detail = "The annotation has been edited. It holds the number of replicas from before the rollout (originalReplicas), so nothing is written to the MachineSet while it cannot be read. " +
-			"Look at it (" + kubectl("get", thing, "-o yaml") + "), and choose one:\n\n" +
-			"  - To continue the rollout: repair the annotation, and run again.\n" +
-			"  - To begin it anew: set spec.replicas to the number in it (" + kubectl("scale", thing, "--replicas=NUMBER") + "), " +
-			"remove it (" + kubectl("annotate", thing, annotation+"-") + "), and run again."
+		detail = "The annotation has been edited. " + waysOut(thing, errors.Is(err, machineset.ErrNoCount))
 	}
 	summary := "Unable to read " + subject + ": the annotation " + annotation + " is damaged"
 	detail = paragraphs(detail, restored(err), "Original error: "+err.Error())
@@ -56,6 +52,22 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}
 	return diag.NewAttributeErrorDiagnostic(at, summary, detail)
+}
+
+// waysOut says what to do about a marker of a rollout that cannot be read, or that has lost
+// the number of replicas from before the rollout.
+func waysOut(thing string, lost bool) string {
+	scale, forget := kubectl("scale", thing, "--replicas=NUMBER"), kubectl("annotate", thing, machineset.MarkerAnnotation+"-")
+	if lost {
+		return "originalReplicas, the number of replicas from before the rollout, is missing from it. Nothing is written to the MachineSet while that is so. " +
+			"spec.replicas may be 0, or too high, because of the rollout: find out how many machines there were, and choose one:\n\n" +
+			"  - To continue the rollout: add \"originalReplicas\": NUMBER to the annotation (" + kubectl("edit", thing, "") + "), and run again.\n" +
+			"  - To begin it anew: set spec.replicas to that number (" + scale + "), remove the annotation (" + forget + "), and run again."
+	}
+	return "It holds the number of replicas from before the rollout (originalReplicas), so nothing is written to the MachineSet while it cannot be read. " +
+		"Look at it (" + kubectl("get", thing, "-o yaml") + "), and choose one:\n\n" +
+		"  - To continue the rollout: repair the annotation, and run again.\n" +
+		"  - To begin it anew: set spec.replicas to the number in it (" + scale + "), remove the annotation (" + forget + "), and run again."
 }
 
 // damaged returns that one of these annotations which an error says cannot be read, ""
@@ -87,11 +99,12 @@ func owned(annotation, thing string) string {
 // kubectl is a command about an object that is named as in messages.
 func kubectl(verb, thing, arguments string) string {
 	found := titled.FindStringSubmatch(thing)
-	switch {
-	case found == nil:
+	if found == nil {
 		return "kubectl " + verb + " KIND NAME -n NAMESPACE " + arguments
-	case found[2] == "":
-		return fmt.Sprintf("kubectl %s %s %s %s", verb, strings.ToLower(found[1]), found[3], arguments)
 	}
-	return fmt.Sprintf("kubectl %s %s %s -n %s %s", verb, strings.ToLower(found[1]), found[3], found[2], arguments)
+	ref := workload.Ref{Kind: found[1], Namespace: found[2], Name: found[3]}
+	if ref.Kind == "Machine" || ref.Kind == "MachineSet" {
+		ref.APIVersion = machineset.APIVersion
+	}
+	return strings.TrimSpace("kubectl " + verb + " " + ref.Kubectl(ref.Name) + " " + arguments)
 }

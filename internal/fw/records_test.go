@@ -26,6 +26,7 @@ func TestExplainRecord(t *testing.T) {
 	_, taints := taint.ParseRecord("{")
 	_, labels := label.ParseRecord("{")
 	_, marker := machineset.ParseMarker("{")
+	_, countless := machineset.ParseMarker("{}")
 	const set = `MachineSet "openshift-machine-api/gpu"`
 	for name, tt := range map[string]struct {
 		err     error
@@ -39,11 +40,13 @@ func TestExplainRecord(t *testing.T) {
 		"its node selector":        {labels, `Deployment "shop/web"`, `Unable to read who owns the node selector entries of Deployment "shop/web": the annotation kubetaint.io/owned-labels is damaged`, nil},
 		"a namespace":              {errors.Join(tolerations, errors.New("more")), `namespace "shop"`, `Unable to read who owns the tolerations of namespace "shop": the annotation kubetaint.io/owned-tolerations is damaged`, []string{"kubectl annotate namespace shop kubetaint.io/owned-tolerations-"}},
 		"several objects":          {fmt.Errorf("read it: %w", tolerations), `Deployments matching "a=b"`, `Unable to read who owns the tolerations of Deployments matching "a=b": the annotation kubetaint.io/owned-tolerations is damaged`, []string{"kubectl annotate KIND NAME -n NAMESPACE kubetaint.io/owned-tolerations-"}},
-		"a MachineSet":             {taints, set, "Unable to read who owns the taints of " + set + ": the annotation kubetaint.io/owned-taints is damaged", []string{"kubectl annotate machineset gpu -n openshift-machine-api kubetaint.io/owned-taints-"}},
+		"a MachineSet":             {taints, set, "Unable to read who owns the taints of " + set + ": the annotation kubetaint.io/owned-taints is damaged", []string{"kubectl annotate machineset.machine.openshift.io gpu -n openshift-machine-api kubetaint.io/owned-taints-"}},
 		"a node of a MachineSet": {&rollout.StoppedError{Why: labels.Error(), Thing: `node "a"`, Err: labels}, set, `Unable to read who owns the labels of node "a": the annotation kubetaint.io/owned-labels is damaged`,
 			[]string{"kubectl annotate node a kubetaint.io/owned-labels-"}},
 		"a rollout": {&rollout.RestoredError{Replicas: 3, Err: &rollout.StoppedError{Why: marker.Error(), Thing: set, Err: marker}}, "it", "Unable to read how far the rollout of " + set + " is: the annotation kubetaint.io/rollout is damaged",
-			[]string{"kubectl get machineset gpu -n openshift-machine-api -o yaml), and choose one:\n\n  - To continue the rollout: repair the annotation, and run again.\n", "kubectl scale machineset gpu -n openshift-machine-api --replicas=NUMBER", "kubetaint.io/rollout-", "spec.replicas has been set back to 3."}},
+			[]string{"kubectl get machineset.machine.openshift.io gpu -n openshift-machine-api -o yaml), and choose one:\n\n  - To continue the rollout: repair the annotation, and run again.\n", "kubectl scale machineset.machine.openshift.io gpu -n openshift-machine-api --replicas=NUMBER", "kubetaint.io/rollout-", "spec.replicas has been set back to 3."}},
+		"a rollout without its count": {&rollout.StoppedError{Why: countless.Error(), Thing: set, Err: countless}, "it", "Unable to read how far the rollout of " + set + " is: the annotation kubetaint.io/rollout is damaged",
+			[]string{"originalReplicas, the number of replicas from before the rollout, is missing from it", "(kubectl edit machineset.machine.openshift.io gpu -n openshift-machine-api)", "set spec.replicas to that number (kubectl scale machineset.machine.openshift.io gpu -n openshift-machine-api --replicas=NUMBER)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -96,7 +96,7 @@ func Advise(err error) string {
 	case errors.Is(err, kube.ErrInvalid):
 		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration."
 	case errors.As(err, &fight):
-		return "Somebody else changes it back as soon as it is written. Find out who" + whoWrote(fight.Thing) + " before you apply again: the tool that does must leave to this configuration what it wants."
+		return "Somebody else changes back what is written as soon as it is there, again and again, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Have that tool leave these entries to this configuration, or take them out of it; only then run again."
 	case errors.Is(err, context.Canceled):
 		return "The run was interrupted. Run it again."
 	}
@@ -109,5 +109,5 @@ func whoWrote(thing workload.Ref) string {
 	if thing.Name == "" {
 		return ""
 	}
-	return " (kubectl get " + thing.Kubectl(thing.Name) + " -o yaml --show-managed-fields)"
+	return " by its managedFields (kubectl get " + thing.Kubectl(thing.Name) + " -o yaml --show-managed-fields)"
 }

@@ -59,8 +59,8 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 		case 1:
 			found = note(found, v, budgets[0])
 		default:
-			out = append(out, Deadlock{Why: fmt.Sprintf("pod %s is covered by %d PodDisruptionBudgets (%s, %s), and the eviction API refuses to evict it until only one does",
-				v.Pod.Key(), len(budgets), budgets[0].Name, budgets[1].Name)})
+			out = append(out, Deadlock{Why: fmt.Sprintf("pod %s is covered by %d PodDisruptionBudgets (%s), and the eviction API refuses to evict it until only one does",
+				v.Pod.Key(), len(budgets), eviction.Names(budgets))})
 		}
 	}
 	for _, c := range found {

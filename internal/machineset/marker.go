@@ -41,7 +41,8 @@ type Marker struct {
 	Machines []types.UID `json:"machines,omitempty"`
 }
 
-var errNoCount = errors.New("originalReplicas is missing")
+// ErrNoCount says that a marker does not hold the number of replicas from before the rollout.
+var ErrNoCount = errors.New("originalReplicas is missing")
 
 // ParseMarker reads the annotation's value; an empty one is none. One that cannot
 // be read is an error: the number of replicas may be in it.
@@ -57,7 +58,7 @@ func ParseMarker(s string) (*Marker, error) {
 	}
 	err := json.Unmarshal([]byte(s), &m)
 	if err == nil && m.OriginalReplicas == nil {
-		err = errNoCount
+		err = ErrNoCount
 	}
 	if err != nil {
 		return nil, &record.DamagedError{Annotation: MarkerAnnotation, Err: err}

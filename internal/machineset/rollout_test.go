@@ -238,7 +238,7 @@ func TestNext_stops(t *testing.T) {
 	t.Parallel()
 	surging := &Marker{ID: "terraform/gpu", Strategy: Surge, OriginalReplicas: 3, Surge: 1}
 	zeroing := &Marker{ID: "terraform/gpu", Strategy: ScaleToZero, OriginalReplicas: 3}
-	const scale, forget = "kubectl scale machineset gpu -n openshift-machine-api --replicas=", "kubectl annotate machineset gpu -n openshift-machine-api kubetaint.io/rollout-"
+	const scale, forget = "kubectl scale machineset.machine.openshift.io gpu -n openshift-machine-api --replicas=", "kubectl annotate machineset.machine.openshift.io gpu -n openshift-machine-api kubetaint.io/rollout-"
 	for name, tt := range map[string]struct {
 		strategy Strategy
 		change   func(c *cloud)
@@ -259,7 +259,7 @@ func TestNext_stops(t *testing.T) {
 		"where a new machine fails": {Rolling, func(c *cloud) {
 			c.set.Taints = taintsOf(t, "team=b:NoExecute")
 			c.machines[2].Taints, c.machines[2].Phase, c.machines[2].Error = c.set.Taints, phaseFailed, "no capacity"
-		}, []string{`m2" has failed: no capacity. The rollout deletes no more machines while it is there.`, "kubectl delete machine m2 -n "}},
+		}, []string{`m2" has failed: no capacity. The rollout deletes no more machines while it is there.`, "kubectl delete machine.machine.openshift.io m2 -n "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -297,7 +297,7 @@ func TestNext_stopsWhereItsMarkerIsTakenAway(t *testing.T) {
 		c.set.Marker, d.Begun = nil, c.set.Marker
 		for now, want := range map[int]string{
 			3: "spec.replicas is 3, as it was before the rollout. Run again: the next run goes on with",
-			0: "spec.replicas is 0 now and was 3 before the rollout, and no run brings that back: scale the MachineSet first (kubectl scale machineset " + c.set.Name + " -n " + c.set.Namespace + " --replicas=3), and run again: the next run goes on with",
+			0: "spec.replicas is 0 now and was 3 before the rollout, and without the annotation no later run brings it back. Scale the MachineSet yourself (kubectl scale machineset.machine.openshift.io " + c.set.Name + " -n " + c.set.Namespace + " --replicas=3), and run again: the next run goes on with",
 		} {
 			c.set.Replicas = now
 			if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation) || !strings.Contains(got.Stop, want) || got.Done || len(got.Intents) > 0 {

@@ -14,12 +14,12 @@ func (m *Marker) Began() string {
 
 // scale is the command that sets spec.replicas.
 func (s *Set) scale(replicas string) string {
-	return "kubectl scale machineset " + s.Name + " -n " + s.Namespace + " --replicas=" + replicas
+	return "kubectl scale machineset.machine.openshift.io " + s.Name + " -n " + s.Namespace + " --replicas=" + replicas
 }
 
 // forget is the command that ends a rollout by hand.
 func (s *Set) forget() string {
-	return "kubectl annotate machineset " + s.Name + " -n " + s.Namespace + " " + MarkerAnnotation + "-"
+	return "kubectl annotate machineset.machine.openshift.io " + s.Name + " -n " + s.Namespace + " " + MarkerAnnotation + "-"
 }
 
 // AnotherRollout words that a rollout which another resource or action has begun is in
@@ -41,7 +41,7 @@ func (v *view) markerGone() string {
 	if v.Set.Replicas == was {
 		count = fmt.Sprintf("spec.replicas is %d, as it was before the rollout. Run again", was)
 	} else {
-		count = fmt.Sprintf("spec.replicas is %d now and was %d before the rollout, and no run brings that back: scale the MachineSet first (%s), and run again",
+		count = fmt.Sprintf("spec.replicas is %d now and was %d before the rollout, and without the annotation no later run brings it back. Scale the MachineSet yourself (%s), and run again",
 			v.Set.Replicas, was, v.Set.scale(fmt.Sprint(was)))
 	}
 	return fmt.Sprintf("Somebody removed the annotation %s from %s during the rollout. It held %s. Nothing more is changed. %s: the next run %s.",
@@ -54,7 +54,7 @@ func machineFailed(m *Machine) string {
 	if m.Error != "" {
 		why = ": " + m.Error + "."
 	}
-	return fmt.Sprintf("Machine %q has failed%s The rollout deletes no more machines while it is there. Fix the cause, delete the failed machine (kubectl delete machine %s -n %s), and run again.",
+	return fmt.Sprintf("Machine %q has failed%s The rollout deletes no more machines while it is there. Fix the cause, delete the failed machine (kubectl delete machine.machine.openshift.io %s -n %s), and run again.",
 		m.Key(), why, m.Name, m.Namespace)
 }
 

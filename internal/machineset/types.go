@@ -16,6 +16,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
+// APIVersion is that of OpenShift's MachineSets and Machines: other kinds have these names.
+const APIVersion = "machine.openshift.io/v1beta1"
+
 // Set is a MachineSet as far as taints and rollouts go.
 type Set struct {
 	Namespace       string

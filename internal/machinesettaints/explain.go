@@ -60,5 +60,5 @@ func goesOn(verb string) string {
 // gone words that a named MachineSet went away between plan and apply.
 func gone(verb string, w wanted) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("name"), "Unable to "+verb+" taints of "+w.target.Place()+": it is not there",
-		"Nothing has been written. Check the name and the namespace (kubectl get machinesets -A), and plan again.")
+		"Nothing has been written. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A), and plan again.")
 }

@@ -103,7 +103,7 @@ func TestAccMachineSetTaints_badInputNamesTheAttribute(t *testing.T) {
 		"both a name and a selector":         {map[string]any{"selector": "a=b"}, []string{"name", "selector"}},
 		"a selector that does not parse":     {map[string]any{"name": nil, "selector": "=="}, []string{`AttributeName("selector")`}},
 		"a reserved taint":                   {map[string]any{"taints": acctest.Objects(t, "node.kubernetes.io/not-ready:NoExecute")}, []string{`AttributeName("taints")`}},
-		"a MachineSet that there is not":     {map[string]any{"name": "nobody"}, []string{`AttributeName("name")`, "There is no MachineSet of this name", "kubectl get machinesets"}},
+		"a MachineSet that there is not":     {map[string]any{"name": "nobody"}, []string{`AttributeName("name")`, "There is no MachineSet of this name", "kubectl get machinesets.machine.openshift.io"}},
 		"the same taint with another effect": {map[string]any{"taints": acctest.Objects(t, "team=a:NoSchedule team=b:NoSchedule")}, []string{`AttributeName("taints")`}},
 	} {
 		config := acctest.With(good, tt.change)
@@ -169,7 +169,7 @@ func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
 			p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"failMachines": []int{3}} })
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
 			i := newInstance()
-			s.failed(i, config, "has failed: ", "The rollout deletes no more machines", "kubectl delete machine ")
+			s.failed(i, config, "has failed: ", "The rollout deletes no more machines", "kubectl delete machine.machine.openshift.io ")
 			if got := p.Replicas(); got != replicas || p.Annotation("kubetaint.io/rollout") == "" {
 				t.Fatalf("the count is %d and the marker %q", got, p.Annotation("kubetaint.io/rollout"))
 			}

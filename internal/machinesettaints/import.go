@@ -137,7 +137,7 @@ func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, di
 			}
 		}
 		if !found {
-			diags.AddError(fmt.Sprintf("Unable to import taint %q of %s", id, t.Place()), "Its template has no such taint. List those that it has: kubectl get machineset NAME -n NAMESPACE -o yaml.")
+			diags.AddError(fmt.Sprintf("Unable to import taint %q of %s", id, t.Place()), "Its template has no such taint. List those that it has: kubectl get machineset.machine.openshift.io NAME -n NAMESPACE -o yaml.")
 		}
 	}
 	if len(owners) == 1 {

@@ -111,5 +111,5 @@ func TestAccMachineSetTaints_somebodyWhoKeepsRevertingTheTemplateIsAnError(t *te
 		}
 	})
 	errors := tf.Carry(t, i, planned, config).Errors()
-	acctest.WantAll(s.T, errors, "somebody else keeps changing back what is written to MachineSet \""+p.Namespace+"/"+p.Name+"\"", "Find out who (kubectl get machineset.machine.openshift.io "+p.Name+" -n "+p.Namespace+" -o yaml --show-managed-fields)")
+	acctest.WantAll(s.T, errors, "somebody else keeps changing back what is written to MachineSet \""+p.Namespace+"/"+p.Name+"\"", "Find out who by its managedFields (kubectl get machineset.machine.openshift.io "+p.Name+" -n "+p.Namespace+" -o yaml --show-managed-fields)")
 }

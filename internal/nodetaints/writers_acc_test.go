@@ -54,7 +54,7 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 		config := taintsOf(t, all)(pool)
 		// Who takes ours away again and again is told, and by chance the careless ones do.
 		d := tf.Apply(t, i, config)
-		for strings.Contains(d.Errors(), "Somebody else changes it back") {
+		for strings.Contains(d.Errors(), "Somebody else changes back what is written") {
 			d = tf.Apply(t, i, config)
 		}
 		if d.Errors() != "" {
@@ -200,7 +200,7 @@ func TestAccNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
 	})
 	i := newInstance()
 	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	wantError(t, tf.Apply(t, i, config), "Somebody else changes it back", "--show-managed-fields")
+	wantError(t, tf.Apply(t, i, config), "Somebody else changes back what is written", "--show-managed-fields")
 	proxy.After(nil)
 	tf.Settle(t, i, config)
 	tf.Destroy(t, i)

@@ -35,8 +35,8 @@ func RefuseGuarded(s *eviction.Snapshot, leave []*eviction.Pod) []DrainRefusal {
 		if budgets := s.Guarding(p); len(budgets) > 1 {
 			out = append(out, DrainRefusal{
 				Pod:    p,
-				Why:    fmt.Sprintf("is covered by %d PodDisruptionBudgets (%s, %s), and the eviction API evicts no such pod", len(budgets), budgets[0].Name, budgets[1].Name),
-				WayOut: "delete one of them, or narrow its selector",
+				Why:    fmt.Sprintf("is covered by %d PodDisruptionBudgets (%s), and the eviction API evicts no pod that more than one covers", len(budgets), eviction.Names(budgets)),
+				WayOut: "delete all but one of them, or narrow their selectors (kubectl get pdb -n " + p.Namespace + " -o yaml)",
 			})
 		}
 	}

@@ -62,7 +62,7 @@ func TestRefuseGuarded(t *testing.T) {
 		want    string
 	}{
 		"one budget can let it go later":    {budgets: []eviction.Budget{budget("web", "web"), budget("db", "db")}},
-		"two budgets never let it go":       {budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}, want: "is covered by 2 PodDisruptionBudgets (web, all), and the eviction API evicts no such pod"},
+		"two budgets never let it go":       {budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}, want: "is covered by 2 PodDisruptionBudgets (web, all), and the eviction API evicts no pod that more than one covers"},
 		"nobody asks before it has begun":   {pod: eviction.Pod{Pending: true}, budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}},
 		"nobody asks when it has ended":     {pod: eviction.Pod{Completed: true}, budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}},
 		"nobody asks while it is ending":    {pod: eviction.Pod{Terminating: true}, budgets: []eviction.Budget{budget("web", "web"), budget("all", "web")}},

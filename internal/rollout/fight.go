@@ -8,9 +8,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// machineAPI tells OpenShift's machines from those of others.
-const machineAPI = "machine.openshift.io/v1beta1"
-
 // FightError says that somebody else keeps changing back what is written.
 type FightError struct {
 	// Thing is the object of the last write, the zero value where none is known.
@@ -38,7 +35,7 @@ func fightAbout(s *machineset.Set, intent machineset.Intent) error {
 	case intent.Node != nil:
 		return &FightError{workload.Ref{Kind: "Node", Name: intent.Node.Name}}
 	case intent.Machine != nil:
-		return &FightError{workload.Ref{APIVersion: machineAPI, Kind: "Machine", Namespace: intent.Machine.Namespace, Name: intent.Machine.Name}}
+		return &FightError{workload.Ref{APIVersion: machineset.APIVersion, Kind: "Machine", Namespace: intent.Machine.Namespace, Name: intent.Machine.Name}}
 	}
-	return &FightError{workload.Ref{APIVersion: machineAPI, Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}}
+	return &FightError{workload.Ref{APIVersion: machineset.APIVersion, Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}}
 }

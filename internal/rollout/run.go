@@ -129,15 +129,28 @@ func (r *run) begin(ctx context.Context, plan looked) error {
 	return r.replenish(ctx)
 }
 
-// count ends a run that would go on for ever. It is at a workload, or at none.
-func (r *run) count(at *workload.Workload) error {
+// count ends a run that would go on for ever. It is at an object.
+func (r *run) count(at workload.Ref) error {
 	if r.rounds++; r.rounds <= maxRounds*(len(r.change.Workloads)+1) {
 		return nil
 	}
-	if at == nil {
-		return &FightError{}
+	return &FightError{at}
+}
+
+// writes is what a step writes to, the first of several, and the zero value for a rollout
+// of machines, which counts its own writes.
+func writes(step planner.Step) workload.Ref {
+	switch {
+	case step.Workload != nil:
+		return step.Workload.Ref
+	case len(step.Labels.Switches) > 0:
+		return workload.Ref{Kind: "Node", Name: step.Labels.Switches[0].Node.Name}
+	case len(step.Nodes.Switches) > 0:
+		return workload.Ref{Kind: "Node", Name: step.Nodes.Switches[0].Node.Name}
+	case step.Policy.Name != "":
+		return workload.Ref{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingAdmissionPolicy", Name: step.Policy.Name}
 	}
-	return &FightError{at.Ref}
+	return workload.Ref{}
 }
 
 // settle waits until the pods are as many as they shall be. All that live carry
@@ -154,7 +167,7 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 		waited, err := r.await(ctx, t.Workload, nil)
 		if errors.Is(err, errOverwritten) {
 			r.alone = false
-			return false, r.count(t.Workload)
+			return false, r.count(t.Workload.Ref)
 		}
 		if err != nil {
 			return false, err
@@ -170,7 +183,7 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 
 // take makes one step, and notes what it shows of the workload.
 func (r *run) take(ctx context.Context, step planner.Step) error {
-	if err := r.count(step.Workload); err != nil {
+	if err := r.count(writes(step)); err != nil {
 		return err
 	}
 	tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})

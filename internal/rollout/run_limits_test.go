@@ -16,7 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // TestRun_goesOnWhereItWasInterrupted has each write of a change fail in turn, once
@@ -99,6 +102,22 @@ func TestRun_endsAFight(t *testing.T) {
 	}
 	if api.taints()["n1"] != "*"+teamA {
 		t.Errorf("the node carries %s", api.taints()["n1"])
+	}
+}
+
+// TestWrites_namesWhatAFightMayBeAbout: of several objects the first.
+func TestWrites_namesWhatAFightMayBeAbout(t *testing.T) {
+	t.Parallel()
+	node := &eviction.Node{Name: "n1"}
+	for want, step := range map[string]planner.Step{
+		"StatefulSet/shop/web":        {Kind: planner.Expand, Workload: &workload.Workload{Ref: workload.Ref{Kind: "StatefulSet", Namespace: "shop", Name: "web"}}},
+		"Node/n1":                     {Kind: planner.Label, Labels: planner.LabelPlan{Switches: []planner.LabelSwitch{{Node: node}}}},
+		"MutatingAdmissionPolicy/gpu": {Kind: planner.Admit, Policy: admission.Plan{Name: "gpu"}},
+		"/":                           {Kind: planner.Switched, Switch: &planner.SetSwitch{}},
+	} {
+		if got := writes(step); got.String() != want {
+			t.Errorf("%v is about %s, want %s", step.Kind, got, want)
+		}
 	}
 }
 

@@ -227,7 +227,7 @@ func TestAccWorkloadTolerations_somebodyWhoKeepsRemovingOursIsAnError(t *testing
 			s.replace(thing, "foreign*")
 		}
 	})
-	says(t, "error", s.tf.Carry(t, i, planned, config).Errors(), "Somebody else changes it back", "--show-managed-fields")
+	says(t, "error", s.tf.Carry(t, i, planned, config).Errors(), "Somebody else changes back what is written", "--show-managed-fields")
 	proxy.After(nil)
 	s.apply(i, config)
 	s.want(thing, "foreign* team=a:NoExecute", 1)
