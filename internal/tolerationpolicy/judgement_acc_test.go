@@ -71,10 +71,12 @@ func (s *stage) judgesRandomPods() {
 			t.Fatal(err)
 		}
 	}
+	// A pod that brings nothing shows that the last is in force, and the others with it: one
+	// of its own may have already what the policy gives.
 	last := trials[len(trials)-1]
 	s.becomes("tolerations of the last", func() string {
-		return own(s.try(func(p *corev1.Pod) { p.Labels, p.Spec.Tolerations = map[string]string{"app": last.name}, last.own }).Spec.Tolerations)
-	}, own(last.policy.Give(last.own)))
+		return own(s.try(func(p *corev1.Pod) { p.Labels = map[string]string{"app": last.name} }).Spec.Tolerations)
+	}, own(last.policy.Give(nil)))
 	for _, one := range trials {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
