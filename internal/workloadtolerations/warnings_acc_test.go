@@ -5,11 +5,14 @@ package workloadtolerations_test
 
 import (
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
@@ -19,8 +22,21 @@ import (
 // time, and what ends the names of a Deployment's pods.
 var (
 	otherNodes     = regexp.MustCompile(`\d+ (does|do) not match`)
-	deploymentPods = regexp.MustCompile(`\b([a-z]+)-[0-9a-f]{8,10}-[a-z0-9]{5}\b`)
+	deploymentPods = regexp.MustCompile(`\b([a-z]+)-[bcdf4-9]{1,10}-[a-z0-9]{5}\b`)
 )
+
+// TestDeploymentPods_areKnownWhateverTheHash: the hash in the name of a ReplicaSet
+// (kubernetes v1.37.1 pkg/controller/controller_utils.go, ComputeHash) has as many
+// letters as a number of 32 bits has digits, and one in four hundred is short.
+func TestDeploymentPods_areKnownWhateverTheHash(t *testing.T) {
+	t.Parallel()
+	for _, hash := range []uint32{0, 9, 1234567, 98765432, 987654321, math.MaxUint32} {
+		pod := "web-" + rand.SafeEncodeString(strconv.FormatUint(uint64(hash), 10)) + "-" + rand.String(5)
+		if got := deploymentPods.ReplaceAllString(pod+" on shop", "$1"); got != "web on shop" {
+			t.Errorf("of %s stays %q", pod, got)
+		}
+	}
+}
 
 // TestAccWorkloadTolerations_costAsTheCommandLinePrintsIt keeps whole warnings, taken
 // from "terraform plan -json", as files that a person reads and approves.
