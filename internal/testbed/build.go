@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -48,7 +49,7 @@ func (b *builder) binary(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	moduleDir := filepath.Join(b.modules, c.name)
+	moduleDir := filepath.Join(b.modules, c.moduleFolder())
 	version, err := goVersion(ctx, moduleDir)
 	if err != nil {
 		return "", err
@@ -76,6 +77,18 @@ func (b *builder) binary(ctx context.Context, name string) (string, error) {
 	return target, b.build(ctx, c, moduleDir, target)
 }
 
+// chosen is binary for a user, who means the control plane of the chosen version of
+// Kubernetes by "controlplane".
+func (b *builder) chosen(ctx context.Context, name, kubernetes string) (string, error) {
+	if name == clusterComponent {
+		var err error
+		if name, err = controlPlaneFor(kubernetes); err != nil {
+			return "", err
+		}
+	}
+	return b.binary(ctx, name)
+}
+
 // lock makes one process build while others wait for its result.
 func (b *builder) lock(ctx context.Context, c component, path string) (*fileLock, error) {
 	lock, err := tryLock(path)
@@ -94,21 +107,22 @@ func (b *builder) build(ctx context.Context, c component, moduleDir, target stri
 
 	fmt.Fprintf(b.progress, "building %s %s (about %s the first time)\n", c.title, c.version, c.cold)
 	started := time.Now()
-	stop := b.heartbeat(c, started)
+	var packages packageCount
+	stop := b.heartbeat(c, &packages, started)
 	defer stop()
 
-	var output strings.Builder
-	cmd := exec.CommandContext(ctx, "go", append(buildArgs(c), "-o", temp, c.pkg)...)
-	cmd.Dir = moduleDir
-	cmd.Env = buildEnv()
-	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
+	if stale, err := stalePackages(ctx, c, moduleDir); err == nil {
+		packages.expect(stale)
+	} // What is wrong with the module is for the build to say.
+	args := buildArgs(c)
+	// Packages are printed as they are begun, which changes nothing in the binary.
+	cmd := goCommand(ctx, moduleDir, slices.Concat(args[:1], []string{"-v"}, args[1:], []string{"-o", temp, c.pkg})...)
+	cmd.Stdout, cmd.Stderr = &packages, &packages
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("building %s: %w", c.title, context.Cause(ctx))
 		}
-		return fmt.Errorf("building %s: %w\n%s", c.title, err, lastLines(output.String(), 20))
+		return fmt.Errorf("building %s: %w\n%s", c.title, err, lastLines(packages.messages(), 20))
 	}
 	if err := os.Rename(temp, target); err != nil {
 		return fmt.Errorf("moving %s into the cache: %w", c.title, err)
@@ -118,7 +132,7 @@ func (b *builder) build(ctx context.Context, c component, moduleDir, target stri
 }
 
 // heartbeat prints a line now and then until the returned function is called.
-func (b *builder) heartbeat(c component, started time.Time) (stop func()) {
+func (b *builder) heartbeat(c component, packages *packageCount, started time.Time) (stop func()) {
 	done := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
@@ -130,7 +144,7 @@ func (b *builder) heartbeat(c component, started time.Time) (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				fmt.Fprintf(b.progress, "still building %s %s (%s)\n", c.title, c.version, elapsed(started))
+				fmt.Fprintf(b.progress, "building %s %s: %s (%s)\n", c.title, c.version, packages, elapsed(started))
 			}
 		}
 	}()
@@ -150,7 +164,21 @@ func buildArgs(c component) []string {
 	// No revision is stamped: the binary must not depend on the clone's state. Nobody
 	// debugs what is built here, and without tables for that the compiler has a seventh
 	// less to do.
-	return []string{"build", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags", strings.Join(flags, " ")}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags", strings.Join(flags, " ")}
+	if c.modFile != "" {
+		args = append(args, "-modfile="+c.modFile)
+	}
+	return args
+}
+
+// goCommand returns a go command that ends in good order when the context does.
+func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = moduleDir
+	cmd.Env = buildEnv()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
 }
 
 // buildEnv makes a build the same whatever the caller has set, for instance a

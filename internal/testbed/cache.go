@@ -93,7 +93,7 @@ func cacheKey(c component, moduleDir, goVersion string) (string, error) {
 			return err
 		}
 		rel, err := filepath.Rel(moduleDir, path)
-		if err != nil {
+		if err != nil || pinsAnother(c, rel) {
 			return err
 		}
 		content, err := os.ReadFile(path)
@@ -107,6 +107,18 @@ func cacheKey(c component, moduleDir, goVersion string) (string, error) {
 		return "", fmt.Errorf("hashing %s: %w", moduleDir, err)
 	}
 	return fmt.Sprintf("%s-%s-%s", c.name, c.version, hex.EncodeToString(sum.Sum(nil))[:16]), nil
+}
+
+// pinsAnother reports whether a file pins the versions of another component of the
+// same folder.
+func pinsAnother(c component, rel string) bool {
+	mod := strings.TrimSuffix(c.modFileName(), ".mod")
+	switch filepath.Ext(rel) {
+	case ".mod", ".sum":
+		return filepath.Base(rel) == rel && strings.TrimSuffix(rel, filepath.Ext(rel)) != mod
+	default:
+		return false
+	}
 }
 
 // goVersion returns the version of the toolchain that builds, which need not be

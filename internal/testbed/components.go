@@ -10,8 +10,12 @@ import (
 
 // component is something that the test bed builds from a folder of modules.
 type component struct {
-	// name is the folder in modules, and the name in commands and in the cache.
+	// name is the name in commands and in the cache.
 	name string
+	// folder is the folder in modules; empty means name.
+	folder string
+	// modFile pins the versions instead of the folder's go.mod; empty means go.mod.
+	modFile string
 	// title is how progress lines call it.
 	title string
 	// version is shown in progress lines and is part of the cache key; what is
@@ -36,28 +40,13 @@ const (
 	// machineAPIComponent is what a cluster with OpenShift's Machine API runs beside
 	// it.
 	machineAPIComponent = "machineapi"
+	// terraformComponent is the command line that tests and the demo drive.
+	terraformComponent = "terraform"
 )
 
 // components lists all that can be built, the cluster's first.
 func components() []component {
-	const kube = "k8s.io/component-base/version."
-	return []component{
-		{
-			name:    clusterComponent,
-			title:   "kube control plane",
-			version: "v1.37.1",
-			module:  "k8s.io/kubernetes",
-			pkg:     ".",
-			binary:  "controlplane",
-			vars: []string{
-				kube + "gitVersion=v1.37.1",
-				kube + "gitMajor=1",
-				kube + "gitMinor=37",
-				kube + "gitTreeState=clean",
-				"sigs.k8s.io/kwok/pkg/consts.Version=v0.8.0",
-			},
-			cold: "7 minutes",
-		},
+	return append(controlPlanes(), []component{
 		{
 			name:    machineAPIComponent,
 			title:   "Machine API",
@@ -68,9 +57,9 @@ func components() []component {
 			cold:    "2 minutes",
 		},
 		{
-			name:    "terraform",
+			name:    terraformComponent,
 			title:   "Terraform",
-			version: "v1.15.3",
+			version: "v1.16.0",
 			module:  "github.com/hashicorp/terraform",
 			pkg:     "github.com/hashicorp/terraform",
 			binary:  "terraform",
@@ -146,7 +135,23 @@ func components() []component {
 			vars:    []string{"github.com/hashicorp/terraform-plugin-docs/cmd/tfplugindocs/build.version=0.25.0"},
 			cold:    "1 minute",
 		},
+	}...)
+}
+
+// moduleFolder returns the folder in modules.
+func (c component) moduleFolder() string {
+	if c.folder == "" {
+		return c.name
 	}
+	return c.folder
+}
+
+// modFileName returns the name of the file that pins the versions.
+func (c component) modFileName() string {
+	if c.modFile == "" {
+		return "go.mod"
+	}
+	return c.modFile
 }
 
 // findComponent looks a component up by name.

@@ -14,9 +14,15 @@
 //
 //	testbed build [COMPONENT...]       build, by default what a cluster needs
 //	testbed path COMPONENT             build when needed, print the binary's path
+//	testbed path --installed terraform print the path of a terraform or tofu on PATH
+//	                                   that is new enough, or else of a built one
 //	testbed run [--dir DIR] -- CMD...  run CMD beside a cluster of its own
 //	testbed up [--name NAME]           start a cluster in the background
 //	testbed down [--name NAME]         stop it and remove its folder
+//
+// --kubernetes 1.34, or KUBETAINT_KUBERNETES=1.34, chooses an older control plane.
+// All versions are built from the Go files of modules/controlplane: the newest by
+// go.mod, and the others by files such as 1.34.mod.
 //
 // With --machine-api, run and up play OpenShift's Machine API on the cluster,
 // modules/machineapi: MachineSets make Machines, and those make nodes of kwok.

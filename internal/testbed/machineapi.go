@@ -29,6 +29,7 @@ type clusterOptions struct {
 	flags  string
 	// apiServer and controllerManager are flags of these beside their own.
 	apiServer, controllerManager string
+	kubernetes                   *string
 }
 
 // addClusterFlags adds the flags to a command.
@@ -38,6 +39,7 @@ func addClusterFlags(flags *flag.FlagSet) *clusterOptions {
 	flags.StringVar(&o.flags, "machine-api-flags", "", "`flags` of that, in one word")
 	flags.StringVar(&o.apiServer, "api-server-flags", "", "more `flags` of the API server, in one word")
 	flags.StringVar(&o.controllerManager, "controller-manager-flags", "", "more `flags` of the controller manager, in one word")
+	o.kubernetes = addKubernetesFlag(flags)
 	return o
 }
 
@@ -46,7 +48,7 @@ func (o *clusterOptions) programs(ctx context.Context, b *builder) (programs, er
 	if o.flags != "" && !o.wanted {
 		return programs{}, usageError{errors.New("--machine-api-flags needs --machine-api")}
 	}
-	controlPlane, err := b.binary(ctx, clusterComponent)
+	controlPlane, err := b.chosen(ctx, clusterComponent, *o.kubernetes)
 	out := programs{controlPlane: controlPlane, apiServerFlags: words(o.apiServer), controllerManagerFlags: words(o.controllerManager)}
 	if err != nil || !o.wanted {
 		return out, err

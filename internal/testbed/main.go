@@ -15,9 +15,15 @@ import (
 const usage = `usage:
   testbed build [COMPONENT...]       build, by default what a cluster needs
   testbed path COMPONENT             build when needed, print the binary's path
+  testbed path --installed terraform print the path of a terraform or tofu on PATH
+                                     that is new enough, or else of a built one
   testbed run [--dir DIR] -- CMD...  run CMD beside a cluster of its own
   testbed up [--name NAME]           start a cluster in the background
   testbed down [--name NAME]         stop it and remove its folder
+
+build, path, run and up take
+  --kubernetes VERSION               1.37, 1.36, 1.35 or 1.34; KUBETAINT_KUBERNETES
+                                     or else 1.37 by default
 
 run and up take
   --machine-api                      play OpenShift's Machine API on the cluster
@@ -81,16 +87,22 @@ func dispatch(args []string) (int, error) {
 
 // buildCommand builds components one after the other: each build uses all
 // processors by itself.
-func buildCommand(ctx context.Context, names []string) error {
+func buildCommand(ctx context.Context, args []string) error {
+	flags := newFlags("build")
+	kubernetes := addKubernetesFlag(flags)
+	if err := flags.Parse(args); err != nil {
+		return usageError{err}
+	}
 	b, err := newBuilder()
 	if err != nil {
 		return err
 	}
+	names := flags.Args()
 	if len(names) == 0 {
 		names = []string{clusterComponent}
 	}
 	for _, name := range names {
-		if _, err := b.binary(ctx, name); err != nil {
+		if _, err := b.chosen(ctx, name, *kubernetes); err != nil {
 			return err
 		}
 	}
@@ -99,14 +111,30 @@ func buildCommand(ctx context.Context, names []string) error {
 
 // pathCommand prints where a component's binary is.
 func pathCommand(ctx context.Context, args []string) error {
-	if len(args) != 1 {
+	flags := newFlags("path")
+	kubernetes := addKubernetesFlag(flags)
+	installed := flags.Bool("installed", false, "take a command line from PATH if it is new enough")
+	if err := flags.Parse(args); err != nil {
+		return usageError{err}
+	}
+	if flags.NArg() != 1 {
 		return usageError{errors.New("path: want one component")}
+	}
+	name := flags.Arg(0)
+	if *installed {
+		if name != terraformComponent {
+			return usageError{fmt.Errorf("path: --installed is for %s, not for %q", terraformComponent, name)}
+		}
+		if path, ok := installedCommandLine(ctx, os.Stderr); ok {
+			fmt.Println(path)
+			return nil
+		}
 	}
 	b, err := newBuilder()
 	if err != nil {
 		return err
 	}
-	path, err := b.binary(ctx, args[0])
+	path, err := b.chosen(ctx, name, *kubernetes)
 	if err != nil {
 		return err
 	}

@@ -46,11 +46,17 @@ func TestCacheKeyFollowsEverythingThatIsBuilt(t *testing.T) {
 		t.Errorf("with a test the key is %s, want %s", tested, original)
 	}
 
+	another := key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a", "1.36.mod": "module b", "1.36.sum": ""}), goVersion)
+	if another != original {
+		t.Errorf("with the go.mod of another component the key is %s, want %s", another, original)
+	}
+
 	linked := base
 	linked.vars = []string{"main.version=1"}
 	for name, changed := range map[string]string{
 		"a file's content":    key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package b"}), goVersion),
 		"a file's name":       key(base, module(map[string]string{"go.mod": "module a", "sub/b.go": "package a"}), goVersion),
+		"a nested go.mod":     key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a", "sub/1.mod": ""}), goVersion),
 		"a new file":          key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a", "x": ""}), goVersion),
 		"the toolchain":       key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a"}), "go1.27.0"),
 		"the linker settings": key(linked, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a"}), goVersion),
@@ -65,7 +71,7 @@ func TestCacheKeyFollowsEverythingThatIsBuilt(t *testing.T) {
 func TestComponentVersionsAreThosePinned(t *testing.T) {
 	t.Parallel()
 	for _, c := range components() {
-		content, err := os.ReadFile(filepath.Join("modules", c.name, "go.mod"))
+		content, err := os.ReadFile(filepath.Join("modules", c.moduleFolder(), c.modFileName()))
 		if err != nil {
 			t.Error(err)
 			continue
@@ -73,7 +79,7 @@ func TestComponentVersionsAreThosePinned(t *testing.T) {
 		// The end of the version is a comment or the end of the line.
 		want := c.module + " " + c.version
 		if !strings.Contains(string(content), want+"\n") && !strings.Contains(string(content), want+" ") {
-			t.Errorf("%s: go.mod does not require %s", c.name, want)
+			t.Errorf("%s: %s does not require %s", c.name, c.modFileName(), want)
 		}
 	}
 	if _, err := findComponent("missing"); err == nil {

@@ -4,6 +4,8 @@
 package cloud
 
 import (
+	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestSpecOf_readsWhatIsDocumentedAndNothingElse(t *testing.T) {
@@ -49,6 +52,26 @@ func TestDescribe_neighboursDiffer(t *testing.T) {
 	}
 	if a.NodeName == one.Name {
 		t.Error("the node is called like its machine, which hides who takes one for the other")
+	}
+}
+
+// TestDescribe_addressesAreUnique: nodelink finds a Machine's Node by its address until
+// the Machine has a provider ID. Two Machines of one address would get the same Node.
+func TestDescribe_addressesAreUnique(t *testing.T) {
+	t.Parallel()
+	addresses, names := map[string]bool{}, map[string]bool{}
+	const machines = 50000
+	for n := range machines {
+		m := &machinev1beta1.Machine{}
+		m.UID = types.UID(strconv.Itoa(n))
+		i := describe(m, &Spec{}, time.Time{})
+		if _, err := netip.ParseAddr(i.Address); err != nil {
+			t.Fatal(err)
+		}
+		addresses[i.Address], names[i.NodeName] = true, true
+	}
+	if len(addresses) != machines || len(names) != machines {
+		t.Errorf("%d machines have %d addresses and %d node names", machines, len(addresses), len(names))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -63,16 +64,19 @@ func pool(m *machinev1beta1.Machine) string {
 }
 
 // describe invents an instance for a Machine. The Node is not called like the
-// Machine, as on most clouds.
+// Machine, as on most clouds. Its address is a private one of IPv6: the bits of IPv4 are
+// so few that a run of all tests may give two Machines the same address, and nodelink
+// links by the address until the Machine has a provider ID.
 func describe(m *machinev1beta1.Machine, spec *Spec, now time.Time) *instance {
 	sum := sha256.Sum256([]byte(m.UID))
-	address := fmt.Sprintf("10.%d.%d.%d", sum[0], sum[1], sum[2])
+	address := [16]byte(sum[:16])
+	address[0] = 0xfd
 	ready := now.Add(spec.ProvisionDelay.Duration)
 	return &instance{
 		Machine:    m.Namespace + "/" + m.Name,
 		ProviderID: "invented:///" + string(m.UID),
-		Address:    address,
-		NodeName:   fmt.Sprintf("node-%d-%d-%d-%x", sum[0], sum[1], sum[2], sum[3:6]),
+		Address:    netip.AddrFrom16(address).String(),
+		NodeName:   fmt.Sprintf("node-%x", sum[:8]),
 		Node:       spec.Node,
 		ReadyAt:    ready,
 		BootsAt:    ready.Add(spec.BootDelay.Duration),
