@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -75,13 +76,30 @@ func (r *Rules) Applying(p Pod) (policies []Policy, in Namespace) {
 // order of policies; it decides on seconds alone, where two of them give the same
 // toleration with different ones.
 func Made(tolerations []corev1.Toleration, required *corev1.NodeSelector, policies []Policy, defaults []corev1.Toleration) ([]corev1.Toleration, *corev1.NodeSelector) {
-	for _, t := range defaults {
-		tolerations = add(tolerations, tolerations, []corev1.Toleration{t})
+	if len(defaults) > 0 {
+		tolerations = mergeDefaults(tolerations, defaults)
 	}
 	for _, p := range policies {
 		tolerations, required = p.Give(tolerations), p.Require(required)
 	}
 	return tolerations, required
+}
+
+// mergeDefaults merges as the plug-in does: the pod's own tolerations come first, and an
+// entry that another one covers is dropped, whichever list it is from
+// (k8s.io/kubernetes v1.37.2 pkg/util/tolerations/tolerations.go, MergeTolerations).
+func mergeDefaults(own, defaults []corev1.Toleration) []corev1.Toleration {
+	all := slices.Concat(own, defaults)
+	var out []corev1.Toleration
+	for i, t := range all {
+		kept := func(one corev1.Toleration) bool { return allows(one, t) }
+		// Of equal entries the first one stays.
+		later := func(one corev1.Toleration) bool { return allows(one, t) && !apiequality.Semantic.DeepEqual(one, t) }
+		if !slices.ContainsFunc(out, kept) && !slices.ContainsFunc(all[i+1:], later) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // The annotations of a namespace that the plug-in reads (k8s.io/kubernetes v1.37.1

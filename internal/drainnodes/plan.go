@@ -100,8 +100,9 @@ func explain(w wanted, err error) diag.Diagnostic {
 	}
 	switch {
 	case errors.As(err, &over):
-		over.Subject.Left = written(left)
-		return over.Diagnostic()
+		said := *over
+		said.Subject.Left = written(left)
+		return said.Diagnostic()
 	case errors.As(err, &no):
 		return refused(w, no.Refusals, left)
 	case stopped.Err == nil:

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,8 +58,12 @@ func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
 
 // given words what the pod that is made again tolerates beyond this one, "" for nothing.
 func given(live, next *Scheduling) string {
-	more := next.Tolerations[min(len(live.Tolerations), len(next.Tolerations)):]
-	if live == next || len(more) == 0 || len(next.Forbidden) > 0 {
+	if live == next || len(next.Forbidden) > 0 {
+		return ""
+	}
+	// A default may have replaced what it covers.
+	more := slices.DeleteFunc(slices.Clone(next.Tolerations), func(t corev1.Toleration) bool { return toleration.Contains(live.Tolerations, t) })
+	if len(more) == 0 {
 		return ""
 	}
 	words := "; admission gives it " + taint.FormatToleration(more[0])

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -45,8 +46,8 @@ type Marker struct {
 var ErrNoCount = errors.New("originalReplicas is missing")
 
 // ParseMarker reads the annotation's value; an empty one is none. One that cannot
-// be read is an error: the number of replicas may be in it.
-// Errors: *record.DamagedError.
+// be read, or that no rollout writes, is an error: the number of replicas may be in it, and
+// whoever may patch the MachineSet may have written it. Errors: *record.DamagedError.
 func ParseMarker(s string) (*Marker, error) {
 	if s == "" {
 		return nil, nil
@@ -60,11 +61,28 @@ func ParseMarker(s string) (*Marker, error) {
 	if err == nil && m.OriginalReplicas == nil {
 		err = ErrNoCount
 	}
+	if err == nil {
+		m.Marker.OriginalReplicas = *m.OriginalReplicas
+		err = m.valid()
+	}
 	if err != nil {
 		return nil, &record.DamagedError{Annotation: MarkerAnnotation, Err: err}
 	}
-	m.Marker.OriginalReplicas = *m.OriginalReplicas
 	return &m.Marker, nil
+}
+
+// valid returns an error for a marker that no rollout writes. Counts are those of spec.replicas, an int32, and
+// no rollout adds more machines than it replaces.
+func (m *Marker) valid() error {
+	switch {
+	case m.Strategy != InPlace && !m.Strategy.Replaces():
+		return fmt.Errorf("strategy is %q", m.Strategy)
+	case m.OriginalReplicas < 0 || m.OriginalReplicas > math.MaxInt32:
+		return fmt.Errorf("originalReplicas is %d", m.OriginalReplicas)
+	case m.Surge < 0 || m.Surge > min(m.OriginalReplicas, math.MaxInt32-m.OriginalReplicas) || m.Surge > 0 && m.Strategy != Surge:
+		return fmt.Errorf("surge is %d", m.Surge)
+	}
+	return nil
 }
 
 // String writes the annotation's value, "" for no marker.

@@ -243,7 +243,9 @@ func (v *view) ready(m *Machine) bool {
 }
 
 // lacking says what a new machine lacks, "" where it is all that it shall be. It
-// is not asked of status counts, which count old and new machines alike.
+// is not asked of status counts, which count old and new machines alike. What the template
+// has got from others since the machine was made never comes to it; nodelink brings what the
+// Machine has, and changes no value.
 func (v *view) lacking(m *Machine) string {
 	n := v.Nodes[m.Node]
 	switch {
@@ -254,8 +256,9 @@ func (v *view) lacking(m *Machine) string {
 	case !n.Ready:
 		return "has a node that is not ready"
 	}
-	for _, t := range v.Set.Taints {
-		if at := taint.Find(n.Taints, taint.IDOf(t)); at < 0 || n.Taints[at].Value != t.Value {
+	for _, t := range m.Taints {
+		at := taint.Find(n.Taints, taint.IDOf(t))
+		if ours := slices.Contains(v.template.Ours, taint.IDOf(t)); at < 0 || ours && n.Taints[at].Value != t.Value {
 			return "has a node without " + taint.Format(t)
 		}
 	}
@@ -307,7 +310,7 @@ func (v *view) begin(now time.Time) (*SetWrite, string) {
 	if v.marker == nil {
 		switch v.strategy() {
 		case Surge:
-			surge = min(v.desired.Rollout.MaxSurge, len(v.old))
+			surge = min(v.desired.Rollout.MaxSurge, len(v.old), v.Set.Replicas)
 			w.Replicas = new(v.Set.Replicas + surge)
 		case ScaleToZero:
 			w.Replicas = new(0)

@@ -29,6 +29,7 @@ func TestRefuse(t *testing.T) {
 		"what is migrating between the two":           {func(s *Set) { s.Authority = "Migrating" }, everyStrategy, "is being handed over from one API to another", false},
 		"an autoscaled set is not scaled to zero":     {func(s *Set) { s.Autoscaler = bounds(9) }, []Strategy{ScaleToZero}, "scales it between 1 and 9", true},
 		"nor does it surge beyond the maximum":        {func(s *Set) { s.Autoscaler = bounds(3) }, []Strategy{Surge, ScaleToZero}, "", true},
+		"it surges up to the maximum":                 {func(s *Set) { s.Autoscaler = bounds(4) }, []Strategy{ScaleToZero}, "", true},
 		"an autoscaled set without machines is not":   {func(s *Set) { s.Autoscaler, s.Replicas = bounds(1), 0 }, nil, "", false},
 		"an autoscaled set that rolls out already is": {func(s *Set) { s.Autoscaler, s.Marker = bounds(3), &Marker{OriginalReplicas: 3} }, nil, "", false},
 	} {

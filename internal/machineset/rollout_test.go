@@ -109,6 +109,49 @@ func TestNext_ends(t *testing.T) {
 	}
 }
 
+// TestNext_endsWhateverOthersEdit: what others change in the middle, in the template, in
+// machines and on nodes, is waited for by nobody, and what is ours ends as wanted.
+func TestNext_endsWhateverOthersEdit(t *testing.T) {
+	t.Parallel()
+	for name, how := range rollouts {
+		for change, tt := range changes {
+			t.Run(name+", "+change, func(t *testing.T) {
+				t.Parallel()
+				for seed := range uint64(40) {
+					const machines = 4
+					c := begun(t, seed, machines, tt.from)
+					c.edits = 6
+					d := desire(t, how.rollout.Strategy, tt.to)
+					d.Rollout = how.rollout
+					c.run(t, d, -1, how.least(machines))
+					for c.step() {
+					}
+					o := c.observed()
+					if v := look(o, d); len(v.old)+len(v.mend()) > 0 || v.template.Changed || o.Set.Marker != nil || o.Set.Replicas != machines || len(v.fresh) != machines {
+						t.Fatalf("seed %d ends with %d old and %d fresh machines of %d, and the marker %v", seed, len(v.old), len(v.fresh), o.Set.Replicas, o.Set.Marker)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestNext_aForeignEntryOfTheTemplate comes in the middle: machines that were made before lack
+// it for ever.
+func TestNext_aForeignEntryOfTheTemplate(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []Strategy{Rolling, Surge, ScaleToZero} {
+		c := begun(t, 1, 3, "team=a:NoExecute")
+		d := desire(t, strategy, "team=b:NoExecute")
+		c.run(t, d, 2, 0)
+		for c.step() {
+		}
+		c.set.Taints = append(slices.Clone(c.set.Taints), taintsOf(t, "other:NoSchedule")...)
+		c.set.Observed = false
+		c.run(t, d, -1, 0)
+	}
+}
+
 // TestNext_survivesBeingKilled before each write, with the controllers going on
 // meanwhile: the next run ends in the same state, and repeats no replacement.
 func TestNext_survivesBeingKilled(t *testing.T) {

@@ -30,6 +30,8 @@ type cloud struct {
 	nodes    map[string]*eviction.Node
 	named    int
 	made     int
+	// edits are how often somebody else still changes something in the middle.
+	edits int
 	// going is how many machines were being deleted at once, at most.
 	going   int
 	deleted int
@@ -213,6 +215,7 @@ func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int,
 				c.step()
 				c.check(t, least)
 			}
+			c.meddle()
 		}
 		if decision.Last {
 			return writes, true
@@ -224,6 +227,39 @@ func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int,
 	}
 	t.Fatal("it never ends")
 	return 0, false
+}
+
+// meddle lets somebody else change what is not ours: in the template, in a machine or on its
+// node.
+func (c *cloud) meddle() {
+	if c.edits == 0 || c.r.IntN(3) > 0 {
+		return
+	}
+	c.edits--
+	edit := func(taints []corev1.Taint) []corev1.Taint {
+		t := corev1.Taint{Key: fmt.Sprintf("foreign-%d", c.r.IntN(3)), Value: fmt.Sprint(c.r.IntN(2)), Effect: corev1.TaintEffectNoSchedule}
+		out := slices.DeleteFunc(slices.Clone(taints), func(o corev1.Taint) bool { return o.MatchTaint(&t) })
+		if c.r.IntN(3) == 0 {
+			return out
+		}
+		return append(out, t)
+	}
+	switch c.r.IntN(4) {
+	case 0:
+		c.set.Taints, c.set.Observed = edit(c.set.Taints), false
+	case 1:
+		c.set.NodeLabels, c.set.Observed = map[string]string{"foreign": fmt.Sprint(c.r.IntN(2))}, false
+	case 2:
+		if len(c.machines) > 0 {
+			m := c.machines[c.r.IntN(len(c.machines))]
+			m.Taints = edit(m.Taints)
+		}
+	case 3:
+		for _, n := range c.nodes {
+			n.Taints = edit(n.Taints)
+			break
+		}
+	}
 }
 
 func (c *cloud) check(t *testing.T, least int) {

@@ -90,8 +90,7 @@ func (v *view) surge() Decision {
 	switch v.Set.Replicas {
 	case low:
 		if len(v.old) > 0 && v.owed() >= 0 {
-			// Somebody has scaled it down again before they were all replaced.
-			return v.write(&SetWrite{Replicas: &high}, fmt.Sprintf("%d of %d machines differ, and %d are added", len(v.old), low, v.marker.Surge))
+			return v.addAgain()
 		}
 		return v.settle()
 	case high:
@@ -122,6 +121,18 @@ func (v *view) surge() Decision {
 		return Decision{Intents: out}
 	}
 	return v.write(&SetWrite{Replicas: &low}, fmt.Sprintf("%d of %d machines are new, and the last %d are chosen", len(v.fresh), high, len(v.old)))
+}
+
+// addAgain adds the machines of a surge once more, where somebody has scaled it down before
+// all were replaced, or wants other taints by now: no more than max_surge, whoever wrote the
+// marker.
+func (v *view) addAgain() Decision {
+	m := *v.marker
+	if v.desired.Rollout.Strategy == Surge {
+		m.Surge = min(m.Surge, v.desired.Rollout.MaxSurge)
+	}
+	return v.write(&SetWrite{Replicas: new(m.OriginalReplicas + m.Surge), Marker: &m, MarkerChanges: m.Surge != v.marker.Surge},
+		fmt.Sprintf("%d of %d machines differ, and %d are added", len(v.old), m.OriginalReplicas, m.Surge))
 }
 
 // scaleToZero waits at zero for the old machines, and scales back.

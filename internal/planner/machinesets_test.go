@@ -179,3 +179,27 @@ func TestOrder_takesTheLastMarkOfALabelWhenTheControllerHasSeenTheTemplate(t *te
 		}
 	}
 }
+
+// TestStill_keepsPodsThatLeaveLater: only a pod that leaves at once is gone before the next
+// step; one that leaves when its toleration has run out, or with its machine, may be there
+// when that evicts it.
+func TestStill_keepsPodsThatLeaveLater(t *testing.T) {
+	t.Parallel()
+	o := order{ahead: newAhead()}
+	verdicts := []eviction.Verdict{eviction.EvictedNow, eviction.EvictedAfter, eviction.Drained, eviction.Unknown, eviction.Stays}
+	report := func() *eviction.Report {
+		r := &eviction.Report{}
+		for _, v := range verdicts {
+			r.Pods = append(r.Pods, eviction.PodVerdict{Pod: &eviction.Pod{UID: types.UID(v)}, Verdict: v})
+		}
+		return r
+	}
+	o.still(report())
+	var left []eviction.Verdict
+	for _, v := range o.still(report()).Pods {
+		left = append(left, v.Verdict)
+	}
+	if diff := cmp.Diff(verdicts[1:], left); diff != "" {
+		t.Errorf("the next step is about other pods:\n%s", diff)
+	}
+}

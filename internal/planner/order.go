@@ -332,13 +332,17 @@ func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins 
 // wait waits for the live pods, unless they follow only when they are made anew.
 // Where a switch brings taints, it waits for pods that are missing as well, and as
 // long as one that goes missing would come back from an older template: a pod that
-// somebody has deleted can come back as it was.
+// somebody has deleted can come back as it was, unless its controller makes it from the newest
+// template.
 func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later {
 		return false
 	}
 	lacking := o.staying(Lacking(o.snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels))
 	absent := missing(o.snapshot, t.Workload)
+	if t.Workload.MissingFollow {
+		absent = 0
+	}
 	returning := brings && len(t.Claim.Tolerations) > 0 && (!t.Workload.Observed || t.Workload.Relapses || absent > 0)
 	if len(lacking) == 0 && !expanded.written && !returning {
 		return false

@@ -183,6 +183,14 @@ func TestOrder_waits(t *testing.T) {
 			steps: []string{"wait for web: and 1 missing", "switch a: x=1:NoExecute"},
 		},
 		{
+			name: "not for a pod that its controller makes from the newest template, such as one on a node that is gone",
+			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
+			but: func(c *Change) {
+				c.Workloads[0].Workload.Wants, c.Workloads[0].Workload.MissingFollow = 3, true
+			},
+			steps: []string{"switch a: x=1:NoExecute"},
+		},
+		{
 			name: "until the controller has seen the template, before a taint that comes",
 			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
 			but:   func(c *Change) { c.Workloads[0].Workload.Observed = false },

@@ -279,7 +279,7 @@ func (s *scene) rolledOut() bool {
 	snapshot := s.look()
 	for w, claim := range s.claims() {
 		now := s.observe(w)
-		if !claim.Release && (!now.Observed || len(Lacking(snapshot, now, claim.Tolerations, nil)) > 0 || int64(len(s.of(w))) < now.Wants) {
+		if !claim.Release && (!now.Observed || len(Lacking(snapshot, now, claim.Tolerations, nil)) > 0 || int64(len(s.of(w))) < now.Wants && !now.MissingFollow) {
 			return false
 		}
 	}

@@ -297,7 +297,7 @@ func (c *simulation) look() *eviction.Snapshot {
 func (c *simulation) observe(w *simWorkload) *workload.Workload {
 	one := w.Workload
 	if one.Kind == "DaemonSet" {
-		one.Wants = 0
+		one.Wants, one.MissingFollow = 0, true
 		for _, n := range c.nodes {
 			if w.wantedOn(n) {
 				one.Wants++

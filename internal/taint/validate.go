@@ -5,7 +5,9 @@ package taint
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,6 +90,9 @@ func validateOperator(t corev1.Toleration) []Problem {
 	case corev1.TolerationOpLt, corev1.TolerationOpGt:
 		if msgs := content.IsDecimalInteger(t.Value); len(msgs) > 0 {
 			return []Problem{{"value", "must be a whole number where operator is Lt or Gt: " + strings.Join(msgs, "; ")}}
+		}
+		if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+			return []Problem{{"value", fmt.Sprintf("must be between %d and %d where operator is Lt or Gt", math.MinInt64, math.MaxInt64)}}
 		}
 	default:
 		return []Problem{{"operator", fmt.Sprintf("%q is none of Equal, Exists, Lt, Gt", t.Operator)}}

@@ -84,7 +84,8 @@ func Merge(list []corev1.Toleration, record Record, claim Claim, live []corev1.T
 		}
 	}
 	m.retire(live)
-	if m.takeImported() {
+	// An imported entry may become free to take only when a mark of its identity is removed.
+	for m.takeImported() {
 		m.retire(live)
 	}
 	out := Merged{

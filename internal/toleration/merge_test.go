@@ -297,6 +297,10 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			want: []string{"a=1:NoExecute", "z Exists"}, wantRecord: []string{"a=1:NoExecute of me/g2 retiring"}, retired: []string{"a=1:NoExecute"}, removed: []string{"a=1:NoExecute"},
 		},
 		{
+			name: "unmarked and released: removed with the retained entry of its identity, once that is needed no more", list: []string{"a=1:NoExecute", "a Exists:NoExecute for 60s", "a=1", "a=1:NoExecute for 5s"}, record: []string{"a=1:NoExecute of other/g7 retiring"}, claim: with(imported).importing(t, "a Exists:NoExecute", "").releasing(), live: []string{"a=1:NoExecute"},
+			want: []string{"a=1"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute", "a Exists:NoExecute for 60s", "a=1:NoExecute for 5s"},
+		},
+		{
 			name: "unmarked and removed by somebody: put back and marked", claim: imported,
 			want: []string{"a=1:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},

@@ -176,6 +176,7 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	}
 	partitioned := update.RollingUpdate != nil && update.RollingUpdate.Partition != nil && *update.RollingUpdate.Partition > 0
 	w.Relapses = partitioned && relapses(s.Status)
+	w.MissingFollow = !partitioned && update.RollingUpdate != nil
 	switch {
 	case update.Type == appsv1.OnDeleteStatefulSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"
@@ -199,7 +200,8 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 // none once no live pod is of it; the rest is made of the newest template. Nor is
 // there one for a DaemonSet, whose pods are made of its template as the controller
 // sees it, before it writes that it has seen it (pkg/controller/daemon/
-// daemon_controller.go:1068, syncNodes, and :1179, storeDaemonSetStatus).
+// daemon_controller.go:1068, syncNodes, and :1179, storeDaemonSetStatus). So neither is waited
+// for until it has all of its pods: a node that is gone holds one back for ever.
 func relapses(s appsv1.StatefulSetStatus) bool {
 	return s.CurrentRevision != s.UpdateRevision && s.CurrentReplicas == 0
 }
@@ -209,6 +211,7 @@ func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
 	// A pod that should not be where it is counts beside those that should be.
 	w.Wants = int64(d.Status.DesiredNumberScheduled) + int64(d.Status.NumberMisscheduled)
+	w.MissingFollow = true
 	switch rolling := d.Spec.UpdateStrategy.RollingUpdate; {
 	case d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"

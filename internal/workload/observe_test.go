@@ -209,6 +209,10 @@ func TestObserve_howPodsFollow(t *testing.T) {
 			if w.Wants != tt.wants || w.Observed == tt.unseen {
 				t.Errorf("wants %d pods, seen %t; want %d and %t", w.Wants, w.Observed, tt.wants, !tt.unseen)
 			}
+			// Lost pods of these are made from the newest template.
+			if follow := tt.kind == "DaemonSet" || tt.kind == "StatefulSet" && strings.Contains(tt.rest, "rollingUpdate") && w.Rolling.Hold == "" && tt.wants > 0; w.MissingFollow != follow {
+				t.Errorf("missing pods follow: %t, want %t", w.MissingFollow, follow)
+			}
 			if diff := cmp.Diff(tt.rolling, w.Rolling); diff != "" {
 				t.Error(diff)
 			}

@@ -46,6 +46,9 @@ type Workload struct {
 	Operands []*Workload
 	// Wants is how many pods there shall be, negative where that is not known.
 	Wants int64
+	// MissingFollow is set if the controller creates missing pods from the newest template
+	// once it has observed it, so that no wait counts them.
+	MissingFollow bool
 	// Rolling says how pods follow a change.
 	Rolling Rolling
 	// Writers are others that write the template, each as a reader knows them.
@@ -77,11 +80,12 @@ type Rolling struct {
 // object itself does not tell: how many pods there shall be, and whether what
 // makes them has seen what it is to make.
 func (w *Workload) Operated(operands []*Workload) {
-	w.Operands, w.Wants = operands, 0
+	w.Operands, w.Wants, w.MissingFollow = operands, 0, true
 	for _, o := range operands {
 		w.Wants += o.Wants
 		w.Observed = w.Observed && o.Observed
 		w.Relapses = w.Relapses || o.Relapses
+		w.MissingFollow = w.MissingFollow && o.MissingFollow
 	}
 }
 

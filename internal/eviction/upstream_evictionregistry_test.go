@@ -1,0 +1,75 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"testing"
+)
+
+// TestUpstream_evictionRegistry has the facts of TestEvictionWithETCD and TestEviction in
+// k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction_test.go that follow from
+// phase, deletion and the number of disruptions that a budget allows: whether the eviction
+// API refuses to evict a pod now.
+func TestUpstream_evictionRegistry(t *testing.T) {
+	t.Parallel()
+	const ours, everything = "app=web", ""
+	failed, succeeded := completed, completed
+	for _, tt := range []struct {
+		name     string
+		option   podOption
+		selector string
+		allowed  int32
+		refused  bool
+	}{
+		{name: "running, no disruption allowed", selector: ours, refused: true},
+		{name: "pending, no disruption allowed", option: pending, selector: ours},
+		{name: "succeeded, no disruption allowed", option: succeeded, selector: ours},
+		{name: "failed, no disruption allowed", option: failed, selector: ours},
+		{name: "running, one disruption allowed", selector: ours, allowed: 1},
+		{name: "running, a budget of other pods", selector: "app=other"},
+		{name: "running, a budget of all pods", selector: everything, refused: true},
+		{name: "pending, and deleted at the second try", option: pending, selector: ours},
+		{name: "pending, and running at the second try", selector: ours, refused: true},
+		{name: "pending, and running at the second try, one disruption allowed", selector: ours, allowed: 1},
+		{name: "terminating, no disruption allowed", option: terminating, selector: ours},
+		{name: "running and ready, no disruption allowed", selector: ours, refused: true},
+		{name: "running and ready, one disruption allowed", selector: ours, allowed: 1},
+		{name: "running and ready, a budget of all pods", selector: everything, refused: true},
+		{name: "a budget that failed to sync allows no disruption", selector: ours, refused: true},
+		{name: "a budget that gives a reason allows no disruption", selector: ours, refused: true},
+		{name: "a negative number of disruptions", selector: ours, allowed: -1, refused: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var options []podOption
+			if tt.option != nil {
+				options = append(options, tt.option)
+			}
+			one := pod("web", "n", options...)
+			budgets := newWorld().budget("app", "foo", tt.selector, tt.allowed).Guarding(one)
+			if refused := len(budgets) > 1 || len(budgets) == 1 && budgets[0].Allowed < 1; refused != tt.refused {
+				t.Errorf("refused %t by %s, want %t", refused, Names(budgets), tt.refused)
+			}
+		})
+	}
+	for name, reason := range evictionRegistryLeftOut {
+		if reason == "" {
+			t.Errorf("%s is left out without a reason", name)
+		}
+	}
+}
+
+// evictionRegistryLeftOut are the other cases of the two tests. The other tests of the file
+// are about options and preconditions of deletions, and the status of budgets afterwards.
+var evictionRegistryLeftOut = leftOut{
+	"TestEvictionWithETCD/bad name in Url":                             "a request names the pod once",
+	"TestEviction/pending, always conflict on delete":                  "conflicts between requests are not predicted",
+	"TestEviction/pending, always conflict, resource version":          "conflicts between requests are not predicted",
+	"TestEviction/pending, running at the second try, budget conflict": "conflicts between requests are not predicted",
+	"TestEviction/unhealthy pod, resource version conflict":            "conflicts between requests are not predicted",
+	"TestEviction/unhealthy pod, other error on delete":                "errors of the server are not predicted",
+	"TestEviction/too many disrupted pods":                             "the budget's list of disrupted pods is not in the snapshot",
+	"TestEviction/unhealthy pod ours":                                  "readiness and unhealthyPodEvictionPolicy are not in the snapshot",
+	"TestEviction/unhealthy pod ours, skips the budget":                "readiness and unhealthyPodEvictionPolicy are not in the snapshot",
+}

@@ -1,0 +1,110 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The facts of k8s.io/kubernetes v1.37.2
+// pkg/controller/tainteviction/taint_eviction_test.go, for a pod whose node's taints
+// change. A pod that comes to a tainted node is the same as a taint that comes to
+// the pod's node.
+var tainteviction = []upstreamCase{
+	// TestFilterNoExecuteTaints.
+	{name: "filter: of two effects NoExecute alone evicts", tolerations: first(forever), after: []string{"t1=v1:NoExecute", "t2=v2:NoSchedule"}, want: "stays"},
+
+	// TestCreatePod.
+	{name: "create pod: node without taints", want: "stays"},
+	{name: "create pod: tainted node", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "create pod: tolerated for a time", tolerations: first(100), after: []string{"t1=v1:NoExecute"}, want: "evicted_after 100"},
+	{name: "create pod: tolerated for ever", tolerations: first(forever), after: []string{"t1=v1:NoExecute"}, want: "stays"},
+	{name: "create pod: another taint is tolerated", tolerations: second(forever), after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+
+	// TestDeletePod.
+	{name: "delete pod: tainted node", options: []podOption{terminating}, after: []string{"t1=v1:NoExecute"}, want: "stays"},
+
+	// TestUpdatePod.
+	{name: "update pod: scheduled to a tainted node", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "update pod: scheduled to a tainted node that it tolerates", tolerations: first(forever), after: []string{"t1=v1:NoExecute"}, want: "stays"},
+	// The countdown runs already. It keeps its old length, which the API does not show.
+	{name: "update pod: a longer toleration does not lengthen a countdown", tolerations: first(100), before: []string{"t1=v1:NoExecute"}, after: []string{"t1=v1:NoExecute"}, want: "unknown"},
+
+	// TestCreateNode.
+	{name: "create node: no taint", want: "stays"},
+	{name: "create node: taint", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "create node: tolerated taint", tolerations: first(forever), after: []string{"t1=v1:NoExecute"}, want: "stays"},
+
+	// TestUpdateNode.
+	{name: "update node: added taint", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "update node: added taint that is tolerated", tolerations: first(100), after: []string{"t1=v1:NoExecute"}, want: "evicted_after 100"},
+	{name: "update node: one of two is tolerated", tolerations: first(100), after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_now"},
+	{name: "update node: removed taint ends the countdown", tolerations: first(1), before: []string{"t1=v1:NoExecute"}, want: "stays"},
+	{name: "update node: the shorter of two tolerations decides", tolerations: both(1, 100), after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_after 1"},
+
+	// TestUpdateNodeWithMultipleTaints, step by step.
+	{name: "several taints: none", tolerations: both(forever, 60), want: "stays"},
+	{name: "several taints: the one tolerated for ever", tolerations: both(forever, 60), after: []string{"t1=v1:NoExecute"}, want: "stays"},
+	{name: "several taints: the one tolerated for a time is added", tolerations: both(forever, 60), before: []string{"t1=v1:NoExecute"}, after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_after 60"},
+	{name: "several taints: it is removed", tolerations: both(forever, 60), before: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, after: []string{"t1=v1:NoExecute"}, want: "stays"},
+
+	// TestUpdateNodeWithMultiplePods, pod by pod.
+	{name: "several pods: one taint, first pod", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "several pods: one taint, second pod", tolerations: first(1), after: []string{"t1=v1:NoExecute"}, want: "evicted_after 1"},
+	{name: "several pods: one taint, third pod", tolerations: first(forever), after: []string{"t1=v1:NoExecute"}, want: "stays"},
+	{name: "several pods: two taints, first pod", after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_now"},
+	{name: "several pods: two taints, second pod", tolerations: first(1), after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_now"},
+	{name: "several pods: two taints, third pod", tolerations: first(forever), after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_now"},
+
+	// TestGetMinTolerationTime.
+	{name: "shortest time: no tolerations", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "shortest time: one without an end", tolerations: first(forever), after: []string{"t1=v1:NoExecute"}, want: "stays"},
+	{name: "shortest time: 1 s and 2 s", tolerations: both(1, 2), after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_after 1"},
+	{name: "shortest time: 1 s and for ever", tolerations: both(1, forever), after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_after 1"},
+	{name: "shortest time: for ever and 1 s", tolerations: both(forever, 1), after: []string{"t1=v1:NoExecute", "t2=v2:NoExecute"}, want: "evicted_after 1"},
+
+	// TestEventualConsistency, for the pod that is seen late.
+	{name: "late: a pod is scheduled", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "late: a tolerating pod is scheduled", tolerations: first(100), after: []string{"t1=v1:NoExecute"}, want: "evicted_after 100"},
+	{name: "late: a pod is created", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
+	{name: "late: a tolerating pod is created", tolerations: first(100), after: []string{"t1=v1:NoExecute"}, want: "evicted_after 100"},
+}
+
+const forever = -1
+
+// tolerate returns a toleration of t1=v1:NoExecute or t2=v2:NoExecute.
+func tolerate(key, value string, seconds int64) corev1.Toleration {
+	t := equal(key, value, noEx)
+	if seconds == forever {
+		return t
+	}
+	return lasting(t, seconds)
+}
+
+func first(seconds int64) []corev1.Toleration  { return both(seconds, forever)[:1] }
+func second(seconds int64) []corev1.Toleration { return both(forever, seconds)[1:] }
+
+func both(one, two int64) []corev1.Toleration {
+	return []corev1.Toleration{tolerate("t1", "v1", one), tolerate("t2", "v2", two)}
+}
+
+func TestUpstream_tainteviction(t *testing.T) {
+	t.Parallel()
+	runUpstream(t, tainteviction)
+	// Cases without a row of their own: a pod that is on no node, and a node that is gone,
+	// are in no list of the snapshot.
+	empty := newWorld(node("n")).run(pod("unscheduled", ""))
+	for name, change := range map[string]Change{"not scheduled": tainting("n", "t1=v1:NoExecute"), "deleted node": tainting("gone", "t1=v1:NoExecute")} {
+		if r := Evaluate(empty.Snapshot, change, ComparisonOff); len(r.Pods) > 0 {
+			t.Errorf("%s: %d pods, want none", name, len(r.Pods))
+		}
+	}
+	leftOut{
+		"TestUpdatePod/removing toleration":               "the API server takes no change that removes a toleration of a pod",
+		"TestPodDeletionEvent/emitPodDeletionEvent":       "events of the controller are not predicted",
+		"TestPodDeletionEvent/emitCancelPodDeletionEvent": "events of the controller are not predicted",
+	}.share(t, len(tainteviction)+2)
+}

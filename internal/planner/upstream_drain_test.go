@@ -1,0 +1,83 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// TestUpstream_kubectlDrain has the facts of TestDrain in k8s.io/kubectl v0.37.2
+// pkg/cmd/drain/drain_test.go and of TestSkipDeletedFilter in pkg/drain/filter_test.go:
+// which pod is deleted, and which stops the drain. A forced drain is that of the Machine
+// API: it evicts pods without a controller, deletes local data and ignores DaemonSets.
+func TestUpstream_kubectlDrain(t *testing.T) {
+	t.Parallel()
+	by := func(kind string) *eviction.Controller {
+		return &eviction.Controller{Owner: eviction.Owner{Kind: kind, Name: "x"}}
+	}
+	ignore, local := DrainRules{IgnoreDaemonSets: true}, DrainRules{DeleteLocalData: true}
+	tests := []struct {
+		name   string
+		pod    *eviction.Pod
+		rules  DrainRules
+		forced bool
+		// deleted and stops exclude each other; a pod that is ignored is neither.
+		deleted, stops bool
+	}{
+		{name: "a ReplicationController's", pod: &eviction.Pod{Controller: by("ReplicationController")}, deleted: true},
+		{name: "a DaemonSet's", pod: &eviction.Pod{Controller: by("DaemonSet")}, stops: true},
+		{name: "a DaemonSet's that has completed", pod: &eviction.Pod{Controller: by("DaemonSet"), Completed: true}, deleted: true},
+		{name: "a DaemonSet's without its owner reference", pod: &eviction.Pod{}, stops: true},
+		{name: "a DaemonSet's without its owner reference, forced", pod: &eviction.Pod{}, forced: true, deleted: true},
+		{name: "a DaemonSet's, ignored", pod: &eviction.Pod{Controller: by("DaemonSet")}, rules: ignore},
+		{name: "a DaemonSet's with an emptyDir, ignored", pod: &eviction.Pod{Controller: by("DaemonSet"), LocalData: true}, rules: ignore},
+		{name: "a Job's with an emptyDir that may go, forced", pod: &eviction.Pod{Controller: by("Job"), LocalData: true}, rules: local, forced: true, deleted: true},
+		{name: "a Job's that has completed", pod: &eviction.Pod{Controller: by("Job"), LocalData: true, Completed: true}, deleted: true},
+		{name: "a ReplicaSet's", pod: &eviction.Pod{Controller: by("ReplicaSet")}, deleted: true},
+		{name: "without a controller", pod: &eviction.Pod{}, stops: true},
+		{name: "without a controller, forced", pod: &eviction.Pod{}, forced: true, deleted: true},
+		{name: "with an emptyDir", pod: &eviction.Pod{LocalData: true}, stops: true},
+		{name: "with an emptyDir that has failed", pod: &eviction.Pod{LocalData: true, Completed: true}, deleted: true},
+		{name: "with an emptyDir that may go, forced", pod: &eviction.Pod{LocalData: true}, rules: local, forced: true, deleted: true},
+		{name: "no pods"},
+
+		{name: "TestSkipDeletedFilter: not terminating", pod: &eviction.Pod{Controller: by("ReplicaSet")}, deleted: true},
+		{name: "TestSkipDeletedFilter: terminating", pod: &eviction.Pod{Controller: by("ReplicaSet"), Terminating: true}, deleted: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var pods []*eviction.Pod
+			if tt.pod != nil {
+				tt.pod.Node, tt.pod.Scheduling = "n", &eviction.Scheduling{}
+				pods = append(pods, tt.pod)
+			}
+			leave, refusals := Drain(pods, tt.rules)
+			deleted, stops := len(leave) > 0, len(refusals) > 0
+			if tt.forced {
+				deleted, stops = forced(pods), false
+			}
+			if deleted != tt.deleted || stops != tt.stops {
+				t.Errorf("deleted %t and stops %t, want %t and %t", deleted, stops, tt.deleted, tt.stops)
+			}
+		})
+	}
+	// TestFilterPods is about Go programs that add filters of their own.
+	leftOut := map[string]string{
+		"TestDrain/fail to list pods":                       "how often a read is repeated is tested in internal/kube",
+		"TestSkipDeletedFilter/terminating for 100 seconds": "there is no --skip-wait-for-delete-timeout: terminating pods are waited for",
+	}
+	if all := len(tests) + len(leftOut); len(tests)*10 < all*9 {
+		t.Errorf("%d of %d cases are here, want 90 %%", len(tests), all)
+	}
+}
+
+// forced reports whether the Machine API's drain evicts a pod.
+func forced(pods []*eviction.Pod) bool {
+	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{"n": {Name: "n"}}, Pods: map[string][]*eviction.Pod{"n": pods}}
+	r := eviction.Evaluate(s, eviction.Change{Drains: map[string]bool{"n": true}}, eviction.ComparisonOff)
+	return len(r.Pods) > 0 && r.Pods[0].Leaves()
+}

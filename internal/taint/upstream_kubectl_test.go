@@ -1,0 +1,82 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package taint
+
+import "testing"
+
+// sharedWithUtil is how many cases of utils_test.go are in upstream_taints_test.go as well:
+// TestDeleteTaint, TestDeleteTaintByKey, TestCheckIfTaintsAlreadyExists, TestParseTaints.
+const sharedWithUtil = 4 + 3 + 4 + 10
+
+// TestUpstream_kubectlTaint has the facts of TestTaint in k8s.io/kubectl v0.37.2
+// pkg/cmd/taint/taint_test.go and of TestReorganizeTaints in utils_test.go. The other
+// tables of utils_test.go are those of pkg/util/taints, in upstream_taints_test.go. What
+// kubectl removes is what a claim owns and no longer has; --overwrite changes a value that
+// a claim owns.
+func TestUpstream_kubectlTaint(t *testing.T) {
+	t.Parallel()
+	dedicated := []string{"dedicated:NoSchedule me/1", "dedicated:PreferNoSchedule me/1"}
+	two := []string{"dedicated=namespaceA:NoSchedule", "dedicated=namespaceA:PreferNoSchedule"}
+	foo := []string{"foo=bar:NoSchedule"}
+	absent := func(notation string) Claim {
+		return Claim{Owner: "me", Generation: "1", Absent: ids(t, notation)}
+	}
+	tests := []mergeCase{
+		{name: "NoSchedule", claim: mine(t, "foo=bar:NoSchedule"), want: foo, wantRecord: []string{"foo:NoSchedule me/1"}, deviations: []string{"foo:NoSchedule missing"}},
+		{name: "PreferNoSchedule", claim: mine(t, "foo=bar:PreferNoSchedule"), want: []string{"foo=bar:PreferNoSchedule"}, wantRecord: []string{"foo:PreferNoSchedule me/1"}, deviations: []string{"foo:PreferNoSchedule missing"}},
+		{
+			name: "another value, with --overwrite", current: foo, record: []string{"foo:NoSchedule me/1"}, claim: mine(t, "foo=barz:NoSchedule"),
+			want: []string{"foo=barz:NoSchedule"}, wantRecord: []string{"foo:NoSchedule me/1"}, deviations: []string{"foo:NoSchedule different"},
+		},
+		{
+			name: "two taints", claim: mine(t, "dedicated=namespaceA:NoSchedule", "foo=bar:PreferNoSchedule"), want: []string{"dedicated=namespaceA:NoSchedule", "foo=bar:PreferNoSchedule"},
+			wantRecord: []string{"dedicated:NoSchedule me/1", "foo:PreferNoSchedule me/1"}, deviations: []string{"dedicated:NoSchedule missing", "foo:PreferNoSchedule missing"},
+		},
+		{
+			name: "remove one of two effects", current: two, record: dedicated, claim: mine(t, "dedicated=namespaceA:PreferNoSchedule"),
+			want: two[1:], wantRecord: dedicated[1:], deviations: []string{"dedicated:NoSchedule different"},
+		},
+		{
+			name: "remove both effects", current: two, record: dedicated, claim: mine(t),
+			want: []string{}, deviations: []string{"dedicated:NoSchedule different", "dedicated:PreferNoSchedule different"},
+		},
+		{
+			name: "change one and remove the other", current: []string{"dedicated=namespaceA:NoSchedule", "foo=bar:PreferNoSchedule"},
+			record: []string{"dedicated:NoSchedule me/1", "foo:PreferNoSchedule me/1"}, claim: mine(t, "foo=barz:PreferNoSchedule"),
+			want: []string{"foo=barz:PreferNoSchedule"}, wantRecord: []string{"foo:PreferNoSchedule me/1"}, deviations: []string{"dedicated:NoSchedule different", "foo:PreferNoSchedule different"},
+		},
+		// Without --overwrite kubectl refuses; so does a merge for a taint that it does not own.
+		{name: "another value, without --overwrite", current: []string{"foo=bar:NoSchedule"}, claim: mine(t, "foo=barz:NoSchedule"), conflicts: []string{`foo:NoSchedule=bar of ""`}, deviations: []string{"foo:NoSchedule different"}},
+
+		// TestReorganizeTaints.
+		{name: "reorganize: nothing, with overwrite", current: foo, claim: mine(t)},
+		{name: "reorganize: nothing, without overwrite", current: foo, claim: mine(t)},
+		{
+			name: "reorganize: add", current: foo, claim: mine(t, "foo_1:NoExecute"), want: []string{"foo=bar:NoSchedule", "foo_1:NoExecute"},
+			wantRecord: []string{"foo_1:NoExecute me/1"}, deviations: []string{"foo_1:NoExecute missing"},
+		},
+		{
+			name: "reorganize: delete with an effect", current: foo, record: []string{"foo:NoSchedule me/1"}, claim: mine(t),
+			want: []string{}, deviations: []string{"foo:NoSchedule different"},
+		},
+		{
+			name: "reorganize: add and delete", current: foo, record: []string{"foo:NoSchedule me/1"}, claim: mine(t, "foo_1:NoSchedule"),
+			want: []string{"foo_1:NoSchedule"}, wantRecord: []string{"foo_1:NoSchedule me/1"}, deviations: []string{"foo:NoSchedule different", "foo_1:NoSchedule missing"},
+		},
+		// It differs: kubectl fails where the taint that is removed is not there.
+		{name: "reorganize: delete what is not there", current: foo, claim: absent("foo_1:NoSchedule")},
+	}
+	runMerge(t, tests)
+	for name, in := range map[string]string{"key": "nospecialchars^@=banana:NoSchedule", "effect": "foo=bar:NoExcute", "effect, twice": "foo=barz:NoExcute", "effect, added and removed": "foo=:NoExcute-"} {
+		if _, err := Parse(in); err == nil {
+			t.Errorf("invalid %s: %q is taken", name, in)
+		}
+	}
+	leftOut{
+		"TestReorganizeTaints/delete taint with no effect":     "a taint is removed by key and effect: a key alone would name taints of others",
+		"TestReorganizeTaints/delete non-exist taint":          "kubectl fails; here a taint that must be absent, and is, is in order",
+		"TestParseTaints/delete taints, among them dedicated-": "a taint is removed by key and effect: a key alone would name taints of others",
+	}.share(t, len(tests)-1+4+sharedWithUtil-1)
+	// TestValidateFlags is about --all and --selector of the command line.
+}
