@@ -103,12 +103,12 @@ func benchServer(tb testing.TB) *httptest.Server {
 			return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, ListMeta: meta}
 		})
 	}
-	partials(replicaSetsPath)
-	partials(jobsPath)
-	add(daemonSetsPath, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
+	partials("/apis/apps/v1/replicasets")
+	partials("/apis/batch/v1/jobs")
+	add("/apis/apps/v1/daemonsets", 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
 		return &appsv1.DaemonSetList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSetList"}, ListMeta: meta}
 	})
-	add(budgetsPath, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
+	add("/apis/policy/v1/poddisruptionbudgets", 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
 		return &policyv1.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudgetList"}, ListMeta: meta}
 	})
 	add("/api/v1/persistentvolumeclaims", benchVolumes, func(from, to int, meta metav1.ListMeta) kruntime.Object {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -38,8 +39,10 @@ type Cluster struct {
 	meta    metadata.Interface
 	dynamic dynamic.Interface
 	mapper  meta.RESTMapper
-	nodes   *collection[*eviction.Node]
-	pods    *collection[*eviction.Pod]
+	// serves knows what the cluster serves, and asks for it once.
+	serves discovery.CachedDiscoveryInterfaceWithContext
+	nodes  *collection[*eviction.Node]
+	pods   *collection[*eviction.Pod]
 	// sets and machines are OpenShift's.
 	sets     *collection[*machineset.Set]
 	machines *collection[*machineset.Machine]
@@ -57,7 +60,9 @@ type Cluster struct {
 	templates   templates
 	built       builtSnapshot
 	follower    follower
-	wrote       atomic.Pointer[time.Time] // when this process has last written
+	// confirmations bounds what Settle reads.
+	confirmations confirmations
+	wrote         atomic.Pointer[time.Time] // when this process has last written
 }
 
 // New prepares the connection. It sends nothing: the first request is made
@@ -91,9 +96,10 @@ func connect(rc *rest.Config) (*Cluster, error) {
 		return nil, err
 	}
 	slim := newSlimmer()
+	serves := memory.NewMemCacheClientWithContext(discovery.ToDiscoveryInterfaceWithContext(client.Discovery()))
 	c := &Cluster{
-		host: rc.Host, client: client, meta: metadata, dynamic: dynamic,
-		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
+		host: rc.Host, client: client, meta: metadata, dynamic: dynamic, serves: serves,
+		mapper: restmapper.NewDeferredDiscoveryRESTMapperWithContext(serves),
 		nodes: newCollection(kind[*eviction.Node]{
 			plural: "nodes",
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

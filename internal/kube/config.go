@@ -8,14 +8,18 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -41,8 +45,13 @@ type Config struct {
 	ProxyURL             string
 	Insecure             bool
 	Exec                 *Exec
+	// Empty is an attribute that the block has with an empty value, "" for none.
+	Empty string
 
 	UserAgent string
+
+	// Transport takes the place of the network; tests set it.
+	Transport http.RoundTripper
 }
 
 // Exec is a command that prints credentials, such as a cloud's login helper.
@@ -89,10 +98,11 @@ func (c Config) rest() (*rest.Config, error) {
 	}
 	cfg.UserAgent = c.UserAgent
 	cfg.QPS, cfg.Burst = qps, burst
+	cfg.Transport = c.Transport
 	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return impatient{inner} })
 	cfg.ContentType = protobuf
 	cfg.AcceptContentTypes = protobuf + ",application/json"
-	if cfg.Dial == nil {
+	if cfg.Dial == nil && cfg.Transport == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
 	return cfg, nil
@@ -100,14 +110,7 @@ func (c Config) rest() (*rest.Config, error) {
 
 func (c Config) load() (*rest.Config, error) {
 	if len(c.Paths) == 0 && c.Host == "" {
-		cfg, err := rest.InClusterConfig()
-		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, &ConfigError{Message: "No cluster is configured: set config_path, or host with credentials, or run inside a cluster. KUBECONFIG and ~/.kube/config are not read by themselves."}
-		}
-		if err != nil {
-			return nil, &ConfigError{Message: "The service account of this pod cannot be used: " + err.Error()}
-		}
-		return cfg, nil
+		return c.ofThePod()
 	}
 	raw, err := c.kubeconfig()
 	if err != nil {
@@ -126,9 +129,61 @@ func (c Config) load() (*rest.Config, error) {
 				message = strings.ReplaceAll(message, address, withoutUserinfo(address))
 			}
 		}
+		for _, path := range filesNamed(raw) {
+			if isContent(path) {
+				message = strings.ReplaceAll(message, path, shown(path))
+			}
+		}
 		return nil, &ConfigError{Attribute: c.source(), Message: "The connection is not complete: " + message}
 	}
 	return cfg, nil
+}
+
+// ofThePod returns the configuration of the pod that the provider runs in. Whoever has said
+// anything about a connection means another cluster than that of the pod.
+func (c Config) ofThePod() (*rest.Config, error) {
+	const instead = " Set one of the two. To reach the cluster that the provider runs in, with the service account of its pod, leave out all that is about the connection, in the provider block and in the environment."
+	if attribute := c.set(); attribute != "" {
+		return nil, &ConfigError{Attribute: attribute, Message: attribute + " is set, but neither host nor config_path names a cluster." + instead}
+	}
+	if c.Empty != "" {
+		return nil, &ConfigError{Attribute: c.Empty, Message: c.Empty + " is empty, and neither host nor config_path names a cluster." + instead}
+	}
+	cfg, err := rest.InClusterConfig()
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return nil, &ConfigError{Message: "No cluster is configured: set config_path, or host with credentials, or run inside a cluster. KUBECONFIG and ~/.kube/config are not read by themselves."}
+	}
+	if err != nil {
+		return nil, &ConfigError{Message: "The service account of this pod cannot be used: " + err.Error()}
+	}
+	return cfg, nil
+}
+
+// set returns the first attribute with a value, beside host and the paths; "" for none.
+func (c Config) set() string {
+	for _, a := range []struct {
+		name string
+		set  bool
+	}{
+		{"config_context", c.Context != ""},
+		{"config_context_cluster", c.ContextCluster != ""},
+		{"config_context_auth_info", c.ContextAuthInfo != ""},
+		{"token", c.Token != ""},
+		{"username", c.Username != ""},
+		{"password", c.Password != ""},
+		{"client_certificate", c.ClientCertificate != ""},
+		{"client_key", c.ClientKey != ""},
+		{"exec", c.Exec != nil},
+		{"cluster_ca_certificate", c.ClusterCACertificate != ""},
+		{"tls_server_name", c.TLSServerName != ""},
+		{"proxy_url", c.ProxyURL != ""},
+		{"insecure", c.Insecure},
+	} {
+		if a.set {
+			return a.name
+		}
+	}
+	return ""
 }
 
 // source is the attribute that most of the configuration comes from.
@@ -149,16 +204,9 @@ func (c Config) kubeconfig() (*clientcmdapi.Config, error) {
 	if len(c.Paths) == 0 {
 		return clientcmdapi.NewConfig(), nil
 	}
-	paths := make([]string, len(c.Paths))
-	for i, p := range c.Paths {
-		path, err := expand(p)
-		if err == nil {
-			_, err = os.ReadFile(path)
-		}
-		if err != nil {
-			return nil, &ConfigError{Attribute: c.source(), Message: fmt.Sprintf("The kubeconfig %q cannot be read: %s.", p, err)}
-		}
-		paths[i] = path
+	paths, err := c.files()
+	if err != nil {
+		return nil, err
 	}
 	raw, err := (&clientcmd.ClientConfigLoadingRules{Precedence: paths}).Load()
 	if err != nil {
@@ -169,15 +217,54 @@ func (c Config) kubeconfig() (*clientcmdapi.Config, error) {
 		name, attribute = raw.CurrentContext, c.source()
 	}
 	if _, ok := raw.Contexts[name]; !ok && (c.Context != "" || c.ContextCluster == "" && c.Host == "") {
-		return nil, &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The kubeconfig has no context %q: it has %s.", name, names(raw.Contexts))}
+		return nil, &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The kubeconfig has no context %s: it has %s.", shown(name), names(raw.Contexts))}
 	}
 	if _, ok := raw.Clusters[c.ContextCluster]; c.ContextCluster != "" && !ok {
-		return nil, &ConfigError{Attribute: "config_context_cluster", Message: fmt.Sprintf("The kubeconfig has no cluster %q: it has %s.", c.ContextCluster, names(raw.Clusters))}
+		return nil, &ConfigError{Attribute: "config_context_cluster", Message: fmt.Sprintf("The kubeconfig has no cluster %s: it has %s.", shown(c.ContextCluster), names(raw.Clusters))}
 	}
 	if _, ok := raw.AuthInfos[c.ContextAuthInfo]; c.ContextAuthInfo != "" && !ok {
-		return nil, &ConfigError{Attribute: "config_context_auth_info", Message: fmt.Sprintf("The kubeconfig has no user %q: it has %s.", c.ContextAuthInfo, names(raw.AuthInfos))}
+		return nil, &ConfigError{Attribute: "config_context_auth_info", Message: fmt.Sprintf("The kubeconfig has no user %s: it has %s.", shown(c.ContextAuthInfo), names(raw.AuthInfos))}
+	}
+	if err := c.dangling(raw, name, attribute); err != nil {
+		return nil, err
 	}
 	return raw, nil
+}
+
+// files returns the paths of the kubeconfigs, all of which can be read.
+func (c Config) files() ([]string, error) {
+	paths := make([]string, len(c.Paths))
+	for i, p := range c.Paths {
+		path, err := expand(p)
+		if err == nil {
+			_, err = os.ReadFile(path)
+		}
+		if unreadable, is := errors.AsType[*fs.PathError](err); is {
+			// The whole of it quotes the path.
+			err = unreadable.Err
+		}
+		if err != nil {
+			return nil, &ConfigError{Attribute: c.source(), Message: fmt.Sprintf("The kubeconfig %s cannot be read: %s.", shown(p), err)}
+		}
+		paths[i] = path
+	}
+	return paths, nil
+}
+
+// dangling returns an error if a context names a cluster or a user missing from the kubeconfig.
+// clientcmd would speak of an environment variable that is not read here.
+func (c Config) dangling(raw *clientcmdapi.Config, name, attribute string) error {
+	context := raw.Contexts[name]
+	if context == nil {
+		return nil
+	}
+	if _, ok := raw.Clusters[context.Cluster]; !ok && c.ContextCluster == "" && c.Host == "" {
+		return &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The context %s names the cluster %s, which the kubeconfig does not have: it has %s.", shown(name), shown(context.Cluster), names(raw.Clusters))}
+	}
+	if _, ok := raw.AuthInfos[context.AuthInfo]; !ok && context.AuthInfo != "" && c.ContextAuthInfo == "" {
+		return &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The context %s names the user %s, which the kubeconfig does not have: it has %s.", shown(name), shown(context.AuthInfo), names(raw.AuthInfos))}
+	}
+	return nil
 }
 
 func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
@@ -191,11 +278,11 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 		host, _, err := rest.DefaultServerURL(c.Host, "", schemeGroupVersion, c.ClusterCACertificate != "" || c.ClientCertificate != "" || c.Insecure)
 		if err != nil {
 			reason := err.Error()
-			if strings.Contains(c.Host, "@") {
-				// It quotes a part, which can be of a password.
+			if strings.Contains(c.Host, "@") || isContent(c.Host) {
+				// It quotes a part, which can be a secret.
 				reason = "write it as https://HOST:PORT, and credentials in username and password"
 			}
-			return nil, &ConfigError{Attribute: "host", Message: fmt.Sprintf("%q is not the address of an API server: %s.", withoutUserinfo(c.Host), reason)}
+			return nil, &ConfigError{Attribute: "host", Message: fmt.Sprintf("%s is not the address of an API server: %s.", shown(withoutUserinfo(c.Host)), reason)}
 		}
 		o.ClusterInfo.Server = host.String()
 	}
@@ -223,7 +310,7 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 func (c Config) material() error {
 	if c.ProxyURL != "" {
 		if proxy, err := url.Parse(c.ProxyURL); err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
-			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%q is not the address of a proxy: write it with one of the schemes %s.", withoutUserinfo(c.ProxyURL), strings.Join(proxySchemes, ", "))}
+			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%s is not the address of a proxy: write it with one of the schemes %s.", shown(withoutUserinfo(c.ProxyURL)), strings.Join(proxySchemes, ", "))}
 		}
 	}
 	if c.ClusterCACertificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(c.ClusterCACertificate)) {
@@ -250,6 +337,34 @@ func withoutUserinfo(address string) string {
 		return address[at+1:]
 	}
 	return scheme + "://" + address[at+1:]
+}
+
+// filesNamed are the files that a kubeconfig names.
+func filesNamed(raw *clientcmdapi.Config) (paths []string) {
+	for _, cluster := range raw.Clusters {
+		paths = append(paths, cluster.CertificateAuthority)
+	}
+	for _, user := range raw.AuthInfos {
+		paths = append(paths, user.ClientCertificate, user.ClientKey, user.TokenFile)
+	}
+	return paths
+}
+
+// longest is more than paths, addresses and names of contexts have.
+const longest = 255
+
+// isContent reports whether a value looks like the content of a file, where a path, an
+// address or a name is asked for.
+func isContent(value string) bool {
+	return len(value) > longest || strings.ContainsAny(value, "{}\x00") || strings.ContainsFunc(value, unicode.IsControl)
+}
+
+// shown is a value as messages may print it: the content of a file can hold credentials.
+func shown(value string) string {
+	if isContent(value) {
+		return fmt.Sprintf("(%d characters, not shown because they look like the content of a file)", utf8.RuneCountInString(value))
+	}
+	return strconv.Quote(value)
 }
 
 func expand(path string) (string, error) {

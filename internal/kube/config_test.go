@@ -151,6 +151,10 @@ func TestConfigErrors(t *testing.T) {
 		{"a context that the kubeconfig does not have", Config{Paths: []string{file}, Context: "three"}, "config_context", `has no context "three": it has "one", "two"`},
 		{"a cluster that the kubeconfig does not have", Config{Paths: []string{file}, ContextCluster: "c3"}, "config_context_cluster", `has no cluster "c3": it has "c1", "c2"`},
 		{"a user that the kubeconfig does not have", Config{Paths: []string{file}, ContextAuthInfo: "u3"}, "config_context_auth_info", `has no user "u3": it has "u1", "u2"`},
+		{"a context whose cluster is missing", Config{Paths: []string{write(t, kubeconfig+"\n"), write(t, "{contexts: [{name: four, context: {cluster: c4, user: u1}}]}")}, Context: "four"}, "config_context", `The context "four" names the cluster "c4", which the kubeconfig does not have: it has "c1", "c2".`},
+		{"a current context whose cluster is missing", Config{Paths: []string{write(t, "{current-context: four, contexts: [{name: four, context: {cluster: c4}}]}")}}, "config_path", `The context "four" names the cluster "c4", which the kubeconfig does not have: it has none.`},
+		{"a context without a cluster", Config{Paths: []string{write(t, "{current-context: four, contexts: [{name: four, context: {user: u}}]}")}}, "config_path", `The context "four" names the cluster "", which`},
+		{"a context whose user is missing", Config{Paths: []string{write(t, kubeconfig+"\n"), write(t, "{contexts: [{name: four, context: {cluster: c1, user: u4}}]}")}, Context: "four"}, "config_context", `The context "four" names the user "u4", which the kubeconfig does not have: it has "u1", "u2".`},
 		{"a host that is no address", Config{Host: "https://a b"}, "host", `"https://a b" is not the address of an API server`},
 		{"a proxy without a scheme", Config{Host: host, ProxyURL: "proxy.example.com:3128"}, "proxy_url", "is not the address of a proxy"},
 		{"a certificate that is not decoded", Config{Host: host, ClusterCACertificate: "LS0tLS1CRUdJTg=="}, "cluster_ca_certificate", "base64decode"},
@@ -220,6 +224,45 @@ func TestConfigErrors_printNoUserNameAndNoPassword(t *testing.T) {
 	}
 }
 
+// A file's content in the place of its path is a likely mistake, and diagnostics end in logs.
+func TestConfigErrors_printNoContent(t *testing.T) {
+	t.Parallel()
+	const host = "https://api.example.com:6443"
+	file := write(t, kubeconfig)
+	secret := "{kind: Config, users: [{name: u, user: {token: secret}}]}"
+	cases := []struct {
+		name      string
+		cfg       Config
+		attribute string
+		message   string
+	}{
+		{"a kubeconfig", Config{Paths: []string{kubeconfig + "secret"}}, "config_path", "look like the content of a file"},
+		{"a kubeconfig on one line", Config{Paths: []string{secret}}, "config_path", "look like the content of a file"},
+		{"a kubeconfig among paths", Config{Paths: []string{file, "secret\n"}}, "config_paths", "look like the content of a file"},
+		{"a key in a kubeconfig in the place of its path", Config{Paths: []string{write(t, `{current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "https://c"}}], users: [{name: u, user: {client-certificate: "secret\nsecret", client-key: "secret\nsecret"}}]}`)}}, "config_path", "look like the content of a file"},
+		{"a token", Config{Paths: []string{strings.Repeat("secret", 100)}}, "config_path", "600 characters"},
+		{"a path with a null byte", Config{Paths: []string{"secret\x00" + kubeconfig}}, "config_path", "look like the content of a file"},
+		{"a kubeconfig as a host", Config{Host: kubeconfig + "secret"}, "host", "is not the address of an API server"},
+		{"a kubeconfig as a proxy", Config{Host: host, ProxyURL: "secret\n"}, "proxy_url", "is not the address of a proxy"},
+		{"a kubeconfig as a context", Config{Paths: []string{file}, Context: "secret\n"}, "config_context", "has no context"},
+		{"a kubeconfig as a cluster", Config{Paths: []string{file}, ContextCluster: secret}, "config_context_cluster", "has no cluster"},
+		{"a kubeconfig as a user", Config{Paths: []string{file}, ContextAuthInfo: secret}, "config_context_auth_info", "has no user"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := New(c.cfg)
+			mistake := new(ConfigError)
+			if !errors.As(err, &mistake) || mistake.Attribute != c.attribute || !strings.Contains(mistake.Message, c.message) {
+				t.Fatalf("got %v at %q, want %q at %q", err, mistake.Attribute, c.message, c.attribute)
+			}
+			if strings.Contains(mistake.Message, "secret") {
+				t.Errorf("the message shows the content: %s", mistake.Message)
+			}
+		})
+	}
+}
+
 // TestConfigUnreadable needs a user whom permissions bind.
 func TestConfigUnreadable(t *testing.T) {
 	t.Parallel()
@@ -258,6 +301,33 @@ func TestConfigNothing(t *testing.T) {
 	cfg, err := Config{Host: "https://api.example.com"}.rest()
 	if err != nil || cfg.BearerToken != "" {
 		t.Errorf("a host must not be filled up from KUBECONFIG, got %s, %v", cfg, err)
+	}
+}
+
+// Otherwise a run would reach the cluster that the pod of its runner is in.
+func TestConfig_withoutAClusterIsNotTheOneOfThePod(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+	for attribute, cfg := range map[string]Config{
+		"token":                    {Token: "t"},
+		"username":                 {Username: "u", Password: "p"},
+		"password":                 {Password: "p"},
+		"client_certificate":       {ClientCertificate: "c", ClientKey: "k"},
+		"client_key":               {ClientKey: "k"},
+		"cluster_ca_certificate":   {ClusterCACertificate: "c"},
+		"tls_server_name":          {TLSServerName: "api"},
+		"proxy_url":                {ProxyURL: "http://proxy"},
+		"insecure":                 {Insecure: true},
+		"exec":                     {Exec: &Exec{Command: "login"}},
+		"config_context":           {Context: "prod"},
+		"config_context_cluster":   {ContextCluster: "prod"},
+		"config_context_auth_info": {ContextAuthInfo: "me"},
+	} {
+		_, err := New(cfg)
+		mistake := new(ConfigError)
+		if !errors.As(err, &mistake) || mistake.Attribute != attribute || !strings.Contains(mistake.Message, "neither host nor config_path") {
+			t.Errorf("%s alone: got %v at %q", attribute, err, mistake.Attribute)
+		}
 	}
 }
 

@@ -126,22 +126,20 @@ func TestSnapshot_putsClaimsAndVolumesTogether(t *testing.T) {
 		}}}}
 	}
 	now := metav1.Now()
-	claims := api.lists[claimsPath].(*corev1.PersistentVolumeClaimList)
 	for claim, volume := range map[string]string{"a": "pv-a", "b": "pv-b", "anywhere": "pv-nfs", "pending": "", "lost": "pv-gone", "old": "pv-aws"} {
-		claims.Items = append(claims.Items, corev1.PersistentVolumeClaim{
+		api.Add(&corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: claim}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume},
 		})
 	}
-	claims.Items = append(claims.Items, corev1.PersistentVolumeClaim{
+	api.Add(&corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "going", DeletionTimestamp: &now, Finalizers: []string{"kubernetes.io/pvc-protection"}},
 		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv-a"},
 	})
-	volumes := api.lists[volumesPath].(*corev1.PersistentVolumeList)
 	for name, spec := range map[string]corev1.PersistentVolumeSpec{
 		"pv-a": {NodeAffinity: on("z1")}, "pv-b": {NodeAffinity: on("z1")}, "pv-nfs": {}, "pv-unused": {NodeAffinity: on("z2")},
 		"pv-aws": {NodeAffinity: on("z1"), PersistentVolumeSource: corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}},
 	} {
-		volumes.Items = append(volumes.Items, corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+		api.Add(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	}
 	s, err := api.connect(t).Snapshot(t.Context())
 	if err != nil {

@@ -111,9 +111,11 @@ func transient(err error) bool {
 		return false
 	}
 	if apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
-		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsUnexpectedServerError(err) {
+		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) {
 		return true
 	}
+	// An answer that is no Status, such as "404 page not found" for a kind that is not served,
+	// tells by its code alone.
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return status.Status().Code >= 500
 	}

@@ -38,6 +38,8 @@ func TestErrors_classes(t *testing.T) {
 		again bool
 	}{
 		{name: "404", err: apierrors.NewNotFound(nodes, "n1"), class: ErrNotFound},
+		{name: "404 of a kind that is not served, which is no Status", err: generic(404), class: ErrNotFound},
+		{name: "403 of a proxy, which is no Status", err: generic(403), class: ErrForbidden},
 		{name: "409", err: apierrors.NewConflict(nodes, "n1", errors.New("modified")), class: ErrConflict},
 		{name: "409 that a wrapper hides", err: fmt.Errorf("patch: %w", apierrors.NewConflict(nodes, "n1", errors.New("modified"))), class: ErrConflict},
 		{name: "403", err: apierrors.NewForbidden(nodes, "n1", errors.New("no")), class: ErrForbidden},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,14 +23,14 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// followed runs a test against a followed cluster, on a clock of its own, and
-// ends the watches afterwards.
-func followed(t *testing.T, api *fakeAPI, test func(t *testing.T, c *Cluster)) {
+// followed runs a test in a bubble, against a cluster that is followed.
+func followed(t *testing.T, nodes []*corev1.Node, test func(t *testing.T, api *testServer, c *Cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		api.more = make(chan struct{}) // A channel of the test's own clock.
+		api := newServer(nodes...)
 		c := api.connect(t)
 		release, err := c.Follow(t.Context(), false)
 		if err != nil {
@@ -39,7 +38,7 @@ func followed(t *testing.T, api *fakeAPI, test func(t *testing.T, c *Cluster)) {
 		}
 		synctest.Wait()
 		api.requests()
-		test(t, c)
+		test(t, api, c)
 		release()
 		release() // A second call must do nothing.
 		time.Sleep(linger + time.Second)
@@ -49,6 +48,9 @@ func followed(t *testing.T, api *fakeAPI, test func(t *testing.T, c *Cluster)) {
 		}
 	})
 }
+
+// oneNode is a cluster of one node without taints.
+func oneNode() []*corev1.Node { return []*corev1.Node{apiNode("n1")} }
 
 func known(c *Cluster, name string) string {
 	n, ok := c.Node(name)
@@ -60,8 +62,7 @@ func known(c *Cluster, name string) string {
 
 func TestFollow_keepsNodesCurrent(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(apiNode("n1"))
-	followed(t, api, func(t *testing.T, c *Cluster) {
+	followed(t, oneNode(), func(t *testing.T, api *testServer, c *Cluster) {
 		api.edit("n1", func(n *corev1.Node) { n.Spec.Taints = apiNode("", "a:NoExecute").Spec.Taints })
 		synctest.Wait()
 		if got := known(c, "n1"); got != "a:NoExecute" {
@@ -75,9 +76,7 @@ func TestFollow_keepsNodesCurrent(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- c.WaitForNode(t.Context(), "n2") }()
 		synctest.Wait()
-		api.mu.Lock()
-		api.store("ADDED", apiNode("n2"))
-		api.mu.Unlock()
+		api.Put(apiNode("n2"))
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -89,8 +88,7 @@ func TestFollow_keepsNodesCurrent(t *testing.T) {
 
 func TestFollow_isSharedAndOutlivesItsUsersForAMoment(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(apiNode("n1"))
-	followed(t, api, func(t *testing.T, c *Cluster) {
+	followed(t, oneNode(), func(t *testing.T, api *testServer, c *Cluster) {
 		again, err := c.Follow(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
@@ -109,9 +107,7 @@ func TestFollow_isSharedAndOutlivesItsUsersForAMoment(t *testing.T) {
 
 func TestFollow_listsPodsAnew(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(apiNode("n1"))
-	api.lists["/api/v1/pods"] = &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "100"}}
-	followed(t, api, func(t *testing.T, c *Cluster) {
+	followed(t, oneNode(), func(t *testing.T, api *testServer, c *Cluster) {
 		if err := c.pods.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -129,8 +125,8 @@ func TestFollow_listsPodsAnew(t *testing.T) {
 func TestFollow_failsWhereTheClusterDoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		api := newFakeAPI(apiNode("n1"))
-		api.fault = func(string, string, int) *fault { return &fault{status: http.StatusForbidden} }
+		api := newServer(apiNode("n1"))
+		api.fault = func(fakeapi.Request, int) fakeapi.Fault { return http.StatusForbidden }
 		c := api.connect(t)
 		if _, err := c.Follow(t.Context(), false); !errors.Is(err, ErrForbidden) {
 			t.Errorf("got %v", err)
@@ -241,93 +237,4 @@ func TestFollow_doesNotListWithoutEndWhereItMayNotWatch(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
-}
-
-func TestSettle(t *testing.T) {
-	t.Parallel()
-	const moment = 250 * time.Millisecond
-	tests := []struct {
-		name string
-		// meanwhile happens after the write and before Settle is called.
-		meanwhile func(*fakeAPI)
-		// during happens within the moment.
-		during   func(*fakeAPI)
-		mute     bool
-		want     string
-		requests []string
-		takes    time.Duration
-	}{
-		{name: "the watch shows the write", want: "a:NoExecute", takes: moment},
-		{
-			name: "somebody without a guard takes it away within the moment", takes: moment,
-			during: func(a *fakeAPI) { a.edit("n1", func(n *corev1.Node) { n.Spec.Taints = nil }) },
-		},
-		{name: "the node goes away within the moment", during: func(a *fakeAPI) { a.remove("n1") }, want: "gone", takes: moment},
-		{name: "the watch shows nothing and the node is read", mute: true, want: "a:NoExecute", requests: []string{"GET n1 200"}, takes: seenTimeout + moment},
-		{
-			name: "the watch shows nothing and the node is gone", mute: true, meanwhile: func(a *fakeAPI) { a.remove("n1") },
-			want: "gone", requests: []string{"GET n1 404"}, takes: seenTimeout + moment,
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			api := newFakeAPI(apiNode("n1"))
-			followed(t, api, func(t *testing.T, c *Cluster) {
-				api.mu.Lock()
-				api.mute = tt.mute
-				api.mu.Unlock()
-				written, err := c.EditNode(t.Context(), "n1", func(*eviction.Node) (*NodeEdit, error) {
-					return &NodeEdit{Taints: apiNode("", "a:NoExecute").Spec.Taints}, nil
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if tt.meanwhile != nil {
-					tt.meanwhile(api)
-				}
-				api.requests()
-				if tt.during != nil {
-					time.AfterFunc(moment/2, func() { tt.during(api) })
-				}
-				start := time.Now()
-				nodes, err := c.Settle(t.Context(), []*eviction.Node{written}, moment)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := "gone"
-				if len(nodes) > 0 {
-					got = taint.FormatAll(nodes[0].Taints)
-				}
-				if got != tt.want {
-					t.Errorf("settled as %q, want %q", got, tt.want)
-				}
-				if took := time.Since(start); took != tt.takes {
-					t.Errorf("took %s, want %s", took, tt.takes)
-				}
-				if requests := api.requests(); !slices.Equal(requests, tt.requests) {
-					t.Errorf("sent %s, want %s", strings.Join(requests, ", "), strings.Join(tt.requests, ", "))
-				}
-			})
-		})
-	}
-}
-
-func TestSettle_endsWithItsContext(t *testing.T) {
-	t.Parallel()
-	for name, version := range map[string]string{"while the watch is behind": "999", "within the moment": "1"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api := newFakeAPI(apiNode("n1"))
-			followed(t, api, func(t *testing.T, c *Cluster) {
-				why := errors.New("interrupted")
-				ctx, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(time.Second, func() { cancel(why) })
-				written := &eviction.Node{Name: "n1", ResourceVersion: version}
-				if _, err := c.Settle(ctx, []*eviction.Node{written}, 2*time.Second); !errors.Is(err, why) {
-					t.Errorf("got %v, want the reason why the context ended", err)
-				}
-			})
-		})
-	}
 }

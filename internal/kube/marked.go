@@ -8,7 +8,9 @@ import (
 	"errors"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery/cached/memory"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -83,10 +85,40 @@ func (c *Cluster) markedKinds(ctx context.Context) ([]workload.Kind, error) {
 	}
 	kinds := slices.Concat(workload.BuiltinKinds(), custom)
 	is, err := c.onOpenShift(ctx)
-	if is {
-		kinds = slices.Concat(kinds, workload.OpenShiftKinds())
+	if err != nil || !is {
+		return kinds, err
 	}
-	return kinds, err
+	for _, kind := range workload.OpenShiftKinds() {
+		served, err := c.isServed(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		if served {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
+}
+
+// isServed reports whether the cluster serves a kind. One whose API server is out of reach
+// counts as served: whoever asks for its objects is told so.
+func (c *Cluster) isServed(ctx context.Context, kind workload.Kind) (bool, error) {
+	// From memory, unless it has not been asked for yet.
+	err := reading.do(ctx, bounded(func(ctx context.Context) error {
+		_, err := c.serves.ServerGroupsWithContext(ctx)
+		return err
+	}))
+	if err != nil {
+		return false, wrap("find out what the cluster serves", err)
+	}
+	switch list, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, kind.APIVersion); {
+	case errors.Is(err, memory.ErrCacheNotFound) || apierrors.IsNotFound(err):
+		return false, nil
+	case list == nil:
+		return true, nil
+	default:
+		return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Plural }), nil
+	}
 }
 
 // listMarked lists kinds for their records.

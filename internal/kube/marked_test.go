@@ -9,12 +9,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -55,8 +59,6 @@ func TestMarkedOf_takesAnObjectsOwnRecordsAndNotThoseThatAControllerCopied(t *te
 func TestMarkedAnywhere_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 	t.Parallel()
 	const tolerations = `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1","retiring":true}]`
-	marked := partial("rs-9", "")
-	marked.Annotations = map[string]string{toleration.OwnedAnnotation: tolerations}
 	snapshot := func(t *testing.T, c *Cluster) {
 		t.Helper()
 		s, err := c.Snapshot(t.Context())
@@ -81,10 +83,7 @@ func TestMarkedAnywhere_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := town()
-			api.lists[replicaSetsPath] = partials(partial("rs-1", "Deployment/web"), marked)
-			for _, plural := range []string{"apps/v1/deployments", "apps/v1/statefulsets", "batch/v1/cronjobs"} {
-				api.lists["/apis/"+plural] = partials()
-			}
+			api.Add(markedSet(tolerations))
 			c := api.connect(t)
 			for _, step := range steps {
 				step(t, c)
@@ -104,6 +103,7 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 	t.Parallel()
 	const tolerations = `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1","retiring":true}]`
 	ingress := workload.Ref{APIVersion: "operator.openshift.io/v1", Kind: "IngressController"}
+	const plural = "ingresscontrollers"
 	for name, tt := range map[string]struct {
 		label     string
 		forbidden bool
@@ -116,43 +116,40 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api := town()
-			api.edit("n1", func(n *corev1.Node) { n.Labels = map[string]string{tt.label: "rhcos"} })
-			for _, kind := range workload.BuiltinKinds() {
-				if kind.Kind != daemonSet {
-					api.lists["/apis/"+kind.APIVersion+"/"+kind.Plural] = partials()
+			synctest.Test(t, func(t *testing.T) {
+				api := town(fakeapi.CustomKind(ingress.APIVersion, ingress.Kind, plural))
+				api.edit("n1", func(n *corev1.Node) { n.Labels = map[string]string{tt.label: "rhcos"} })
+				marked := &unstructured.Unstructured{}
+				marked.SetAPIVersion(ingress.APIVersion)
+				marked.SetKind(ingress.Kind)
+				marked.SetNamespace("app")
+				marked.SetName("internal")
+				marked.SetAnnotations(map[string]string{toleration.OwnedAnnotation: tolerations})
+				api.Add(marked)
+				if tt.forbidden {
+					api.fault = onLists(http.StatusForbidden, plural)
 				}
-			}
-			marked := partial("internal", "")
-			marked.Annotations = map[string]string{toleration.OwnedAnnotation: tolerations}
-			const path = "/apis/operator.openshift.io/v1/ingresscontrollers"
-			api.lists[path] = partials(marked)
-			api.fault = func(_, asked string, _ int) *fault {
-				if tt.forbidden && strings.HasPrefix(asked, path) {
-					return &fault{status: http.StatusForbidden}
+				c := api.connect(t)
+				got, err := c.MarkedAnywhere(t.Context())
+				if err != nil {
+					t.Fatal(err)
 				}
-				return nil
-			}
-			c := api.connect(t)
-			got, err := c.MarkedAnywhere(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			var names []string
-			for _, m := range got {
-				names = append(names, m.Name)
-			}
-			if diff := cmp.Diff(tt.want, names); diff != "" {
-				t.Errorf("marked: %s", diff)
-			}
-			asked := slices.ContainsFunc(api.requests(), func(r string) bool { return strings.Contains(r, "ingresscontrollers") })
-			finds, err := c.FindsMarks(t.Context(), ingress)
-			if err != nil || finds != tt.finds || asked != tt.finds {
-				t.Errorf("OpenShift was asked: %t, and finds: %t, want %t (%v)", asked, finds, tt.finds, err)
-			}
-			if finds, err := c.FindsMarks(t.Context(), workload.Ref{APIVersion: "example.com/v1", Kind: "Widget"}); finds || err != nil {
-				t.Errorf("custom kinds are found: %t (%v)", finds, err)
-			}
+				var names []string
+				for _, m := range got {
+					names = append(names, m.Name)
+				}
+				if diff := cmp.Diff(tt.want, names); diff != "" {
+					t.Errorf("marked: %s", diff)
+				}
+				asked := slices.ContainsFunc(api.requests(), func(r string) bool { return strings.Contains(r, plural) })
+				finds, err := c.FindsMarks(t.Context(), ingress)
+				if err != nil || finds != tt.finds || asked != tt.finds {
+					t.Errorf("OpenShift was asked: %t, and finds: %t, want %t (%v)", asked, finds, tt.finds, err)
+				}
+				if finds, err := c.FindsMarks(t.Context(), workload.Ref{APIVersion: "example.com/v1", Kind: "Widget"}); finds || err != nil {
+					t.Errorf("custom kinds are found: %t (%v)", finds, err)
+				}
+			})
 		})
 	}
 }
@@ -160,19 +157,9 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 // Who may not list some kinds finds what is marked in the others.
 func TestMarkedAnywhere_findsWhatMayBeListed(t *testing.T) {
 	t.Parallel()
-	marked := partial("rs-9", "")
-	marked.Annotations = map[string]string{toleration.OwnedAnnotation: `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1"}]`}
 	api := town()
-	api.lists[replicaSetsPath] = partials(marked)
-	for _, plural := range []string{"apps/v1/deployments", "batch/v1/cronjobs"} {
-		api.lists["/apis/"+plural] = partials()
-	}
-	api.fault = func(_, path string, _ int) *fault {
-		if strings.HasSuffix(path, "/statefulsets") || path == daemonSetsPath {
-			return &fault{status: http.StatusForbidden}
-		}
-		return nil
-	}
+	api.Add(markedSet(`[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1"}]`))
+	api.fault = onLists(http.StatusForbidden, "statefulsets", "daemonsets")
 	got, err := api.connect(t).MarkedAnywhere(t.Context())
 	if !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "statefulsets") || !strings.Contains(err.Error(), "daemonsets") {
 		t.Errorf("got the error %v", err)
@@ -180,4 +167,11 @@ func TestMarkedAnywhere_findsWhatMayBeListed(t *testing.T) {
 	if len(got) != 1 || got[0].Name != "rs-9" {
 		t.Errorf("%v are marked", got)
 	}
+}
+
+// markedSet is a ReplicaSet with an ownership record of tolerations.
+func markedSet(record string) *appsv1.ReplicaSet {
+	s := &appsv1.ReplicaSet{ObjectMeta: owned("rs-9", "")}
+	s.Annotations = map[string]string{toleration.OwnedAnnotation: record}
+	return s
 }

@@ -30,10 +30,8 @@ func TestAllowedTolerations(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI()
-			api.lists["/api/v1/namespaces/shop"] = &corev1.Namespace{
-				TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "shop", Annotations: tt.annotations},
-			}
+			api := newServer()
+			api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Annotations: tt.annotations}})
 			c := api.connect(t)
 			// The resources of a configuration ask at once, and again later.
 			var asking sync.WaitGroup
@@ -57,7 +55,7 @@ func TestAllowedTolerations(t *testing.T) {
 
 func TestAllowedTolerations_asksAgainForANamespaceThatWasNotThere(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI()
+	api := newServer()
 	c := api.connect(t)
 	for range 2 {
 		if _, limited, err := c.AllowedTolerations(t.Context(), "shop"); err == nil || limited {

@@ -6,10 +6,14 @@ package kube
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 // The same as the table of EditNode, once over a real connection that is really
@@ -23,23 +27,23 @@ func TestEditNode_overARealConnectionThatIsCutAfterTheWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(apiNode("n1", "z:NoSchedule"))
-			c, err := New(Config{Host: cutting(t, api, answer), Token: "t"})
+			api := newServer(apiNode("n1", "z:NoSchedule"))
+			c, err := New(Config{Host: cutting(t, api, answer)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := c.Nodes(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			version := api.version
+			version := api.Version()
 			if _, err := c.EditNode(t.Context(), "n1", wantGPU); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff([]string{"GET nodes 200", "PATCH n1 200", "PATCH n1 409", "GET n1 200"}, api.requests()); diff != "" {
 				t.Error(diff)
 			}
-			if got := api.taints("n1"); got != "z:NoSchedule, dedicated=gpu:NoExecute" || api.version != version+1 {
-				t.Errorf("the taints are %s after %d writes", got, api.version-version)
+			if got := api.taints("n1"); got != "z:NoSchedule, dedicated=gpu:NoExecute" || api.Version() != version+1 {
+				t.Errorf("the taints are %s after %d writes", got, api.Version()-version)
 			}
 		})
 	}
@@ -47,15 +51,21 @@ func TestEditNode_overARealConnectionThatIsCutAfterTheWrite(t *testing.T) {
 
 // cutting serves an API that carries the first patch out, answers with this much, and cuts
 // the connection. It returns its address.
-func cutting(t *testing.T, api *fakeAPI, answer string) string {
+func cutting(t *testing.T, api *testServer, answer string) string {
 	t.Helper()
+	there, err := url.Parse(fakeapi.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(there)
+	proxy.Transport = api.client
 	var patches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPatch || patches.Add(1) > 1 {
-			api.serve(w, r)
+			proxy.ServeHTTP(w, r)
 			return
 		}
-		api.serve(httptest.NewRecorder(), r)
+		proxy.ServeHTTP(httptest.NewRecorder(), r)
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -31,24 +32,14 @@ func wantGPU(n *eviction.Node) (*NodeEdit, error) {
 	return &NodeEdit{Taints: merged.Taints, Record: merged.Record}, nil
 }
 
-// on lets something go wrong with the nth request of a method.
-func on(method string, nth int, f fault) func(string, string, int) *fault {
-	return func(m, _ string, n int) *fault {
-		if m == method && n == nth {
-			return &f
-		}
-		return nil
-	}
-}
-
 func TestEditNode(t *testing.T) {
 	t.Parallel()
 	const gpu = "z:NoSchedule, dedicated=gpu:NoExecute"
 	tests := []struct {
 		name  string
-		fault func(method, path string, nth int) *fault
+		fault faulty
 		// before happens after the snapshot was taken.
-		before func(*fakeAPI)
+		before func(*testServer)
 		// unknown edits a node that the snapshot does not know.
 		unknown bool
 
@@ -62,7 +53,7 @@ func TestEditNode(t *testing.T) {
 		{name: "a node that the snapshot does not know is read first", unknown: true, requests: []string{"GET n1 200", "PATCH n1 200"}, taints: gpu, writes: 1},
 		{
 			name: "a change since the snapshot makes it begin anew and keeps the change",
-			before: func(a *fakeAPI) {
+			before: func(a *testServer) {
 				a.edit("n1", func(n *corev1.Node) {
 					n.Spec.Taints = append(n.Spec.Taints, apiNode("", "foreign:NoExecute").Spec.Taints...)
 				})
@@ -71,30 +62,30 @@ func TestEditNode(t *testing.T) {
 		},
 		{
 			name:     "a node made anew under the same name is judged anew",
-			before:   func(a *fakeAPI) { a.edit("n1", func(n *corev1.Node) { n.UID, n.Spec.Taints = "other", nil }) },
+			before:   func(a *testServer) { a.edit("n1", func(n *corev1.Node) { n.UID, n.Spec.Taints = "other", nil }) },
 			requests: []string{"PATCH n1 409", "GET n1 200", "PATCH n1 200"}, taints: "dedicated=gpu:NoExecute", writes: 1,
 		},
-		{name: "an overloaded server is asked again", fault: on("PATCH", 1, fault{status: 429}), requests: []string{"PATCH n1 429", "PATCH n1 200"}, taints: gpu, writes: 1},
-		{name: "a server's internal error is tried again", fault: on("PATCH", 1, fault{status: 500}), requests: []string{"PATCH n1 500", "PATCH n1 200"}, taints: gpu, writes: 1},
-		{name: "a connection cut before the write", fault: on("PATCH", 1, fault{cut: "before"}), requests: []string{"PATCH n1 cut", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "an overloaded server is asked again", fault: on("PATCH", 1, 429), requests: []string{"PATCH n1 429", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "a server's internal error is tried again", fault: on("PATCH", 1, 500), requests: []string{"PATCH n1 500", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "a connection cut before the write", fault: on("PATCH", 1, fakeapi.CutBefore), requests: []string{"PATCH n1 cut", "PATCH n1 200"}, taints: gpu, writes: 1},
 		{
 			// The repeated patch carries the old version and cannot be done
 			// twice; the read that follows shows that nothing is left to do.
-			name: "a connection cut after the write has no second effect", fault: on("PATCH", 1, fault{cut: "after"}),
+			name: "a connection cut after the write has no second effect", fault: on("PATCH", 1, fakeapi.CutAfter),
 			requests: []string{"PATCH n1 200", "PATCH n1 409", "GET n1 200"}, taints: gpu, writes: 1,
 		},
-		{name: "a read that is cut is tried again", unknown: true, fault: on("GET", 2, fault{cut: "before"}), requests: []string{"GET n1 cut", "GET n1 200", "PATCH n1 200"}, taints: gpu, writes: 1},
-		{name: "a node that is gone", before: func(a *fakeAPI) { a.remove("n1") }, requests: []string{"PATCH n1 404"}, class: ErrNotFound},
-		{name: "an unknown node that is gone", unknown: true, before: func(a *fakeAPI) { a.remove("n1") }, requests: []string{"GET n1 404"}, class: ErrNotFound},
-		{name: "no permission", fault: on("PATCH", 1, fault{status: 403}), requests: []string{"PATCH n1 403"}, taints: "z:NoSchedule", class: ErrForbidden},
-		{name: "credentials that are not accepted", fault: on("PATCH", 1, fault{status: 401}), requests: []string{"PATCH n1 401"}, taints: "z:NoSchedule", class: ErrUnauthorized},
-		{name: "a write that the server refuses", fault: on("PATCH", 1, fault{status: 422}), requests: []string{"PATCH n1 422"}, taints: "z:NoSchedule", class: ErrInvalid},
+		{name: "a read that is cut is tried again", unknown: true, fault: on("GET", 2, fakeapi.CutBefore), requests: []string{"GET n1 cut", "GET n1 200", "PATCH n1 200"}, taints: gpu, writes: 1},
+		{name: "a node that is gone", before: func(a *testServer) { a.remove("n1") }, requests: []string{"PATCH n1 404"}, class: ErrNotFound},
+		{name: "an unknown node that is gone", unknown: true, before: func(a *testServer) { a.remove("n1") }, requests: []string{"GET n1 404"}, class: ErrNotFound},
+		{name: "no permission", fault: on("PATCH", 1, 403), requests: []string{"PATCH n1 403"}, taints: "z:NoSchedule", class: ErrForbidden},
+		{name: "credentials that are not accepted", fault: on("PATCH", 1, 401), requests: []string{"PATCH n1 401"}, taints: "z:NoSchedule", class: ErrUnauthorized},
+		{name: "a write that the server refuses", fault: on("PATCH", 1, 422), requests: []string{"PATCH n1 422"}, taints: "z:NoSchedule", class: ErrInvalid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				api := newFakeAPI(apiNode("n1", "z:NoSchedule"))
+				api := newServer(apiNode("n1", "z:NoSchedule"))
 				c := api.connect(t)
 				if _, err := c.Nodes(t.Context()); err != nil {
 					t.Fatal(err)
@@ -106,7 +97,7 @@ func TestEditNode(t *testing.T) {
 					tt.before(api)
 				}
 				api.requests()
-				version := api.version
+				version := api.Version()
 				api.fault = tt.fault
 				node, err := c.EditNode(t.Context(), "n1", wantGPU)
 				if !errors.Is(err, tt.class) || (err == nil) != (tt.class == nil) {
@@ -115,7 +106,7 @@ func TestEditNode(t *testing.T) {
 				if diff := cmp.Diff(tt.requests, api.requests()); diff != "" {
 					t.Errorf("requests: %s", diff)
 				}
-				if writes := api.version - version; writes != tt.writes {
+				if writes := api.Version() - version; writes != tt.writes {
 					t.Errorf("the node changed %d times, want %d", writes, tt.writes)
 				}
 				known, ok := c.Node("n1")
@@ -139,20 +130,20 @@ func TestEditNode(t *testing.T) {
 func TestEditNode_outlastsTheRestartOfAnAPIServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		api := newFakeAPI(apiNode("n1"))
+		api := newServer(apiNode("n1"))
 		c := api.connect(t)
 		// 0.2+0.4+0.8+1.6+3.2+4+4+4 = 18.2 s lie between the first try and the
 		// ninth, and at most a fifth more.
-		api.fault = func(method, _ string, nth int) *fault {
-			if method == http.MethodPatch && nth < 9 {
-				return &fault{cut: "before"}
+		api.fault = func(r fakeapi.Request, nth int) fakeapi.Fault {
+			if r.Verb == "patch" && nth < 9 {
+				return fakeapi.CutBefore
 			}
-			return nil
+			return fakeapi.None
 		}
 		if _, err := c.EditNode(t.Context(), "n1", wantGPU); err != nil {
 			t.Fatal(err)
 		}
-		api.fault = func(string, string, int) *fault { return &fault{cut: "before"} }
+		api.fault = func(fakeapi.Request, int) fakeapi.Fault { return fakeapi.CutBefore }
 		if _, err := c.EditNode(t.Context(), "n2", wantGPU); !OutOfReach(err) {
 			t.Errorf("got %v, want an error that says that the cluster is out of reach", err)
 		}
@@ -165,17 +156,14 @@ func TestReads_holdOutAsLongAsWritesOnceSomethingIsWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := town()
-		api.lists[daemonSetsPath] = daemonSets(corev1.PodSpec{})
-		one := daemonSets(corev1.PodSpec{}).Items[0]
-		const path = "/apis/apps/v1/namespaces/app/daemonsets/ds-1"
-		api.lists[path] = &one
+		api.Add(daemonSetOf("ds-1", corev1.PodSpec{}))
 		down := 0
-		api.fault = func(_, asked string, _ int) *fault {
-			if (asked == path || asked == "/api/v1/pods") && down > 0 {
+		api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+			if (r.Name == "ds-1" || r.Resource == "pods") && down > 0 {
 				down--
-				return &fault{cut: "before"}
+				return fakeapi.CutBefore
 			}
-			return nil
+			return fakeapi.None
 		}
 		c := api.connect(t)
 		ref := workload.Ref{APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: "app", Name: "ds-1"}
@@ -203,12 +191,12 @@ func TestReads_holdOutAsLongAsWritesOnceSomethingIsWritten(t *testing.T) {
 func TestEditNode_doesNotFloodAServerWhereConflictsDoNotEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		api := newFakeAPI(apiNode("n1"))
-		api.fault = func(method, _ string, _ int) *fault {
-			if method == http.MethodPatch {
-				return &fault{status: http.StatusConflict}
+		api := newServer(apiNode("n1"))
+		api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+			if r.Verb == "patch" {
+				return http.StatusConflict
 			}
-			return nil
+			return fakeapi.None
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -229,7 +217,7 @@ func TestEditNode_writesNothingWhereNothingIsDecided(t *testing.T) {
 	for name, want := range map[string]error{"there is nothing to change": nil, "the change is refused": refused} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(apiNode("n1"))
+			api := newServer(apiNode("n1"))
 			c := api.connect(t)
 			if _, err := c.Nodes(t.Context()); err != nil {
 				t.Fatal(err)

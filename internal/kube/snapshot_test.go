@@ -5,7 +5,6 @@ package kube
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,71 +23,44 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-const (
-	replicaSetsPath = "/apis/apps/v1/replicasets"
-	daemonSetsPath  = "/apis/apps/v1/daemonsets"
-	jobsPath        = "/apis/batch/v1/jobs"
-	budgetsPath     = "/apis/policy/v1/poddisruptionbudgets"
-	policiesPath    = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
-	claimsPath      = "/api/v1/persistentvolumeclaims"
-	volumesPath     = "/api/v1/persistentvolumes"
-)
-
-func partial(uid types.UID, owner string) metav1.PartialObjectMetadata {
-	yes := true
-	out := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: string(uid), UID: uid}}
+// owned is the metadata of an object in the namespace app, which has a controller where
+// owner is KIND/NAME.
+func owned(name, owner string) metav1.ObjectMeta {
+	out := metav1.ObjectMeta{Namespace: "app", Name: name, UID: types.UID(name)}
 	if kind, name, ok := strings.Cut(owner, "/"); ok {
-		out.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: &yes}}
+		out.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}
 	}
 	return out
 }
 
-func partials(items ...metav1.PartialObjectMetadata) *metav1.PartialObjectMetadataList {
-	return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, Items: items}
+func daemonSetOf(name string, spec corev1.PodSpec) *appsv1.DaemonSet {
+	return &appsv1.DaemonSet{ObjectMeta: owned(name, ""), Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: spec}}}
 }
 
-// daemonSets is a list of one DaemonSet for each of these.
-func daemonSets(specs ...corev1.PodSpec) *appsv1.DaemonSetList {
-	list := &appsv1.DaemonSetList{TypeMeta: metav1.TypeMeta{Kind: "DaemonSetList", APIVersion: "apps/v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "100"}}
-	for i, spec := range specs {
-		uid := fmt.Sprintf("ds-%d", i+1)
-		list.Items = append(list.Items, appsv1.DaemonSet{
-			TypeMeta:   metav1.TypeMeta{Kind: "DaemonSet", APIVersion: "apps/v1"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: uid, UID: types.UID(uid), Generation: 1}, Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: spec}},
-		})
-	}
-	return list
-}
-
-// town is a fake with one node, two pods and what surrounds them.
-func town() *fakeAPI {
-	api := newFakeAPI(apiNode("n1"))
-	pods := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "100"}}
+// town is a server with one node, two pods and what surrounds them.
+func town(kinds ...fakeapi.Kind) *testServer {
+	api := serve(fakeapi.New(kinds...), apiNode("n1"))
 	for name, node := range map[string]string{"running": "n1", "pending": ""} {
-		pods.Items = append(pods.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: corev1.PodSpec{NodeName: node}})
+		api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: corev1.PodSpec{NodeName: node}})
 	}
-	budgets := &policyv1.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{Kind: "PodDisruptionBudgetList", APIVersion: "policy/v1"}}
 	for name, selector := range map[string]*metav1.LabelSelector{
 		"some": {MatchLabels: map[string]string{"app": "web"}}, "all": {}, "none": nil,
 		"broken": {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Nonsense"}}},
 	} {
-		budgets.Items = append(budgets.Items, policyv1.PodDisruptionBudget{
+		api.Add(&policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector},
 			Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 2},
 		})
 	}
-	api.lists["/api/v1/pods"] = pods
-	api.lists[replicaSetsPath] = partials(partial("rs-1", "Deployment/web"), partial("rs-2", ""))
-	api.lists[daemonSetsPath] = daemonSets()
-	api.lists[jobsPath] = partials(partial("job-1", "CronJob/nightly"))
-	api.lists[budgetsPath] = budgets
-	api.lists[policiesPath] = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "MutatingAdmissionPolicyList", APIVersion: "admissionregistration.k8s.io/v1"}}
-	api.lists[claimsPath] = &corev1.PersistentVolumeClaimList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeClaimList", APIVersion: "v1"}}
-	api.lists[volumesPath] = &corev1.PersistentVolumeList{TypeMeta: metav1.TypeMeta{Kind: "PersistentVolumeList", APIVersion: "v1"}}
-	api.lists["/api/v1/namespaces/kube-system"] = &corev1.Namespace{TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{UID: "cluster-1"}}
+	api.Add(
+		&appsv1.ReplicaSet{ObjectMeta: owned("rs-1", "Deployment/web")}, &appsv1.ReplicaSet{ObjectMeta: owned("rs-2", "")},
+		&batchv1.Job{ObjectMeta: owned("job-1", "CronJob/nightly")},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "cluster-1"}},
+	)
 	return api
 }
 
@@ -155,7 +128,7 @@ func TestSnapshot_changesWithTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.nodes.offer(&eviction.Node{Name: "n2", ResourceVersion: "200"})
+	c.nodes.offer(&eviction.Node{Name: "n2", ResourceVersion: "999999"})
 	after, err := c.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -177,9 +150,7 @@ func TestSnapshot_learnsOfControllersThatCameLater(t *testing.T) {
 			if _, err := c.Snapshot(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			api.mu.Lock()
-			api.lists["/apis/apps/v1/namespaces/app/replicasets"] = partials(partial("rs-3", "Deployment/web"))
-			api.mu.Unlock()
+			api.Add(&appsv1.ReplicaSet{ObjectMeta: owned("rs-3", "Deployment/web")})
 			p := &eviction.Pod{
 				Namespace: "app", Name: "web-3", Node: node, Scheduling: &eviction.Scheduling{},
 				Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "rs-3"}, UID: "rs-3"},
@@ -199,36 +170,32 @@ func TestSnapshot_learnsOfControllersThatCameLater(t *testing.T) {
 func TestSnapshot_withoutPermission(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, path string
-		status     int
-		gap        string
-		ofOwners   bool
-		class      error
+		name, resource string
+		status         fakeapi.Fault
+		gap            string
+		ofOwners       bool
+		class          error
 	}{
-		{name: "to list ReplicaSets is a gap", path: replicaSetsPath, status: 403, gap: "ReplicaSets could not be read", ofOwners: true},
-		{name: "to list DaemonSets is a gap", path: daemonSetsPath, status: 403, gap: "DaemonSets could not be read"},
-		{name: "to list Jobs is a gap", path: jobsPath, status: 403, gap: "Jobs could not be read", ofOwners: true},
-		{name: "to list PodDisruptionBudgets is a gap", path: budgetsPath, status: 403, gap: "PodDisruptionBudgets could not be read"},
-		{name: "to list PersistentVolumeClaims is a gap", path: claimsPath, status: 403, gap: "PersistentVolumeClaims could not be read"},
-		{name: "to list MutatingAdmissionPolicies is a gap", path: policiesPath, status: 403, gap: "MutatingAdmissionPolicies could not be read"},
-		{name: "to list PersistentVolumes is a gap", path: volumesPath, status: 403, gap: "PersistentVolumes could not be read"},
-		{name: "to list pods is an error", path: "/api/v1/pods", status: 403, class: ErrForbidden},
-		{name: "to list nodes is an error", path: "/api/v1/nodes", status: 403, class: ErrForbidden},
-		{name: "but with a broken server is an error", path: jobsPath, status: 503, class: ErrUnreachable},
+		{name: "to list ReplicaSets is a gap", resource: "replicasets", status: 403, gap: "ReplicaSets could not be read", ofOwners: true},
+		{name: "to list DaemonSets is a gap", resource: "daemonsets", status: 403, gap: "DaemonSets could not be read"},
+		{name: "to list Jobs is a gap", resource: "jobs", status: 403, gap: "Jobs could not be read", ofOwners: true},
+		{name: "to list PodDisruptionBudgets is a gap", resource: "poddisruptionbudgets", status: 403, gap: "PodDisruptionBudgets could not be read"},
+		{name: "to list PersistentVolumeClaims is a gap", resource: "persistentvolumeclaims", status: 403, gap: "PersistentVolumeClaims could not be read"},
+		{name: "to list MutatingAdmissionPolicies is a gap", resource: "mutatingadmissionpolicies", status: 403, gap: "MutatingAdmissionPolicies could not be read"},
+		{name: "to list PersistentVolumes is a gap", resource: "persistentvolumes", status: 403, gap: "PersistentVolumes could not be read"},
+		{name: "to list pods is an error", resource: "pods", status: 403, class: ErrForbidden},
+		{name: "to list nodes is an error", resource: "nodes", status: 403, class: ErrForbidden},
+		{name: "but with a broken server is an error", resource: "jobs", status: 503, class: ErrUnreachable},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				api := town()
-				volumes := api.lists[volumesPath].(*corev1.PersistentVolumeList)
-				volumes.Items = append(volumes.Items, corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{}}}})
-				api.fault = func(_, path string, _ int) *fault {
-					if path == tt.path {
-						return &fault{status: tt.status}
-					}
-					return nil
-				}
+				api.Add(&corev1.PersistentVolume{
+					ObjectMeta: metav1.ObjectMeta{Name: "pv-1"}, Spec: corev1.PersistentVolumeSpec{NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{}}},
+				})
+				api.fault = onLists(tt.status, tt.resource)
 				s, err := api.connect(t).Snapshot(t.Context())
 				if tt.class != nil {
 					if !errors.Is(err, tt.class) {
@@ -252,11 +219,11 @@ func TestID_isAskedForOnceAndRemembersFailuresForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := town()
 		down := true
-		api.fault = func(string, string, int) *fault {
+		api.fault = func(fakeapi.Request, int) fakeapi.Fault {
 			if down {
-				return &fault{cut: "before"}
+				return fakeapi.CutBefore
 			}
-			return nil
+			return fakeapi.None
 		}
 		c := api.connect(t)
 		for range 3 {
@@ -283,7 +250,7 @@ func TestID_isAskedForOnceAndRemembersFailuresForAWhile(t *testing.T) {
 func TestID_doesNotRememberMissingPermission(t *testing.T) {
 	t.Parallel()
 	api := town()
-	api.fault = on(http.MethodGet, 1, fault{status: 403})
+	api.fault = on(http.MethodGet, 1, http.StatusForbidden)
 	c := api.connect(t)
 	if _, err := c.ID(t.Context()); !errors.Is(err, ErrForbidden) {
 		t.Errorf("got %v", err)
@@ -301,10 +268,7 @@ func TestSnapshot_knowsTheTemplatesOfDaemonSetsAsTheyWereReadLast(t *testing.T) 
 		return corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists}}, HostNetwork: key == "new"}
 	}
 	api := town()
-	api.lists[daemonSetsPath] = daemonSets(tolerating("old"), tolerating("other"))
-	one := daemonSets(tolerating("new")).Items[0]
-	one.Generation = 2
-	api.lists["/apis/apps/v1/namespaces/app/daemonsets/ds-1"] = &one
+	api.Add(daemonSetOf("ds-1", tolerating("old")), daemonSetOf("ds-2", tolerating("other")))
 	c := api.connect(t)
 	keys := func() (out []string, hostNetwork bool) {
 		t.Helper()
@@ -320,6 +284,7 @@ func TestSnapshot_knowsTheTemplatesOfDaemonSetsAsTheyWereReadLast(t *testing.T) 
 	if got, host := keys(); strings.Join(got, " ") != "old other" || host {
 		t.Fatalf("the templates tolerate %v (host network %t)", got, host)
 	}
+	api.Put(daemonSetOf("ds-1", tolerating("new")))
 	ref := workload.Ref{APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: "app", Name: "ds-1"}
 	if _, err := c.FreshWorkload(t.Context(), ref, []string{"spec", "template", "spec", "tolerations"}); err != nil {
 		t.Fatal(err)
@@ -344,7 +309,7 @@ func TestSnapshotToDecide_listsTheTemplatesAgainThatWereListedAWhileAgo(t *testi
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := town()
-		api.lists[daemonSetsPath] = daemonSets(corev1.PodSpec{})
+		api.Add(daemonSetOf("ds-1", corev1.PodSpec{}))
 		c := api.connect(t)
 		shares := func() bool {
 			t.Helper()
@@ -358,9 +323,7 @@ func TestSnapshotToDecide_listsTheTemplatesAgainThatWereListedAWhileAgo(t *testi
 		if shares() {
 			t.Fatal("nobody has changed anything yet")
 		}
-		changed := daemonSets(corev1.PodSpec{HostNetwork: true})
-		changed.Items[0].Generation = 2
-		api.lists[daemonSetsPath] = changed
+		api.Put(daemonSetOf("ds-1", corev1.PodSpec{HostNetwork: true}))
 		time.Sleep(shelfLife / 2)
 		if shares() {
 			t.Error("it is listed again after a moment")

@@ -59,7 +59,7 @@ type connection struct {
 // one included, wins over the environment.
 func (m model) connection(ctx context.Context, getenv func(string) string, diags *diag.Diagnostics) connection {
 	r := &reader{getenv: getenv, diags: diags, c: connection{known: true, from: map[string]string{}}}
-	r.c.config = kube.Config{
+	config := kube.Config{
 		Paths:           r.kubeconfigs(ctx, m),
 		Context:         r.text("config_context", m.ConfigContext),
 		ContextCluster:  r.text("config_context_cluster", m.ConfigContextCluster),
@@ -77,6 +77,8 @@ func (m model) connection(ctx context.Context, getenv func(string) string, diags
 		ProxyURL:             r.text("proxy_url", m.ProxyURL),
 		Exec:                 r.exec(ctx, m.Exec),
 	}
+	config.Empty = r.c.config.Empty
+	r.c.config = config
 	return r.c
 }
 
@@ -128,7 +130,15 @@ func (r *reader) text(attribute string, v types.String) string {
 	case v.IsNull():
 		return r.environment(attribute)
 	default:
+		r.empty(attribute, v.ValueString() == "")
 		return v.ValueString()
+	}
+}
+
+// empty notes an attribute of the block that has an empty value.
+func (r *reader) empty(attribute string, empty bool) {
+	if empty && r.c.config.Empty == "" {
+		r.c.config.Empty = attribute
 	}
 }
 
@@ -142,7 +152,7 @@ func (r *reader) flag(attribute string, v types.Bool) bool {
 	}
 	on, err := strconv.ParseBool(value)
 	if err != nil {
-		r.c.report(&kube.ConfigError{Attribute: attribute, Message: fmt.Sprintf("%q is neither true nor false: use one of these.", value)}, r.diags)
+		r.c.report(&kube.ConfigError{Attribute: attribute, Message: "It is neither true nor false: use one of these."}, r.diags)
 	}
 	return on
 }
@@ -172,6 +182,7 @@ func (r *reader) kubeconfigs(ctx context.Context, m model) []string {
 			named = append(named, p)
 		}
 	}
+	r.empty(r.c.paths, len(named) == 0 && (!m.ConfigPath.IsNull() || !m.ConfigPaths.IsNull()))
 	return named
 }
 

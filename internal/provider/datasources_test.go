@@ -5,7 +5,6 @@ package provider
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 const (
@@ -30,42 +30,55 @@ const (
 type object = map[string]any
 
 // shop is a cluster of two nodes with a Deployment of two pods and a bare pod.
-func shop() *fakeAPI {
+func shop() *fakeapi.Server {
 	controlled := func(kind, name string) []metav1.OwnerReference {
 		yes := true
 		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID(name), Controller: &yes}}
 	}
 	seconds := int64(30)
-	web := func(name, node string, tolerations ...corev1.Toleration) corev1.Pod {
-		return corev1.Pod{
+	web := func(name, node string, tolerations ...corev1.Toleration) *corev1.Pod {
+		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": "web"}, OwnerReferences: controlled("ReplicaSet", "web-abc")},
 			Spec:       corev1.PodSpec{NodeName: node, Tolerations: tolerations},
 		}
 	}
 	record := taint.Record{{Key: "team", Effect: corev1.TaintEffectNoSchedule, Owner: "terraform/x", Generation: "g"}}
-	return &fakeAPI{
-		nodes: []corev1.Node{
-			{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"pool": "cpu"}}},
-			{
-				ObjectMeta: metav1.ObjectMeta{
-					Name: "a", Labels: map[string]string{"pool": "gpu"},
-					Annotations: map[string]string{taint.OwnedAnnotation: record.String(), "machine.openshift.io/machine": "openshift-machine-api/m"},
-				},
-				Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "team", Value: "red", Effect: corev1.TaintEffectNoSchedule}}},
+	api := fakeapi.New()
+	api.Add(
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"pool": "cpu"}}},
+		&corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "a", Labels: map[string]string{"pool": "gpu"},
+				Annotations: map[string]string{taint.OwnedAnnotation: record.String(), "machine.openshift.io/machine": "openshift-machine-api/m"},
 			},
+			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "team", Value: "red", Effect: corev1.TaintEffectNoSchedule}}},
 		},
-		pods: []corev1.Pod{
-			web("web-1", "a"),
-			web("web-2", "a", corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}),
-			{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "tool"}, Spec: corev1.PodSpec{NodeName: "a", Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}},
-		},
-		sets: []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-abc", UID: "web-abc", OwnerReferences: controlled("Deployment", "web")}}},
-		budgets: []policyv1.PodDisruptionBudget{{
+		web("web-1", "a"),
+		web("web-2", "a", corev1.Toleration{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}),
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "tool"}, Spec: corev1.PodSpec{NodeName: "a", Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}},
+		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-abc", UID: "web-abc", OwnerReferences: controlled("Deployment", "web")}},
+		&policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
 			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1},
-		}},
+		},
+	)
+	return api
+}
+
+// connected is a provider block for the fake API server.
+func connected() values { return values{"host": fakeapi.Host} }
+
+// requests returns the requests that have reached a server, and those that do more than read.
+func requests(api *fakeapi.Server) (all, others []string) {
+	for _, e := range api.Audit() {
+		text := e.String() + " " + e.UserAgent
+		all = append(all, text)
+		if e.Verb != "get" && e.Verb != "list" && e.Verb != "watch" {
+			others = append(others, text)
+		}
 	}
+	return all, others
 }
 
 // summaries are the diagnostics' severities and summaries.
@@ -80,8 +93,7 @@ func summaries(diagnostics []*tfprotov6.Diagnostic) []string {
 func TestNodesDataSource(t *testing.T) {
 	t.Parallel()
 	api := shop()
-	host := values{"host": api.start(t)}
-	got, diagnostics := read(t, host, nodesData, nil)
+	got, diagnostics := read(t, api.Client(), connected(), nodesData, nil)
 	if len(diagnostics) > 0 {
 		t.Fatal(summaries(diagnostics))
 	}
@@ -94,10 +106,11 @@ func TestNodesDataSource(t *testing.T) {
 	if diff := cmp.Diff(want, got["nodes"]); diff != "" {
 		t.Error(diff)
 	}
-	if want := []string{"GET nodes terraform-provider-kubetaint/1.2.3"}; !slices.Equal(api.requests, want) {
-		t.Errorf("got requests %q, want %q", api.requests, want)
+	all, _ := requests(api)
+	if diff := cmp.Diff([]string{"list nodes terraform-provider-kubetaint/1.2.3"}, all); diff != "" {
+		t.Errorf("requests: %s", diff)
 	}
-	got, _ = read(t, host, nodesData, values{"selector": "pool", "taint": object{"key": "other"}})
+	got, _ = read(t, api.Client(), connected(), nodesData, values{"selector": "pool", "taint": object{"key": "other"}})
 	if diff := cmp.Diff([]any{}, got["nodes"]); diff != "" {
 		t.Errorf("a taint that no node carries must give an empty list: %s", diff)
 	}
@@ -107,7 +120,7 @@ func TestPreviewDataSource(t *testing.T) {
 	t.Parallel()
 	unreachable := object{"key": corev1.TaintNodeUnreachable, "effect": "NoExecute"}
 	api := shop()
-	got, diagnostics := read(t, values{"host": api.start(t)}, previewData, values{"node_name": "a", "taints": []any{unreachable}})
+	got, diagnostics := read(t, api.Client(), connected(), previewData, values{"node_name": "a", "taints": []any{unreachable}})
 	if len(diagnostics) > 0 {
 		t.Fatal(summaries(diagnostics))
 	}
@@ -136,17 +149,16 @@ func TestPreviewDataSource(t *testing.T) {
 	if text, _ := got["markdown"].(string); !strings.Contains(text, "### Applying node.kubernetes.io/unreachable:NoExecute to node \"a\" evicts 2 pods") {
 		t.Errorf("the Markdown has another heading: %s", text)
 	}
-	if writes := slices.ContainsFunc(api.requests, func(r string) bool { return !strings.HasPrefix(r, "GET ") }); writes {
-		t.Errorf("a preview must not write: %q", api.requests)
+	if _, others := requests(api); len(others) > 0 {
+		t.Errorf("a preview must not write: %q", others)
 	}
 }
 
 func TestWorkloadsDataSource(t *testing.T) {
 	t.Parallel()
 	api := shop()
-	host := values{"host": api.start(t)}
 	unreachable := []any{object{"key": corev1.TaintNodeUnreachable, "effect": "NoExecute"}}
-	got, diagnostics := read(t, host, workloadsData, values{"taints": unreachable})
+	got, diagnostics := read(t, api.Client(), connected(), workloadsData, values{"taints": unreachable})
 	if len(diagnostics) > 0 {
 		t.Fatal(summaries(diagnostics))
 	}
@@ -166,10 +178,10 @@ func TestWorkloadsDataSource(t *testing.T) {
 	if diff := cmp.Diff(want, got["workloads"]); diff != "" {
 		t.Error(diff)
 	}
-	if writes := slices.ContainsFunc(api.requests, func(r string) bool { return !strings.HasPrefix(r, "GET ") }); writes {
-		t.Errorf("a question must not write: %q", api.requests)
+	if _, others := requests(api); len(others) > 0 {
+		t.Errorf("a question must not write: %q", others)
 	}
-	got, _ = read(t, host, workloadsData, values{"taints": unreachable, "namespaces": []any{"shop"}, "selector": "app=other"})
+	got, _ = read(t, api.Client(), connected(), workloadsData, values{"taints": unreachable, "namespaces": []any{"shop"}, "selector": "app=other"})
 	if diff := cmp.Diff([]any{}, got["workloads"]); diff != "" {
 		t.Errorf("a selector that no pod matches must give an empty list: %s", diff)
 	}
@@ -183,46 +195,52 @@ func TestDataSourceDiagnostics(t *testing.T) {
 	cases := []struct {
 		name       string
 		dataSource string
-		// provider is the provider block; nil connects to the fake API.
+		// provider is the provider block; nil connects to the fake API server.
 		provider values
-		status   map[string]int
-		config   values
-		want     []string
+		// forbidden is a resource that must not be listed.
+		forbidden string
+		config    values
+		want      []string
 	}{
-		{"a node that does not exist is named", previewData, nil, nil, values{"node_name": "z", "taints": one}, []string{`ERROR Unable to preview node "z"`}},
-		{"a selector that matches nothing warns", previewData, nil, nil, values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none": the preview is empty`}},
-		{"what there is no permission to read is told", previewData, nil, map[string]int{"jobs": http.StatusForbidden}, values{"node_name": "a", "taints": one}, []string{`WARNING The preview is not complete: Applying dedicated=gpu:NoExecute to node "a"`}},
-		{"no permission to list pods is an error", previewData, nil, map[string]int{"pods": http.StatusForbidden}, values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview"}},
-		{"no permission to list nodes is an error", nodesData, nil, map[string]int{"nodes": http.StatusForbidden}, nil, []string{"ERROR Unable to read data.kubetaint_nodes"}},
-		{"a connection that is not known yet is an error of the preview", previewData, values{"host": unknownString}, nil, values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview: the connection is not known yet"}},
-		{"a connection that is not known yet is an error of the nodes", nodesData, values{"host": unknownString}, nil, nil, []string{"ERROR Unable to read data.kubetaint_nodes: the connection is not known yet"}},
-		{"neither name nor selector is refused", previewData, nil, nil, values{"taints": one}, []string{"ERROR Missing Attribute Configuration"}},
-		{"both name and selector are refused", previewData, nil, nil, values{"node_name": "a", "node_selector": "x", "taints": one}, []string{"ERROR Invalid Attribute Combination"}},
-		{"no taint at all is refused", previewData, nil, nil, values{"node_name": "a"}, []string{"ERROR Missing Attribute Configuration"}},
-		{"an empty selector is refused", previewData, nil, nil, values{"node_selector": "", "taints": one}, []string{`ERROR Unable to use node_selector ""`}},
-		{"a taint that is wanted both ways is refused", previewData, nil, nil, values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
-		{"a key and effect with two values are refused", previewData, nil, nil, values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
-		{"pods that cannot be rolled up are told", workloadsData, nil, map[string]int{"jobs": http.StatusForbidden}, values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are listed by ReplicaSet or Job where their owner could not be read"}},
-		{"budgets that cannot be read are no matter for workloads", workloadsData, nil, map[string]int{"poddisruptionbudgets": http.StatusForbidden}, values{"taints": one}, nil},
-		{"no permission to list pods is an error of the workloads", workloadsData, nil, map[string]int{"pods": http.StatusForbidden}, values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads"}},
-		{"a connection that is not known yet is an error of the workloads", workloadsData, values{"host": unknownString}, nil, values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads: the connection is not known yet"}},
-		{"workloads without a taint to tolerate are refused", workloadsData, nil, nil, values{"taints": []any{}}, []string{"ERROR Invalid Attribute Value"}},
-		{"no namespaces at all are refused", workloadsData, nil, nil, values{"taints": one, "namespaces": []any{}}, []string{"ERROR Invalid Attribute Value"}},
-		{"an empty selector of pods is refused", workloadsData, nil, nil, values{"taints": one, "selector": ""}, []string{`ERROR Unable to use selector ""`}},
-		{"a key and effect with two values are refused for workloads", workloadsData, nil, nil, values{"taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
-		{"an empty selector of nodes is refused", nodesData, nil, nil, values{"selector": ""}, []string{`ERROR Unable to use selector ""`}},
-		{"a misspelt effect of the filter is refused", nodesData, nil, nil, values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Unable to use effect "NoExec"`}},
+		{"a node that does not exist is named", previewData, nil, "", values{"node_name": "z", "taints": one}, []string{`ERROR Unable to preview node "z"`}},
+		{"a selector that matches nothing warns", previewData, nil, "", values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none": the preview is empty`}},
+		{"what there is no permission to read is told", previewData, nil, "jobs", values{"node_name": "a", "taints": one}, []string{`WARNING The preview is not complete: Applying dedicated=gpu:NoExecute to node "a"`}},
+		{"no permission to list pods is an error", previewData, nil, "pods", values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview"}},
+		{"no permission to list nodes is an error", nodesData, nil, "nodes", nil, []string{"ERROR Unable to read data.kubetaint_nodes"}},
+		{"a connection that is not known yet is an error of the preview", previewData, values{"host": unknownString}, "", values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview: the connection is not known yet"}},
+		{"a connection that is not known yet is an error of the nodes", nodesData, values{"host": unknownString}, "", nil, []string{"ERROR Unable to read data.kubetaint_nodes: the connection is not known yet"}},
+		{"neither name nor selector is refused", previewData, nil, "", values{"taints": one}, []string{"ERROR Missing Attribute Configuration"}},
+		{"both name and selector are refused", previewData, nil, "", values{"node_name": "a", "node_selector": "x", "taints": one}, []string{"ERROR Invalid Attribute Combination"}},
+		{"no taint at all is refused", previewData, nil, "", values{"node_name": "a"}, []string{"ERROR Missing Attribute Configuration"}},
+		{"an empty selector is refused", previewData, nil, "", values{"node_selector": "", "taints": one}, []string{`ERROR Unable to use node_selector ""`}},
+		{"a taint that is wanted both ways is refused", previewData, nil, "", values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
+		{"a key and effect with two values are refused", previewData, nil, "", values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
+		{"pods that cannot be rolled up are told", workloadsData, nil, "jobs", values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are listed by ReplicaSet or Job where their owner could not be read"}},
+		{"budgets that cannot be read are no matter for workloads", workloadsData, nil, "poddisruptionbudgets", values{"taints": one}, nil},
+		{"no permission to list pods is an error of the workloads", workloadsData, nil, "pods", values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads"}},
+		{"a connection that is not known yet is an error of the workloads", workloadsData, values{"host": unknownString}, "", values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads: the connection is not known yet"}},
+		{"workloads without a taint to tolerate are refused", workloadsData, nil, "", values{"taints": []any{}}, []string{"ERROR Invalid Attribute Value"}},
+		{"no namespaces at all are refused", workloadsData, nil, "", values{"taints": one, "namespaces": []any{}}, []string{"ERROR Invalid Attribute Value"}},
+		{"an empty selector of pods is refused", workloadsData, nil, "", values{"taints": one, "selector": ""}, []string{`ERROR Unable to use selector ""`}},
+		{"a key and effect with two values are refused for workloads", workloadsData, nil, "", values{"taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
+		{"an empty selector of nodes is refused", nodesData, nil, "", values{"selector": ""}, []string{`ERROR Unable to use selector ""`}},
+		{"a misspelt effect of the filter is refused", nodesData, nil, "", values{"taint": object{"key": "a", "effect": "NoExec"}}, []string{`ERROR Unable to use effect "NoExec"`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			provider := c.provider
 			if provider == nil {
-				api := shop()
-				api.status = c.status
-				provider = values{"host": api.start(t)}
+				provider = connected()
 			}
-			_, diagnostics := read(t, provider, c.dataSource, c.config)
+			client := shop().Client()
+			client.OnRequest(func(r fakeapi.Request) fakeapi.Fault {
+				if c.forbidden != "" && r.Resource == c.forbidden {
+					return http.StatusForbidden
+				}
+				return fakeapi.None
+			})
+			_, diagnostics := read(t, client, provider, c.dataSource, c.config)
 			if diff := cmp.Diff(c.want, summaries(diagnostics)); diff != "" {
 				t.Error(diff)
 			}
@@ -234,7 +252,7 @@ func TestDataSourceDiagnostics(t *testing.T) {
 func TestDataSourceUnreachable(t *testing.T) {
 	t.Parallel()
 	const nobody = "http://127.0.0.1:1"
-	_, diagnostics := read(t, values{"host": nobody}, nodesData, nil)
+	_, diagnostics := read(t, nil, values{"host": nobody}, nodesData, nil)
 	if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Detail, "check block") || !strings.Contains(diagnostics[0].Detail, "depends_on") {
 		t.Errorf("got %v, want one error that names the ways out", diagnostics)
 	}

@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"net/http"
 	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -44,12 +45,22 @@ type kubetaint struct {
 	version string
 	// getenv reads the environment; tests put their own in its place.
 	getenv func(string) string
+	// transport takes the place of the network in tests.
+	transport http.RoundTripper
 }
 
 // New returns what makes the provider. The version is told to the API server
 // as a part of the user agent.
 func New(version string) func() provider.Provider {
 	return func() provider.Provider { return &kubetaint{version: version, getenv: os.Getenv} }
+}
+
+// NewWithTransport returns what makes a provider whose requests all go to a transport
+// instead of the network, for tests.
+func NewWithTransport(version string, transport http.RoundTripper) func() provider.Provider {
+	return func() provider.Provider {
+		return &kubetaint{version: version, getenv: func(string) string { return "" }, transport: transport}
+	}
 }
 
 // Metadata names the provider.
@@ -79,7 +90,7 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 		return
 	}
 	if c.known {
-		c.config.UserAgent = "terraform-provider-kubetaint/" + p.version
+		c.config.UserAgent, c.config.Transport = "terraform-provider-kubetaint/"+p.version, p.transport
 		cluster, err := kube.New(c.config)
 		if err != nil {
 			c.report(err, &resp.Diagnostics)

@@ -106,6 +106,8 @@ type wait struct {
 	known
 	// waited says that time has passed.
 	waited bool
+	// short are the pods of a workload that has fewer than it shall have, as it was read last.
+	short string
 }
 
 // end returns when there is nothing to wait for any more. Pods are seen by the
@@ -181,7 +183,15 @@ func (s seen) ready(rewrite bool) bool {
 
 // complete says that the live pods are as they shall be, and as many.
 func (s seen) complete() bool {
-	return len(s.lacking) == 0 && int64(len(s.all)) >= s.workload.Wants
+	return len(s.lacking) == 0 && s.missing() == 0
+}
+
+// missing is how many pods are waited for that are not there.
+func (s seen) missing() int {
+	if s.workload.MissingFollow {
+		return 0
+	}
+	return max(0, int(s.workload.Wants)-len(s.all))
 }
 
 // pods tells apart what the pods of the workload can show. In a busy cluster those
@@ -216,6 +226,9 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 	case len(s.lacking) > 0 && w.Rolling.Hold != "":
 		return false, &HoldError{Workload: w, Pods: s.lacking, Written: s.written}
 	case s.complete() && w.Observed && !w.Relapses && (s.written || a.behind == nil || w.Rolling.Hold != ""):
+		if a.mayShowMore(s) {
+			return false, nil
+		}
 		// Pods that the watch has not shown yet may be of a template that has lost it.
 		if late, err := a.late(ctx); !late || err != nil {
 			return err == nil, err
@@ -225,6 +238,18 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 		return false, errOverwritten
 	}
 	return false, nil
+}
+
+// mayShowMore reports whether the watch may not show yet what was made of an older template
+// right before its controller saw the newest: a workload with fewer pods than it shall have is
+// looked at twice.
+func (a *wait) mayShowMore(s seen) bool {
+	now := s.pods()
+	if !s.workload.MissingFollow || int64(len(s.all)) >= s.workload.Wants || now == a.short {
+		return false
+	}
+	a.short = now
+	return true
 }
 
 // instead returns what was seen last where the time is over: it says more than
@@ -276,7 +301,7 @@ func gone(err error) bool {
 
 // stuck says what a wait that ends here ends with.
 func (s seen) stuck() *StuckError {
-	e := &StuckError{Workload: s.workload, Relapses: s.complete() && s.workload.Relapses, Missing: max(0, int(s.workload.Wants)-len(s.all))}
+	e := &StuckError{Workload: s.workload, Relapses: s.complete() && s.workload.Relapses, Missing: s.missing()}
 	for _, p := range s.lacking {
 		e.Lacking = append(e.Lacking, p.Name)
 	}

@@ -4,81 +4,179 @@
 package rollout
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 // TestAwaitTolerations_waitsForThePodsOfEach has the pods of one come first.
 func TestAwaitTolerations_waitsForThePodsOfEach(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu"))
-	for _, name := range []string{"db", "web"} {
-		api.addSet(aSet(name, 1))
-		api.editSet(name, func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, teamA).Spec.Template })
-	}
-	cluster := api.serve(t, true)
-	api.read = func(name string, nth int) {
-		// Each is read for the second time after a while without its pods.
-		if nth == 2 {
-			api.roll(name)
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		for _, name := range []string{"db", "web"} {
+			api.addSets(aSet(name, 1))
+			api.editSet(name, func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, teamA).Spec.Template })
 		}
-	}
-	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
-		t.Fatal(err)
-	}
-	api.wantFollowed(t)
-	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "cache")); !errors.Is(err, kube.ErrNotFound) {
-		t.Errorf("got %v for one that is not there", err)
-	}
+		cluster := api.follow(t, true)
+		api.read = func(name string, nth int) {
+			// Each is read for the second time after a while without its pods.
+			if nth == 2 {
+				api.roll(name)
+			}
+		}
+		if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
+			t.Fatal(err)
+		}
+		api.wantFollowed(t)
+		if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "cache")); !errors.Is(err, kube.ErrNotFound) {
+			t.Errorf("got %v for one that is not there", err)
+		}
+	})
 }
 
 // TestAwaitTolerations_looksAgainAtWhatCameFirst has somebody undo the first one while
 // the second is waited for: the taint that comes next relies on both.
 func TestAwaitTolerations_looksAgainAtWhatCameFirst(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu"))
-	for _, name := range []string{"db", "web"} {
-		api.addSet(aSet(name, 1, teamA))
-	}
-	template := func(name string, notations ...string) {
-		api.editSet(name, func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, notations...).Spec.Template })
-	}
-	api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
-	api.roll("web")
-	cluster := api.serve(t, true)
-	undone := 0
-	api.read = func(name string, nth int) {
-		switch {
-		case name == "web" && nth == 2:
-			template("web", teamA)
-			api.roll("web")
-			template("db")
-			api.roll("db")
-		case name == "db" && len(api.sets["db"].Spec.Template.Spec.Tolerations) == 0:
-			if undone++; undone == 2 {
-				template("db", teamA)
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		for _, name := range []string{"db", "web"} {
+			api.addSets(aSet(name, 1, teamA))
+		}
+		template := func(name string, notations ...string) {
+			api.editSet(name, func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, notations...).Spec.Template })
+		}
+		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
+		api.roll("web")
+		cluster := api.follow(t, true)
+		undone := 0
+		api.read = func(name string, nth int) {
+			switch {
+			case name == "web" && nth == 2:
+				template("web", teamA)
+				api.roll("web")
+				template("db")
 				api.roll("db")
+			case name == "db" && len(api.set("db").Spec.Template.Spec.Tolerations) == 0:
+				if undone++; undone == 2 {
+					template("db", teamA)
+					api.roll("db")
+				}
 			}
 		}
+		if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
+			t.Fatal(err)
+		}
+		api.wantFollowed(t)
+	})
+}
+
+// TestAwaitTolerations_aPodOnANodeThatIsGone holds its place for ever, and what comes in its
+// place one day is made from the newest template.
+func TestAwaitTolerations_aPodOnANodeThatIsGone(t *testing.T) {
+	t.Parallel()
+	for name, strategy := range map[string]appsv1.StatefulSetUpdateStrategy{
+		"is not waited for":                         {Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(0))}},
+		"is waited for where it can come as it was": {Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(3))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, aNode("n1", "gpu"))
+				set := aSet("web", 3, teamA)
+				set.Spec.UpdateStrategy = strategy
+				api.addSets(set)
+				api.Delete(fakeapi.Objects[*corev1.Pod](api.Server)[2])
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := AwaitTolerations(ctx, api.follow(t, true), wanting(teamA, "web"))
+				if waits := *strategy.RollingUpdate.Partition > 0; (err != nil) != waits {
+					t.Errorf("the wait ends with %v", err)
+				}
+			})
+		})
 	}
-	if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
-		t.Fatal(err)
-	}
-	api.wantFollowed(t)
 }
 
 // wantFollowed expects that every pod carries the toleration that was waited for.
-func (a *fakeAPI) wantFollowed(t *testing.T) {
+func (a *testServer) wantFollowed(t *testing.T) {
 	t.Helper()
-	a.meanwhile(func() {
-		for name, p := range a.pods {
-			if len(p.Spec.Tolerations) != 1 {
-				t.Errorf("the wait has ended before %s had followed", name)
-			}
+	for _, p := range fakeapi.Objects[*corev1.Pod](a.Server) {
+		if len(p.Spec.Tolerations) != 1 {
+			t.Errorf("the wait has ended before %s had followed", p.Name)
+		}
+	}
+}
+
+// TestWait_forPodsThatStillRequireLabelsSaysSo: what they lack is not what it waits for.
+func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		set := aSet("web", 2)
+		set.Spec.Template.Spec.NodeSelector = map[string]string{"dedicated": "gpu"}
+		api.addSets(set)
+		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.NodeSelector = nil })
+		cluster := api.follow(t, true)
+		// What follows is in time for the wait.
+		if _, err := cluster.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d := wanting("", "web")[0]
+		w, err := cluster.Workload(t.Context(), d.Ref, d.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), lookAgain)
+		defer cancel()
+		a := wait{cluster: cluster, desired: d, waiting: shedding(map[string][]string{"dedicated": {"gpu"}}), known: known{workload: w}}
+		if err := a.end(ctx); err == nil || !strings.Contains(err.Error(), "still pinned to the nodes: web-pod-1, web-pod-2") {
+			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt: what the watch shows may
+// be older than the template.
+func TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		strategy appsv1.StatefulSetUpdateStrategyType
+		ends     bool
+	}{
+		"pods that follow their template": {strategy: appsv1.RollingUpdateStatefulSetStrategyType},
+		"pods that do not":                {strategy: appsv1.OnDeleteStatefulSetStrategyType, ends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, aNode("n1", "gpu"))
+				api.addSets(aSet("web", 1, teamA))
+				api.editSet("web", func(s *appsv1.StatefulSet) {
+					s.Spec.Template.Spec.Tolerations, s.Spec.UpdateStrategy.Type, s.Status.ObservedGeneration = nil, tt.strategy, s.Generation+1
+				})
+				patience := 2 * lookAgain
+				if tt.ends {
+					patience = time.Minute
+				}
+				cluster := api.follow(t, true)
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				err := AwaitTolerations(ctx, cluster, wanting(teamA, "web"))
+				if stuck := new(StuckError); tt.ends && err != nil || !tt.ends && (!errors.As(err, &stuck) || !strings.Contains(err.Error(), "its template does not have the tolerations")) {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
 }

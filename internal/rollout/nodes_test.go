@@ -4,13 +4,12 @@
 package rollout
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +36,7 @@ func gpuPool() planner.NodeTaints {
 
 // approver writes down what it is asked.
 type approver struct {
-	api *fakeAPI
+	api *testServer
 	// says answers the nth question.
 	says  func(nth int) error
 	asked []string
@@ -63,10 +62,10 @@ func TestSwitchTaints(t *testing.T) {
 	tests := []struct {
 		name  string
 		nodes []*corev1.Node
-		// before and after are what happens around a write to a node; the lock is
-		// held, and write counts the writes that have come so far from 1.
-		before func(a *fakeAPI, node string, write int) (status int)
-		after  func(a *fakeAPI, node string, write int)
+		// before and after act around a write to a node; write counts the writes so far
+		// from 1.
+		before func(a *testServer, node string, write int) (status int)
+		after  func(a *testServer, node string, write int)
 		says   func(nth int) error
 
 		asked []string
@@ -106,7 +105,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "a refusal that shows only when the node is written leaves that node alone, and nothing leaves",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "web", ours)},
-			before: func(a *fakeAPI, node string, _ int) int {
+			before: func(a *testServer, node string, _ int) int {
 				if node == "n2" {
 					a.edit("n2", func(n *corev1.Node) { n.Spec.Taints = aNode("", "", "dedicated=web:NoSchedule").Spec.Taints })
 				}
@@ -118,7 +117,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "approve is asked again about nodes that have come since, and about no others",
 			nodes: []*corev1.Node{aNode("n1", "gpu")},
-			after: func(a *fakeAPI, _ string, write int) {
+			after: func(a *testServer, _ string, write int) {
 				if write == 1 {
 					a.store(aNode("n2", "gpu"))
 					a.store(aNode("n3", "web"))
@@ -137,7 +136,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "an error of approve about nodes that have come since leaves these alone",
 			nodes: []*corev1.Node{aNode("n1", "gpu")},
-			after: func(a *fakeAPI, _ string, write int) {
+			after: func(a *testServer, _ string, write int) {
 				if write == 1 {
 					a.store(aNode("n2", "gpu"))
 				}
@@ -154,7 +153,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "a taint that somebody takes away once is put back without asking again",
 			nodes: []*corev1.Node{aNode("n1", "gpu")},
-			after: func(a *fakeAPI, node string, write int) {
+			after: func(a *testServer, node string, write int) {
 				if write == 1 {
 					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = nil })
 				}
@@ -165,7 +164,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "somebody who always changes back is a fight",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu")},
-			after: func(a *fakeAPI, node string, _ int) {
+			after: func(a *testServer, node string, _ int) {
 				if node == "n2" {
 					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = nil })
 				}
@@ -177,7 +176,7 @@ func TestSwitchTaints(t *testing.T) {
 			// Each comes before a write, so that whoever has seen the write has seen it.
 			name:  "nodes that join one after the other are no fight",
 			nodes: []*corev1.Node{aNode("n00", "gpu")},
-			before: func(a *fakeAPI, _ string, write int) int {
+			before: func(a *testServer, _ string, write int) int {
 				if write <= maxRounds+2 {
 					a.store(aNode(fmt.Sprintf("n%02d", write), "gpu"))
 				}
@@ -189,9 +188,9 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "a node that goes away between plan and write is no error",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "web", ours)},
-			before: func(a *fakeAPI, node string, _ int) int {
+			before: func(a *testServer, node string, _ int) int {
 				if node != "n1" {
-					a.remove(node)
+					a.Remove(aNode(node, ""))
 				}
 				return 0
 			},
@@ -201,9 +200,9 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "what somebody else writes between plan and write is kept",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "web", ours)},
-			before: func(a *fakeAPI, node string, _ int) int {
+			before: func(a *testServer, node string, _ int) int {
 				foreign := aNode("", "", "foreign:NoExecute").Spec.Taints[0]
-				if taint.Find(a.nodes[node].Spec.Taints, taint.IDOf(foreign)) < 0 {
+				if !strings.Contains(a.taints()[node], taint.Format(foreign)) {
 					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, foreign) })
 				}
 				return 0
@@ -214,7 +213,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "a node that is meant no more when it is written is left as it is",
 			nodes: []*corev1.Node{aNode("n1", "gpu")},
-			before: func(a *fakeAPI, node string, _ int) int {
+			before: func(a *testServer, node string, _ int) int {
 				a.edit(node, func(n *corev1.Node) { n.Labels["pool"] = "web" })
 				return 0
 			},
@@ -224,7 +223,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "a write that fails lets the others end, and nothing leaves",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "gpu"), aNode("n4", "web", ours)},
-			before: func(_ *fakeAPI, node string, _ int) int {
+			before: func(_ *testServer, node string, _ int) int {
 				if node == "n1" {
 					return http.StatusForbidden
 				}
@@ -236,7 +235,7 @@ func TestSwitchTaints(t *testing.T) {
 		{
 			name:  "of several errors the first in the order of the nodes is returned",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu"), aNode("n3", "gpu")},
-			before: func(_ *fakeAPI, node string, _ int) int {
+			before: func(_ *testServer, node string, _ int) int {
 				return map[string]int{"n2": http.StatusUnprocessableEntity, "n3": http.StatusForbidden}[node]
 			},
 			asked: []string{"n1 n2 n3 after 0 writes"}, writes: 1, err: kube.ErrInvalid,
@@ -246,39 +245,38 @@ func TestSwitchTaints(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(tt.nodes...)
-			if tt.before != nil {
-				api.before = func(node string) (status int) {
-					api.meanwhile(func() { status = tt.before(api, node, len(api.begun)) })
-					return status
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, tt.nodes...)
+				if tt.before != nil {
+					api.before = func(node string, write int) int { return tt.before(api, node, write) }
 				}
-			}
-			if tt.after != nil {
-				api.after = func(node string) { tt.after(api, node, len(api.begun)) }
-			}
-			a := approver{api: api, says: tt.says}
-			err := SwitchTaints(t.Context(), api.follow(t), gpuPool(), a.approve)
-			var refused []string
-			if r := new(RefusedError); errors.As(err, &r) {
-				for _, one := range r.Refusals {
-					refused = append(refused, one.Node)
+				if tt.after != nil {
+					api.after = func(node string, write int) { tt.after(api, node, write) }
 				}
-			}
-			if refused == nil && !errors.Is(err, tt.err) {
-				t.Errorf("got error %v, want %v", err, tt.err)
-			}
-			if diff := cmp.Diff(tt.refused, refused); diff != "" {
-				t.Errorf("refused: %s", diff)
-			}
-			if diff := cmp.Diff(tt.asked, a.asked); diff != "" {
-				t.Errorf("approve was asked about: %s", diff)
-			}
-			if begun, done := api.writes(); done != tt.writes {
-				t.Errorf("%d writes were carried out, want %d: %v", done, tt.writes, begun)
-			}
-			if diff := cmp.Diff(tt.taints, api.taints()); diff != "" {
-				t.Errorf("taints: %s", diff)
-			}
+				a := approver{api: api, says: tt.says}
+				err := SwitchTaints(t.Context(), api.follow(t, false), gpuPool(), a.approve)
+				var refused []string
+				if r := new(RefusedError); errors.As(err, &r) {
+					for _, one := range r.Refusals {
+						refused = append(refused, one.Node)
+					}
+				}
+				if refused == nil && !errors.Is(err, tt.err) {
+					t.Errorf("got error %v, want %v", err, tt.err)
+				}
+				if diff := cmp.Diff(tt.refused, refused); diff != "" {
+					t.Errorf("refused: %s", diff)
+				}
+				if diff := cmp.Diff(tt.asked, a.asked); diff != "" {
+					t.Errorf("approve was asked about: %s", diff)
+				}
+				if begun, done := api.writes(); done != tt.writes {
+					t.Errorf("%d writes were carried out, want %d: %v", done, tt.writes, begun)
+				}
+				if diff := cmp.Diff(tt.taints, api.taints()); diff != "" {
+					t.Errorf("taints: %s", diff)
+				}
+			})
 		})
 	}
 }
@@ -290,116 +288,28 @@ func unreadable(n *corev1.Node) *corev1.Node {
 
 func TestSwitchTaints_writesNoNodeThatLeavesBeforeAllThatAreMeantAreWritten(t *testing.T) {
 	t.Parallel()
-	var nodes []*corev1.Node
-	for n := range 5 {
-		nodes = append(nodes, aNode(fmt.Sprintf("a-leaves-%d", n), "web", "*dedicated=gpu:NoSchedule"), aNode(fmt.Sprintf("b-comes-%d", n), "gpu"))
-	}
-	api := newFakeAPI(nodes...)
-	api.before = func(node string) int {
-		for other, taints := range api.taints() {
-			if strings.HasPrefix(node, "a-") && strings.HasPrefix(other, "b-") && taints == "" {
-				t.Errorf("%s is opened while %s is open already", node, other)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		var nodes []*corev1.Node
+		for n := range 5 {
+			nodes = append(nodes, aNode(fmt.Sprintf("a-leaves-%d", n), "web", "*dedicated=gpu:NoSchedule"), aNode(fmt.Sprintf("b-comes-%d", n), "gpu"))
 		}
-		return 0
-	}
-	a := approver{api: api}
-	if err := SwitchTaints(t.Context(), api.follow(t), gpuPool(), a.approve); err != nil {
-		t.Fatal(err)
-	}
-	if _, done := api.writes(); done != len(nodes) {
-		t.Errorf("%d writes, want one for each of %d nodes", done, len(nodes))
-	}
-}
-
-func TestSwitchTaints_endsWithTheCauseOfItsContext(t *testing.T) {
-	t.Parallel()
-	why := errors.New("the user is tired of it")
-	many := []*corev1.Node{aNode("z", "web", "*dedicated=gpu:NoSchedule")}
-	for n := range 2 * parallelWrites {
-		many = append(many, aNode(fmt.Sprintf("n%02d", n), "gpu"))
-	}
-	tests := []struct {
-		name string
-		// prepare has something end the context. The cluster is followed already.
-		prepare func(api *fakeAPI, cluster *kube.Cluster, a *approver, cancel func())
-		// begun counts the writes that come.
-		begun int
-	}{
-		{
-			name: "while approve looks, and nothing is written",
-			prepare: func(_ *fakeAPI, _ *kube.Cluster, a *approver, cancel func()) {
-				a.says = func(int) error { cancel(); return nil }
-			},
-		},
-		{
-			name: "while nodes are written, and no other is begun",
-			prepare: func(api *fakeAPI, _ *kube.Cluster, _ *approver, cancel func()) {
-				all := make(chan struct{})
-				api.before = func(string) int {
-					if begun, _ := api.writes(); len(begun) == parallelWrites {
-						cancel()
-						close(all)
-					}
-					<-all
-					return 0
-				}
-			},
-			begun: parallelWrites,
-		},
-		{
-			name: "while it waits whether the writes last",
-			prepare: func(api *fakeAPI, cluster *kube.Cluster, _ *approver, cancel func()) {
-				api.after = func(string) {
-					if len(api.begun) == len(many) {
-						api.store(aNode("other", "web"))
-					}
-				}
-				go func() {
-					// The watch has then shown the last write as well.
-					_ = cluster.WaitForNode(context.Background(), "other")
-					cancel()
-				}()
-			},
-			begun: len(many),
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			api := newFakeAPI(many...)
-			cluster := api.follow(t)
-			ctx, cancel := context.WithCancelCause(t.Context())
-			a := &approver{api: api}
-			tt.prepare(api, cluster, a, func() { cancel(why) })
-			if err := SwitchTaints(ctx, cluster, gpuPool(), a.approve); !errors.Is(err, why) {
-				t.Errorf("got %v, want the reason why the context ended", err)
-			}
-			begun, _ := api.writes()
-			if len(begun) != tt.begun {
-				t.Errorf("%d writes were begun, want %d", len(begun), tt.begun)
-			}
-			if tt.begun < len(many) && slices.Contains(begun, "z") {
-				t.Error("a node left before all that are meant were written")
-			}
-			// Each node is as it was, or as it should be: taint and mark together.
-			for name, taints := range api.taints() {
-				if taints != "" && taints != "*dedicated=gpu:NoSchedule" {
-					t.Errorf("node %s carries %s", name, taints)
+		api := newServer(t, nodes...)
+		api.before = func(node string, _ int) int {
+			for other, taints := range api.taints() {
+				if strings.HasPrefix(node, "a-") && strings.HasPrefix(other, "b-") && taints == "" {
+					t.Errorf("%s is opened while %s is open already", node, other)
 				}
 			}
-			api.meanwhile(func() { api.before, api.after = nil, nil })
-			a.says = nil
-			if err := SwitchTaints(t.Context(), cluster, gpuPool(), a.approve); err != nil {
-				t.Errorf("beginning again: %v", err)
-			}
-			for name, taints := range api.taints() {
-				if (taints != "") != strings.HasPrefix(name, "n") {
-					t.Errorf("beginning again leaves node %s with %q", name, taints)
-				}
-			}
-		})
-	}
+			return 0
+		}
+		a := approver{api: api}
+		if err := SwitchTaints(t.Context(), api.follow(t, false), gpuPool(), a.approve); err != nil {
+			t.Fatal(err)
+		}
+		if _, done := api.writes(); done != len(nodes) {
+			t.Errorf("%d writes, want one for each of %d nodes", done, len(nodes))
+		}
+	})
 }
 
 // joinedOneByOne is what is asked for nodes that come whenever one has been written.

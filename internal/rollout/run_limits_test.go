@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,68 +42,72 @@ func TestRun_goesOnWhereItWasInterrupted(t *testing.T) {
 	for _, tt := range all {
 		t.Run(fmt.Sprintf("write %d %s", tt.nth, tt.when), func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
-			ctx, interrupt := context.WithCancel(t.Context())
-			defer interrupt()
-			if tt.when == before {
-				api.before = func(string) int {
-					if begun, _ := api.writes(); len(begun) == tt.nth {
-						return http.StatusForbidden
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, aNode("n1", "gpu", "*"+teamA))
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				if tt.when == before {
+					api.before = func(_ string, write int) int {
+						if write == tt.nth {
+							return http.StatusForbidden
+						}
+						return 0
 					}
-					return 0
-				}
-			} else {
-				api.after = func(string) {
-					if api.done == tt.nth {
-						interrupt()
+				} else {
+					api.after = func(string, int) {
+						if _, done := api.writes(); done == tt.nth {
+							interrupt()
+						}
 					}
 				}
-			}
-			api.pool(t, aSet("db", 1, "*"+teamA), aSet("web", 2, "*"+teamA))
-			cluster := api.serve(t, true)
-			if _, err := carry(ctx, cluster, fromAToB("db", "web"), Hooks{}); err == nil {
-				t.Fatal("the first run was not interrupted")
-			}
-			if _, err := carry(t.Context(), cluster, fromAToB("db", "web"), Hooks{}); err != nil {
-				t.Fatalf("beginning again: %v", err)
-			}
-			begun, done := api.writes()
-			if done != 5 {
-				t.Errorf("%d writes were carried out, want each of the five once: %v", done, begun)
-			}
-			if diff := cmp.Diff(map[string]string{"db": "*" + teamB, "web": "*" + teamB}, api.tolerations()); diff != "" {
-				t.Errorf("tolerations: %s", diff)
-			}
-			if diff := cmp.Diff(map[string]string{"n1": "*" + teamB}, api.taints()); diff != "" {
-				t.Errorf("taints: %s", diff)
-			}
+				api.addSets(aSet("db", 1, "*"+teamA), aSet("web", 2, "*"+teamA))
+				cluster := api.follow(t, true)
+				if _, err := carry(ctx, cluster, fromAToB("db", "web"), Hooks{}); err == nil {
+					t.Fatal("the first run was not interrupted")
+				}
+				if _, err := carry(t.Context(), cluster, fromAToB("db", "web"), Hooks{}); err != nil {
+					t.Fatalf("beginning again: %v", err)
+				}
+				begun, done := api.writes()
+				if done != 5 {
+					t.Errorf("%d writes were carried out, want each of the five once: %v", done, begun)
+				}
+				if diff := cmp.Diff(map[string]string{"db": "*" + teamB, "web": "*" + teamB}, api.tolerations()); diff != "" {
+					t.Errorf("tolerations: %s", diff)
+				}
+				if diff := cmp.Diff(map[string]string{"n1": "*" + teamB}, api.taints()); diff != "" {
+					t.Errorf("taints: %s", diff)
+				}
+			})
 		})
 	}
 }
 
 func TestRun_endsAFight(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
-	api.after = func(name string) {
-		// The controller makes the pods anew each time, so that nothing is waited for.
-		api.editSet(name, takeOut)
-		api.roll(name)
-	}
-	api.pool(t, aSet("web", 1, "*"+teamA))
-	steps, err := carry(t.Context(), api.serve(t, true), fromAToB("web"), Hooks{})
-	if fight := new(FightError); !errors.As(err, &fight) || fight.Thing.Name != "web" {
-		t.Errorf("got %v", err)
-	}
-	if diff := cmp.Diff([]string{"add tolerations to web"}, inShort(steps)); diff != "" {
-		t.Errorf("steps: %s", diff)
-	}
-	begun, _ := api.writes()
-	if len(begun) < 2 || len(begun) > 2*maxRounds || slices.Contains(begun, "n1") {
-		t.Errorf("wrote %v", begun)
-	}
-	if api.taints()["n1"] != "*"+teamA {
-		t.Errorf("the node carries %s", api.taints()["n1"])
-	}
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu", "*"+teamA))
+		api.after = func(name string, _ int) {
+			// The controller makes the pods anew each time, so that nothing is waited for.
+			api.editSet(name, takeOut)
+			api.roll(name)
+		}
+		api.addSets(aSet("web", 1, "*"+teamA))
+		steps, err := carry(t.Context(), api.follow(t, true), fromAToB("web"), Hooks{})
+		if fight := new(FightError); !errors.As(err, &fight) || fight.Thing.Name != "web" {
+			t.Errorf("got %v", err)
+		}
+		if diff := cmp.Diff([]string{"add tolerations to web"}, inShort(steps)); diff != "" {
+			t.Errorf("steps: %s", diff)
+		}
+		begun, _ := api.writes()
+		if len(begun) < 2 || len(begun) > 2*maxRounds || slices.Contains(begun, "n1") {
+			t.Errorf("wrote %v", begun)
+		}
+		if api.taints()["n1"] != "*"+teamA {
+			t.Errorf("the node carries %s", api.taints()["n1"])
+		}
+	})
 }
 
 // TestWrites_namesWhatAFightMayBeAbout: of several objects the first.
@@ -126,33 +131,30 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		roll  func(a *fakeAPI)
+		roll  func(a *testServer)
 		parts []string
 	}{
 		{
-			"pods of the old template are named", func(*fakeAPI) {},
+			"pods of the old template are named", func(*testServer) {},
 			[]string{`StatefulSet "shop/web" has not finished rolling out`, "still without the tolerations: web-pod-1, web-pod-2"},
 		},
 		{
-			"pods that are on no node yet are named beside them", func(a *fakeAPI) {
-				p := a.podsOf("web")[0].DeepCopy()
-				p.Spec.NodeName, p.Spec.Tolerations = "", a.sets["web"].Spec.Template.Spec.Tolerations
-				a.pods[p.Name] = p
-				a.show(podsPath, "MODIFIED", p)
+			"pods that are on no node yet are named beside them", func(a *testServer) {
+				p := a.podsOf("web")[0]
+				p.Spec.NodeName, p.Spec.Tolerations = "", a.set("web").Spec.Template.Spec.Tolerations
+				a.Put(p)
 			},
 			[]string{"still without the tolerations: web-pod-2; made anew and on no node yet: web-pod-1"},
 		},
 		{
-			"a pod that does not come back is told", func(a *fakeAPI) {
+			"a pod that does not come back is told", func(a *testServer) {
 				a.roll("web")
-				p := a.podsOf("web")[0].DeepCopy()
-				delete(a.pods, p.Name)
-				a.show(podsPath, "DELETED", p)
+				a.Remove(a.podsOf("web")[0])
 			},
 			[]string{"1 of 2 pods are not made yet"},
 		},
 		{
-			"an update that is not complete is told, where a lost pod would come back as it was", func(a *fakeAPI) {
+			"an update that is not complete is told, where a lost pod would come back as it was", func(a *testServer) {
 				a.roll("web")
 				a.editSet("web", func(s *appsv1.StatefulSet) {
 					partition := int32(1)
@@ -166,26 +168,28 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
-			api.idle = func(string) bool { return true }
-			api.after = func(string) { tt.roll(api) }
-			api.pool(t, aSet("web", 2, "*"+teamA))
-			cluster := api.serve(t, true)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*lookAgain)
-			defer cancel()
-			_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
-			stuck := new(StuckError)
-			if !errors.As(err, &stuck) || !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("got %v", err)
-			}
-			for _, part := range tt.parts {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("the error does not say %q: %v", part, err)
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, aNode("n1", "gpu", "*"+teamA))
+				api.idle = true
+				api.after = func(string, int) { tt.roll(api) }
+				api.addSets(aSet("web", 2, "*"+teamA))
+				cluster := api.follow(t, true)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*lookAgain)
+				defer cancel()
+				_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
+				stuck := new(StuckError)
+				if !errors.As(err, &stuck) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Fatalf("got %v", err)
 				}
-			}
-			if begun, _ := api.writes(); strings.Join(begun, " ") != "web" {
-				t.Errorf("wrote %v", begun)
-			}
+				for _, part := range tt.parts {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("the error does not say %q: %v", part, err)
+					}
+				}
+				if begun, _ := api.writes(); strings.Join(begun, " ") != "web" {
+					t.Errorf("wrote %v", begun)
+				}
+			})
 		})
 	}
 }
@@ -194,44 +198,44 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 // and finds something to do after that.
 func TestRun_asksBeforeTheFirstWriteOfALaterRound(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu"))
-	api.pool(t, aSet("web", 1, "*"+teamA))
-	api.meanwhile(func() {
-		p := api.podsOf("web")[0].DeepCopy()
-		delete(api.pods, p.Name)
-		api.show(podsPath, "DELETED", p)
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		api.addSets(aSet("web", 1, "*"+teamA))
+		api.removePods("web")
 		api.read = func(_ string, nth int) {
 			if nth == 2 {
 				api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
 			}
 		}
+		no := errors.New("no")
+		_, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web")}, Hooks{Begin: func(planner.Plan) error { return no }})
+		if begun, _ := api.writes(); !errors.Is(err, no) || len(begun) > 0 {
+			t.Errorf("got %v, and wrote %v", err, begun)
+		}
 	})
-	no := errors.New("no")
-	_, err := carry(t.Context(), api.serve(t, true), Change{Workloads: wanting(teamA, "web")}, Hooks{Begin: func(planner.Plan) error { return no }})
-	if begun, _ := api.writes(); !errors.Is(err, no) || len(begun) > 0 {
-		t.Errorf("got %v, and wrote %v", err, begun)
-	}
 }
 
 // TestRun_looksAtTheOthersAgainAfterAWait has somebody overwrite one workload while
 // another, at the very end, waits for a pod that has been lost.
 func TestRun_looksAtTheOthersAgainAfterAWait(t *testing.T) {
 	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu"))
-	api.pool(t, aSet("db", 1, "*"+teamA), aSet("web", 1, "*"+teamA))
-	api.meanwhile(func() { api.removePods("db") })
-	api.read = func(name string, nth int) {
-		if name == "db" && nth == 2 {
-			api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
-			api.roll("db")
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		api.addSets(aSet("db", 1, "*"+teamA), aSet("web", 1, "*"+teamA))
+		api.removePods("db")
+		api.read = func(name string, nth int) {
+			if name == "db" && nth == 2 {
+				api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
+				api.roll("db")
+			}
 		}
-	}
-	if _, err := carry(t.Context(), api.serve(t, true), Change{Workloads: wanting(teamA, "web", "db")}, Hooks{}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]string{"db": "*" + teamA, "web": "*" + teamA}, api.tolerations()); diff != "" {
-		t.Errorf("tolerations: %s", diff)
-	}
+		if _, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web", "db")}, Hooks{}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"db": "*" + teamA, "web": "*" + teamA}, api.tolerations()); diff != "" {
+			t.Errorf("tolerations: %s", diff)
+		}
+	})
 }
 
 // many are the names of StatefulSets, and these with one pod each.
@@ -252,25 +256,27 @@ func TestRun_readsEachWorkloadAFewTimesHoweverManyThereAre(t *testing.T) {
 	for _, count := range []int{1, 30} {
 		t.Run(fmt.Sprintf("%d workloads", count), func(t *testing.T) {
 			t.Parallel()
-			names, sets := many(count)
-			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
-			api.pool(t, sets...)
-			asked := 0
-			hooks := Hooks{Begin: func(planner.Plan) error { asked++; return nil }}
-			if _, err := carry(t.Context(), api.serve(t, true), fromAToB(names...), hooks); err != nil {
-				t.Fatal(err)
-			}
-			if asked != 1 {
-				t.Errorf("was asked %d times before the first write", asked)
-			}
-			all := 0
-			for _, n := range api.readings() {
-				all += n
-			}
-			t.Logf("%d workloads were read %d times", count, all)
-			if all > count*few {
-				t.Errorf("%d workloads were read %d times", count, all)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				names, sets := many(count)
+				api := newServer(t, aNode("n1", "gpu", "*"+teamA))
+				api.addSets(sets...)
+				asked := 0
+				hooks := Hooks{Begin: func(planner.Plan) error { asked++; return nil }}
+				if _, err := carry(t.Context(), api.follow(t, true), fromAToB(names...), hooks); err != nil {
+					t.Fatal(err)
+				}
+				if asked != 1 {
+					t.Errorf("was asked %d times before the first write", asked)
+				}
+				all := 0
+				for _, n := range api.readings() {
+					all += n
+				}
+				t.Logf("%d workloads were read %d times", count, all)
+				if all > count*few {
+					t.Errorf("%d workloads were read %d times", count, all)
+				}
+			})
 		})
 	}
 }
@@ -281,105 +287,46 @@ func TestRun_doesNotReadAWorkloadForThePodsOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		after func(a *fakeAPI)
+		after func(a *testServer)
 		// most is how often it may be read. Twice is before the wait.
 		most int
 	}{
-		{"while its own pods are missing", func(*fakeAPI) {}, 2 + 1},
-		{"while its controller has not said that it has seen the change", func(a *fakeAPI) {
+		{"while its own pods are missing", func(*testServer) {}, 2 + 1},
+		{"while its controller has not said that it has seen the change", func(a *testServer) {
 			a.removePods("web")
-			a.addPod(a.sets["web"])
+			a.addPod(a.set("web"))
 		}, 2 + 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(aNode("n1", "gpu", "*"+teamA))
-			api.idle = func(string) bool { return true }
-			api.after = func(string) { tt.after(api) }
-			api.pool(t, aSet("other", 3, teamA), aSet("web", 1, "*"+teamA))
-			cluster := api.serve(t, true)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*lookAgain)
-			defer cancel()
-			busy := make(chan int)
-			go func() {
-				touched := 0
-				for ; ctx.Err() == nil; touched++ {
-					api.meanwhile(func() { api.touchPods("other") })
-					cluster.NextPods(ctx, time.Millisecond)
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, aNode("n1", "gpu", "*"+teamA))
+				api.idle = true
+				api.after = func(string, int) { tt.after(api) }
+				api.addSets(aSet("other", 3, teamA), aSet("web", 1, "*"+teamA))
+				cluster := api.follow(t, true)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*lookAgain)
+				defer cancel()
+				busy := make(chan int)
+				go func() {
+					touched := 0
+					for ; ctx.Err() == nil; touched++ {
+						api.touchPods("other", touched)
+						cluster.NextPods(ctx, time.Millisecond)
+					}
+					busy <- touched
+				}()
+				_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
+				if touched := <-busy; touched < 10 {
+					t.Fatalf("the pods of the other workload have changed only %d times", touched)
 				}
-				busy <- touched
-			}()
-			_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
-			if touched := <-busy; touched < 10 {
-				t.Fatalf("the pods of the other workload have changed only %d times", touched)
-			}
-			if late := new(StuckError); !errors.As(err, &late) {
-				t.Fatalf("got %v", err)
-			}
-			if read := api.readings()["web"]; read > tt.most {
-				t.Errorf("it was read %d times, at most %d are needed", read, tt.most)
-			}
-		})
-	}
-}
-
-// TestWait_forPodsThatStillRequireLabelsSaysSo: what they lack is not what it waits for.
-func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
-	t.Parallel()
-	api := newFakeAPI(aNode("n1", "gpu"))
-	set := aSet("web", 2)
-	set.Spec.Template.Spec.NodeSelector = map[string]string{"dedicated": "gpu"}
-	api.pool(t, set)
-	api.meanwhile(func() {
-		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.NodeSelector = nil })
-	})
-	cluster := api.serve(t, true)
-	// What follows is in time for the wait.
-	if _, err := cluster.Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	d := wanting("", "web")[0]
-	w, err := cluster.Workload(t.Context(), d.Ref, d.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), lookAgain)
-	defer cancel()
-	a := wait{cluster: cluster, desired: d, waiting: shedding(map[string][]string{"dedicated": {"gpu"}}), known: known{workload: w}}
-	if err := a.end(ctx); err == nil || !strings.Contains(err.Error(), "still pinned to the nodes: web-pod-1, web-pod-2") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt: what the watch shows may
-// be older than the template.
-func TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		strategy appsv1.StatefulSetUpdateStrategyType
-		ends     bool
-	}{
-		"pods that follow their template": {strategy: appsv1.RollingUpdateStatefulSetStrategyType},
-		"pods that do not":                {strategy: appsv1.OnDeleteStatefulSetStrategyType, ends: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api := newFakeAPI(aNode("n1", "gpu"))
-			api.addSet(aSet("web", 1, teamA))
-			api.editSet("web", func(s *appsv1.StatefulSet) {
-				s.Spec.Template.Spec.Tolerations, s.Spec.UpdateStrategy.Type, s.Status.ObservedGeneration = nil, tt.strategy, s.Generation+1
+				if late := new(StuckError); !errors.As(err, &late) {
+					t.Fatalf("got %v", err)
+				}
+				if read := api.readings()["web"]; read > tt.most {
+					t.Errorf("it was read %d times, at most %d are needed", read, tt.most)
+				}
 			})
-			patience := 2 * lookAgain
-			if tt.ends {
-				patience = time.Minute
-			}
-			cluster := api.serve(t, true)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			err := AwaitTolerations(ctx, cluster, wanting(teamA, "web"))
-			if stuck := new(StuckError); tt.ends && err != nil || !tt.ends && (!errors.As(err, &stuck) || !strings.Contains(err.Error(), "its template does not have the tolerations")) {
-				t.Errorf("got %v", err)
-			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -70,11 +71,10 @@ func TestRun(t *testing.T) {
 		taints string
 		sets   []*appsv1.StatefulSet
 		change Change
-		// before and after are what happens around a write; the lock is held, and
-		// write counts the writes that have come so far from 1.
-		before func(a *fakeAPI, name string, write int) (status int)
-		after  func(a *fakeAPI, name string, write int)
-		read   func(a *fakeAPI, name string, nth int)
+		// before and after act around a write; write counts the writes so far from 1.
+		before func(a *testServer, name string, write int) (status int)
+		after  func(a *testServer, name string, write int)
+		read   func(a *testServer, name string, nth int)
 		idle   bool
 		hooks  Hooks
 
@@ -108,7 +108,7 @@ func TestRun(t *testing.T) {
 				"add tolerations to db", "add tolerations to web", "wait for db", "wait for web",
 				"change taints of 1 node", "remove tolerations from db", "remove tolerations from web",
 			},
-			idle: true, after: func(a *fakeAPI, name string, write int) {
+			idle: true, after: func(a *testServer, name string, write int) {
 				switch {
 				case write == 2:
 					a.roll("db")
@@ -161,7 +161,7 @@ func TestRun(t *testing.T) {
 		{
 			name: "pods that stop following in the middle end the wait, and the taint stays", taints: "*" + teamA, sets: onA(),
 			change: fromAToB("web"), idle: true,
-			after: func(a *fakeAPI, _ string, _ int) {
+			after: func(a *testServer, _ string, _ int) {
 				a.editSet("web", func(s *appsv1.StatefulSet) { onDelete(s) })
 			},
 			writes: []string{"web"}, steps: []string{"add tolerations to web"}, says: "its update strategy is OnDelete",
@@ -170,7 +170,7 @@ func TestRun(t *testing.T) {
 		{
 			name: "somebody who takes the toleration out of the template again has it written again", taints: "*" + teamA, sets: onA(),
 			change: fromAToB("web"), idle: true,
-			after: func(a *fakeAPI, name string, write int) {
+			after: func(a *testServer, name string, write int) {
 				if write == 1 {
 					a.editSet("web", takeOut)
 				} else if name == "web" {
@@ -184,14 +184,14 @@ func TestRun(t *testing.T) {
 			name: "somebody who takes it out once its pods have come has it written again before the taint", taints: "*" + teamA,
 			sets:   []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA), aSet("web", 1, "*"+teamA)},
 			change: fromAToB("web", "db"), idle: true,
-			after: func(a *fakeAPI, name string, write int) {
+			after: func(a *testServer, name string, write int) {
 				if name == "web" || name == "db" && write > 2 {
 					a.roll(name)
 				}
 			},
 			// Those of db come when it is read for the third time, while it is waited for;
 			// web has been waited for by then.
-			read: func(a *fakeAPI, name string, nth int) {
+			read: func(a *testServer, name string, nth int) {
 				if name == "db" && nth == 3 {
 					a.editSet("web", takeOut)
 					a.roll("db")
@@ -204,7 +204,7 @@ func TestRun(t *testing.T) {
 		{
 			name: "somebody who takes it out of a workload that is not waited for has it written again", sets: []*appsv1.StatefulSet{aSet("db", 1), aSet("web", 1)},
 			change: Change{Workloads: append(unwaited(wanting(teamA, "web")), wanting(teamA, "db")...)},
-			after: func(a *fakeAPI, _ string, write int) {
+			after: func(a *testServer, _ string, write int) {
 				if write == 2 {
 					a.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
 				}
@@ -216,7 +216,7 @@ func TestRun(t *testing.T) {
 		{
 			name: "somebody else's toleration that comes between reading and writing is kept", taints: "*" + teamA, sets: onA(),
 			change: fromAToB("web"),
-			before: func(a *fakeAPI, name string, write int) int {
+			before: func(a *testServer, name string, write int) int {
 				if write == 1 {
 					a.editSet(name, func(s *appsv1.StatefulSet) {
 						spec := &s.Spec.Template.Spec
@@ -231,11 +231,9 @@ func TestRun(t *testing.T) {
 		{
 			name: "a status that changes between reading and writing is read again", taints: "*" + teamA, sets: onA(),
 			change: fromAToB("web"),
-			before: func(a *fakeAPI, name string, write int) int {
+			before: func(a *testServer, name string, write int) int {
 				if name == "web" && write < 3 {
-					s := a.sets[name].DeepCopy()
-					s.Status.Replicas++
-					a.putSet(s)
+					a.editSet(name, func(s *appsv1.StatefulSet) { s.Status.Replicas++ })
 				}
 				return 0
 			},
@@ -245,7 +243,7 @@ func TestRun(t *testing.T) {
 		{
 			name: "a workload that goes while it gives up is no error", sets: []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA), aSet("web", 2, "*"+teamA)},
 			change: Change{Workloads: wanting("", "web", "db")},
-			before: func(a *fakeAPI, name string, _ int) int {
+			before: func(a *testServer, name string, _ int) int {
 				if name == "web" {
 					a.removeSet(name)
 				}
@@ -267,45 +265,44 @@ func TestRun(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			api := newFakeAPI(aNode("n1", "gpu", strings.Fields(tt.taints)...))
-			if tt.before != nil {
-				api.before = func(name string) (status int) {
-					api.meanwhile(func() { status = tt.before(api, name, len(api.begun)) })
-					return status
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, aNode("n1", "gpu", strings.Fields(tt.taints)...))
+				if tt.before != nil {
+					api.before = func(name string, write int) int { return tt.before(api, name, write) }
 				}
-			}
-			if tt.after != nil {
-				api.after = func(name string) { tt.after(api, name, len(api.begun)) }
-			}
-			if tt.read != nil {
-				api.read = func(name string, nth int) { tt.read(api, name, nth) }
-			}
-			api.idle = func(string) bool { return tt.idle }
-			api.pool(t, tt.sets...)
-			steps, err := carry(t.Context(), api.serve(t, true), tt.change, tt.hooks)
-			switch {
-			case tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)):
-				t.Errorf("got error %v, want one that says %q", err, tt.says)
-			case tt.says == "" && !errors.Is(err, tt.err):
-				t.Errorf("got error %v, want %v", err, tt.err)
-			}
-			taken := inShort(steps)
-			if tt.anyWaits {
-				taken = slices.DeleteFunc(taken, func(step string) bool { return strings.HasPrefix(step, "wait") })
-			}
-			if diff := cmp.Diff(tt.steps, taken); diff != "" {
-				t.Errorf("steps: %s", diff)
-			}
-			begun, _ := api.writes()
-			if diff := cmp.Diff(tt.writes, begun); diff != "" {
-				t.Errorf("writes: %s", diff)
-			}
-			if diff := cmp.Diff(tt.tolerations, api.tolerations()); diff != "" {
-				t.Errorf("tolerations: %s", diff)
-			}
-			if diff := cmp.Diff(map[string]string{"n1": tt.node}, api.taints()); diff != "" {
-				t.Errorf("taints: %s", diff)
-			}
+				if tt.after != nil {
+					api.after = func(name string, write int) { tt.after(api, name, write) }
+				}
+				if tt.read != nil {
+					api.read = func(name string, nth int) { tt.read(api, name, nth) }
+				}
+				api.idle = tt.idle
+				api.addSets(tt.sets...)
+				steps, err := carry(t.Context(), api.follow(t, true), tt.change, tt.hooks)
+				switch {
+				case tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)):
+					t.Errorf("got error %v, want one that says %q", err, tt.says)
+				case tt.says == "" && !errors.Is(err, tt.err):
+					t.Errorf("got error %v, want %v", err, tt.err)
+				}
+				taken := inShort(steps)
+				if tt.anyWaits {
+					taken = slices.DeleteFunc(taken, func(step string) bool { return strings.HasPrefix(step, "wait") })
+				}
+				if diff := cmp.Diff(tt.steps, taken); diff != "" {
+					t.Errorf("steps: %s", diff)
+				}
+				begun, _ := api.writes()
+				if diff := cmp.Diff(tt.writes, begun); diff != "" {
+					t.Errorf("writes: %s", diff)
+				}
+				if diff := cmp.Diff(tt.tolerations, api.tolerations()); diff != "" {
+					t.Errorf("tolerations: %s", diff)
+				}
+				if diff := cmp.Diff(map[string]string{"n1": tt.node}, api.taints()); diff != "" {
+					t.Errorf("taints: %s", diff)
+				}
+			})
 		})
 	}
 }

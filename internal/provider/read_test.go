@@ -5,98 +5,22 @@ package provider
 
 import (
 	"context"
-	"encoding/json"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fakeAPI is as much of an API server as data sources need. It answers in JSON,
-// and knows what it was asked.
-type fakeAPI struct {
-	nodes   []corev1.Node
-	pods    []corev1.Pod
-	sets    []appsv1.ReplicaSet
-	budgets []policyv1.PodDisruptionBudget
-	// status is answered instead, by the path's last part.
-	status map[string]int
-
-	mu       sync.Mutex
-	requests []string
-}
-
-// start serves the API on the loopback interface for as long as the test runs.
-func (f *fakeAPI) start(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewServer(f)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// ServeHTTP answers lists.
-func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	plural := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-	f.mu.Lock()
-	f.requests = append(f.requests, r.Method+" "+plural+" "+r.UserAgent())
-	f.mu.Unlock()
-	kind := func(apiVersion, name string) metav1.TypeMeta {
-		return metav1.TypeMeta{APIVersion: apiVersion, Kind: name}
-	}
-	meta := metav1.ListMeta{ResourceVersion: "1"}
-	var answer any
-	switch plural {
-	case "nodes":
-		answer = corev1.NodeList{TypeMeta: kind("v1", "NodeList"), ListMeta: meta, Items: f.nodes}
-	case "pods":
-		answer = corev1.PodList{TypeMeta: kind("v1", "PodList"), ListMeta: meta, Items: f.pods}
-	case "replicasets":
-		list := metav1.PartialObjectMetadataList{TypeMeta: kind("meta.k8s.io/v1", "PartialObjectMetadataList"), ListMeta: meta}
-		for _, s := range f.sets {
-			list.Items = append(list.Items, metav1.PartialObjectMetadata{TypeMeta: kind("meta.k8s.io/v1", "PartialObjectMetadata"), ObjectMeta: s.ObjectMeta})
-		}
-		answer = list
-	case "jobs":
-		answer = metav1.PartialObjectMetadataList{TypeMeta: kind("meta.k8s.io/v1", "PartialObjectMetadataList"), ListMeta: meta}
-	case "poddisruptionbudgets":
-		answer = policyv1.PodDisruptionBudgetList{TypeMeta: kind("policy/v1", "PodDisruptionBudgetList"), ListMeta: meta, Items: f.budgets}
-	case "persistentvolumeclaims":
-		answer = corev1.PersistentVolumeClaimList{TypeMeta: kind("v1", "PersistentVolumeClaimList"), ListMeta: meta}
-	case "mutatingadmissionpolicies":
-		answer = admissionregistrationv1.MutatingAdmissionPolicyList{TypeMeta: kind("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyList"), ListMeta: meta}
-	case "persistentvolumes":
-		answer = corev1.PersistentVolumeList{TypeMeta: kind("v1", "PersistentVolumeList"), ListMeta: meta}
-	default:
-		answer = batchv1.JobList{}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if code := f.status[plural]; code != 0 {
-		w.WriteHeader(code)
-		answer = metav1.Status{TypeMeta: kind("v1", "Status"), Status: metav1.StatusFailure, Code: int32(code), Reason: metav1.StatusReasonForbidden, Message: plural + " is forbidden"}
-	}
-	if err := json.NewEncoder(w).Encode(answer); err != nil {
-		panic(err)
-	}
-}
-
 // read validates and reads a data source through the protocol, as Terraform
-// does. Attributes that the configuration leaves out are null.
-func read(t *testing.T, provider values, typeName string, config values) (map[string]any, []*tfprotov6.Diagnostic) {
+// does. Requests go to a transport, or to the network where it is nil. Attributes that the
+// configuration leaves out are null.
+func read(t *testing.T, transport http.RoundTripper, provider values, typeName string, config values) (map[string]any, []*tfprotov6.Diagnostic) {
 	t.Helper()
 	ctx := context.Background()
-	server := providerserver.NewProtocol6(New("1.2.3")())()
+	server := providerserver.NewProtocol6(NewWithTransport("1.2.3", transport)())()
 	_, raw := block(t, provider)
 	configured, err := server.ConfigureProvider(ctx, &tfprotov6.ConfigureProviderRequest{Config: encode(t, raw)})
 	if err != nil || len(configured.Diagnostics) > 0 {

@@ -1,0 +1,130 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+const (
+	// seenTimeout bounds the wait for the watch to show a write. A watch that is
+	// being opened again after the API server's restart needs a moment.
+	seenTimeout = 10 * time.Second
+
+	// A process confirms its first writes by a read each, and then one in so many
+	// written nodes: hundreds of resources must not double the requests of an apply.
+	firstConfirmations, nodesPerConfirmation = 5, 40
+)
+
+// Settle waits until the watch has shown these nodes as written, and then for
+// a moment more: others write the list without a guard, and what they read
+// before our write they send after it. The watch may show such a write later than the
+// moment ends, so nodes that it shows unchanged are read once more. Settle returns the
+// nodes as they are then; one that is gone is left out. The cluster must be followed
+// meanwhile.
+func (c *Cluster) Settle(ctx context.Context, written []*eviction.Node, moment time.Duration) ([]*eviction.Node, error) {
+	bounded, cancel := context.WithTimeout(ctx, seenTimeout)
+	defer cancel()
+	started := time.Now()
+	err := c.nodes.await(bounded, func() bool {
+		for _, n := range written {
+			if !c.nodes.seen(n.ResourceVersion) {
+				return false
+			}
+		}
+		return true
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil {
+		// The more a busy machine lags behind with what was written here, the more it does
+		// with what others have written since.
+		moment += time.Since(started)
+	}
+	pause(ctx, moment)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil {
+		err = c.confirm(ctx, written)
+	} else {
+		// The watch does not come: read instead of trusting it.
+		err = c.reread(ctx, written)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*eviction.Node, 0, len(written))
+	for _, n := range written {
+		if current, ok := c.nodes.get(n.Name); ok {
+			out = append(out, current)
+		}
+	}
+	return out, context.Cause(ctx)
+}
+
+// confirm reads the nodes that are known as they were written, in one request, as far as
+// the process may still do so.
+func (c *Cluster) confirm(ctx context.Context, written []*eviction.Node) error {
+	var unchanged []*eviction.Node
+	for _, n := range written {
+		if current, ok := c.nodes.get(n.Name); ok && current.ResourceVersion == n.ResourceVersion {
+			unchanged = append(unchanged, n)
+		}
+	}
+	c.confirmations.written.Add(int64(len(written)))
+	if len(unchanged) == 0 || !c.confirmations.allow() {
+		return nil
+	}
+	if len(unchanged) == 1 {
+		return c.reread(ctx, unchanged)
+	}
+	var items map[string]*eviction.Node
+	err := c.nodes.patience().do(ctx, func(ctx context.Context) error {
+		var err error
+		items, _, err = c.nodes.read(ctx)
+		return err
+	})
+	if err != nil {
+		return wrap("list nodes", err)
+	}
+	for _, n := range unchanged {
+		if current, ok := items[n.Name]; ok {
+			c.nodes.offer(current)
+		} else {
+			c.nodes.forget(n.Name)
+		}
+	}
+	return nil
+}
+
+// reread reads nodes one by one. One that is gone is no error.
+func (c *Cluster) reread(ctx context.Context, nodes []*eviction.Node) error {
+	for _, n := range nodes {
+		if _, err := c.readNode(ctx, n.Name); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmations bounds the reads that confirm writes.
+type confirmations struct {
+	written, made atomic.Int64
+}
+
+// allow reports whether one more read may confirm writes.
+func (c *confirmations) allow() bool {
+	if c.made.Add(1) <= firstConfirmations+c.written.Load()/nodesPerConfirmation {
+		return true
+	}
+	c.made.Add(-1)
+	return false
+}

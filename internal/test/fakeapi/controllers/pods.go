@@ -1,0 +1,128 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package controllers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+)
+
+// takes reports whether pods of a spec may be put on a node.
+func takes(n *corev1.Node, spec *corev1.PodSpec) bool {
+	if !labels.SelectorFromSet(spec.NodeSelector).Matches(labels.Set(n.Labels)) {
+		return false
+	}
+	for _, t := range taint.Untolerated(n.Spec.Taints, spec.Tolerations, false) {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule {
+			return false
+		}
+	}
+	return true
+}
+
+// schedule binds pods to the node that takes them and has the fewest pods.
+func schedule(api *fakeapi.Server) {
+	pods, nodes := fakeapi.Objects[*corev1.Pod](api), fakeapi.Objects[*corev1.Node](api)
+	load := map[string]int{}
+	for _, p := range pods {
+		load[p.Spec.NodeName]++
+	}
+	for _, p := range pods {
+		if p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
+			continue
+		}
+		best := ""
+		for _, n := range nodes {
+			if !n.Spec.Unschedulable && takes(n, &p.Spec) && (best == "" || load[n.Name] < load[best]) {
+				best = n.Name
+			}
+		}
+		if best == "" {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+		} else {
+			load[best]++
+			p.Spec.NodeName, p.Status.Conditions = best, nil
+		}
+		api.Put(p)
+	}
+}
+
+// kubelet starts pods that are bound to a node, and ends those that terminate or whose
+// node is gone.
+func kubelet(api *fakeapi.Server) {
+	there := map[string]bool{}
+	for _, n := range fakeapi.Objects[*corev1.Node](api) {
+		there[n.Name] = true
+	}
+	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+		switch {
+		case p.Spec.NodeName == "":
+		case p.DeletionTimestamp != nil || !there[p.Spec.NodeName]:
+			api.Remove(p)
+		case p.Status.Phase == corev1.PodPending:
+			p.Status.Phase = corev1.PodRunning
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			api.Put(p)
+		}
+	}
+}
+
+// budgets counts the pods of PodDisruptionBudgets.
+func budgets(api *fakeapi.Server) {
+	pods := fakeapi.Objects[*corev1.Pod](api)
+	for _, b := range fakeapi.Objects[*policyv1.PodDisruptionBudget](api) {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			continue
+		}
+		expected, healthy := 0, 0
+		for _, p := range pods {
+			if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
+				expected++
+				if ready(p) && p.DeletionTimestamp == nil {
+					healthy++
+				}
+			}
+		}
+		desired := 0
+		if least := b.Spec.MinAvailable; least != nil {
+			desired, _ = intstr.GetScaledValueFromIntOrPercent(least, expected, true)
+		} else if most := b.Spec.MaxUnavailable; most != nil {
+			unavailable, _ := intstr.GetScaledValueFromIntOrPercent(most, expected, true)
+			desired = max(expected-unavailable, 0)
+		}
+		b.Status.ObservedGeneration, b.Status.ExpectedPods = b.Generation, int32(expected)
+		b.Status.CurrentHealthy, b.Status.DesiredHealthy = int32(healthy), int32(desired)
+		b.Status.DisruptionsAllowed = int32(max(healthy-desired, 0))
+		api.Put(b)
+	}
+}
+
+// evict deletes the pods that do not tolerate a NoExecute taint of their node. No pod of
+// these tests tolerates one for a time.
+func evict(api *fakeapi.Server) {
+	nodes := map[string]*corev1.Node{}
+	for _, n := range fakeapi.Objects[*corev1.Node](api) {
+		nodes[n.Name] = n
+	}
+	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+		n := nodes[p.Spec.NodeName]
+		if n == nil || p.DeletionTimestamp != nil {
+			continue
+		}
+		for _, t := range taint.Untolerated(n.Spec.Taints, p.Spec.Tolerations, false) {
+			if t.Effect == corev1.TaintEffectNoExecute {
+				api.NoteEviction(p)
+				api.Delete(p)
+				break
+			}
+		}
+	}
+}

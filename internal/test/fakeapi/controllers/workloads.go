@@ -1,0 +1,246 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package controllers
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+)
+
+var pods = corev1.SchemeGroupVersion.WithResource("pods")
+
+// hashLabel tells the pods of one template from those of another.
+const hashLabel = "pod-template-hash"
+
+func workloads(api *fakeapi.Server) {
+	for _, d := range fakeapi.Objects[*appsv1.Deployment](api) {
+		deployment(api, d)
+	}
+	for _, s := range fakeapi.Objects[*appsv1.ReplicaSet](api) {
+		replicaSet(api, s)
+	}
+	for _, s := range fakeapi.Objects[*appsv1.StatefulSet](api) {
+		statefulSet(api, s)
+	}
+	for _, d := range fakeapi.Objects[*appsv1.DaemonSet](api) {
+		daemonSet(api, d)
+	}
+}
+
+// hash names a template.
+func hash(template corev1.PodTemplateSpec) string {
+	raw, err := json.Marshal(template)
+	if err != nil {
+		panic(err) // Templates can be written.
+	}
+	h := fnv.New32a()
+	_, _ = h.Write(raw)
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// owned returns the pods of a controller, those that terminate left out.
+func owned(api *fakeapi.Server, owner metav1.Object) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+		if metav1.IsControlledBy(p, owner) && p.DeletionTimestamp == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// podOf makes a pod of a template.
+func podOf(owner metav1.Object, kind, name string, template corev1.PodTemplateSpec) *corev1.Pod {
+	labels := maps.Clone(template.Labels)
+	labels[hashLabel] = hash(template)
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: owner.GetNamespace(), Name: name, Labels: labels, Annotations: template.Annotations,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind(kind))},
+		},
+		Spec: *template.Spec.DeepCopy(), Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+func countReady(pods []*corev1.Pod) (n int32) {
+	for _, p := range pods {
+		if ready(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// deployment has a ReplicaSet for each template: the newest gets all pods, and the others
+// lose theirs once these are ready.
+func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
+	current, wants := hash(d.Spec.Template), ptr.Deref(d.Spec.Replicas, 1)
+	var newest *appsv1.ReplicaSet
+	var older []*appsv1.ReplicaSet
+	for _, s := range fakeapi.Objects[*appsv1.ReplicaSet](api) {
+		switch {
+		case !metav1.IsControlledBy(s, d):
+		case s.Labels[hashLabel] == current:
+			newest = s
+		default:
+			older = append(older, s)
+		}
+	}
+	if newest == nil && !d.Spec.Paused {
+		newest = replicaSetOf(d, current)
+		api.Put(newest)
+	}
+	updated, old := int32(0), int32(0)
+	if newest != nil {
+		newest.Spec.Replicas = &wants
+		api.Put(newest)
+		updated = newest.Status.ReadyReplicas
+	}
+	for _, s := range older {
+		old += s.Status.Replicas
+		if updated >= wants && !d.Spec.Paused {
+			s.Spec.Replicas = ptr.To[int32](0)
+			api.Put(s)
+		}
+	}
+	d.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: d.Generation, Replicas: updated + old, UpdatedReplicas: updated,
+		ReadyReplicas: updated + old, AvailableReplicas: updated + old,
+	}
+	api.Put(d)
+}
+
+func replicaSetOf(d *appsv1.Deployment, hash string) *appsv1.ReplicaSet {
+	template := *d.Spec.Template.DeepCopy()
+	labels := maps.Clone(template.Labels)
+	labels[hashLabel] = hash
+	template.Labels = labels
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: d.Namespace, Name: d.Name + "-" + hash, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))},
+		},
+		Spec: appsv1.ReplicaSetSpec{Replicas: d.Spec.Replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+	}
+}
+
+func replicaSet(api *fakeapi.Server, s *appsv1.ReplicaSet) {
+	own, wants := owned(api, s), int(ptr.Deref(s.Spec.Replicas, 1))
+	for n := len(own); n < wants; n++ {
+		// Names are never used twice.
+		api.Put(podOf(s, "ReplicaSet", fmt.Sprintf("%s-%05d", s.Name, api.Created(pods)), s.Spec.Template))
+	}
+	for n := wants; n < len(own); n++ {
+		api.Delete(own[n])
+	}
+	s.Status.Replicas, s.Status.ReadyReplicas, s.Status.ObservedGeneration = int32(len(own)), countReady(own), s.Generation
+	api.Put(s)
+}
+
+// statefulSet replaces one pod at a time, from the last to the first.
+func statefulSet(api *fakeapi.Server, s *appsv1.StatefulSet) {
+	current, wants := hash(s.Spec.Template), int(ptr.Deref(s.Spec.Replicas, 1))
+	byName := map[string]*corev1.Pod{}
+	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+		if metav1.IsControlledBy(p, s) {
+			byName[p.Name] = p
+		}
+	}
+	complete, updated := true, int32(0)
+	var outdated *corev1.Pod
+	for n := range wants {
+		name := fmt.Sprintf("%s-%d", s.Name, n)
+		p := byName[name]
+		switch {
+		case p == nil:
+			api.Put(podOf(s, "StatefulSet", name, s.Spec.Template))
+			complete = false
+		case p.DeletionTimestamp != nil || !ready(p):
+			complete = false
+		case p.Labels[hashLabel] != current:
+			outdated = p
+		default:
+			updated++
+		}
+	}
+	if complete && outdated != nil {
+		api.Delete(outdated)
+	}
+	s.Status = appsv1.StatefulSetStatus{
+		ObservedGeneration: s.Generation, Replicas: int32(len(byName)), UpdatedReplicas: updated,
+		UpdateRevision: s.Name + "-" + current, CurrentRevision: s.Name + "-" + current,
+	}
+	for _, p := range byName {
+		if ready(p) && p.DeletionTimestamp == nil {
+			s.Status.ReadyReplicas++
+			s.Status.AvailableReplicas++
+		}
+	}
+	api.Put(s)
+}
+
+// daemonSet has a pod on every node that its template tolerates and selects, and replaces
+// one at a time.
+func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
+	current := hash(d.Spec.Template)
+	byNode := map[string]*corev1.Pod{}
+	busy := false
+	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+		if metav1.IsControlledBy(p, d) {
+			byNode[p.Spec.NodeName] = p
+			busy = busy || p.DeletionTimestamp != nil || !ready(p)
+		}
+	}
+	d.Status = appsv1.DaemonSetStatus{ObservedGeneration: d.Generation}
+	for _, n := range fakeapi.Objects[*corev1.Node](api) {
+		p, serves := byNode[n.Name], takes(n, &d.Spec.Template.Spec)
+		switch {
+		case serves && p == nil:
+			p = podOf(d, "DaemonSet", fmt.Sprintf("%s-%s-%s", d.Name, n.Name, current), d.Spec.Template)
+			p.Spec.NodeName = n.Name
+			api.Put(p)
+		case p != nil && (!serves || !busy && p.Labels[hashLabel] != current):
+			api.Delete(p)
+			busy = true
+		}
+		if serves {
+			countDaemon(&d.Status, p, current)
+		}
+	}
+	api.Put(d)
+}
+
+// countDaemon counts a node that a DaemonSet serves, and the pod there if there is one.
+func countDaemon(status *appsv1.DaemonSetStatus, p *corev1.Pod, current string) {
+	status.DesiredNumberScheduled++
+	if p == nil {
+		return
+	}
+	status.CurrentNumberScheduled++
+	if p.Labels[hashLabel] == current {
+		status.UpdatedNumberScheduled++
+	}
+	if ready(p) {
+		status.NumberReady++
+		status.NumberAvailable++
+	}
+}

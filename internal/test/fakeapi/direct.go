@@ -1,0 +1,216 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fakeapi
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// What tests and controllers do without requests: it is in no audit log.
+
+// Objects returns copies of all objects of a type, ordered by namespace and name.
+func Objects[T runtime.Object](s *Server) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []T
+	for _, o := range s.store.list(kindFor[T](s).Resource(), "") {
+		if object, is := o.DeepCopyObject().(T); is {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// kindFor returns the kind of a type.
+func kindFor[T runtime.Object](s *Server) *Kind {
+	var zero T
+	return s.kindOf(reflect.New(reflect.TypeOf(zero).Elem()).Interface().(T)) //nolint:forcetypeassert // It is made of T.
+}
+
+// Get returns a copy of an object, and whether it exists.
+func Get[T runtime.Object](s *Server, namespace, name string) (T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	object, is := s.store.get(kindFor[T](s).Resource(), key{namespace, name}).(T)
+	if !is {
+		return object, false
+	}
+	copied, is := object.DeepCopyObject().(T)
+	return copied, is
+}
+
+// Edit changes an object as it is stored now, so that no other write comes in between. It
+// panics where the object does not exist. The change must not call the server.
+func Edit[T runtime.Object](s *Server, namespace, name string, change func(T)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind := kindFor[T](s)
+	object := s.store.get(kind.Resource(), key{namespace, name}).DeepCopyObject().(T) //nolint:forcetypeassert // Resources hold one type each.
+	change(object)
+	s.replace(kind, object)
+}
+
+// Custom returns copies of all objects of a custom resource, ordered by namespace and name.
+func (s *Server) Custom(r schema.GroupVersionResource) []*unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*unstructured.Unstructured
+	for _, o := range s.store.list(r, "") {
+		if u, is := o.(*unstructured.Unstructured); is {
+			out = append(out, u.DeepCopy())
+		}
+	}
+	return out
+}
+
+// Put stores an object as it is, status and metadata included, in place of the one of its
+// name. What changes nothing makes no new version; a change of the spec counts for the
+// generation. An object that waited for its last finalizer goes. One that was read before
+// somebody else has written it is dropped: a controller comes back to it by that change.
+func (s *Server) Put(object runtime.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replace(s.kindOf(object), object.DeepCopyObject())
+}
+
+// replace carries Put out. The caller holds the lock, and gives the object away.
+func (s *Server) replace(kind *Kind, object runtime.Object) {
+	old := s.store.get(kind.Resource(), keyOf(object))
+	if old == nil {
+		if mustAccess(object).GetResourceVersion() == "" {
+			s.prepare(kind, object)
+			s.store.put(kind.Resource(), object)
+		}
+		return
+	}
+	if equal(old, object) {
+		return
+	}
+	if read := mustAccess(object).GetResourceVersion(); read != "" && read != mustAccess(old).GetResourceVersion() {
+		return
+	}
+	deleted, grace := mustAccess(object).GetDeletionTimestamp(), mustAccess(object).GetDeletionGracePeriodSeconds()
+	keepIdentity(kind, old, object)
+	mustAccess(object).SetDeletionTimestamp(deleted)
+	mustAccess(object).SetDeletionGracePeriodSeconds(grace)
+	switch {
+	case equal(old, object):
+	case deleted != nil && len(mustAccess(object).GetFinalizers()) == 0 && kind.Kind != "Pod":
+		s.store.remove(kind.Resource(), keyOf(object), object)
+	default:
+		s.store.put(kind.Resource(), object)
+	}
+}
+
+// Created returns how many objects of a resource have been created so far.
+func (s *Server) Created(r schema.GroupVersionResource) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store.created[r]
+}
+
+// Delete deletes an object as a request without options does; one that is gone is no error.
+func (s *Server) Delete(object runtime.Object) { s.remove(object, &metav1.DeleteOptions{}) }
+
+// Remove takes an object out at once, whatever its grace period.
+func (s *Server) Remove(object runtime.Object) {
+	none := int64(0)
+	s.remove(object, &metav1.DeleteOptions{GracePeriodSeconds: &none})
+}
+
+func (s *Server) remove(object runtime.Object, options *metav1.DeleteOptions) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.kindOf(object).Resource()
+	if s.store.get(r, keyOf(object)) != nil {
+		s.terminate(r, keyOf(object), options, false)
+	}
+}
+
+// Run calls reconcile now and a moment after each change, until the server is closed.
+func (s *Server) Run(moment time.Duration, reconcile func()) {
+	for {
+		s.mu.Lock()
+		changed := s.store.changed
+		s.mu.Unlock()
+		reconcile()
+		select {
+		case <-s.closed:
+			return
+		case <-changed:
+		}
+		select {
+		case <-s.closed:
+			return
+		case <-time.After(moment):
+		}
+	}
+}
+
+// Clone returns a server with the same objects and accounts, and with none of the history
+// and of the requests. Controllers have to be started again.
+func (s *Server) Clone() *Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &Server{store: newStore(), kinds: s.kinds, accounts: maps.Clone(s.accounts), uids: s.uids, texts: s.texts, closed: make(chan struct{})}
+	for r, objects := range s.store.objects {
+		out.store.objects[r] = maps.Clone(objects)
+	}
+	out.store.created = maps.Clone(s.store.created)
+	out.store.version, out.store.compacted = s.store.version, s.store.version
+	return out
+}
+
+// Version returns the version of the newest change: servers that were cloned from one another
+// hold the same where it is the same and nobody has written since.
+func (s *Server) Version() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store.version
+}
+
+// Serves reports whether a resource is served.
+func (s *Server) Serves(r schema.GroupVersionResource) bool { return s.served(r) != nil }
+
+// Evict asks for a pod to be evicted, and reports whether PodDisruptionBudgets allow it.
+func (s *Server) Evict(e *policyv1.Eviction) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := key{e.Namespace, e.Name}
+	pod, is := s.store.get(pods, k).(*corev1.Pod)
+	if !is {
+		return true
+	}
+	if !unguarded(pod) && s.disrupt(pod, false) != nil {
+		return false
+	}
+	s.terminate(pods, k, &metav1.DeleteOptions{}, false)
+	return true
+}
+
+// NoteEviction notes that a taint deletes a pod, for Evictions.
+func (s *Server) NoteEviction(p *corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.evicted = append(s.evicted, p.Namespace+"/"+p.Name)
+}
+
+// Evictions returns the pods that taints have deleted, by namespace and name.
+func (s *Server) Evictions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.evicted)
+}
+
+var pods = corev1.SchemeGroupVersion.WithResource("pods")

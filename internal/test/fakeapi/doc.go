@@ -1,0 +1,11 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package fakeapi is an in-memory Kubernetes API server for tests. Clients reach it as an
+// http.RoundTripper, without a network, so that it also runs inside the bubbles of
+// testing/synctest, where waiting takes no time.
+//
+// The conformance test compares its answers with those of the real API server, request by
+// request; testdata/conformance has the scripts. The fake validates metadata and taints
+// alone, and defaults no specs: tests write objects as they are to be stored. Nothing happens by itself; package fakeapi/controllers has small controllers.
+package fakeapi

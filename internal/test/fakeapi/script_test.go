@@ -1,0 +1,140 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fakeapi_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/template"
+)
+
+// The scripts of the conformance test. A scenario begins with "== TITLE". Its steps are
+// separated by empty lines. The first line of a step is its method, its path and options;
+// the lines after it are the body. Beside the methods of HTTP there are:
+//
+//	WATCH NAME PATH   begins a watch
+//	EVENTS NAME N     reads N events of it
+//	END NAME          reads all events until the server ends the watch
+//	STOP NAME         ends a watch
+//	ACCOUNT NAME      makes an account with the rules in the body
+//	COMPACT           forgets the history of changes
+//
+// Bodies and paths name what earlier answers of the scenario had: $rv(NAME) and $uid(NAME)
+// of an object, $more of a list, $list for the resource version of a list.
+const scriptFolder = "testdata/conformance"
+
+// step is one line of a script with its body.
+type step struct {
+	line    string
+	method  string
+	args    []string
+	options map[string]string
+	body    string
+}
+
+// scenario is a number of steps that share objects.
+type scenario struct {
+	title string
+	steps []step
+}
+
+// suffix is the end of all names of objects in a script. The real API server gets another
+// one for each run.
+const suffix = "run0"
+
+// scripts returns the scenarios of all scripts in the order of their files.
+func scripts(t testing.TB) []scenario {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(scriptFolder, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []scenario
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := template.New(file).Funcs(macros).Parse(string(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var script strings.Builder
+		if err := text.Execute(&script, nil); err != nil {
+			t.Fatal(err)
+		}
+		found, err := parseScript(script.String())
+		if err != nil {
+			t.Fatalf("%s: %s", file, err)
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+func parseScript(text string) ([]scenario, error) {
+	var out []scenario
+	for block := range strings.SplitSeq(text, "\n\n") {
+		lines := strings.Split(strings.Trim(block, "\n"), "\n")
+		for len(lines) > 0 && (strings.HasPrefix(lines[0], "#") || lines[0] == "") {
+			lines = lines[1:]
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		if title, is := strings.CutPrefix(lines[0], "== "); is {
+			out = append(out, scenario{title: title})
+			continue
+		}
+		if len(out) == 0 {
+			return nil, fmt.Errorf("%q is in no scenario", lines[0])
+		}
+		words := strings.Fields(lines[0])
+		s := step{line: lines[0], method: words[0], options: map[string]string{}, body: strings.Join(lines[1:], "\n")}
+		for _, word := range words[1:] {
+			name, value, has := strings.Cut(word, "=")
+			if has && !strings.Contains(name, "/") {
+				s.options[name] = value
+			} else {
+				s.args = append(s.args, word)
+			}
+		}
+		last := &out[len(out)-1]
+		last.steps = append(last.steps, s)
+	}
+	return out, nil
+}
+
+// macros are objects with all fields that the API server would default.
+var macros = template.FuncMap{
+	// pod is a pod on a node; none where the node is empty.
+	"pod": func(name, node, labels string) string {
+		at := ""
+		if node != "" {
+			at = fmt.Sprintf(`"nodeName":%q,`, node)
+		}
+		return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":{%s}},"spec":{%s%s,%s}}`, name, labels, at, podSpec, admittedSpec)
+	},
+	// podTemplate is that of a workload.
+	"podTemplate": func(labels string) string {
+		return fmt.Sprintf(`{"metadata":{"labels":{%s}},"spec":{%s,"restartPolicy":"Always"}}`, labels, podSpec)
+	},
+	// jobTemplate is that of a Job.
+	"jobTemplate": func(labels string) string {
+		return fmt.Sprintf(`{"metadata":{"labels":{%s}},"spec":{%s,"restartPolicy":"Never"}}`, labels, podSpec)
+	},
+}
+
+const (
+	podSpec = `"containers":[{"name":"main","image":"example.com/app:1","imagePullPolicy":"IfNotPresent","resources":{},` +
+		`"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],` +
+		`"dnsPolicy":"ClusterFirst","schedulerName":"nobody","securityContext":{},"terminationGracePeriodSeconds":30`
+	admittedSpec = `"restartPolicy":"Always","automountServiceAccountToken":false,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority","priority":0,` +
+		`"serviceAccount":"default","serviceAccountName":"default","tolerations":[` +
+		`{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300},` +
+		`{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]`
+)

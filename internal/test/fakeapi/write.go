@@ -1,0 +1,166 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fakeapi
+
+import (
+	"fmt"
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+// create answers a create.
+func (s *Server) create(q *query) *response {
+	if q.subresource != "" {
+		return s.notServed(q)
+	}
+	object, err := q.decode()
+	if err != nil {
+		return failure(err)
+	}
+	accessor := mustAccess(object)
+	if accessor.GetName() == "" && accessor.GetGenerateName() != "" {
+		accessor.SetName(accessor.GetGenerateName() + string(uuid.NewUUID())[:5])
+	}
+	if !q.kind.Cluster {
+		accessor.SetNamespace(q.key.namespace)
+	}
+	k := keyOf(object)
+	if accessor.GetResourceVersion() != "" {
+		return failure(bare("resourceVersion should not be set on objects to be created"))
+	}
+	accessor.SetUID("")
+	if q.kind.Status {
+		object = withStatusOf(q.kind, object, nil)
+	}
+	if err := s.admit(q, object); err != nil {
+		return failure(err)
+	}
+	if err := q.kind.valid(nil, object); err != nil {
+		return failure(err)
+	}
+	if s.store.get(q.resource, k) != nil {
+		return failure(apierrors.NewAlreadyExists(q.groupResource(), k.name))
+	}
+	s.prepare(q.kind, object)
+	if !q.dryRun() {
+		s.store.put(q.resource, object)
+	}
+	return created(object)
+}
+
+// update answers an update or a patch, of an object or of its status.
+func (s *Server) update(q *query) *response {
+	if q.subresource != "" && (q.subresource != "status" || !q.kind.Status) {
+		return s.notServed(q)
+	}
+	old := s.store.get(q.resource, q.key)
+	if old == nil {
+		return failure(apierrors.NewNotFound(q.groupResource(), q.key.name))
+	}
+	object, err := q.changed(old)
+	if err == nil {
+		err = s.guard(q, old, object)
+	}
+	if err != nil {
+		return failure(err)
+	}
+	if q.subresource == "status" {
+		object = withStatusOf(q.kind, old, object)
+	} else if q.kind.Status {
+		object = withStatusOf(q.kind, object, old)
+	}
+	keepIdentity(q.kind, old, object)
+	if err := q.kind.valid(old, object); err != nil {
+		return failure(err)
+	}
+	accessor := mustAccess(object)
+	switch {
+	case reflect.DeepEqual(fieldsMap(old), fieldsMap(object)):
+		// What changes nothing writes nothing.
+		return ok(old)
+	case q.dryRun():
+		return ok(object)
+	case accessor.GetDeletionTimestamp() != nil && len(accessor.GetFinalizers()) == 0 && q.resource.Resource != "pods":
+		s.store.remove(q.resource, q.key, nil)
+		return ok(object)
+	}
+	s.store.put(q.resource, object)
+	return ok(object)
+}
+
+// changed returns what an update or a patch makes of an object.
+func (q *query) changed(old runtime.Object) (runtime.Object, error) {
+	if q.verb == "patch" {
+		return q.patched(old)
+	}
+	return q.decode()
+}
+
+// guard reports a conflict where a write was meant for another version of the object, or
+// for another object of its name.
+func (s *Server) guard(q *query, old, object runtime.Object) error {
+	was, is := mustAccess(old), mustAccess(object)
+	if is.GetName() != q.key.name {
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", is.GetName(), q.key.name))
+	}
+	if is.GetResourceVersion() != "" && is.GetResourceVersion() != was.GetResourceVersion() {
+		return apierrors.NewConflict(q.groupResource(), q.key.name, errModified)
+	}
+	// A patch with another UID is invalid: that is found later.
+	if q.verb == "update" && is.GetUID() != "" && is.GetUID() != was.GetUID() {
+		return apierrors.NewConflict(q.groupResource(), q.key.name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", is.GetUID(), was.GetUID())) //nolint:staticcheck // The API server's own words.
+	}
+	return nil
+}
+
+var errModified = fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")
+
+// keepIdentity sets what no write changes, and counts changes of the spec.
+func keepIdentity(kind *Kind, old, object runtime.Object) {
+	was, is := mustAccess(old), mustAccess(object)
+	object.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind)
+	is.SetNamespace(was.GetNamespace())
+	if is.GetUID() == "" {
+		is.SetUID(was.GetUID())
+	}
+	is.SetResourceVersion(was.GetResourceVersion())
+	is.SetCreationTimestamp(was.GetCreationTimestamp())
+	is.SetDeletionTimestamp(was.GetDeletionTimestamp())
+	is.SetDeletionGracePeriodSeconds(was.GetDeletionGracePeriodSeconds())
+	is.SetGeneration(was.GetGeneration())
+	if kind.Generation && specChanged(old, object) {
+		is.SetGeneration(was.GetGeneration() + 1)
+	}
+}
+
+// specChanged reports whether anything but metadata and status has changed. Deployments
+// count their annotations too (k8s.io/kubernetes v1.37.2
+// pkg/registry/apps/deployment/strategy.go, PrepareForUpdate).
+func specChanged(old, object runtime.Object) bool {
+	was, is := fieldsMap(old), fieldsMap(object)
+	for _, fields := range []map[string]any{was, is} {
+		delete(fields, "metadata")
+		delete(fields, "status")
+	}
+	if _, deployment := object.(*appsv1.Deployment); deployment && !reflect.DeepEqual(mustAccess(old).GetAnnotations(), mustAccess(object).GetAnnotations()) {
+		return true
+	}
+	return !reflect.DeepEqual(was, is)
+}
+
+// withStatusOf returns an object with the status of another one; nil has none.
+func withStatusOf(kind *Kind, object, other runtime.Object) runtime.Object {
+	fields := fieldsMap(object)
+	delete(fields, "status")
+	if other != nil {
+		if status, has := fieldsMap(other)["status"]; has {
+			fields["status"] = status
+		}
+	}
+	return kind.object(fields)
+}
