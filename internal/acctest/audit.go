@@ -26,6 +26,8 @@ type Audit struct {
 	path string
 	user string
 	from int64
+	// fakeFrom is where the log of an in-memory API server begins.
+	fakeFrom int
 }
 
 // AuditedRequest is one request as the API server saw it.
@@ -51,6 +53,10 @@ func (r AuditedRequest) String() string {
 // the test bed's.
 func (c *Cluster) Audit(t testing.TB) (*Audit, map[string]any) {
 	t.Helper()
+	if c.api != nil {
+		token, account := c.accountWith(t, c.Rights(t)...)
+		return &Audit{t: t, c: c, user: account}, c.ProviderAt(t, c.REST.Host, token)
+	}
 	dir := c.Dir(t)
 	token, account := c.accountWith(t, c.Rights(t)...)
 	a := &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}
@@ -60,6 +66,10 @@ func (c *Cluster) Audit(t testing.TB) (*Audit, map[string]any) {
 // Reset forgets the requests so far.
 func (a *Audit) Reset() {
 	a.t.Helper()
+	if a.c.api != nil {
+		a.fakeFrom = len(a.c.api.Audit())
+		return
+	}
 	a.Requests()
 	info, err := os.Stat(a.path)
 	must(a.t, err)
@@ -71,6 +81,9 @@ func (a *Audit) Reset() {
 // is made and waited for first.
 func (a *Audit) Requests() []AuditedRequest {
 	a.t.Helper()
+	if a.c.api != nil {
+		return audited(a.c.api, a.user, a.fakeFrom)
+	}
 	sentinel := Name(a.t, "sentinel")
 	_, _ = a.c.Admin.CoreV1().ConfigMaps(metav1.NamespaceDefault).Get(a.t.Context(), sentinel, metav1.GetOptions{})
 	var out []AuditedRequest

@@ -31,22 +31,46 @@ type CLI struct {
 	env      []string
 }
 
-// built compiles the provider once per test process: as releases are, and as the test bed
-// compiles its Machine API, so that what both depend on is compiled once.
+// providerEnv names the provider's binary, which "make" compiles once for all packages.
+const providerEnv = "KUBETAINT_TEST_PROVIDER"
+
+// built returns the provider's binary in a folder from which every test can link it: the
+// one that providerEnv names, or one that is compiled for this process. It is compiled as
+// releases are, and as the test bed compiles its Machine API, so that dependencies are
+// compiled once.
 var built = sync.OnceValues(func() (string, error) {
+	given := os.Getenv(providerEnv)
+	if given != "" && linkable(given) {
+		return given, nil
+	}
 	dir, err := os.MkdirTemp("", "kubetaint-provider-")
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "terraform-provider-kubetaint")
 	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-o", path, ".")
-	cmd.Dir = root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if given != "" {
+		// Another process copies it: a test that starts a program meanwhile would inherit
+		// the open file, and the kernel starts no program that is open for writing.
+		cmd = exec.Command("cp", given, path)
+	}
+	cmd.Dir = root()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the provider: %w\n%s", err, out)
 	}
 	return path, nil
 })
+
+// linkable reports whether a file is on the file system of temporary folders.
+func linkable(path string) bool {
+	dir, err := os.MkdirTemp("", "kubetaint-provider-")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	return os.Link(path, filepath.Join(dir, "provider")) == nil
+}
 
 // NewCLI makes a working directory. The command line is the one that
 // TF_ACC_TERRAFORM_PATH names; a CLI on PATH is used only when told to.

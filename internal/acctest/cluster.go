@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -20,11 +19,15 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 const (
@@ -32,27 +35,37 @@ const (
 	rightsName      = "kubetaint"
 	// patience only keeps a test from hanging: a busy machine may take its time.
 	patience = 5 * time.Minute
+	// often is how often they look: each look takes time from the controllers.
+	often = 100 * time.Millisecond
 )
 
-// Cluster is the real cluster that acceptance tests run on.
+// Cluster is what tests run on: a real cluster, or the in-memory API server of OnFake.
 type Cluster struct {
 	// Admin may do everything; the provider never uses it.
 	Admin kubernetes.Interface
 	REST  *rest.Config
+	// api is the in-memory API server, nil for a real cluster.
+	api *fakeapi.Server
 	// dir is the folder of the test bed's files, "" for a cluster that is not its own.
 	dir string
 	// onward carries what comes to proxies to the API server, over connections that
 	// outlast them: a test of faults starts hundreds of proxies.
 	onward func() (http.RoundTripper, error)
-	// token is one of the service account with the documented rights.
-	token func() (string, error)
+	// account has the documented rights, and token is one of it.
+	account string
+	token   func() (string, error)
+	// writer knows what the test has created, nil for a cluster of one test alone.
+	writer *writer
 	// bed is kept from being collected, which would close the pipe that it lives by.
 	bed *testbed
 }
 
-// Connect returns the cluster of this process's tests: one that the test bed starts for
-// them, or the one that KUBE_CONFIG_PATH names. Acceptance tests are skipped where TF_ACC
-// is not set, as in every provider.
+// Connect returns the cluster of the tests: the one that the test bed has started for
+// all packages, one that it starts for this process, or the one that KUBE_CONFIG_PATH
+// names. Acceptance tests are skipped where TF_ACC is not set, as in every provider.
+//
+// Tests share the cluster. A test fails at its end where it has written to an object that
+// it has not created.
 func Connect(t testing.TB) *Cluster {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" {
@@ -60,14 +73,65 @@ func Connect(t testing.TB) *Cluster {
 	}
 	c, err := connected()
 	must(t, err)
-	return c
+	return c.forTest(t)
+}
+
+// forTest returns the cluster with clients by which the API server knows the test.
+func (c *Cluster) forTest(t testing.TB) *Cluster {
+	t.Helper()
+	if c.dir != "" {
+		// From the first write on.
+		_, err := followed(filepath.Join(c.dir, "audit.log"))
+		must(t, err)
+	}
+	w, own := writerOf(t), *c
+	own.REST = rest.CopyConfig(c.REST)
+	own.REST.UserAgent = rightsNamespace + "/" + w.id
+	admin, err := kubernetes.NewForConfig(own.REST)
+	must(t, err)
+	own.Admin, own.account, own.writer = admin, w.id, w
+	w.mu.Lock()
+	if w.token == nil {
+		w.token = sync.OnceValues(func() (string, error) {
+			ctx := context.Background()
+			if err := c.accountFor(ctx, w.id); err != nil {
+				return "", err
+			}
+			return c.newToken(ctx, w.id)
+		})
+	}
+	own.token = w.token
+	w.mu.Unlock()
+	t.Cleanup(func() { own.wantOwnWrites(t, w) })
+	return &own
+}
+
+// accountFor makes a service account with the documented rights. It stays: other processes
+// of the test may still use it when the test ends.
+func (c *Cluster) accountFor(ctx context.Context, account string) error {
+	role, err := documented("cluster-role.yaml")
+	if err != nil {
+		return err
+	}
+	if _, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if err := c.bind(ctx, account, rightsNamespace); err != nil {
+		return err
+	}
+	// The API server learns of all rules at once.
+	return c.allowed(ctx, account, role.Rules[:1])
 }
 
 var connected = sync.OnceValues(func() (*Cluster, error) {
 	var bed *testbed
 	kubeconfig, dir := os.Getenv("KUBE_CONFIG_PATH"), os.Getenv("KUBETAINT_TESTBED_DIR")
-	// Many have KUBE_CONFIG_PATH exported for a cluster that matters.
-	if os.Getenv(testbedEnv) != "" {
+	// Many have KUBE_CONFIG_PATH exported for a cluster that matters, and the folder of
+	// another one.
+	if dir != "" && kubeconfig != filepath.Join(dir, "kubeconfig") {
+		dir = ""
+	}
+	if dir == "" && os.Getenv(testbedEnv) != "" {
 		var err error
 		if bed, err = startTestbed(); err != nil {
 			return nil, err
@@ -90,12 +154,13 @@ var connected = sync.OnceValues(func() (*Cluster, error) {
 
 func newCluster(cfg *rest.Config, dir string) (*Cluster, error) {
 	cfg.QPS, cfg.Burst = 1000, 2000
-	cfg.UserAgent = "kubetaint-acctest"
+	cfg.UserAgent = rightsNamespace
+	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return seeing{rt} })
 	admin, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Admin: admin, REST: cfg, dir: dir}
+	c := &Cluster{Admin: admin, REST: cfg, dir: dir, account: rightsName}
 	c.onward = sync.OnceValues(func() (http.RoundTripper, error) {
 		return rest.TransportFor(&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData, CAFile: cfg.CAFile}})
 	})
@@ -107,17 +172,27 @@ func newCluster(cfg *rest.Config, dir string) (*Cluster, error) {
 // the test bed's.
 func (c *Cluster) Dir(t testing.TB) string {
 	t.Helper()
+	if c.api != nil {
+		t.Fatal("an in-memory API server has no processes and no files")
+	}
 	if c.dir == "" {
 		t.Skip("needs the processes and the audit log of the test bed")
 	}
 	return c.dir
 }
 
-// root is the folder of the repository.
-func root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
-}
+// root returns the folder of the repository: tests run in the folder of their package,
+// and binaries without paths of source files do not know another way.
+var root = sync.OnceValue(func() string {
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "."
+})
 
 // grant gives a service account the rights that the documentation lists, from
 // the very file that it shows.
@@ -131,17 +206,25 @@ func (c *Cluster) grant() error {
 	if _, err := c.Admin.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: rightsNamespace}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	if _, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: rightsName}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	if _, err := c.Admin.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
-		if _, err := c.Admin.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{}); err != nil {
+	// Several processes do this at once: what is as it should be is not written.
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		current, err := c.Admin.RbacV1().ClusterRoles().Get(ctx, role.Name, metav1.GetOptions{})
+		if err == nil && apiequality.Semantic.DeepEqual(current.Rules, role.Rules) {
+			return nil
+		}
+		if err == nil {
+			current.Rules = role.Rules
+			_, err = c.Admin.RbacV1().ClusterRoles().Update(ctx, current, metav1.UpdateOptions{})
 			return err
 		}
-	} else if err != nil {
+		if _, err := c.Admin.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
-	if err := c.bind(ctx, rightsName, role.Name); err != nil {
+	if err := c.accountFor(ctx, rightsName); err != nil {
 		return err
 	}
 	return c.allowed(ctx, rightsName, role.Rules)
@@ -220,7 +303,11 @@ func (c *Cluster) TokenAnd(t testing.TB, rules ...rbacv1.PolicyRule) string {
 
 func (c *Cluster) accountWith(t testing.TB, rules ...rbacv1.PolicyRule) (token, account string) {
 	t.Helper()
-	name := Name(t, "rights")
+	// The name tells whose account it is.
+	name := Name(t, c.account+"-rights")
+	if c.api != nil {
+		return c.api.Account(name, rules...), name
+	}
 	ctx := t.Context()
 	_, err := c.Admin.CoreV1().ServiceAccounts(rightsNamespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	must(t, err)
@@ -283,13 +370,24 @@ func (c *Cluster) Kubeconfig(t testing.TB) string {
 	return path
 }
 
-// Until waits until a condition of the cluster holds, and fails the test where it does
-// not within five minutes.
+// Until waits until a condition of the cluster holds. If it does not within five minutes,
+// the test fails and shows the API server's last answers to the requests of the condition.
 func Until(t testing.TB, what string, holds func(ctx context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, holds); err != nil {
+	if err := untilWithin(t.Context(), patience, holds); err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
 	}
+}
+
+func untilWithin(ctx context.Context, limit time.Duration, holds func(ctx context.Context) (bool, error)) error {
+	waiting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	last, stop := see(waiting, ctx)
+	defer stop()
+	if err := wait.PollUntilContextCancel(waiting, often, true, holds); err != nil {
+		return fmt.Errorf("%w; seen last:\n%s", err, last)
+	}
+	return nil
 }
 
 // ID returns what tells this cluster from others.

@@ -98,6 +98,10 @@ func (p *Pool) follow() {
 				p.mu.Lock()
 				p.seen[object.GetName()] = true
 				p.mu.Unlock()
+				var m machinev1beta1.Machine
+				if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &m) == nil {
+					p.c.writer.addMachine(&m)
+				}
 			}
 		}
 	}()
@@ -134,6 +138,7 @@ func (p *Pool) machines(ctx context.Context) []machinev1beta1.Machine {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &m); err != nil {
 			p.t.Errorf("reading a machine: %v", err)
 		}
+		p.c.writer.addMachine(&m)
 		out = append(out, m)
 	}
 	return out

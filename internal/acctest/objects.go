@@ -20,10 +20,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Name returns a name that no other test uses.
+// Name returns a name that is unique among all tests of a cluster.
 func Name(t testing.TB, prefix string) string {
 	t.Helper()
-	raw := make([]byte, 4)
+	raw := make([]byte, 8)
 	_, err := rand.Read(raw)
 	must(t, err)
 	return prefix + "-" + hex.EncodeToString(raw)
@@ -48,7 +48,7 @@ type Node struct {
 // kubelets is skipped.
 func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 	t.Helper()
-	if n.Allocatable != nil {
+	if n.Allocatable != nil && c.api == nil {
 		NeedKwok(t, "a node of a chosen size")
 	}
 	object := &corev1.Node{
@@ -63,6 +63,10 @@ func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 	created, err := c.Admin.CoreV1().Nodes().Create(t.Context(), object, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { c.DeleteNode(t, n.Name) })
+	if c.api != nil {
+		must(t, c.join(t.Context(), n))
+		return c.Get(t, n.Name)
+	}
 	if n.Quiet {
 		c.keepAlive(t, n.Name)
 	}
@@ -107,12 +111,17 @@ func (c *Cluster) Nodes(t testing.TB, count int, describe func(int) Node) {
 
 // makeReady does what a kubelet would; a conflict is tried again.
 func (c *Cluster) makeReady(ctx context.Context, n *corev1.Node) error {
+	if err := c.setReady(ctx, n); !apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
+}
+
+// setReady writes the status of a node with the condition that it is ready.
+func (c *Cluster) setReady(ctx context.Context, n *corev1.Node) error {
 	now := metav1.Now()
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Test", LastHeartbeatTime: now, LastTransitionTime: now}}
 	_, err := c.Admin.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{})
-	if apierrors.IsConflict(err) {
-		return nil
-	}
 	return err
 }
 
@@ -139,6 +148,9 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	_, err := c.Admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { _ = c.Admin.CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	if c.api != nil {
+		return name
+	}
 	// Without it the API server refuses pods, where its admission plug-in is on.
 	Until(t, "the namespace has its service account", func(ctx context.Context) (bool, error) {
 		_, err := c.Admin.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
@@ -162,6 +174,9 @@ func (c *Cluster) Pod(t testing.TB, namespace, name, node string, change func(*c
 	}
 	created, err := c.Admin.CoreV1().Pods(namespace).Create(t.Context(), p, metav1.CreateOptions{})
 	must(t, err)
+	if c.api != nil {
+		return c.run(t, created)
+	}
 	return created
 }
 

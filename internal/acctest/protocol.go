@@ -4,11 +4,15 @@
 package acctest
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
+	frameworkprovider "github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
@@ -21,6 +25,21 @@ import (
 type Terraform struct {
 	// Provider is the provider block.
 	Provider map[string]any
+	// Transport takes the place of the network for each walk, where it is set.
+	Transport func() http.RoundTripper
+	// Context is that of all requests, where it is set; otherwise it is the test's.
+	Context context.Context //nolint:containedctx // It ends the processes, not a call.
+}
+
+func (tf *Terraform) provider() func() frameworkprovider.Provider {
+	transport := transportTo(tf.Provider["host"])
+	if tf.Transport != nil {
+		transport = tf.Transport()
+	}
+	if transport == nil {
+		return provider.New("test")
+	}
+	return provider.NewWithTransport("test", transport)
 }
 
 // Instance is one resource instance: what Terraform would keep in its state.
@@ -66,6 +85,7 @@ type Planned struct {
 // Walk is one provider process as Terraform would start it.
 type Walk struct {
 	t      testing.TB
+	ctx    context.Context //nolint:containedctx // It ends the process, not a call.
 	server tfprotov6.ProviderServer
 	schema *tfprotov6.GetProviderSchemaResponse
 
@@ -74,20 +94,28 @@ type Walk struct {
 	Between func()
 }
 
+// schemas are the same in every process.
+var schemas = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, error) {
+	return providerserver.NewProtocol6(provider.New("test")())().GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+})
+
 // Start configures a provider. The diagnostics of Configure are returned.
 func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	t.Helper()
-	w := &Walk{t: t, server: providerserver.NewProtocol6(provider.New("test")())()}
+	w := &Walk{t: t, ctx: tf.Context, server: providerserver.NewProtocol6(tf.provider()())()}
+	if w.ctx == nil {
+		w.ctx = t.Context()
+	}
 	var err error
-	w.schema, err = w.server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	w.schema, err = schemas()
 	must(t, err)
 	config := w.encode(w.schema.Provider.ValueType(), tf.Provider)
-	validated, err := w.server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
+	validated, err := w.server.ValidateProviderConfig(w.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: config})
 	must(t, err)
 	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 		return w, d
 	}
-	configured, err := w.server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: config, TerraformVersion: "1.15.3"})
+	configured, err := w.server.ConfigureProvider(w.ctx, &tfprotov6.ConfigureProviderRequest{Config: config, TerraformVersion: "1.16.0"})
 	must(t, err)
 	return w, configured.Diagnostics
 }
@@ -108,7 +136,7 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 	if !i.Exists() {
 		return nil
 	}
-	resp, err := w.server.ReadResource(w.t.Context(), &tfprotov6.ReadResourceRequest{
+	resp, err := w.server.ReadResource(w.ctx, &tfprotov6.ReadResourceRequest{
 		TypeName: i.Type, CurrentState: i.State, Private: i.Private, CurrentIdentity: i.Identity,
 	})
 	must(w.t, err)
@@ -119,14 +147,19 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 	return resp.Diagnostics
 }
 
+// Validate validates a configuration, as "terraform validate" does.
+func (w *Walk) Validate(i *Instance, config map[string]any) Diagnostics {
+	w.t.Helper()
+	validated, err := w.server.ValidateResourceConfig(w.ctx, &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(w.resourceType(i.Type), config)})
+	must(w.t, err)
+	return validated.Diagnostics
+}
+
 // Plan plans a configuration for an instance; a nil one plans its destruction.
 func (w *Walk) Plan(i *Instance, config map[string]any) Planned {
 	w.t.Helper()
-	typ := w.resourceType(i.Type)
 	if config != nil {
-		validated, err := w.server.ValidateResourceConfig(w.t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(typ, config)})
-		must(w.t, err)
-		if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+		if d := w.Validate(i, config); d.Errors() != "" {
 			return Planned{Diagnostics: d}
 		}
 	}
@@ -154,7 +187,7 @@ func (w *Walk) planOnce(typeName string, prior *tfprotov6.DynamicValue, private 
 		request.Config = w.encode(typ, config)
 		request.ProposedNewState = w.proposed(typeName, prior, config)
 	}
-	resp, err := w.server.PlanResourceChange(w.t.Context(), request)
+	resp, err := w.server.PlanResourceChange(w.ctx, request)
 	must(w.t, err)
 	return Planned{
 		State: resp.PlannedState, Private: resp.PlannedPrivate, Identity: resp.PlannedIdentity,
@@ -191,7 +224,7 @@ func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) 
 	if w.Between != nil {
 		w.Between()
 	}
-	resp, err := w.server.ApplyResourceChange(w.t.Context(), request)
+	resp, err := w.server.ApplyResourceChange(w.ctx, request)
 	must(w.t, err)
 	diagnostics := append(before, resp.Diagnostics...)
 	if config != nil && Diagnostics(resp.Diagnostics).Errors() == "" {
@@ -208,6 +241,10 @@ func (tf *Terraform) Plan(t testing.TB, i *Instance, config map[string]any) Plan
 	before := w.Refresh(i)
 	if before.Errors() != "" {
 		return Planned{Diagnostics: before}
+	}
+	if config == nil && !i.Exists() {
+		// There is nothing to destroy any more, and core asks for no plan.
+		return Planned{Empty: true, Diagnostics: before}
 	}
 	planned := w.Plan(i, config)
 	planned.Diagnostics = append(before, planned.Diagnostics...)

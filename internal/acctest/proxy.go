@@ -26,7 +26,9 @@ type Proxy struct {
 	// URL is what the provider connects to. It is served over TLS: client-go
 	// sends no credentials otherwise.
 	URL string
-	ca  string
+	// ca is "" where nothing listens at URL: requests to an in-memory API server stay in
+	// this process.
+	ca string
 
 	mu       sync.Mutex
 	requests []Request
@@ -104,7 +106,12 @@ func (c *Cluster) Proxy(t testing.TB) *Proxy {
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { hangUp(w) },
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) })
+	if c.api != nil {
+		p.URL = serveInProcess(t, served{handler})
+		return p
+	}
+	server := httptest.NewUnstartedServer(handler)
 	light, err := lightTLS()
 	must(t, err)
 	server.TLS = light.Clone()
@@ -129,7 +136,11 @@ func (p *Proxy) Types() map[string]string {
 // documented rights.
 func (p *Proxy) Provider(t testing.TB, c *Cluster) map[string]any {
 	t.Helper()
-	return map[string]any{"host": p.URL, "token": c.Token(t), "cluster_ca_certificate": p.ca}
+	block := map[string]any{"host": p.URL, "token": c.Token(t)}
+	if p.ca != "" {
+		block["cluster_ca_certificate"] = p.ca
+	}
+	return block
 }
 
 // Reword has the answers to lists and gets say something else. It has to be set before the

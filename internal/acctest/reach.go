@@ -26,35 +26,34 @@ func (p *Proxy) OutOfReach(t *testing.T, provider map[string]any, instances []*I
 		"overloaded":    {http.StatusServiceUnavailable, "Check that its API server runs, and the network to it."},
 		"expired token": {http.StatusUnauthorized, "The cluster refused the credentials"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p.Spoil(func(Request) Fault { return is.fault })
-			walk := tf.Walk(t)
-			var all Diagnostics
-			for n, i := range instances {
-				all = append(all, walk.Refresh(i)...)
-				planned := walk.Plan(i, configs[n])
-				all = append(all, planned.Diagnostics...)
-				if !i.Exists() || !planned.Empty {
-					t.Fatal("a cluster out of reach changed the plan")
-				}
+		t.Log("the cluster is unreachable: " + name)
+		p.Spoil(func(Request) Fault { return is.fault })
+		walk := tf.Walk(t)
+		var all Diagnostics
+		for n, i := range instances {
+			all = append(all, walk.Refresh(i)...)
+			planned := walk.Plan(i, configs[n])
+			all = append(all, planned.Diagnostics...)
+			if !i.Exists() || !planned.Empty {
+				t.Fatal("a cluster out of reach changed the plan")
 			}
-			update, create := walk.Plan(instances[0], changed), walk.Plan(&Instance{Type: instances[0].Type}, configs[0])
-			all = append(all, update.Diagnostics...)
-			all = append(all, create.Diagnostics...)
-			all = append(all, walk.Plan(instances[0], nil).Diagnostics...)
-			if all.Errors() != "" || len(all) != 1 || update.Empty {
-				t.Fatalf("one warning in a run is enough, and no error: %s%s", all.Errors(), all.Warnings())
-			}
-			WantAll(t, all.Warnings(), "Unable to read the cluster at ", "so the plan is made without it", is.advice)
-			WantAll(t, strict.Walk(t).Refresh(instances[0]).Errors(), "Unable to read the cluster at ", `unreachable = "fail"`)
-			// What needs the cluster fails, says what to do, and loses nothing.
-			i := *instances[0]
-			WantAll(t, tf.Walk(t).ApplyChange(&i, update, changed).Errors(), is.advice)
-			WantAll(t, tf.Walk(t).ApplyChange(&i, Planned{Private: i.Private}, nil).Errors(), is.advice)
-			if !i.Exists() || string(i.Private) != string(instances[0].Private) {
-				t.Fatal("an apply without the cluster lost the state")
-			}
-		})
+		}
+		update, create := walk.Plan(instances[0], changed), walk.Plan(&Instance{Type: instances[0].Type}, configs[0])
+		all = append(all, update.Diagnostics...)
+		all = append(all, create.Diagnostics...)
+		all = append(all, walk.Plan(instances[0], nil).Diagnostics...)
+		if all.Errors() != "" || len(all) != 1 || update.Empty {
+			t.Fatalf("one warning in a run is enough, and no error: %s%s", all.Errors(), all.Warnings())
+		}
+		WantAll(t, all.Warnings(), "Unable to read the cluster at ", "so the plan is made without it", is.advice)
+		WantAll(t, strict.Walk(t).Refresh(instances[0]).Errors(), "Unable to read the cluster at ", `unreachable = "fail"`)
+		// What needs the cluster fails, says what to do, and loses nothing.
+		i := *instances[0]
+		WantAll(t, tf.Walk(t).ApplyChange(&i, update, changed).Errors(), is.advice)
+		WantAll(t, tf.Walk(t).ApplyChange(&i, Planned{Private: i.Private}, nil).Errors(), is.advice)
+		if !i.Exists() || string(i.Private) != string(instances[0].Private) {
+			t.Fatal("an apply without the cluster lost the state")
+		}
 	}
 	p.Spoil(nil)
 }

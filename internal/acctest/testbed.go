@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -24,6 +25,8 @@ const (
 	testbedEnv = "KUBETAINT_TESTBED"
 	// machinesEnv are flags of the Machine API that it plays; none where not set.
 	machinesEnv = "KUBETAINT_MACHINE_API_FLAGS"
+	// aloneEnv is the folder of a second cluster, on which one test runs at a time.
+	aloneEnv = "KUBETAINT_TESTBED_ALONE_DIR"
 )
 
 // testbed is a cluster that lives as long as this process does, whatever ends it.
@@ -85,12 +88,53 @@ func Own(t testing.TB, flags ...string) *Cluster {
 	if os.Getenv(testbedEnv) == "" {
 		t.Skip("needs the test bed, to start a cluster of its own")
 	}
+	release, err := takeTurn(filepath.Join(os.TempDir(), fmt.Sprintf("kubetaint-acctest-%d.lock", os.Getuid())))
+	must(t, err)
+	t.Cleanup(release)
 	b, err := startTestbed(flags...)
 	must(t, err)
 	t.Cleanup(func() { must(t, b.stop()) })
 	c, err := clusterOf(filepath.Join(b.dir, "kubeconfig"), b.dir)
 	must(t, err)
 	return c
+}
+
+// Alone returns a cluster on which no other test runs meanwhile, for tests that count what
+// a plan reads, or that depend on what retires anywhere in the cluster. All such tests share
+// it, one at a time. Without a second cluster it is that of Connect: the callers do not run
+// in parallel, so that they are alone there as long as one package is tested.
+func Alone(t testing.TB) *Cluster {
+	t.Helper()
+	shared := Connect(t)
+	dir := os.Getenv(aloneEnv)
+	if dir == "" {
+		return shared
+	}
+	release, err := takeTurn(filepath.Join(dir, "alone.lock"))
+	must(t, err)
+	t.Cleanup(release)
+	c, err := aloneCluster()
+	must(t, err)
+	return c
+}
+
+var aloneCluster = sync.OnceValues(func() (*Cluster, error) {
+	dir := os.Getenv(aloneEnv)
+	return clusterOf(filepath.Join(dir, "kubeconfig"), dir)
+})
+
+// takeTurn waits until no other test holds a lock, and returns a function that lets the
+// next one begin. The lock ends with the process that holds it. Own takes one, because each
+// cluster takes a gigabyte, and a processor while it starts.
+func takeTurn(lock string) (release func(), err error) {
+	file, err := os.OpenFile(lock, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() { _ = file.Close() }, nil
 }
 
 // Restricting starts a cluster for this test alone whose API server has the admission

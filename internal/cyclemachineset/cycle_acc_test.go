@@ -113,7 +113,7 @@ func TestAccCycleMachineSet_kill9AfterEachWrite(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			kills := 0
-			for writes := 1; ; writes++ {
+			for writes := range acctest.Kills(2) {
 				p := s.pool(2, tt.machines-2)
 				before := p.Names()
 				proxy := s.c.Proxy(t)
@@ -138,7 +138,7 @@ func TestAccCycleMachineSet_kill9AfterEachWrite(t *testing.T) {
 					t.Fatalf("killed after write %d: %d machines were made, and at most %d are needed", writes, made, tt.machines)
 				}
 			}
-			if kills < 2 {
+			if kills < acctest.MinKills(2) {
 				t.Fatalf("the action was killed only %d times", kills)
 			}
 			t.Logf("killed %d times", kills)

@@ -168,6 +168,7 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 // apply goes on, and in the end nothing is left that nobody owns.
 func TestAccDedicatedNodes_admissionKilledAfterEachWrite(t *testing.T) {
 	t.Parallel()
+	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	for name, values := range map[string][2]string{"create": {"", "a"}, "update": {"a", "b"}, "destroy": {"a", ""}} {
 		t.Run(name, func(t *testing.T) {

@@ -18,11 +18,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// cronJob makes a CronJob that never comes to its turn.
+// cronJob makes a CronJob that is suspended, so that it makes no Job whatever the date.
 func (p *pool) cronJob(name string, tolerations ...any) acctest.Thing {
 	p.t.Helper()
 	thing := acctest.Thing{APIVersion: "batch/v1", Kind: "CronJob", Namespace: p.namespace, Name: name}
-	p.c.Make(p.t, thing, map[string]any{"spec": map[string]any{"schedule": "0 0 1 1 *", "jobTemplate": map[string]any{"spec": map[string]any{
+	p.c.Make(p.t, thing, map[string]any{"spec": map[string]any{"schedule": "0 0 1 1 *", "suspend": true, "jobTemplate": map[string]any{"spec": map[string]any{
 		"template": map[string]any{"spec": map[string]any{
 			"restartPolicy": "Never", "nodeSelector": map[string]any{"field": p.name},
 			"tolerations": tolerations,

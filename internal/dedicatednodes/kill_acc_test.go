@@ -27,11 +27,14 @@ func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 	} {
 		t.Run(s.from.name, func(t *testing.T) {
 			t.Parallel()
+			if s.from.name != "update" {
+				acctest.Exhaustive(t)
+			}
 			p := newPool(t, c, "Deployment", "DaemonSet")
 			cli := acctest.NewCLI(t)
 			evicted := c.Evictions(t, p.namespace)
 			kills := 0
-			for writes := 1; ; writes++ {
+			for writes := range acctest.Kills(4) {
 				cli.Write(c.Provider(t), p.hcl(s.from))
 				cli.MustRun("apply", "-auto-approve", "-input=false")
 				p.want(s.from, "Deployment", "DaemonSet")
@@ -51,7 +54,7 @@ func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 			if names := evicted(); len(names) > 0 {
 				t.Fatalf("the taint-eviction controller deleted %v", names)
 			}
-			if least := map[string]int{"create": 6, "update": 8, "destroy": 6}[s.from.name]; kills < max(least, 1) {
+			if least := map[string]int{"create": 6, "update": 8, "destroy": 6}[s.from.name]; kills < acctest.MinKills(max(least, 1)) {
 				t.Fatalf("the apply was killed only %d times", kills)
 			}
 			t.Logf("killed %d times", kills)
@@ -67,6 +70,7 @@ const killers = 2
 // tolerations that are derived from it.
 func TestAccDedicatedNodes_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
+	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	for killer := range killers {
 		t.Run(fmt.Sprintf("requests_%d_of_%d", killer+1, killers), func(t *testing.T) {

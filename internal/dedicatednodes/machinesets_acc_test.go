@@ -140,6 +140,9 @@ func TestAccDedicatedNodes_machineSetsKill9AfterEachWrite(t *testing.T) {
 	for _, strategy := range []string{"in_place", "rolling"} {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
+			if strategy != "in_place" {
+				acctest.Exhaustive(t)
+			}
 			f := newFleet(t)
 			cli := acctest.NewCLI(t)
 			evicted := f.c.Evictions(t, f.Namespace)
@@ -147,7 +150,7 @@ func TestAccDedicatedNodes_machineSetsKill9AfterEachWrite(t *testing.T) {
 			cli.Write(f.c.Provider(t), f.hcl(is, strategy))
 			cli.MustRun("apply", "-auto-approve", "-input=false")
 			kills := 0
-			for writes := 1; ; writes++ {
+			for writes := range acctest.Kills(4) {
 				proxy := f.c.Proxy(t)
 				cli.Write(proxy.Provider(t, f.c), f.hcl(to, strategy))
 				cli.MustRun("plan", "-input=false", "-out=plan")
@@ -158,13 +161,16 @@ func TestAccDedicatedNodes_machineSetsKill9AfterEachWrite(t *testing.T) {
 				cli.MustRun("apply", "-auto-approve", "-input=false")
 				f.want(to)
 				cli.WantEmptyPlan()
+				if !acctest.All() {
+					break
+				}
 				is, to = to, is
 			}
 			f.want(to)
 			if names := evicted(); len(names) > 0 {
 				t.Fatalf("the taint-eviction controller deleted %v", names)
 			}
-			if kills < 10 {
+			if kills < acctest.MinKills(10) {
 				t.Fatalf("the apply was killed only %d times", kills)
 			}
 			t.Logf("killed %d times", kills)

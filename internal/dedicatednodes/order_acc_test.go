@@ -38,6 +38,9 @@ func TestAccDedicatedNodes_nobodyIsEvicted(t *testing.T) {
 	for _, flag := range []string{"-parallelism=10", "-parallelism=1"} {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
+			if flag == "-parallelism=1" {
+				acctest.Exhaustive(t)
+			}
 			p := newPool(t, c, allKinds...)
 			cli := acctest.NewCLI(t)
 			evicted := c.Evictions(t, p.namespace)

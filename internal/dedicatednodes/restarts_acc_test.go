@@ -17,7 +17,7 @@ import (
 //
 //nolint:paralleltest // See above.
 func TestAccDedicatedNodes_restartsOfOthersAreAnnounced(t *testing.T) {
-	c := acctest.Connect(t)
+	c := acctest.Alone(t)
 	p := newPool(t, c, "Deployment")
 	p.run("StatefulSet", "guest", nil)
 	c.Running(t, p.namespace, "guest", 3)

@@ -21,18 +21,18 @@ func change(ctx context.Context, cluster *sample, tf *terraform) error {
 	if err := tf.use(changing, linked); err != nil {
 		return err
 	}
-	headline("terraform plan -var team=a -compact-warnings: adds the tolerations, and the taint for them")
+	tf.headline("plan -var team=a -compact-warnings: adds the tolerations, and the taint for them")
 	if err := tf.summarize(ctx, "plan", "-var=team=a", "-out=plan"); err != nil {
 		return err
 	}
-	headline("terraform apply")
+	tf.headline("apply")
 	if err := tf.summarize(ctx, "apply", "plan"); err != nil {
 		return err
 	}
 	if err := cluster.settled(ctx, "a"); err != nil {
 		return err
 	}
-	headline("terraform plan -var team=b -compact-warnings: changes the value of both")
+	tf.headline("plan -var team=b -compact-warnings: changes the value of both")
 	if err := tf.summarize(ctx, "plan", "-var=team=b", "-out=plan"); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func change(ctx context.Context, cluster *sample, tf *terraform) error {
 	if err != nil {
 		return err
 	}
-	headline("terraform apply: the tolerations of team=b beside those of team=a, then the taint")
+	tf.headline("apply: the tolerations of team=b beside those of team=a, then the taint")
 	if err := tf.summarize(ctx, "apply", "plan"); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func change(ctx context.Context, cluster *sample, tf *terraform) error {
 		return err
 	}
 	evicted := report(os.Stdout, became)
-	headline("terraform destroy")
+	tf.headline("destroy")
 	if err := tf.summarize(ctx, "destroy", "-auto-approve", "-var=team=b"); err != nil {
 		return err
 	}

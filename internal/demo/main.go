@@ -79,7 +79,7 @@ func preview(ctx context.Context, cluster *sample, tf *terraform) error {
 	if err := tf.use(predicting, previewed); err != nil {
 		return err
 	}
-	headline("terraform plan")
+	tf.headline("plan")
 	if err := tf.show(ctx, "plan", "-out=plan"); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func preview(ctx context.Context, cluster *sample, tf *terraform) error {
 	if err != nil {
 		return err
 	}
-	headline("terraform apply")
+	tf.headline("apply")
 	start := time.Now()
 	if err := tf.show(ctx, "apply", "plan"); err != nil {
 		return err
@@ -99,7 +99,7 @@ func preview(ctx context.Context, cluster *sample, tf *terraform) error {
 	headline(fmt.Sprintf("Watching the pods for %s", settled))
 	left := watch(start.Add(settled))
 	wrong := compare(os.Stdout, predicted, left, start)
-	headline("terraform destroy")
+	tf.headline("destroy")
 	if err := tf.show(ctx, "destroy", "-auto-approve"); err != nil {
 		return err
 	}

@@ -61,23 +61,23 @@ func openshift(ctx context.Context) error {
 	if err := interrupted(ctx, cluster, api, tf); err != nil {
 		return err
 	}
-	headline("terraform destroy: gives the taints up as they came, by a surge")
+	tf.headline("destroy: gives the taints up as they came, by a surge")
 	return tf.summarize(ctx, "destroy", "-auto-approve")
 }
 
 // inPlace taints the machines that there are.
 func inPlace(ctx context.Context, tf *terraform) error {
-	headline("terraform plan -compact-warnings")
+	tf.headline("plan -compact-warnings")
 	if err := tf.summarize(ctx, "plan", "-out=plan"); err != nil {
 		return err
 	}
-	headline("terraform apply: template, machines and nodes, none of which is replaced")
+	tf.headline("apply: template, machines and nodes, none of which is replaced")
 	return tf.summarize(ctx, "apply", "plan")
 }
 
 // interrupted replaces the machines, is killed in between, and goes on.
 func interrupted(ctx context.Context, cluster *sample, api *machines, tf *terraform) error {
-	headline("terraform plan")
+	tf.headline("plan")
 	if err := tf.show(ctx, "plan", "-out=plan"); err != nil {
 		return err
 	}
@@ -86,15 +86,15 @@ func interrupted(ctx context.Context, cluster *sample, api *machines, tf *terraf
 	if err != nil {
 		return err
 	}
-	headline("terraform apply, and kill -9 when the first new machine serves")
+	tf.headline("apply, and kill -9 when the first new machine serves")
 	if err := tf.kill(ctx, first, "apply", "plan"); err != nil {
 		return err
 	}
-	headline("terraform plan")
+	tf.headline("plan")
 	if err := tf.show(ctx, "plan", "-out=plan"); err != nil {
 		return err
 	}
-	headline("terraform apply: goes on where it stopped")
+	tf.headline("apply: goes on where it stopped")
 	if err := tf.summarize(ctx, "apply", "plan"); err != nil {
 		return err
 	}

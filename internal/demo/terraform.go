@@ -57,10 +57,11 @@ resource "kubetaint_node_taints" "pool" {
 }
 `
 
-// preamble is what the reader need not see of both.
+// preamble is what the reader need not see of both. It names the registry, because
+// OpenTofu has another one by default.
 const preamble = `terraform {
   required_providers {
-    kubetaint = { source = "kubetaint/kubetaint" }
+    kubetaint = { source = "registry.terraform.io/kubetaint/kubetaint" }
   }
 }
 
@@ -96,6 +97,8 @@ const changing = `variable "team" {
 // terraform is a command line with the provider built from this tree.
 type terraform struct {
 	binary, dir string
+	// name is what a person types, terraform or tofu.
+	name string
 }
 
 func newTerraform(ctx context.Context) (*terraform, error) {
@@ -107,8 +110,23 @@ func newTerraform(ctx context.Context) (*terraform, error) {
 	if err != nil {
 		return nil, err
 	}
-	tf := &terraform{binary: binary, dir: dir}
+	tf := &terraform{binary: binary, dir: dir, name: nameOf(ctx, binary)}
 	return tf, errors.Join(tf.install(ctx), tf.write("main.tf", fmt.Sprintf(preamble, os.Getenv("KUBE_CONFIG_PATH"))), tf.command(ctx, "init").Run())
+}
+
+// nameOf asks a command line what it is. Its file may have any name.
+func nameOf(ctx context.Context, binary string) string {
+	cmd := exec.CommandContext(ctx, binary, "version")
+	cmd.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1")
+	if out, _ := cmd.Output(); strings.HasPrefix(string(out), "OpenTofu ") {
+		return "tofu"
+	}
+	return "terraform"
+}
+
+// headline shows the command that comes next, and what is to be said of it.
+func (tf *terraform) headline(command string) {
+	headline(tf.name + " " + command)
 }
 
 // use shows a configuration and takes it in the place of the last one, together

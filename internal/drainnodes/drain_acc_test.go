@@ -321,7 +321,7 @@ func TestAccDrainNodes_kill9AfterEachWrite(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	kills := 0
-	for writes := 1; ; writes++ {
+	for writes := range acctest.Kills(3) {
 		for _, name := range []string{"a", "b"} {
 			s.edit(name, func(n *corev1.Node) { n.Spec.Unschedulable = false })
 		}
@@ -354,7 +354,7 @@ func TestAccDrainNodes_kill9AfterEachWrite(t *testing.T) {
 		}
 	}
 	// Two cordons and four evictions.
-	if kills < 5 {
+	if kills < acctest.MinKills(5) {
 		t.Fatalf("the action was killed only %d times", kills)
 	}
 	t.Logf("killed %d times", kills)

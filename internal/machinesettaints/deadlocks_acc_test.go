@@ -73,6 +73,7 @@ func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 		for _, strategy := range []string{"rolling", "surge", "scale_to_zero"} {
 			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+strategy, func(t *testing.T) {
 				t.Parallel()
+				oneStrategy(t, strategy)
 				s := newStage(t)
 				p := s.pool(2, nil)
 				apps := s.c.Namespace(t)

@@ -49,6 +49,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 	for _, strategy := range reaching {
 		t.Run(strategy+"/deleted", func(t *testing.T) {
 			t.Parallel()
+			oneStrategy(t, strategy)
 			s := newStage(t)
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
@@ -57,6 +58,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 		})
 		t.Run(strategy+"/recreated", func(t *testing.T) {
 			t.Parallel()
+			oneStrategy(t, strategy)
 			s := newStage(t)
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
@@ -67,6 +69,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 		})
 		t.Run(strategy+"/deleted while it is destroyed", func(t *testing.T) {
 			t.Parallel()
+			oneStrategy(t, strategy)
 			s := newStage(t)
 			p, i := s.pool(1, nil), newInstance()
 			s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy}))

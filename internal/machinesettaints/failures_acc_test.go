@@ -165,6 +165,7 @@ func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
 	for strategy, replicas := range map[string]int{"rolling": 2, "surge": 3, "scale_to_zero": 2} {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
+			oneStrategy(t, strategy)
 			s := newStage(t)
 			p := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"failMachines": []int{3}} })
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})

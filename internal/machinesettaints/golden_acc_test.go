@@ -98,7 +98,7 @@ func constant(p *acctest.Pool, text string) string {
 	for pattern, with := range map[string]string{
 		regexp.QuoteMeta(p.Name) + `-[a-z0-9]{5}`: "gpu-a-x",
 		`(web|db)-[a-z0-9]+-[a-z0-9]{5}`:          "$1-x",
-		`node-\d+-\d+-\d+-[0-9a-f]{6}`:            "node-x",
+		`node-[0-9a-f]{16}`:                       "node-x",
 		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`:      "2026-11-21 02:14:07 UTC",
 		`no other node would take it: [^\n;]*`:    "no other node would take it: 9 do not match its node selector",
 	} {

@@ -43,11 +43,20 @@ func TestAccMachineSetTaints_kill9AfterEachWrite(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			k := &writeKilling{stage: s, Pool: s.c.MachineSet(t, acctest.MachineSet{Namespace: s.namespace, Name: acctest.Name(t, "ms"), Replicas: 2, Taints: foreign}), cli: acctest.NewCLI(t), rollout: tt.rollout, machines: tt.machines}
+			// The template alone is one write, and no rollout.
+			least, interrupted := acctest.MinKills(2), 1
+			if name == "template_only" {
+				least, interrupted = 1, 0
+			}
 			created, destroyed := 0, 0
-			for writes := 1; ; writes++ {
+			for writes := range acctest.Kills(1 + interrupted) {
 				more := false
 				if k.change("a", writes) {
 					created, more = created+1, true
+				}
+				if !acctest.All() {
+					destroyed = least
+					break
 				}
 				if k.change("", writes) {
 					destroyed, more = destroyed+1, true
@@ -55,11 +64,6 @@ func TestAccMachineSetTaints_kill9AfterEachWrite(t *testing.T) {
 				if !more {
 					break
 				}
-			}
-			// The template alone is one write, and no rollout.
-			least, interrupted := 2, 1
-			if name == "template_only" {
-				least, interrupted = 1, 0
 			}
 			if created < least || destroyed < least || k.interrupted < interrupted {
 				t.Fatalf("the create was killed only %d times, the destroy %d, %d of them in the middle of a rollout", created, destroyed, k.interrupted)

@@ -16,6 +16,7 @@ import (
 // before the first write leaves everything as it was.
 func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
+	acctest.Exhaustive(t)
 	for name, tt := range map[string]struct {
 		rollout string
 		// machines are made for one change, at most.

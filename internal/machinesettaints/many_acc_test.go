@@ -44,6 +44,7 @@ type crowd struct {
 // MachineSets, since a cluster's worth of machines takes its time to come.
 func TestAccMachineSetTaints_twentyMachines(t *testing.T) {
 	t.Parallel()
+	acctest.Exhaustive(t)
 	seed := chance(t)
 	for name, crowds := range map[string][]crowd{
 		"template_only, in_place and rolling": {

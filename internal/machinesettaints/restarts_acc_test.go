@@ -18,7 +18,7 @@ import (
 //
 //nolint:paralleltest // See above.
 func TestAccMachineSetTaints_restartsThatTheyLeadToAreAnnounced(t *testing.T) {
-	s := newStage(t)
+	s := stageOn(t, acctest.Alone(t))
 	p, apps := s.pool(1, nil), s.c.Namespace(t)
 	s.c.Deployment(t, apps, "web", 1, func(spec *corev1.PodSpec) {
 		spec.NodeSelector = map[string]string{"pool": p.Name}

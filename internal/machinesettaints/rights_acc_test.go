@@ -14,6 +14,7 @@ import (
 // other one is needed, its absence is told, and with all rights the apply goes on.
 func TestAccMachineSetTaints_whatIsLostWithoutARight(t *testing.T) {
 	t.Parallel()
+	acctest.Exhaustive(t)
 	for name, tt := range map[string]struct {
 		resource string
 		verbs    []string

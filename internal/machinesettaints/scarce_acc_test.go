@@ -59,6 +59,7 @@ func TestAccMachineSetTaints_quota(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			oneStrategy(t, tt.strategy)
 			s := newStage(t)
 			p, i := s.pool(2, nil), newInstance()
 			if tt.atFirst != "" {
@@ -158,6 +159,7 @@ func TestAccMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			oneStrategy(t, tt.strategy)
 			s := newStage(t)
 			p, i := s.pool(2, func(m *acctest.MachineSet) { m.Annotations = maps.Clone(autoscaled("0", "5")) }), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})

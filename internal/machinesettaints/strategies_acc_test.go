@@ -26,9 +26,22 @@ type stage struct {
 	shown func(text string)
 }
 
+// oneStrategy leaves out the other strategies where "make test-all" does not run: what is
+// shown is the same for each, and each has tests of its own.
+func oneStrategy(t *testing.T, strategy string) {
+	t.Helper()
+	if strategy != "rolling" {
+		acctest.Exhaustive(t)
+	}
+}
+
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	c := acctest.Connect(t)
+	return stageOn(t, acctest.Connect(t))
+}
+
+func stageOn(t *testing.T, c *acctest.Cluster) *stage {
+	t.Helper()
 	c.NeedMachines(t)
 	return &stage{T: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
 }
@@ -78,6 +91,9 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 		for _, machines := range []int{1, 3} {
 			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+map[int]string{1: "one", 3: "three"}[machines], func(t *testing.T) {
 				t.Parallel()
+				if machines == 1 {
+					acctest.Exhaustive(t)
+				}
 				s := newStage(t)
 				p := s.pool(machines, func(m *acctest.MachineSet) { m.Spare = added(tt.rollout) })
 				i, beside := newInstance(), p.Beside()

@@ -18,7 +18,7 @@ import (
 //nolint:paralleltest // See above.
 func TestAccMachineSetTaints_aClusterWithoutTheMachineAPI(t *testing.T) {
 	const none = "Unable to find MachineSets: the cluster has no Machine API"
-	s := newStage(t)
+	s := stageOn(t, acctest.Alone(t))
 	p, i := s.pool(1, nil), newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})
 	planned := s.tf.Plan(t, newInstance(), config)

@@ -180,6 +180,9 @@ func TestAccNamespaceTolerations_kill9AfterEachRequest(t *testing.T) {
 	for name, values := range map[string][2]string{"create": {"", "a"}, "update": {"a", "b"}, "destroy": {"a", ""}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "update" {
+				acctest.Exhaustive(t)
+			}
 			s, cli := stageOn(t, acctest.Connect(t)), acctest.NewCLI(t)
 			s.annotate(map[string]*string{admission.DefaultsAnnotation: new(theirDefault), admission.WhitelistAnnotation: new(theirAllowed)})
 			hcl := func(value string) string {
@@ -190,7 +193,7 @@ func TestAccNamespaceTolerations_kill9AfterEachRequest(t *testing.T) {
 				return "resource \"kubetaint_namespace_tolerations\" \"this\" {\n  namespace = \"" + s.namespace + "\"\n  default   = " + one + "\n  allowed   = " + one + "\n}\n"
 			}
 			kills := 0
-			for requests := 1; ; requests++ {
+			for requests := range acctest.Kills(2) {
 				cli.Write(s.c.Provider(t), hcl(values[0]))
 				cli.MustRun("apply", "-auto-approve", "-input=false")
 				proxy := s.c.Proxy(t)
@@ -211,7 +214,7 @@ func TestAccNamespaceTolerations_kill9AfterEachRequest(t *testing.T) {
 				cli.WantEmptyPlan()
 			}
 			// It is read, and it is written.
-			if kills < 2 {
+			if kills < acctest.MinKills(2) {
 				t.Fatalf("the apply was killed only %d times", kills)
 			}
 		})

@@ -51,7 +51,10 @@ func TestAccNodeTaints_kill9AfterEachWrite(t *testing.T) {
 			config = hcl(fmt.Sprintf("node_selector = \"pool=%s\"", pool), hclTaints(t, s.taints))
 		}
 		begin, state := remember(t, c, nodes, newInstance()), cli.State()
-		for writes := 1; writes <= len(nodes); writes++ {
+		for writes := range acctest.Kills(2) {
+			if writes > len(nodes) {
+				break
+			}
 			begin.restore(t)
 			cli.SetState(state)
 			applyAndKill(t, c, cli, begin, config, writes)

@@ -148,7 +148,7 @@ func (s start) changed(t *testing.T) int {
 // from where the step begins, until the apply needs no more.
 func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 	t.Parallel()
-	c := acctest.Connect(t)
+	acctest.Exhaustive(t)
 	for name, fault := range map[string]acctest.Fault{
 		"409": http.StatusConflict, "429": http.StatusTooManyRequests, "500": http.StatusInternalServerError,
 		"401": http.StatusUnauthorized, "403": http.StatusForbidden,
@@ -157,52 +157,70 @@ func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 		for n, s := range story(t) {
 			t.Run(name+" in "+s.name, func(t *testing.T) {
 				t.Parallel()
-				pool, nodes := pool(t, c, 2)
-				tf, i := terraform(t, c), newInstance()
-				for _, earlier := range story(t)[:n] {
-					tf.Settle(t, i, earlier.config(pool))
-				}
-				begin := remember(t, c, nodes, i)
-				patches, watches := 0, 0
-				try := func(spoil spoiler) bool {
-					i := begin.restore(t)
-					hit, _ := disturb(t, c, i, spoil, s.config(pool))
-					if hit == nil {
-						wantOwned(t, c, nodes, s.want)
-						return false
+				acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+					pool, nodes := pool(t, c, 2)
+					tf, i := terraform(t, c), newInstance()
+					for _, earlier := range story(t)[:n] {
+						tf.Settle(t, i, earlier.config(pool))
 					}
-					what := fmt.Sprintf("%s at %s %s (watch %t)", name, hit.Method, hit.Path, hit.Watch)
-					if hit.Method == http.MethodPatch {
-						patches++
-					} else if hit.Watch {
-						watches++
+					f := faulty{c: c, tf: tf, step: s, pool: pool, nodes: nodes, begin: remember(t, c, nodes, i)}
+					requests := 0
+					for f.try(t, only(requests, fault)) {
+						requests++
 					}
-					for _, node := range nodes {
-						wantNoOrphans(t, c, node)
+					// Requests that go at once come in any order, so that no watch and no
+					// write may have been the one whose turn it was.
+					f.try(t, first(fault, func(r acctest.Request) bool { return r.Watch }))
+					f.try(t, first(fault, acctest.Request.Write))
+					t.Logf("%d requests, %d patches and %d watches among them", requests, f.patches, f.watches)
+					if f.patches == 0 || f.watches == 0 {
+						t.Fatalf("%d patches and %d watches were spoiled: the test shows nothing about them", f.patches, f.watches)
 					}
-					if d := tf.Apply(t, i, s.config(pool)); d.Errors() != "" {
-						t.Fatalf("%s undisturbed after %s: %s", s.name, what, d.Errors())
-					}
-					wantOwned(t, c, nodes, s.want)
-					if wanted := s.config(pool) != nil; i.Exists() != wanted {
-						t.Fatalf("%s undisturbed after %s: the state holds the resource is %t, want %t", s.name, what, i.Exists(), wanted)
-					}
-					return true
-				}
-				requests := 0
-				for try(only(requests, fault)) {
-					requests++
-				}
-				// Requests that go at once come in any order, so that the watch may
-				// never have been the one whose turn it was.
-				try(firstWatch(fault))
-				t.Logf("%d requests, %d patches and %d watches among them", requests, patches, watches)
-				if patches == 0 || watches == 0 {
-					t.Fatalf("%d patches and %d watches were spoiled: the test shows nothing about them", patches, watches)
-				}
+				})
 			})
 		}
 	}
+}
+
+// faulty is a step of a story in which one request is spoiled.
+type faulty struct {
+	c     *acctest.Cluster
+	tf    *acctest.Terraform
+	step  step
+	pool  string
+	nodes []string
+	begin start
+	// patches and watches count what was spoiled.
+	patches, watches int
+}
+
+// try carries the step out from where it begins with a spoiled request, and again without
+// one. It reports whether a request was spoiled.
+func (f *faulty) try(t *testing.T, spoil spoiler) bool {
+	t.Helper()
+	i := f.begin.restore(t)
+	hit, _ := disturb(t, f.c, i, spoil, f.step.config(f.pool))
+	if hit == nil {
+		wantOwned(t, f.c, f.nodes, f.step.want)
+		return false
+	}
+	what := fmt.Sprintf("%s %s (watch %t)", hit.Method, hit.Path, hit.Watch)
+	if hit.Method == http.MethodPatch {
+		f.patches++
+	} else if hit.Watch {
+		f.watches++
+	}
+	for _, node := range f.nodes {
+		wantNoOrphans(t, f.c, node)
+	}
+	if d := f.tf.Apply(t, i, f.step.config(f.pool)); d.Errors() != "" {
+		t.Fatalf("%s undisturbed after %s: %s", f.step.name, what, d.Errors())
+	}
+	wantOwned(t, f.c, f.nodes, f.step.want)
+	if wanted := f.step.config(f.pool) != nil; i.Exists() != wanted {
+		t.Fatalf("%s undisturbed after %s: the state holds the resource is %t, want %t", f.step.name, what, i.Exists(), wanted)
+	}
+	return true
 }
 
 // spoiler says what happens to a request.
@@ -217,11 +235,12 @@ func only(at int, fault acctest.Fault) spoiler {
 	}
 }
 
-func firstWatch(fault acctest.Fault) spoiler {
+// first spoils the first request of a kind.
+func first(fault acctest.Fault, meant func(acctest.Request) bool) spoiler {
 	var once sync.Once
 	return func(r acctest.Request) acctest.Fault {
 		spoilt := acctest.None
-		if r.Watch {
+		if meant(r) {
 			once.Do(func() { spoilt = fault })
 		}
 		return spoilt
@@ -258,54 +277,4 @@ func disturb(t *testing.T, c *acctest.Cluster, i *acctest.Instance, spoil spoile
 		t.Fatal("a diagnostic holds the token")
 	}
 	return hit.Load(), d
-}
-
-func TestAccNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	pool, nodes := pool(t, c, 1)
-	i := newInstance()
-	terraform(t, c).Settle(t, i, taintsOf(t, "dedicated=gpu:NoSchedule")(pool))
-	c.Elsewhere(t, i, taintsOf(t, "dedicated=web:NoSchedule")(pool))
-	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
-}
-
-func TestAccNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	pool, nodes := pool(t, c, 1)
-	proxy := c.Proxy(t)
-	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
-	config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
-	tf.Settle(t, i, config)
-	proxy.OutOfReach(t, tf.Provider, []*acctest.Instance{i}, []map[string]any{config}, taintsOf(t, "dedicated=web:NoSchedule")(pool))
-	wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
-
-	// A budget cannot be checked then.
-	for fault, advice := range map[acctest.Fault]string{acctest.CutBefore: "Check that its API server runs, and the network to it.", http.StatusUnauthorized: "The cluster refused the credentials"} {
-		proxy.Spoil(from(0, fault))
-		budget := acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})
-		wantError(t, tf.Walk(t).Plan(i, budget).Diagnostics, "cannot be checked", advice)
-	}
-}
-
-func TestAccNodeTaints_unknownInputsAreNotGuessedAt(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	tf := terraform(t, c)
-	for _, config := range []map[string]any{
-		{"node_name": acctest.Unknown, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")},
-		{"node_name": "x", "taints": acctest.Unknown},
-		{"node_name": "x", "taints": []any{map[string]any{"key": "dedicated", "value": acctest.Unknown, "effect": "NoExecute"}}},
-		{"node_selector": acctest.Unknown, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": acctest.Unknown},
-	} {
-		planned := tf.Plan(t, newInstance(), config)
-		if len(planned.Diagnostics) > 0 {
-			t.Fatalf("unknown inputs: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
-		}
-	}
-	// A provider block that is not known yet is a cluster out of reach.
-	unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
-	d := unknown.Plan(t, newInstance(), map[string]any{"node_name": "x", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}).Diagnostics
-	wantWarning(t, d, "Unable to read the cluster: the provider block is not known yet")
 }

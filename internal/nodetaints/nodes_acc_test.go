@@ -4,110 +4,10 @@
 package nodetaints_test
 
 import (
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
-
-func TestAccNodeTaints_selectorFollowsTheNodes(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	tf, pool := terraform(t, c), acctest.Name(t, "pool")
-	for _, n := range []string{"-1", "-2", "-3"} {
-		c.Node(t, acctest.Node{Name: pool + n, Labels: map[string]string{"pool": pool}})
-	}
-	c.Node(t, acctest.Node{Name: pool + "-other"})
-	i := newInstance()
-	config := map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	tf.Settle(t, i, config)
-	wantTaints(t, c, pool+"-2", "dedicated=gpu:NoSchedule")
-	wantTaints(t, c, pool+"-other", "")
-
-	c.Patch(t, pool+"-other", `{"metadata":{"labels":{"pool":"`+pool+`"}}}`)
-	c.Patch(t, pool+"-1", `{"metadata":{"labels":{"pool":null}}}`)
-	c.DeleteNode(t, pool+"-3")
-	planned := tf.Plan(t, i, config)
-	nodes, _ := tf.Attributes(t, i)["nodes"].(map[string]any)
-	if planned.Empty || nodes[pool+"-other"] != "missing" || nodes[pool+"-1"] != "different" || len(nodes) != 2 {
-		t.Fatalf("after nodes came and went, nodes are %v", nodes)
-	}
-	tf.Settle(t, i, config)
-	wantTaints(t, c, pool+"-other", "dedicated=gpu:NoSchedule")
-	wantTaints(t, c, pool+"-1", "")
-
-	tf.Settle(t, i, acctest.With(config, map[string]any{"node_selector": "pool=" + pool + ",!gone"}))
-	tf.Destroy(t, i)
-	for _, n := range []string{"-1", "-2", "-other"} {
-		wantTaints(t, c, pool+n, "")
-	}
-}
-
-func TestAccNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	tf, pool := terraform(t, c), acctest.Name(t, "pool")
-	i := newInstance()
-	config := map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	d := tf.Apply(t, i, config)
-	if d.Errors() != "" || !i.Exists() {
-		t.Fatalf("an empty pool is no error: %s", d.Errors())
-	}
-	wantWarning(t, d, `No node matches "pool=`+pool+`": nothing is tainted`)
-	c.Node(t, acctest.Node{Name: pool, Labels: map[string]string{"pool": pool}})
-	tf.Settle(t, i, config)
-	wantTaints(t, c, pool, "dedicated=gpu:NoSchedule")
-	tf.Destroy(t, i)
-}
-
-func TestAccNodeTaints_nodeThatDoesNotExistYetIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	tf, name := terraform(t, c), acctest.Name(t, "node")
-	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule"), "timeouts": map[string]any{"create": "8s"}}
-	i := newInstance()
-	d := tf.Apply(t, i, config)
-	wantWarning(t, d, `Node "`+name+`" does not exist yet`)
-	wantError(t, d, `Unable to find node "`+name+`"`, "node_name")
-	if i.Exists() {
-		t.Fatal("a failed create left a state")
-	}
-
-	planned := tf.Plan(t, i, acctest.With(config, map[string]any{"timeouts": nil}))
-	var wg sync.WaitGroup
-	wg.Go(func() { d = tf.Carry(t, i, planned, acctest.With(config, map[string]any{"timeouts": nil})) })
-	c.Node(t, acctest.Node{Name: name})
-	wg.Wait()
-	if d.Errors() != "" {
-		t.Fatal(d.Errors())
-	}
-	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
-	tf.Destroy(t, i)
-}
-
-func TestAccNodeTaints_deletedNodeLeavesTheStateAndRecreatedOneIsPlannedAgain(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	tf, name := terraform(t, c), acctest.Name(t, "node")
-	c.Node(t, acctest.Node{Name: name})
-	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	i := newInstance()
-	tf.Settle(t, i, config)
-
-	c.DeleteNode(t, name)
-	c.Node(t, acctest.Node{Name: name})
-	if planned := tf.Plan(t, i, config); planned.Empty || planned.Replace {
-		t.Fatal("a node recreated under the same name must be tainted again in place")
-	}
-	tf.Settle(t, i, config)
-	wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
-
-	c.DeleteNode(t, name)
-	if d := tf.Walk(t).Refresh(i); d.Errors() != "" || i.Exists() {
-		t.Fatalf("a deleted node must leave the state silently: %s", d.Errors())
-	}
-}
 
 func TestAccNodeTaints_destroyAfterTheNodeIsGone(t *testing.T) {
 	t.Parallel()
@@ -121,26 +21,4 @@ func TestAccNodeTaints_destroyAfterTheNodeIsGone(t *testing.T) {
 	if d := tf.Carry(t, i, planned, nil); d.Errors() != "" || i.Exists() {
 		t.Fatalf("destroying the taints of a node that is gone: %s", d.Errors())
 	}
-}
-
-func TestAccNodeTaints_changingTheNodeReplacesAndPreviewsTheWholeChange(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
-	c.Node(t, acctest.Node{Name: name + "-a"})
-	c.Node(t, acctest.Node{Name: name + "-b"})
-	c.Pod(t, namespace, "onb", name+"-b", nil)
-	i := newInstance()
-	config := map[string]any{"node_name": name + "-a", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
-	tf.Settle(t, i, config)
-	moved := acctest.With(config, map[string]any{"node_name": name + "-b"})
-	planned := tf.Plan(t, i, moved)
-	if !planned.Replace || !strings.Contains(planned.Diagnostics.Warnings(), `to node "`+name+`-b" evicts 1 pod`) {
-		t.Fatalf("replacing: %v, warnings: %s", planned.Replace, planned.Diagnostics.Warnings())
-	}
-	if d := tf.Carry(t, i, planned, moved); d.Errors() != "" {
-		t.Fatal(d.Errors())
-	}
-	wantTaints(t, c, name+"-a", "")
-	wantTaints(t, c, name+"-b", "dedicated=gpu:NoExecute")
 }

@@ -6,7 +6,6 @@ package nodetaints_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -58,7 +57,7 @@ func wantFew(t *testing.T, phase string, requests []acctest.AuditedRequest, limi
 //
 //nolint:paralleltest // See above.
 func TestAccNodeTaints_requests(t *testing.T) {
-	c := acctest.Connect(t)
+	c := acctest.Alone(t)
 	acctest.NewCLI(t)
 	pool := acctest.Name(t, "pool")
 	namespace := c.Namespace(t)
@@ -73,6 +72,9 @@ func TestAccNodeTaints_requests(t *testing.T) {
 	byName := "resource \"kubetaint_node_taints\" \"this\" {\n  for_each = toset([for n in range(200) : \"" + pool + "-${n}\"])\n  node_name = each.key\n"
 	for name, head := range map[string]string{"one resource with a selector": bySelector, "two hundred resources by name": byName} {
 		t.Run(name, func(t *testing.T) {
+			if head == byName {
+				acctest.Exhaustive(t)
+			}
 			cli := acctest.NewCLI(t)
 			audit, provider := c.Audit(t)
 			write := func(value string) {
@@ -95,66 +97,4 @@ func TestAccNodeTaints_requests(t *testing.T) {
 			measure("apply that destroys all", maxApplyRequests, false, false, "apply", "-input=false", "plan")
 		})
 	}
-}
-
-// TestAccNodeTaints_fiveResourcesListPodsOnce shows that resources of one
-// configuration share what they read: a plan lists pods once. An apply lists them for the
-// plan that Terraform makes again, and a second time for the budget, right before the first
-// write; five resources do not need more than one.
-func TestAccNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	for _, resources := range []int{1, 5} {
-		t.Run(fmt.Sprintf("%d resources", resources), func(t *testing.T) {
-			t.Parallel()
-			cli, pool := acctest.NewCLI(t), acctest.Name(t, "pool")
-			audit, provider := c.Audit(t)
-			for n := range resources {
-				c.Node(t, acctest.Node{Name: fmt.Sprintf("%s-%d", pool, n), Quiet: true})
-			}
-			cli.Write(provider, fmt.Sprintf(`resource "kubetaint_node_taints" "this" {
-  for_each  = toset([for n in range(%d) : "%s-${n}"])
-  node_name = each.key
-  taints    = [{ key = "dedicated", value = "gpu", effect = "NoExecute" }]
-  evictions = { max_pods = 0 }
-}
-`, resources, pool))
-			lists := func(args ...string) int {
-				t.Helper()
-				audit.Reset()
-				cli.MustRun(args...)
-				return acctest.Counted(t, args[0], audit.Requests())["list pods"]
-			}
-			if got := lists("plan", "-input=false", "-out=plan"); got != 1 {
-				t.Errorf("the plan listed pods %d times", got)
-			}
-			if got := lists("apply", "-input=false", "plan"); got != 2 {
-				t.Errorf("the apply listed pods %d times", got)
-			}
-			if got := lists("plan", "-input=false"); got != 0 {
-				t.Errorf("a plan without changes listed pods %d times", got)
-			}
-		})
-	}
-}
-
-// TestAccNodeTaints_readsProtobuf: a list of all pods is several times smaller and faster to
-// decode than as JSON.
-func TestAccNodeTaints_readsProtobuf(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	proxy, name := c.Proxy(t), acctest.Name(t, "node")
-	tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
-	c.Node(t, acctest.Node{Name: name, Quiet: true})
-	tf.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}})
-	types := proxy.Types()
-	for _, request := range []string{
-		"GET /api/v1/nodes", "GET /api/v1/pods", "PATCH /api/v1/nodes/" + name, "GET /api/v1/persistentvolumes",
-		"GET /apis/policy/v1/poddisruptionbudgets", "GET /apis/apps/v1/replicasets", "GET /apis/batch/v1/jobs",
-	} {
-		if got := types[request]; !strings.HasPrefix(got, "application/vnd.kubernetes.protobuf") {
-			t.Errorf("%s was answered with %q: %v", request, got, types)
-		}
-	}
-	tf.Destroy(t, i)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,12 +24,12 @@ import (
 // left: a destroy after it leaves nothing.
 func TestAccNodeTaints_tokenThatExpiresDuringAnApply(t *testing.T) {
 	t.Parallel()
-	c := acctest.Connect(t)
+	acctest.TooLong(t)
 	for name, steps := range map[string][]step{"without a budget": story(t), "within a budget": within(story(t), map[string]any{"max_pods": 0})} {
 		for n, s := range steps {
 			t.Run(name+" in "+s.name, func(t *testing.T) {
 				t.Parallel()
-				expire(t, c, steps[:n], s)
+				acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) { expire(t, c, steps[:n], s) })
 			})
 		}
 	}
@@ -49,7 +50,8 @@ func within(steps []step, evictions map[string]any) []step {
 	return steps
 }
 
-// expire has the token expire at every request of a step in turn.
+// expire has the token expire at every request of a step in turn, and after the first write,
+// which leaves the step half done: how many requests come before that can differ.
 func expire(t *testing.T, c *acctest.Cluster, earlier []step, s step) {
 	t.Helper()
 	pool, nodes := pool(t, c, 3)
@@ -57,51 +59,83 @@ func expire(t *testing.T, c *acctest.Cluster, earlier []step, s step) {
 	for _, before := range earlier {
 		tf.Settle(t, i, before.config(pool))
 	}
-	begin := remember(t, c, nodes, i)
-	for at, halves := 0, 0; ; at++ {
-		i := begin.restore(t)
-		hit, d := disturb(t, c, i, from(at, http.StatusUnauthorized), s.config(pool))
-		if hit == nil {
-			if d.Errors() != "" || halves == 0 {
-				t.Fatalf("with a token that outlasts the apply, after %d that left it half done: %s", halves, d.Errors())
-			}
-			wantOwned(t, c, nodes, s.want)
-			t.Logf("%d requests, and %d times some nodes were written and others not", at, halves)
-			return
-		}
-		if hit.Watch && d.Errors() == "" {
-			// Nobody waits for a watch: it may come after the last write.
-			wantOwned(t, c, nodes, s.want)
-			continue
-		}
-		if d.Errors() == "" && strings.Contains(d.Warnings(), "Unable to remove tolerations") {
-			// The taints stand by then, and tolerations that retire can wait.
-			wantOwned(t, c, nodes, s.want)
-			continue
-		}
-		what := fmt.Sprintf("%s with a token that expires at request %d, %s %s (watch %t)", s.name, at, hit.Method, hit.Path, hit.Watch)
-		if errors := d.Errors(); !strings.Contains(errors, "refused the credentials") || !strings.Contains(errors, "Renew them and run again") {
-			t.Fatalf("%s: no error says what is wrong and what to do: %s", what, errors)
-		}
-		if i.Exists() != begin.instance.Exists() {
-			t.Fatalf("%s: the state holds the resource is %t", what, i.Exists())
-		}
-		if changed := begin.changed(t); changed > 0 && changed < len(nodes) {
-			halves++
-		}
-		for _, node := range nodes {
-			wantForeign(t, c, node)
-			wantNoOrphans(t, c, node)
-		}
-		if d := tf.Apply(t, i, s.config(pool)); d.Errors() != "" {
-			t.Fatalf("%s, and then with a good one: %s", what, d.Errors())
-		}
-		wantOwned(t, c, nodes, s.want)
-		if i.Exists() {
-			tf.Destroy(t, i)
-		}
-		wantOwned(t, c, nodes, "")
+	e := expiry{c: c, tf: tf, step: s, pool: pool, nodes: nodes, begin: remember(t, c, nodes, i)}
+	at := 0
+	for ; e.at(t, fmt.Sprintf("at request %d", at), from(at, http.StatusUnauthorized)); at++ {
+		continue
 	}
+	if halves := e.halves; !e.at(t, "after the first write", afterWrite()) || e.halves == halves {
+		t.Fatal("a token that expires after the first write does not leave the step half done")
+	}
+	t.Logf("%d requests, and %d times some nodes were written and others not", at, e.halves)
+}
+
+// afterWrite answers 401 to all that comes after the first write.
+func afterWrite() spoiler {
+	var written atomic.Bool
+	return func(r acctest.Request) acctest.Fault {
+		if written.Load() {
+			return http.StatusUnauthorized
+		}
+		written.Store(r.Write())
+		return acctest.None
+	}
+}
+
+// expiry is a step during which a token expires.
+type expiry struct {
+	c     *acctest.Cluster
+	tf    *acctest.Terraform
+	step  step
+	pool  string
+	nodes []string
+	begin start
+	// halves counts how often some nodes were written and others not.
+	halves int
+}
+
+// at carries the step out from where it begins with a token that expires on the way, and
+// again with a good one. It reports whether the token expired before the end.
+func (e *expiry) at(t *testing.T, when string, expires spoiler) bool {
+	t.Helper()
+	i := e.begin.restore(t)
+	hit, d := disturb(t, e.c, i, expires, e.step.config(e.pool))
+	if hit == nil {
+		if d.Errors() != "" {
+			t.Fatalf("with a token that outlasts the apply: %s", d.Errors())
+		}
+		wantOwned(t, e.c, e.nodes, e.step.want)
+		return false
+	}
+	// Nobody waits for a watch: it may come after the last write. And the taints stand by
+	// the time at which tolerations that retire are removed, which can wait.
+	if d.Errors() == "" && (hit.Watch || strings.Contains(d.Warnings(), "Unable to remove tolerations")) {
+		wantOwned(t, e.c, e.nodes, e.step.want)
+		return true
+	}
+	what := fmt.Sprintf("%s with a token that expires %s, %s %s (watch %t)", e.step.name, when, hit.Method, hit.Path, hit.Watch)
+	if errors := d.Errors(); !strings.Contains(errors, "refused the credentials") || !strings.Contains(errors, "Renew them and run again") {
+		t.Fatalf("%s: no error says what is wrong and what to do: %s", what, errors)
+	}
+	if i.Exists() != e.begin.instance.Exists() {
+		t.Fatalf("%s: the state holds the resource is %t", what, i.Exists())
+	}
+	if changed := e.begin.changed(t); changed > 0 && changed < len(e.nodes) {
+		e.halves++
+	}
+	for _, node := range e.nodes {
+		wantForeign(t, e.c, node)
+		wantNoOrphans(t, e.c, node)
+	}
+	if d := e.tf.Apply(t, i, e.step.config(e.pool)); d.Errors() != "" {
+		t.Fatalf("%s, and then with a good one: %s", what, d.Errors())
+	}
+	wantOwned(t, e.c, e.nodes, e.step.want)
+	if i.Exists() {
+		e.tf.Destroy(t, i)
+	}
+	wantOwned(t, e.c, e.nodes, "")
+	return true
 }
 
 // wantForeign checks that a node has kept the taint that is not ours.

@@ -29,6 +29,7 @@ const otherWriters = 50
 // overwrite each other and us, and then the next plan has to tell.
 func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 	t.Parallel()
+	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	tf := terraform(t, c)
 	pool, nodes := pool(t, c, 5)
@@ -173,35 +174,4 @@ func careless(ctx context.Context, c *acctest.Cluster, name string, w int) {
 		}
 		_, _ = c.Admin.CoreV1().Nodes().Patch(whole, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-}
-
-// TestAccNodeTaints_somebodyWhoKeepsRemovingOursIsAnError: a taint that vanishes
-// as soon as it is written must not pass for an apply that worked.
-func TestAccNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	name := acctest.Name(t, "node")
-	c.Node(t, acctest.Node{Name: name, Quiet: true})
-	proxy := c.Proxy(t)
-	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
-	// The taint is gone again, and the watch has shown that, before the provider has the
-	// answer to its write: a watch that lags behind by more than a moment shows it to an
-	// apply that is over.
-	proxy.InTurn()
-	shown, removals := proxy.Showing(t), 0
-	proxy.After(func(r acctest.Request) {
-		if !r.Write() {
-			return
-		}
-		removals++
-		removal := fmt.Sprintf("%s-removal-%03d", name, removals)
-		c.Patch(t, name, `{"metadata":{"labels":{"somebody":"`+removal+`"}},"spec":{"taints":[]}}`)
-		shown(removal)
-	})
-	i := newInstance()
-	config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-	wantError(t, tf.Apply(t, i, config), "Somebody else changes back what is written", "--show-managed-fields")
-	proxy.After(nil)
-	tf.Settle(t, i, config)
-	tf.Destroy(t, i)
 }

@@ -18,19 +18,24 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// judgements is how many random policies, each with a random pod and a random node, are
-// compared with the real API server and scheduler.
-const judgements = 40
+// judgements returns how many random policies, each with a random pod and a random node,
+// are compared with the real API server and scheduler.
+func judgements() int {
+	if acctest.All() {
+		return 40
+	}
+	return 12
+}
 
 // TestAccTolerationPolicy_randomPodsAreJudgedAsTheSchedulerDoes: what a random policy gives
 // to a random pod is what the pure judgement says, and the scheduler puts the pod on a
 // node with random taints if and only if the engine's judgement says that it is tolerated.
 func TestAccTolerationPolicy_randomPodsAreJudgedAsTheSchedulerDoes(t *testing.T) {
 	t.Parallel()
-	newStage(t).judgesRandomPods()
+	newStage(t).judgesRandomPods(judgements())
 }
 
-func (s *stage) judgesRandomPods() {
+func (s *stage) judgesRandomPods(count int) {
 	t := s.t
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -42,7 +47,7 @@ func (s *stage) judgesRandomPods() {
 		own        []corev1.Toleration
 	}
 	var trials []trial
-	for n := range judgements {
+	for n := range count {
 		one := trial{name: fmt.Sprintf("%s-%d", acctest.Name(t, "judge"), n)}
 		one.node = one.name
 		one.taints = randomTaints(r)

@@ -21,6 +21,9 @@ func TestAccTolerationPolicy_kill9AfterEachRequest(t *testing.T) {
 	}{"create": {[2]string{"", "a"}, 4}, "update": {[2]string{"a", "b"}, 3}, "destroy": {[2]string{"a", ""}, 4}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "update" {
+				acctest.Exhaustive(t)
+			}
 			s, cli := newStage(t), acctest.NewCLI(t)
 			policy := acctest.Name(t, "policy")
 			t.Cleanup(func() { s.remove(policy) })
@@ -45,7 +48,7 @@ func TestAccTolerationPolicy_kill9AfterEachRequest(t *testing.T) {
 			}
 			counts := func(r acctest.Request) bool { return strings.HasPrefix(r.Path, "/apis/admissionregistration.k8s.io/") }
 			kills := 0
-			for requests := 1; ; requests++ {
+			for requests := range acctest.Kills(2) {
 				cli.Write(s.c.Provider(t), hcl(tt.values[0]))
 				cli.MustRun("apply", "-auto-approve", "-input=false")
 				proxy := s.c.Proxy(t)
@@ -59,7 +62,7 @@ func TestAccTolerationPolicy_kill9AfterEachRequest(t *testing.T) {
 				want(tt.values[1])
 				cli.WantEmptyPlan()
 			}
-			if want(tt.values[1]); kills < tt.least {
+			if want(tt.values[1]); kills < acctest.MinKills(tt.least) {
 				t.Fatalf("the apply was killed only %d times", kills)
 			}
 		})

@@ -141,7 +141,7 @@ func TestAccTolerationPolicy_matchesWhatIsMeant(t *testing.T) {
 //
 //nolint:paralleltest // See above.
 func TestAccTolerationPolicy_matchesEverything(t *testing.T) {
-	newStage(t).matches(map[string]meant{
+	stageOn(t, acctest.Alone(t)).matches(map[string]meant{
 		"everything":                  {map[string]any{"match_all": true}, nil, true},
 		"everything but the system's": {map[string]any{"match_all": true}, func(p *corev1.Pod) { p.Namespace = metav1.NamespaceSystem }, false},
 	})
@@ -192,7 +192,7 @@ func TestAccTolerationPolicy_withPodTolerationRestriction(t *testing.T) {
 		"gives to pods what they lack": (*stage).givesToPodsWhatTheyLack,
 		"pods of every controller":     (*stage).podsOfEveryController,
 		"several on one pod add up":    (*stage).severalOnOnePodAddUp,
-		"random pods are judged":       (*stage).judgesRandomPods,
+		"random pods are judged":       func(s *stage) { s.judgesRandomPods(judgements()) },
 		"a namespace that forbids it":  (*stage).isWarnedOfNamespacesThatForbidIt,
 	} {
 		t.Run(name, func(t *testing.T) {

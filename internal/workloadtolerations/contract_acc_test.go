@@ -19,7 +19,7 @@ import (
 //
 //nolint:paralleltest // See above.
 func TestAccOrder_oneThatMayNotBeChangedKeepsNoOther(t *testing.T) {
-	s := openShop(t)
+	s := openShopOn(t, acctest.Alone(t))
 	taints := &acctest.Instance{Type: "kubetaint_node_taints"}
 	taint := func(i *acctest.Instance, config map[string]any) acctest.Diagnostics {
 		t.Helper()

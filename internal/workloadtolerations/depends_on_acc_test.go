@@ -45,7 +45,7 @@ func (s *shop) rolledOut(name string) {
 //
 //nolint:paralleltest // See above.
 func TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee(t *testing.T) {
-	s := openShop(t)
+	s := openShopOn(t, acctest.Alone(t))
 	cli := acctest.NewCLI(t)
 	s.c.Node(t, acctest.Node{Name: acctest.Name(t, "other")})
 	s.make("StatefulSet", "db", 2, "", nil)

@@ -22,6 +22,7 @@ const killers = 2
 // runs the same apply again.
 func TestAccOrder_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
+	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	for link, name := range map[link]string{toleratedBy: "tolerated_by", dependsOn: "depends_on"} {
 		for killer := range killers {
@@ -77,11 +78,14 @@ func TestAccOrder_kill9AfterEachWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "changing two taints at once" {
+				acctest.Exhaustive(t)
+			}
 			p := newPool(t, c, "Deployment")
 			cli := acctest.NewCLI(t)
 			evicted := c.Evictions(t, p.namespace)
 			kills := 0
-			for after := 1; ; after++ {
+			for after := range acctest.Kills(3) {
 				cli.Write(c.Provider(t), p.config(s.taints, s.tolerations, dependsOn, ""))
 				cli.MustRun("apply", "-auto-approve", "-input=false")
 				p.want(s.taints, s.tolerations)
@@ -100,7 +104,7 @@ func TestAccOrder_kill9AfterEachWrite(t *testing.T) {
 				t.Fatalf("the taint-eviction controller deleted %v", names)
 			}
 			// Each of the nodes is written at least.
-			if kills < len(p.nodes) {
+			if kills < acctest.MinKills(len(p.nodes)) {
 				t.Fatalf("the apply was killed only %d times", kills)
 			}
 			t.Logf("killed %d times", kills)

@@ -23,6 +23,9 @@ func TestAccOrder_nobodyIsEvicted(t *testing.T) {
 		for _, flag := range []string{"-parallelism=10", "-parallelism=1"} {
 			t.Run(string(how)+" "+flag, func(t *testing.T) {
 				t.Parallel()
+				if flag == "-parallelism=1" {
+					acctest.Exhaustive(t)
+				}
 				p := newPool(t, c, "Deployment", "StatefulSet", "DaemonSet")
 				cli := acctest.NewCLI(t)
 				evicted := c.Evictions(t, p.namespace)
@@ -75,6 +78,9 @@ func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if tt.flag == "-parallelism=1" {
+				acctest.Exhaustive(t)
+			}
 			p := newPool(t, c, "Deployment")
 			cli := acctest.NewCLI(t)
 			cli.Write(c.Provider(t), p.config("team=a:NoExecute", "team=a:NoExecute", toleratedBy, ""))
@@ -183,7 +189,7 @@ func TestAccOrder_tolerationStaysAsLongAsItsTaint(t *testing.T) {
 //
 //nolint:paralleltest // See above.
 func TestAccOrder_unneededTolerationIsTakenAwayByThePlanAfter(t *testing.T) {
-	c := acctest.Connect(t)
+	c := acctest.Alone(t)
 	p := newPool(t, c, "Deployment")
 	cli := acctest.NewCLI(t)
 	both := "team=a:NoExecute other=x:NoExecute"

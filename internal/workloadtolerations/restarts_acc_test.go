@@ -59,7 +59,7 @@ func (p *pool) replaced(app string, old []string) {
 //
 //nolint:paralleltest // See above.
 func TestAccOrder_planOfTaintsAnnouncesTheRestartsThatTheyLeadTo(t *testing.T) {
-	c := acctest.Connect(t)
+	c := acctest.Alone(t)
 	for name, tt := range map[string]struct {
 		kinds []string
 		// tolerations are those that leave team=a retiring, taints what comes then.
@@ -111,7 +111,7 @@ func TestAccOrder_planOfTaintsAnnouncesTheRestartsThatTheyLeadTo(t *testing.T) {
 //
 //nolint:paralleltest // Like the test above.
 func TestAccOrder_restartsAreAnnouncedOnceWhereSeveralTaintsLeadToThem(t *testing.T) {
-	c := acctest.Connect(t)
+	c := acctest.Alone(t)
 	p := newPool(t, c, "DaemonSet")
 	cli := acctest.NewCLI(t)
 	write := func(tolerations string, nodes ...string) {

@@ -19,7 +19,7 @@ import (
 //
 //nolint:paralleltest // See above.
 func TestAccOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
-	s := openShop(t)
+	s := openShopOn(t, acctest.Alone(t))
 	s.c.Patch(t, s.pool, `{"metadata":{"labels":{"node.openshift.io/os_id":"rhcos"}}}`)
 	o := operators["IngressController"](s)
 	path := s.pathOf("IngressController")
@@ -55,7 +55,7 @@ func TestAccOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 //
 //nolint:paralleltest // See above.
 func TestAccOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
-	s := openShop(t)
+	s := openShopOn(t, acctest.Alone(t))
 	s.managesWidgets()
 	path := strings.Split(acctest.WidgetPath, ".")
 	objects := []acctest.Thing{s.widget("lonely", nil), s.gadget(nil)}

@@ -93,7 +93,8 @@ func (s *shop) make(kind, name string, pods int, tolerations string, more map[st
 		template["spec"].(map[string]any)["restartPolicy"] = "Never"
 	case "CronJob":
 		template["spec"].(map[string]any)["restartPolicy"] = "Never"
-		spec = map[string]any{"schedule": "0 0 1 1 *", "jobTemplate": map[string]any{"spec": map[string]any{"template": template}}}
+		// Suspended: its schedule may come while the test runs.
+		spec = map[string]any{"schedule": "0 0 1 1 *", "suspend": true, "jobTemplate": map[string]any{"spec": map[string]any{"template": template}}}
 	}
 	for key, value := range more {
 		spec[key] = value

@@ -1,0 +1,36 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// Invoke plans and invokes an action in a walk of its own, as "terraform apply -invoke"
+// does. It returns what both say.
+func (tf *Terraform) Invoke(t testing.TB, typeName string, config map[string]any) Diagnostics {
+	t.Helper()
+	w := tf.Walk(t)
+	actions, is := w.server.(tfprotov6.ActionServer)
+	if !is {
+		t.Fatal("the provider has no actions")
+	}
+	encoded := w.encode(w.schema.ActionSchemas[typeName].Schema.ValueType(), config)
+	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
+	must(t, err)
+	d := Diagnostics(planned.Diagnostics)
+	if d.Errors() != "" {
+		return d
+	}
+	stream, err := actions.InvokeAction(w.ctx, &tfprotov6.InvokeActionRequest{ActionType: typeName, Config: encoded})
+	must(t, err)
+	for event := range stream.Events {
+		if completed, is := event.Type.(tfprotov6.CompletedInvokeActionEventType); is {
+			d = append(d, completed.Diagnostics...)
+		}
+	}
+	return d
+}

@@ -1,0 +1,110 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestNodeTaints_budget(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+		c.Node(t, acctest.Node{Name: name})
+		c.Pod(t, namespace, "one", name, func(p *corev1.Pod) { p.Labels = map[string]string{"tier": "db"} })
+		c.Pod(t, namespace, "two", name, nil)
+		for attribute, value := range map[string]any{"max_pods": 1, "protected_namespaces": []string{namespace}, "protected_selector": "tier in (db,cache)"} {
+			config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{attribute: value}}
+			wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, attribute, "would leave", namespace+"/one")
+			fromProvider := &acctest.Terraform{Provider: acctest.With(tf.Provider, map[string]any{"evictions": map[string]any{attribute: value}})}
+			wantError(t, fromProvider.Plan(t, newInstance(), acctest.With(config, map[string]any{"evictions": nil})).Diagnostics, "would leave", attribute+" in evictions of the provider block")
+		}
+		wantTaints(t, c, name, "")
+	})
+}
+
+func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "maintenance:NoExecute")})
+		i := newInstance()
+		config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "maintenance", "effect": "NoExecute"}}}
+		tf.Settle(t, i, config)
+		// A controller that has not seen yet that the taint is gone would evict it at once.
+		c.Pod(t, namespace, "came-later", name, func(p *corev1.Pod) {
+			hour := int64(3600)
+			p.Spec.Tolerations = []corev1.Toleration{{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &hour}}
+		})
+		wantWarning(t, tf.Plan(t, i, nil).Diagnostics, `Putting back maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
+		tf.Settle(t, i, acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 0}}))
+		wantError(t, tf.Apply(t, i, nil), "max_pods")
+		wantTaints(t, c, name, "")
+	})
+}
+
+func TestNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		name := acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name})
+		token := c.TokenWith(t,
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch", "patch"}},
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"}},
+		)
+		tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, token)}
+		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
+		strict := acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 10}})
+		wantError(t, tf.Plan(t, newInstance(), strict).Diagnostics, `Unable to check the budget for evictions on node "`+name+`": the cluster could not be read`, "evictions")
+
+		i := newInstance()
+		d := tf.Settle(t, i, config)
+		wantWarning(t, d, `Unable to preview evictions on node "`+name+`"`, "no permission")
+		wantTaints(t, c, name, "dedicated=gpu:NoExecute")
+		if strings.Contains(d.Warnings(), "evicts") && strings.Contains(d.Warnings(), "0 pods") {
+			t.Fatal("a preview that could not be made must not read as no evictions")
+		}
+		tf.Destroy(t, i)
+	})
+}
+
+func TestNodeTaints_nodesThatComeDuringAnApplyAreWithinTheBudgetToo(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		pool, namespace := acctest.Name(t, "pool"), c.Namespace(t)
+		labels := map[string]string{"pool": pool}
+		c.Node(t, acctest.Node{Name: pool + "-0", Quiet: true, Labels: labels})
+		proxy := c.Proxy(t)
+		tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+		i := newInstance()
+		config := map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}}
+		planned := tf.Plan(t, i, config)
+		var once sync.Once
+		proxy.Spoil(func(r acctest.Request) acctest.Fault {
+			if r.Write() {
+				once.Do(func() {
+					c.Node(t, acctest.Node{Name: pool + "-1", Quiet: true})
+					c.Pod(t, namespace, "came", pool+"-1", nil)
+					// The pod is there before the node is one of the selector's.
+					c.Patch(t, pool+"-1", `{"metadata":{"labels":{"pool":"`+pool+`"}}}`)
+				})
+			}
+			return acctest.None
+		})
+		d := tf.Carry(t, i, planned, config)
+		wantError(t, d, "max_pods", namespace+"/came", "This apply has written no taint to node "+pool+"-1.")
+		wantTaints(t, c, pool+"-0", "dedicated=gpu:NoExecute")
+		if strings.Contains(d.Errors(), "Nothing has been written") {
+			t.Fatalf("a node is written: %s", d.Errors())
+		}
+		wantTaints(t, c, pool+"-1", "")
+	})
+}

@@ -1,0 +1,121 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestNodeTaints_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name := terraform(t, c), acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": name}, Taints: acctest.Parse(t, "foreign:NoSchedule example.com/dedicated=gpu:NoExecute spot:NoSchedule")})
+		taints := acctest.Objects(t, "example.com/dedicated=gpu:NoExecute spot:NoSchedule")
+		for id, config := range map[string]map[string]any{
+			"node/" + name + "/example.com/dedicated:NoExecute,spot:NoSchedule":          {"node_name": name, "taints": taints},
+			"selector/pool=" + name + "/spot:NoSchedule,example.com/dedicated:NoExecute": {"node_selector": "pool=" + name, "taints": taints},
+		} {
+			i, d := tf.Import(t, typeName, id)
+			if d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			if planned := tf.Plan(t, i, config); !planned.Empty || planned.Diagnostics.Warnings() != "" {
+				t.Fatalf("the plan after importing %s is not empty: %s", id, planned.Diagnostics.Warnings())
+			}
+		}
+		if record := c.Record(t, name); record != "" {
+			t.Fatalf("importing wrote the record %s", record)
+		}
+		i, _ := tf.Import(t, typeName, "node/"+name+"/example.com/dedicated:NoExecute,spot:NoSchedule")
+		tf.Destroy(t, i)
+		wantTaints(t, c, name, "foreign:NoSchedule")
+	})
+}
+
+func TestNodeTaints_importedTaintsAreMarkedWithTheNextChange(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name := terraform(t, c), acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "foreign:NoSchedule dedicated=gpu:NoExecute")})
+		i, d := tf.Import(t, typeName, "node/"+name+"/dedicated:NoExecute")
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		tf.Settle(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=web:NoExecute")})
+		wantTaints(t, c, name, "foreign:NoSchedule, dedicated=web:NoExecute")
+		if record := c.Record(t, name); !strings.Contains(record, `"key":"dedicated"`) {
+			t.Fatalf("the changed entry is not marked: %s", record)
+		}
+		tf.Destroy(t, i)
+		wantTaints(t, c, name, "foreign:NoSchedule")
+	})
+}
+
+func TestNodeTaints_giveUpAnAbandonedCreateByImportAndDestroy(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name := terraform(t, c), acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name})
+		tf.Settle(t, newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+		// The state of that create is lost.
+		i, d := tf.Import(t, typeName, "node/"+name+"/dedicated:NoExecute")
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		tf.Destroy(t, i)
+		wantTaints(t, c, name, "")
+		if record := c.Record(t, name); record != "" {
+			t.Fatalf("a mark is left that nobody owns: %s", record)
+		}
+	})
+}
+
+func TestNodeTaints_importErrors(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name := terraform(t, c), acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name})
+		for id, want := range map[string]string{
+			"worker-3":                                  "node/NAME/KEY:EFFECT",
+			"node/" + name + "/dedicated:Sometimes":     "is none of NoSchedule",
+			"node/" + name + "/dedicated:NoExecute":     "There is no such taint",
+			"selector/pool in (/dedicated:NoExecute":    "is not a selector",
+			"selector//dedicated:NoExecute":             "empty selector",
+			"node/" + name + "/a:NoExecute,a:NoExecute": "named twice",
+		} {
+			_, d := tf.Import(t, typeName, id)
+			wantError(t, d, want)
+		}
+	})
+}
+
+func TestNodeTaints_movedFromKubernetesNodeTaintTouchesNoNode(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name := terraform(t, c), acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "foreign=1:NoSchedule dedicated=gpu:NoExecute node.kubernetes.io/of-somebody:NoSchedule")})
+		// The state that hashicorp/kubernetes keeps holds every taint of the node.
+		i, d := tf.Move(t, typeName, "kubernetes_node_taint", `{"id":"`+name+`","field_manager":"Terraform","force":null,
+		"metadata":[{"name":"`+name+`"}],
+		"taint":[{"key":"foreign","value":"1","effect":"NoSchedule"},{"key":"dedicated","value":"gpu","effect":"NoExecute"},
+		{"key":"node.kubernetes.io/of-somebody","value":"","effect":"NoSchedule"}]}`)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
+		planned := tf.Plan(t, i, config)
+		wantWarning(t, planned.Diagnostics, "2 imported taints", "foreign:NoSchedule", "leave the state but stay on node")
+		tf.Settle(t, i, config)
+		wantTaints(t, c, name, "foreign=1:NoSchedule, dedicated=gpu:NoExecute, node.kubernetes.io/of-somebody:NoSchedule")
+		if record := c.Record(t, name); record != "" {
+			t.Fatalf("moving wrote to the node: %s", record)
+		}
+		tf.Destroy(t, i)
+		wantTaints(t, c, name, "foreign=1:NoSchedule, node.kubernetes.io/of-somebody:NoSchedule")
+	})
+}
