@@ -210,6 +210,7 @@ func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed 
 		if !fw.RefuseHeld(s.planned(s.workload), snapshot, plan, s.at, diags) {
 			return false
 		}
+		fw.WarnBlocked(s.workload, snapshot, plan, s.at, diags)
 	}
 	for _, step := range plan.Steps {
 		for _, s := range observed.members {

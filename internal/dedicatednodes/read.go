@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -30,6 +31,7 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	desired, known := state.desired(ctx, own, &resp.Diagnostics)
+	fw.KeepIdentity(ctx, resp.Identity, identityOf(ctx, desired, &resp.Diagnostics), &resp.Diagnostics)
 	var observed observation
 	if err == nil && known && !resp.Diagnostics.HasError() {
 		observed, err = r.observe(ctx, desired, own.Cluster, &resp.Diagnostics)

@@ -107,7 +107,7 @@ func warnDaemonSets(observed observation, plan planner.Plan, diags *diag.Diagnos
 	for _, s := range observed.members {
 		var pinned []string
 		for _, key := range keys {
-			if _, requires := s.workload.NodeSelector[key]; requires && s.Kind == "DaemonSet" && !slices.Contains(pinned, key) {
+			if _, requires := s.workload.NodeSelector[key]; requires && s.Owner().DaemonSet() && !slices.Contains(pinned, key) {
 				pinned = append(pinned, key)
 			}
 		}

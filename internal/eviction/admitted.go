@@ -29,7 +29,7 @@ type admittedKey struct {
 // the controller of DaemonSets asks templates, which admission does not see.
 func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
 	rules := e.snapshot.Admission
-	if rules.Empty() || pod.Controller == nil || pod.Controller.Kind == "DaemonSet" || pod.Mirror {
+	if rules.Empty() || pod.Controller == nil || pod.Controller.DaemonSet() || pod.Mirror {
 		return s
 	}
 	policies, in := rules.Applying(admission.Pod{

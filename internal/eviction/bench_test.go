@@ -53,14 +53,14 @@ func big(elsewhere int) (*Snapshot, Change) {
 		d.Holds = Resources{MilliCPU: d.Asks.MilliCPU, Memory: 1 << 30}
 		shared[i] = &Pod{
 			Namespace: fmt.Sprintf("team-%d", i%100), Scheduling: s, Demand: d, Labels: labels.Set{"app": fmt.Sprintf("app-%d", i)},
-			Controller: &Controller{Owner: Owner{Kind: "ReplicaSet", Name: string(rs)}, UID: rs},
+			Controller: &Controller{Owner: Owner{Group: "apps", Kind: "ReplicaSet", Name: string(rs)}, UID: rs},
 		}
-		w.Parents[rs] = Owner{Kind: "Deployment", Name: fmt.Sprintf("app-%d", i)}
+		w.Parents[rs] = Owner{Group: "apps", Kind: "Deployment", Name: fmt.Sprintf("app-%d", i)}
 		if i%4 == 0 {
 			w.budget(shared[i].Namespace, fmt.Sprintf("app-%d", i), fmt.Sprintf("app=app-%d", i), 1)
 		}
 	}
-	daemon := &Controller{Owner: Owner{Kind: "DaemonSet", Name: "agent"}, UID: "agent"}
+	daemon := &Controller{Owner: Owner{Group: "apps", Kind: "DaemonSet", Name: "agent"}, UID: "agent"}
 	add := func(i, node int) {
 		p := *shared[i%len(shared)]
 		p.Name, p.Node = fmt.Sprintf("pod-%06d", i), name(node)

@@ -24,9 +24,9 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 		if !pods[i].Leaves() || pods[i].Pod.Completed {
 			continue
 		}
-		covering[i] = e.snapshot.Covering(pods[i].Pod)
+		covering[i] = e.snapshot.Budgets.Covering(pods[i].Pod)
 		if e.asks(pods[i]) {
-			covering[i] = e.snapshot.Guarding(pods[i].Pod)
+			covering[i] = e.snapshot.Budgets.Guarding(pods[i].Pod)
 		}
 		if len(covering[i]) > 0 {
 			leaving[budgetKey{pods[i].Pod.Namespace, covering[i][0].Name, e.asks(pods[i])}]++
@@ -69,15 +69,25 @@ func (e *evaluation) asks(v PodVerdict) bool {
 	return v.Verdict == Drained && !e.change.Undrained[v.Pod.Node]
 }
 
-// Guarding returns the PodDisruptionBudgets that the eviction API asks before it evicts a
-// pod. It refuses one with more than one of them for as long as they are there, and asks
-// none where the pod has not started, has ended or is ending (k8s.io/kubernetes v1.37.1
-// pkg/registry/core/pod/storage/eviction.go, canIgnorePDB).
-func (s *Snapshot) Guarding(pod *Pod) []*Budget {
+// Guarding returns the PodDisruptionBudgets that can refuse the eviction of a pod. More than
+// one refuses always. None is asked for a pod that is pending, completed or terminating, nor
+// for one that is not ready, if its budget has the policy AlwaysAllow or its other pods meet
+// the budget (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction.go, Create and
+// canIgnorePDB).
+func (b Budgets) Guarding(pod *Pod) []*Budget {
 	if pod.Pending || pod.Completed || pod.Terminating {
 		return nil
 	}
-	return s.Covering(pod)
+	covering := b.Covering(pod)
+	if len(covering) == 1 && !pod.Ready && (covering[0].AlwaysAllow || covering[0].met()) {
+		return nil
+	}
+	return covering
+}
+
+// met reports whether as many pods are healthy as there must be.
+func (b *Budget) met() bool {
+	return b.MinHealthy > 0 && b.Healthy >= b.MinHealthy
 }
 
 // Names lists budgets.
@@ -90,9 +100,9 @@ func Names(budgets []*Budget) string {
 }
 
 // Covering returns the PodDisruptionBudgets that cover a pod.
-func (s *Snapshot) Covering(pod *Pod) []*Budget {
+func (b Budgets) Covering(pod *Pod) []*Budget {
 	var out []*Budget
-	all := s.Budgets[pod.Namespace]
+	all := b[pod.Namespace]
 	for i := range all {
 		if all[i].Selector.Matches(pod.Labels) {
 			out = append(out, &all[i])

@@ -80,7 +80,7 @@ func (e *evaluation) declines(pod *Pod, s *Scheduling) string {
 
 // everywhere says that a pod is of those that run on each node: a drain leaves them.
 func (s *Snapshot) everywhere(p *Pod) bool {
-	return p.Mirror || s.Owner(p).Kind == "DaemonSet" && !p.Completed
+	return p.Mirror || s.Owner(p).DaemonSet() && !p.Completed
 }
 
 // Words writes what pods can have of nodes, of cpu and memory.

@@ -36,7 +36,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 		return newWorld(node("n1", taints...), node("n2")).run(p).template("agent", corev1.PodSpec{Tolerations: template})
 	}
 	planning := func(change Change, sure bool, before, after []corev1.Toleration) Change {
-		change.Tolerations = map[WorkloadKey]Planned{{"app", Owner{"DaemonSet", "agent"}}: {Before: before, After: after, Sure: sure}}
+		change.Tolerations = map[WorkloadKey]Planned{{"app", Owner{"apps", "DaemonSet", "agent"}}: {Before: before, After: after, Sure: sure}}
 		return change
 	}
 	change := tainting("n1", "x=1:NoExecute")

@@ -201,7 +201,7 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		}
 		return
 	}
-	if v.Owner.Kind == "DaemonSet" {
+	if v.Owner.DaemonSet() {
 		v.Reason += "; its DaemonSet does not recreate it before the node allows it again"
 	} else if len(s.Forbidden) > 0 && !v.Lost {
 		v.Rejected = true
@@ -230,7 +230,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 			v.Reason = "is left alone by the drain, but does not tolerate " + taint.Format(*away) + ": no new machine runs one"
 		}
 	}
-	if v.Owner.Kind == "DaemonSet" {
+	if v.Owner.DaemonSet() {
 		if v.Misscheduled = true; !node.drained {
 			v.Reason += "; its DaemonSet counts it as mis-scheduled"
 		}
@@ -249,7 +249,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 // unselected reports pods that stay on a node whose labels they require and which loses
 // them. Of a DaemonSet's pods its controller takes care.
 func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *Scheduling) {
-	if !node.relabelled || v.Verdict != Stays || v.Owner.Kind == "DaemonSet" ||
+	if !node.relabelled || v.Verdict != Stays || v.Owner.DaemonSet() ||
 		!e.selects(s, node.name, node.labels) || e.selects(s, node.name, node.newLabels) {
 		return
 	}

@@ -56,7 +56,7 @@ type world struct {
 func newWorld(nodes ...*Node) world {
 	w := world{&Snapshot{
 		Nodes: map[string]*Node{}, Pods: map[string][]*Pod{},
-		Parents: map[types.UID]Owner{}, Budgets: map[string][]Budget{},
+		Parents: map[types.UID]Owner{}, Budgets: Budgets{},
 	}}
 	for _, n := range nodes {
 		w.Nodes[n.Name] = n
@@ -91,8 +91,8 @@ type podOption func(*Pod)
 func pod(name, node string, options ...podOption) *Pod {
 	p := &Pod{
 		Namespace: "app", Name: name, Node: node, UID: types.UID("uid-" + name),
-		Controller: &Controller{Owner: Owner{Kind: "ReplicaSet", Name: "web-5d"}, UID: "rs-web"},
-		Scheduling: &Scheduling{}, Labels: labels.Set{"app": "web"},
+		Controller: &Controller{Owner: Owner{Group: "apps", Kind: "ReplicaSet", Name: "web-5d"}, UID: "rs-web"},
+		Scheduling: &Scheduling{}, Labels: labels.Set{"app": "web"}, Ready: true,
 	}
 	for _, o := range options {
 		o(p)
@@ -106,11 +106,12 @@ func tolerating(tolerations ...corev1.Toleration) podOption {
 
 func ownedBy(kind, name string) podOption {
 	return func(p *Pod) {
-		p.Controller = &Controller{Owner: Owner{Kind: kind, Name: name}, UID: types.UID(kind + "-" + name)}
+		p.Controller = &Controller{Owner: Owner{Group: "apps", Kind: kind, Name: name}, UID: types.UID(kind + "-" + name)}
 	}
 }
 
 func bare(p *Pod)        { p.Controller = nil }
+func unready(p *Pod)     { p.Ready = false }
 func completed(p *Pod)   { p.Completed = true }
 func pending(p *Pod)     { p.Pending = true }
 func terminating(p *Pod) { p.Terminating = true }

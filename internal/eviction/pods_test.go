@@ -155,7 +155,7 @@ func TestEvaluate_rollsUpToTheTopOwner(t *testing.T) {
 	if v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)); v.Owner.String() != "ReplicaSet/web-5d" {
 		t.Errorf("with no parent known the owner is %s", v.Owner)
 	}
-	w.Parents["rs-web"] = Owner{Kind: "Deployment", Name: "web"}
+	w.Parents["rs-web"] = Owner{Group: "apps", Kind: "Deployment", Name: "web"}
 	if v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)); v.Owner.String() != "Deployment/web" {
 		t.Errorf("the owner is %s", v.Owner)
 	}

@@ -135,7 +135,7 @@ func (s *Summary) follow(v PodVerdict) {
 	case v.Reschedulable:
 	case v.Rejected:
 		s.Rejected++
-	case v.Owner.Kind == "DaemonSet":
+	case v.Owner.DaemonSet():
 		s.Daemons++
 	default:
 		s.Pending++

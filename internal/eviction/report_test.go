@@ -170,7 +170,7 @@ func zoo() *Report {
 		pod("done", "n1", bare, completed),
 		pod("drained", "n2"),
 	)
-	w.Parents["rs-web"] = Owner{Kind: "Deployment", Name: "web"}
+	w.Parents["rs-web"] = Owner{Group: "apps", Kind: "Deployment", Name: "web"}
 	change := tainting("n1", "a=0:NoExecute")
 	change.Drains = map[string]bool{"n2": true}
 	return Evaluate(w.Snapshot, change, ComparisonUnknown)

@@ -102,7 +102,7 @@ func TestEvaluate_whetherAnotherNodeHasRoom(t *testing.T) {
 			world: two(pod("p", "n1", asking(1, 4)), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5))),
 			change: Change{
 				Taints:      map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute")},
-				Tolerations: map[WorkloadKey]Planned{{"app", Owner{"ReplicaSet", "other"}}: {After: []corev1.Toleration{exists("b", "")}, Sure: true}},
+				Tolerations: map[WorkloadKey]Planned{{"app", Owner{"apps", "ReplicaSet", "other"}}: {After: []corev1.Toleration{exists("b", "")}, Sure: true}},
 			},
 		},
 		{name: "pods of a lower priority can be pushed out", world: two(pod("p", "n1", asking(1, 4), priority(10)), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), priority(9))), back: true},

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync/atomic"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
@@ -33,8 +35,7 @@ type Snapshot struct {
 	// Daemons are the templates of DaemonSets by UID. Of one that is not known, the
 	// live pods alone tell.
 	Daemons map[types.UID]*Daemon
-	// Budgets by namespace.
-	Budgets map[string][]Budget
+	Budgets Budgets
 	// Volumes by namespace and name of the claim that is bound to them: only those
 	// that can be used on some nodes only.
 	Volumes map[string]map[string]*Volume
@@ -95,6 +96,8 @@ type Pod struct {
 	Terminating bool
 	// Pending is set for the phase of that name: it is bound, and no container runs yet.
 	Pending bool
+	// Ready reports whether its condition Ready is true.
+	Ready bool
 	// Completed is set for phases Succeeded and Failed.
 	Completed bool
 	// Mirror is set for the API's image of a static pod.
@@ -122,10 +125,24 @@ type Controller struct {
 	UID types.UID
 }
 
-// Owner is a workload, within the namespace of its pods.
+// Owner is a workload, within the namespace of its pods. Group is that of its API, empty for
+// the core group.
 type Owner struct {
-	Kind string
-	Name string
+	Group string
+	Kind  string
+	Name  string
+}
+
+// OwnerOf returns the owner that an API version, a kind and a name refer to.
+func OwnerOf(apiVersion, kind, name string) Owner {
+	gv, _ := schema.ParseGroupVersion(apiVersion)
+	return Owner{Group: gv.Group, Kind: kind, Name: name}
+}
+
+// DaemonSet reports whether the owner is a DaemonSet of Kubernetes: its controller, unlike
+// those of kinds with the same name in other groups, creates pods whatever taints a node has.
+func (o Owner) DaemonSet() bool {
+	return o.Group == appsv1.GroupName && o.Kind == "DaemonSet"
 }
 
 // String returns kind/name, or "" for none.
@@ -155,12 +172,19 @@ type Scheduling struct {
 	Forbidden []corev1.Toleration
 }
 
+// Budgets are PodDisruptionBudgets by namespace.
+type Budgets map[string][]Budget
+
 // Budget is a PodDisruptionBudget.
 type Budget struct {
 	Name     string
 	Selector labels.Selector
 	// Allowed is status.disruptionsAllowed.
 	Allowed int32
+	// Healthy is status.currentHealthy, and MinHealthy status.desiredHealthy.
+	Healthy, MinHealthy int32
+	// AlwaysAllow is set for the unhealthyPodEvictionPolicy of that name.
+	AlwaysAllow bool
 	// Most is what it allows when all of its pods are healthy, nil where that is not
 	// known: status.expectedPods less status.desiredHealthy
 	// (k8s.io/kubernetes v1.37.1 pkg/controller/disruption/disruption.go).

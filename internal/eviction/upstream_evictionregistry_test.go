@@ -9,8 +9,8 @@ import (
 
 // TestUpstream_evictionRegistry has the facts of TestEvictionWithETCD and TestEviction in
 // k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction_test.go that follow from
-// phase, deletion and the number of disruptions that a budget allows: whether the eviction
-// API refuses to evict a pod now.
+// phase, deletion, readiness, the policy of a budget and the number of disruptions that it
+// allows: whether the eviction API refuses to evict a pod now.
 func TestUpstream_evictionRegistry(t *testing.T) {
 	t.Parallel()
 	const ours, everything = "app=web", ""
@@ -21,6 +21,9 @@ func TestUpstream_evictionRegistry(t *testing.T) {
 		selector string
 		allowed  int32
 		refused  bool
+		// status are the budget's healthy pods, and how many there must be.
+		status [2]int32
+		always bool
 	}{
 		{name: "running, no disruption allowed", selector: ours, refused: true},
 		{name: "pending, no disruption allowed", option: pending, selector: ours},
@@ -39,6 +42,16 @@ func TestUpstream_evictionRegistry(t *testing.T) {
 		{name: "a budget that failed to sync allows no disruption", selector: ours, refused: true},
 		{name: "a budget that gives a reason allows no disruption", selector: ours, refused: true},
 		{name: "a negative number of disruptions", selector: ours, allowed: -1, refused: true},
+		{name: "not ready, a budget that is met", option: unready, selector: ours, status: [2]int32{1, 1}},
+		{name: "not ready, a budget that is exceeded", option: unready, selector: ours, status: [2]int32{2, 1}},
+		{name: "not ready, a budget that is not met", option: unready, selector: ours, status: [2]int32{0, 1}, refused: true},
+		{name: "not ready, a budget that wants no healthy pod", option: unready, selector: ours, refused: true},
+		{name: "not ready, a budget that is not met, one disruption allowed", option: unready, selector: ours, status: [2]int32{0, 1}, allowed: 1},
+		{name: "not ready, AlwaysAllow, a budget that is not met", option: unready, selector: ours, status: [2]int32{0, 1}, always: true},
+		{name: "not ready, AlwaysAllow, a budget that is met", option: unready, selector: ours, status: [2]int32{1, 1}, always: true},
+		{name: "ready, a budget that is met", selector: ours, status: [2]int32{1, 1}, refused: true},
+		{name: "ready, AlwaysAllow, no disruption allowed", selector: ours, always: true, refused: true},
+		{name: "not ready, AlwaysAllow, a budget of other pods", option: unready, selector: "app=other", always: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +60,10 @@ func TestUpstream_evictionRegistry(t *testing.T) {
 				options = append(options, tt.option)
 			}
 			one := pod("web", "n", options...)
-			budgets := newWorld().budget("app", "foo", tt.selector, tt.allowed).Guarding(one)
+			all := newWorld().budget("app", "foo", tt.selector, tt.allowed).Budgets
+			b := &all["app"][0]
+			b.Healthy, b.MinHealthy, b.AlwaysAllow = tt.status[0], tt.status[1], tt.always
+			budgets := all.Guarding(one)
 			if refused := len(budgets) > 1 || len(budgets) == 1 && budgets[0].Allowed < 1; refused != tt.refused {
 				t.Errorf("refused %t by %s, want %t", refused, Names(budgets), tt.refused)
 			}
@@ -70,6 +86,4 @@ var evictionRegistryLeftOut = leftOut{
 	"TestEviction/unhealthy pod, resource version conflict":            "conflicts between requests are not predicted",
 	"TestEviction/unhealthy pod, other error on delete":                "errors of the server are not predicted",
 	"TestEviction/too many disrupted pods":                             "the budget's list of disrupted pods is not in the snapshot",
-	"TestEviction/unhealthy pod ours":                                  "readiness and unhealthyPodEvictionPolicy are not in the snapshot",
-	"TestEviction/unhealthy pod ours, skips the budget":                "readiness and unhealthyPodEvictionPolicy are not in the snapshot",
 }

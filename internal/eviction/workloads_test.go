@@ -185,7 +185,7 @@ func TestAnswers_rolledUp(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld()
-			w.Parents["rs-web"] = Owner{Kind: "Deployment", Name: "web"}
+			w.Parents["rs-web"] = Owner{Group: "apps", Kind: "Deployment", Name: "web"}
 			for _, p := range tt.pods {
 				if p.Node == "" {
 					w.Waiting = append(w.Waiting, p)

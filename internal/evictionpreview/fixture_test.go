@@ -39,7 +39,7 @@ func pod(namespace, owner, name, on string, tolerations ...corev1.Toleration) *e
 		Scheduling: &eviction.Scheduling{Tolerations: tolerations},
 	}
 	if owner != "" {
-		p.Controller = &eviction.Controller{Owner: eviction.Owner{Kind: "Deployment", Name: owner}, UID: types.UID(owner)}
+		p.Controller = &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: owner}, UID: types.UID(owner)}
 	}
 	return p
 }
@@ -64,7 +64,7 @@ func shop() *eviction.Snapshot {
 		pod("ops", "agent", "agent-1", "a", corev1.Toleration{Operator: corev1.TolerationOpExists}),
 		pod("ops", "gated", "gated-1", "b", corev1.Toleration{Key: gpu.Key, Operator: corev1.TolerationOpGt, Value: "5"}, corev1.Toleration{Key: "size", Operator: corev1.TolerationOpExists}),
 	)
-	s.Budgets = map[string][]eviction.Budget{"shop": {{Name: "web", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Allowed: 1}}}
+	s.Budgets = eviction.Budgets{"shop": {{Name: "web", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Allowed: 1}}}
 	s.Gaps = []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"}
 	return s
 }

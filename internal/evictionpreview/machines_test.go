@@ -39,7 +39,7 @@ func station() (*eviction.Snapshot, []machineset.Observed) {
 	agent := pod("ops", "agent", "agent-1", "a")
 	agent.Controller.Kind = "DaemonSet"
 	s := cluster([]*eviction.Node{node("a"), node("b"), {Name: "c"}}, train, stuck, agent, pod("shop", "web", "web-1", "b"), pod("ops", "", "debug", "a"))
-	s.Budgets = map[string][]eviction.Budget{"shop": {{Name: "train", Selector: labels.SelectorFromSet(labels.Set{"app": "train"}), Most: new(int32(0))}}}
+	s.Budgets = eviction.Budgets{"shop": {{Name: "train", Selector: labels.SelectorFromSet(labels.Set{"app": "train"}), Most: new(int32(0))}}}
 	gpus := machines("gpu-a", s.Nodes["a"])
 	gpus.Machines[0].Hooks = []string{"Migrate of storage"}
 	return s, []machineset.Observed{gpus, machines("gpu-b", s.Nodes["b"]), machines("other")}

@@ -35,7 +35,7 @@ func TestFromVerdict(t *testing.T) {
 			m.Verdict, m.Taint, m.Lost, m.Reschedulable = text("evicted_now"), text("dedicated=gpu:NoExecute"), types.BoolValue(true), types.BoolValue(false)
 		}},
 		{"a pod that is evicted later has everything", eviction.PodVerdict{
-			Pod: data, Owner: eviction.Owner{Kind: "Deployment", Name: "web"}, Verdict: eviction.EvictedAfter, AfterSeconds: 30, Taint: &gpu,
+			Pod: data, Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: "web"}, Verdict: eviction.EvictedAfter, AfterSeconds: 30, Taint: &gpu,
 			Toleration: &corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
 			Reason:     "because", Reschedulable: true, Budget: "web is ignored",
 		}, func(m *podModel) {

@@ -121,7 +121,7 @@ func listLosses(b *strings.Builder, pods []planner.Displaced) {
 
 // homelessBy says that the pod is replaced by one that no node takes.
 func homelessBy(d planner.Displaced) bool {
-	return d.Hold == "" && d.Owner.Kind != "DaemonSet" && !d.Found
+	return d.Hold == "" && !d.Owner.DaemonSet() && !d.Found
 }
 
 // lossOf words what becomes of a pod and of its replacement.
@@ -141,9 +141,9 @@ func lossOf(d planner.Displaced) string {
 		return "deleted at once, whatever its update strategy, and not recreated while its node is " + tainted
 	case shortest != toleration.Untolerated:
 		return fmt.Sprintf("%s; its replacement is evicted after %d s from a node that is %s", fate, shortest, tainted)
-	case d.Owner.Kind == "DaemonSet" && d.Hold == "":
+	case d.Owner.DaemonSet() && d.Hold == "":
 		return "deleted by the rollout, and not recreated while its node is " + tainted
-	case d.Owner.Kind == "DaemonSet":
+	case d.Owner.DaemonSet():
 		return fate + "; once it is deleted, it is not recreated while its node is " + tainted
 	case d.Found:
 		return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), but on another"

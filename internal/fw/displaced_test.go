@@ -24,7 +24,7 @@ func TestWarnDisplaced_golden(t *testing.T) {
 		for i := range n {
 			d := planner.Displaced{
 				Pod:    &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i+1)},
-				Owner:  eviction.Owner{Kind: kind, Name: name},
+				Owner:  eviction.Owner{Group: "apps", Kind: kind, Name: name},
 				Losses: []planner.Loss{{Taint: taintsOf(t, "team=a:NoExecute")[0], Lasts: toleration.Untolerated}},
 			}
 			change(&d)
@@ -67,7 +67,7 @@ func TestWarnShortened_golden(t *testing.T) {
 	var pods []planner.Displaced
 	for i, seconds := range []int64{30, 60} {
 		pods = append(pods, planner.Displaced{
-			Pod: &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Node: fmt.Sprintf("worker-%d", i+1)}, Owner: eviction.Owner{Kind: "Deployment", Name: "web"},
+			Pod: &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Node: fmt.Sprintf("worker-%d", i+1)}, Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: "web"},
 			Losses: []planner.Loss{{Taint: taintsOf(t, "team=a:NoExecute")[0], Lasts: seconds}}, Shortened: true, Home: eviction.Home{Found: true},
 		})
 	}

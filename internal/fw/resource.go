@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
@@ -128,6 +129,15 @@ func Linked(ctx context.Context, toleratedBy types.Set, diags *diag.Diagnostics)
 	var ids []string
 	diags.Append(toleratedBy.ElementsAs(ctx, &ids, false)...)
 	return ids, !diags.HasError()
+}
+
+// KeepIdentity gives an identity to a refresh that has none. Terraform before 1.12 and OpenTofu
+// store none, and the framework refuses a refresh that returns none, even one that keeps or
+// drops the state (terraform-plugin-framework internal/fwserver/server_readresource.go).
+func KeepIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, identity any, diags *diag.Diagnostics) {
+	if to != nil && to.Raw.IsFullyNull() && !diags.HasError() {
+		diags.Append(to.Set(ctx, identity)...)
+	}
 }
 
 // BudgetOf returns the evictions block of a resource over the provider's; false

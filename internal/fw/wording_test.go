@@ -43,7 +43,7 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 	for i := range n {
 		v := eviction.PodVerdict{
 			Pod:     &eviction.Pod{Namespace: "app", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i%3)},
-			Owner:   eviction.Owner{Kind: kind, Name: name},
+			Owner:   eviction.Owner{Group: "apps", Kind: kind, Name: name},
 			Verdict: verdict, Reason: "does not tolerate dedicated=gpu:NoExecute", Reschedulable: true,
 		}
 		if owner == "" {
@@ -249,7 +249,7 @@ func TestPreview_goldens(t *testing.T) {
 	pod := func(namespace, name, node, owner string, s *eviction.Scheduling) *eviction.Pod {
 		p := &eviction.Pod{Namespace: namespace, Name: name, Node: node, Scheduling: s, Labels: labels.Set{"app": strings.TrimRight(name, "-0123456789")}}
 		if kind, of, ok := strings.Cut(owner, "/"); ok {
-			p.Controller = &eviction.Controller{Owner: eviction.Owner{Kind: kind, Name: of}}
+			p.Controller = &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: kind, Name: of}}
 		}
 		return p
 	}
@@ -275,7 +275,7 @@ func TestPreview_goldens(t *testing.T) {
 				pod("shop", "cheap-1", "worker-3", "Deployment/cheap", &eviction.Scheduling{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: "Gt", Value: "5"}, {Key: "dedicated", Operator: "Exists", TolerationSeconds: &minute, Effect: "NoExecute"}}}),
 				pod("kube-system", "agent-x", "worker-3", "DaemonSet/agent", &eviction.Scheduling{Tolerations: []corev1.Toleration{{Operator: "Exists", Effect: "NoExecute"}}}),
 			}},
-			Budgets: map[string][]eviction.Budget{"shop": {{Name: "web", Selector: web, Allowed: 1}}},
+			Budgets: eviction.Budgets{"shop": {{Name: "web", Selector: web, Allowed: 1}}},
 			Gaps:    []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"},
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -35,6 +36,7 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 		"a rollout after the taints":    {rollout.StuckError{Missing: 1, Switched: true}, []string{tainted, "that evicts no pod"}, []string{untainted}},
 		"labels that wait for the pods": {rollout.StuckError{Lacking: []string{"web-0"}, Shed: true, Switched: true}, []string{"1 pod still of the old template: web-0", "The labels stay on the nodes until then."}, []string{untainted, tainted}},
 		"pods that would relapse":       {rollout.StuckError{Relapses: true}, []string{"a pod below the partition that is lost is recreated from the old template"}, []string{"not every pod"}},
+		"pods that block the others":    {rollout.StuckError{Lacking: []string{"web-0", "web-1"}, Blocking: []string{"web-1"}}, []string{"1 pod not ready or terminating: web-1", "OrderedReady", "kubectl delete pod web-1 -n shop"}, nil},
 		"a template that was undone":    {rollout.StuckError{Lost: true, Lacking: []string{"web-0"}}, []string{"somebody else has removed them", "1 pod still without"}, []string{"The template has the tolerations"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,6 +155,43 @@ func TestNoPreview(t *testing.T) {
 			}
 			if _, at := diags[0].(diag.DiagnosticWithPath); at != tt.at {
 				t.Errorf("it is at an attribute: %v", at)
+			}
+		})
+	}
+}
+
+func TestWarnBlocked(t *testing.T) {
+	t.Parallel()
+	db := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "shop", Name: "db"}, Ordered: true}
+	db.Pods = []eviction.WorkloadKey{db.Owner()}
+	of := func(ready bool) *eviction.Snapshot {
+		pod := &eviction.Pod{Namespace: "shop", Name: "db-0", Node: "n", Ready: ready, Controller: &eviction.Controller{Owner: db.Owner().Owner}, Scheduling: &eviction.Scheduling{}}
+		return &eviction.Snapshot{Pods: map[string][]*eviction.Pod{"n": {pod}}}
+	}
+	waits := planner.Plan{Steps: []planner.Step{{Kind: planner.Wait, Workload: db}}}
+	for name, tt := range map[string]struct {
+		snapshot *eviction.Snapshot
+		plan     planner.Plan
+		want     string
+	}{
+		"a pod that is not ready":                {of(false), waits, `The rollout of StatefulSet "shop/db" stops until db-0 is ready`},
+		"a pod that is ready":                    {of(true), waits, ""},
+		"nothing is waited for":                  {of(false), planner.Plan{}, ""},
+		"labels that are removed are waited for": {of(false), planner.Plan{Steps: []planner.Step{{Kind: planner.Wait, Workload: db, Shed: map[string][]string{"a": {"b"}}}}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var diags diag.Diagnostics
+			WarnBlocked(db, tt.snapshot, tt.plan, WorkloadAt{}, &diags)
+			got := ""
+			for _, d := range diags {
+				got = d.Summary()
+				if !strings.Contains(d.Detail(), "kubectl delete pod db-0 -n shop") {
+					t.Errorf("no way out: %s", d.Detail())
+				}
+			}
+			if got != tt.want {
+				t.Errorf("it warns %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -269,7 +269,7 @@ func restricts(pods []*eviction.Pod) bool {
 	pressure := underPressure
 	seen := false
 	for _, p := range pods {
-		if p.Mirror || p.Demand == nil || p.Controller != nil && p.Controller.Kind == daemonSet || p.Demand.Asks.MilliCPU == 0 && p.Demand.Asks.Memory == 0 {
+		if p.Mirror || p.Demand == nil || p.Controller != nil && p.Controller.DaemonSet() || p.Demand.Asks.MilliCPU == 0 && p.Demand.Asks.Memory == 0 {
 			continue
 		}
 		if !slices.ContainsFunc(p.Scheduling.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) }) {

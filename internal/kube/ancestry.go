@@ -22,10 +22,10 @@ import (
 )
 
 // middlemen are the kinds of controllers that may be controlled themselves.
-var middlemen = map[string]schema.GroupVersionResource{
-	"ReplicaSet":            {Group: "apps", Version: "v1", Resource: "replicasets"},
-	"Job":                   {Group: "batch", Version: "v1", Resource: "jobs"},
-	"ReplicationController": {Version: "v1", Resource: "replicationcontrollers"},
+var middlemen = map[schema.GroupKind]schema.GroupVersionResource{
+	{Group: "apps", Kind: "ReplicaSet"}: {Group: "apps", Version: "v1", Resource: "replicasets"},
+	{Group: "batch", Kind: "Job"}:       {Group: "batch", Version: "v1", Resource: "jobs"},
+	{Kind: "ReplicationController"}:     {Version: "v1", Resource: "replicationcontrollers"},
 }
 
 // ancestry is what was learned about controllers that came after the snapshot's
@@ -45,19 +45,20 @@ func (c *Cluster) learn(ctx context.Context, pods []*eviction.Pod, listed map[ty
 	if a.asked == nil {
 		a.asked, a.parents = map[types.UID]bool{}, map[types.UID]eviction.Owner{}
 	}
-	unknown := map[string]*unread{}
+	unknown := map[schema.GroupKind]*unread{}
 	for _, p := range pods {
 		if p.Controller == nil || listed[p.Controller.UID] || a.asked[p.Controller.UID] {
 			continue
 		}
-		if _, may := middlemen[p.Controller.Kind]; !may {
+		kind := schema.GroupKind{Group: p.Controller.Group, Kind: p.Controller.Kind}
+		if _, may := middlemen[kind]; !may {
 			continue
 		}
-		if unknown[p.Controller.Kind] == nil {
-			unknown[p.Controller.Kind] = &unread{namespaces: map[string]bool{}, controllers: map[types.UID]bool{}}
+		if unknown[kind] == nil {
+			unknown[kind] = &unread{namespaces: map[string]bool{}, controllers: map[types.UID]bool{}}
 		}
-		unknown[p.Controller.Kind].namespaces[p.Namespace] = true
-		unknown[p.Controller.Kind].controllers[p.Controller.UID] = true
+		unknown[kind].namespaces[p.Namespace] = true
+		unknown[kind].controllers[p.Controller.UID] = true
 	}
 	for kind, some := range unknown {
 		if err := a.read(ctx, c, kind, some.namespaces); err != nil && !errors.Is(err, ErrForbidden) {
@@ -75,7 +76,7 @@ type unread struct {
 }
 
 // read lists the controllers of a kind, in one namespace where that is all.
-func (a *ancestry) read(ctx context.Context, c *Cluster, kind string, namespaces map[string]bool) error {
+func (a *ancestry) read(ctx context.Context, c *Cluster, kind schema.GroupKind, namespaces map[string]bool) error {
 	namespace := ""
 	if len(namespaces) == 1 {
 		for only := range namespaces {
@@ -92,7 +93,7 @@ func (a *ancestry) read(ctx context.Context, c *Cluster, kind string, namespaces
 		}
 		a.asked[object.GetUID()] = true
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			a.parents[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
+			a.parents[object.GetUID()] = eviction.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
 		}
 		return nil
 	})
@@ -154,7 +155,7 @@ func (c *Cluster) children(ctx context.Context, namespace string) ([]child, erro
 		}, func() { some = nil }, func(o runtime.Object) error {
 			object, err := meta.Accessor(o)
 			if err == nil && len(object.GetOwnerReferences()) > 0 {
-				key := eviction.WorkloadKey{Namespace: object.GetNamespace(), Owner: eviction.Owner{Kind: name, Name: object.GetName()}}
+				key := eviction.WorkloadKey{Namespace: object.GetNamespace(), Owner: eviction.OwnerOf(kind.APIVersion, name, object.GetName())}
 				some = append(some, child{key, object.GetOwnerReferences()})
 			}
 			return err

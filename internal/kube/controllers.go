@@ -75,7 +75,7 @@ func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (cont
 			daemons[uid] = d
 		}
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			out.parents[object.GetUID()] = eviction.Owner{Kind: ref.Kind, Name: ref.Name}
+			out.parents[object.GetUID()] = eviction.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
 		}
 		ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 		if m, marked := markedOf(ref, object); marked {

@@ -118,7 +118,7 @@ func (c *Cluster) daemons() map[types.UID]*eviction.Daemon {
 		out[uid] = d.Daemon
 	}
 	for ref, object := range c.workloads.known {
-		if ref.Kind != daemonSet || object.GetGeneration() < c.templates.listed[object.GetUID()].generation {
+		if !ref.Owner().DaemonSet() || object.GetGeneration() < c.templates.listed[object.GetUID()].generation {
 			continue
 		}
 		fields, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "spec")

@@ -43,7 +43,7 @@ func (c *Cluster) operands(ctx context.Context, w *workload.Workload, read readW
 
 func (c *Cluster) operand(ctx context.Context, key eviction.WorkloadKey, read readWorkload) (*workload.Workload, error) {
 	kind, known := workload.Lookup("apps/v1", key.Kind)
-	if !known {
+	if !known || key.Group != kind.Resource().Group {
 		return nil, ErrNotFound
 	}
 	return read(ctx, workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name}, kind.Path)

@@ -44,6 +44,12 @@ func ready(n *corev1.Node) bool {
 	})
 }
 
+func podReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
 // slimmer keeps of pods what verdicts need. Pods of one workload are equal in
 // most of it, so that equal parts are kept once: this is what makes 150,000
 // pods fit. It is safe for concurrent use: a watch that is ending may still
@@ -79,6 +85,7 @@ func (s *slimmer) pod(p *corev1.Pod) *eviction.Pod {
 		Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes),
 		Terminating: p.DeletionTimestamp != nil,
 		Pending:     p.Status.Phase == corev1.PodPending,
+		Ready:       podReady(p),
 		Completed:   p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
 		Mirror:      mirror,
 		LocalData:   slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
@@ -99,10 +106,16 @@ func (s *slimmer) controller(ref *metav1.OwnerReference) *eviction.Controller {
 	}
 	kept, ok := s.controllers[ref.UID]
 	if !ok {
-		kept = &eviction.Controller{Owner: eviction.Owner{Kind: s.intern(ref.Kind), Name: ref.Name}, UID: ref.UID}
+		kept = &eviction.Controller{Owner: s.owner(ref), UID: ref.UID}
 		s.controllers[ref.UID] = kept
 	}
 	return kept
+}
+
+func (s *slimmer) owner(ref *metav1.OwnerReference) eviction.Owner {
+	owner := eviction.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
+	owner.Group, owner.Kind = s.intern(owner.Group), s.intern(owner.Kind)
+	return owner
 }
 
 // schedulingOf finds or makes the shared value for this spec. The key is the

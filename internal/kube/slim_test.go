@@ -55,13 +55,20 @@ func TestSlimPod(t *testing.T) {
 			name: "a running pod with a controller",
 			in: corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "p", UID: "u", OwnerReferences: []metav1.OwnerReference{
-					{Kind: "Other", Name: "o", UID: "x"}, {Kind: "ReplicaSet", Name: "rs", UID: "r", Controller: &yes},
+					{Kind: "Other", Name: "o", UID: "x"}, {APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "r", Controller: &yes},
 				}},
 				Spec: corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
 			},
-			want: eviction.Pod{Namespace: "app", Name: "p", UID: "u", Node: "n1", Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "rs"}, UID: "r"}},
+			want: eviction.Pod{Namespace: "app", Name: "p", UID: "u", Node: "n1", Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "ReplicaSet", Name: "rs"}, UID: "r"}},
+		},
+		{
+			name: "a controller of another group than Kubernetes' own",
+			in:   corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1alpha1", Kind: "DaemonSet", Name: "d", UID: "u", Controller: &yes}}}},
+			want: eviction.Pod{Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps.kruise.io", Kind: "DaemonSet", Name: "d"}, UID: "u"}},
 		},
 		{name: "an owner that does not control makes no controller", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Other"}}}}},
+		{name: "a ready pod", in: corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}, want: eviction.Pod{Ready: true}},
+		{name: "a pod that is not ready", in: corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}}}, want: eviction.Pod{}},
 		{name: "a pod that has not started", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, want: eviction.Pod{Pending: true}},
 		{name: "a pod that has succeeded", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, want: eviction.Pod{Completed: true}},
 		{name: "a pod that has failed", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, want: eviction.Pod{Completed: true}},

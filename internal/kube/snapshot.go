@@ -28,7 +28,7 @@ type surroundings struct {
 	parents map[types.UID]eviction.Owner
 	// listed holds every controller that was looked at for it.
 	listed  map[types.UID]bool
-	budgets map[string][]eviction.Budget
+	budgets eviction.Budgets
 	volumes map[string]map[string]*eviction.Volume
 	// gaps say what could not be read, ownerGaps what of that concerns parents.
 	gaps, ownerGaps []string
@@ -114,7 +114,7 @@ func assemble(nodes []*eviction.Node, pods []*eviction.Pod, daemons map[types.UI
 
 func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 	return c.context.get(ctx, func() (surroundings, error) {
-		s := surroundings{parents: map[types.UID]eviction.Owner{}, listed: map[types.UID]bool{}, budgets: map[string][]eviction.Budget{}}
+		s := surroundings{parents: map[types.UID]eviction.Owner{}, listed: map[types.UID]bool{}, budgets: eviction.Budgets{}}
 		var stored storage
 		var mu sync.Mutex
 		parents := func(plural, kind, top string) func() error {
@@ -185,12 +185,12 @@ func (c *Cluster) parents(ctx context.Context, kind string, mu *sync.Mutex, into
 
 // Budgets lists the PodDisruptionBudgets as they are now, by namespace: what they
 // allow changes with every pod.
-func (c *Cluster) Budgets(ctx context.Context) (map[string][]eviction.Budget, error) {
-	budgets := map[string][]eviction.Budget{}
+func (c *Cluster) Budgets(ctx context.Context) (eviction.Budgets, error) {
+	budgets := eviction.Budgets{}
 	return budgets, c.budgetsInto(ctx, budgets)
 }
 
-func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Budget) error {
+func (c *Cluster) budgetsInto(ctx context.Context, into eviction.Budgets) error {
 	return c.each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.PolicyV1().PodDisruptionBudgets("").List(ctx, o)
 	}, func() { clear(into) }, func(o runtime.Object) error {
@@ -201,7 +201,11 @@ func (c *Cluster) budgetsInto(ctx context.Context, into map[string][]eviction.Bu
 			// covers nothing there either.
 			selector = labels.Nothing()
 		}
-		into[pdb.Namespace] = append(into[pdb.Namespace], eviction.Budget{Name: pdb.Name, Selector: selector, Allowed: pdb.Status.DisruptionsAllowed, Most: mostAllowed(pdb)})
+		into[pdb.Namespace] = append(into[pdb.Namespace], eviction.Budget{
+			Name: pdb.Name, Selector: selector, Allowed: pdb.Status.DisruptionsAllowed, Most: mostAllowed(pdb),
+			Healthy: pdb.Status.CurrentHealthy, MinHealthy: pdb.Status.DesiredHealthy,
+			AlwaysAllow: pdb.Spec.UnhealthyPodEvictionPolicy != nil && *pdb.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
+		})
 		return nil
 	})
 }

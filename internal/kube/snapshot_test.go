@@ -47,13 +47,14 @@ func town(kinds ...fakeapi.Kind) *testServer {
 	for name, node := range map[string]string{"running": "n1", "pending": ""} {
 		api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: corev1.PodSpec{NodeName: node}})
 	}
+	policies := map[string]*policyv1.UnhealthyPodEvictionPolicyType{"some": new(policyv1.AlwaysAllow), "all": new(policyv1.IfHealthyBudget)}
 	for name, selector := range map[string]*metav1.LabelSelector{
 		"some": {MatchLabels: map[string]string{"app": "web"}}, "all": {}, "none": nil,
 		"broken": {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Nonsense"}}},
 	} {
 		api.Add(&policyv1.PodDisruptionBudget{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector},
-			Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 2},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector, UnhealthyPodEvictionPolicy: policies[name]},
+			Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 2, CurrentHealthy: 4, DesiredHealthy: 3},
 		})
 	}
 	api.Add(
@@ -108,8 +109,8 @@ func TestSnapshot_holdsWhatVerdictsNeed(t *testing.T) {
 	covered := map[string][]bool{}
 	for _, b := range s.Budgets["app"] {
 		covered[b.Name] = []bool{b.Selector.Matches(labels.Set{"app": "web"}), b.Selector.Matches(labels.Set{"app": "db"})}
-		if b.Allowed != 2 {
-			t.Errorf("%s allows %d", b.Name, b.Allowed)
+		if b.Allowed != 2 || b.Healthy != 4 || b.MinHealthy != 3 || b.AlwaysAllow != (b.Name == "some") {
+			t.Errorf("%s is read as %+v", b.Name, b)
 		}
 	}
 	// policy/v1: an empty selector covers every pod of the namespace, none covers none.
@@ -153,7 +154,7 @@ func TestSnapshot_learnsOfControllersThatCameLater(t *testing.T) {
 			api.Add(&appsv1.ReplicaSet{ObjectMeta: owned("rs-3", "Deployment/web")})
 			p := &eviction.Pod{
 				Namespace: "app", Name: "web-3", Node: node, Scheduling: &eviction.Scheduling{},
-				Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "rs-3"}, UID: "rs-3"},
+				Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "ReplicaSet", Name: "rs-3"}, UID: "rs-3"},
 			}
 			c.pods.offer(p)
 			s, err := c.Snapshot(t.Context())

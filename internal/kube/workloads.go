@@ -12,12 +12,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -34,6 +36,11 @@ var (
 	ErrNamespaced    = errors.New("objects of this kind have a namespace")
 	ErrNotNamespaced = errors.New("objects of this kind have no namespace")
 )
+
+// Gone reports whether an error says that there is no such object, or not even its kind.
+func Gone(err error) bool {
+	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoKind)
+}
 
 // workloads remembers the objects that carry tolerations, by reference and path.
 type workloads struct {
@@ -69,7 +76,7 @@ func (c *Cluster) Workload(ctx context.Context, ref workload.Ref, path []string)
 
 // FreshWorkload reads an object as it is now. Errors: those of Workload.
 func (c *Cluster) FreshWorkload(ctx context.Context, ref workload.Ref, path []string) (*workload.Workload, error) {
-	objects, err := c.objects(ref)
+	objects, err := c.objects(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +110,7 @@ func (c *Cluster) WorkloadsAndMarked(ctx context.Context, kind workload.Ref, sel
 }
 
 func (c *Cluster) listWorkloads(ctx context.Context, kind workload.Ref, selector labels.Selector, path []string, listed string) (matched []*workload.Workload, marked []Marked, err error) {
-	objects, err := c.objects(kind)
+	objects, err := c.objects(ctx, kind)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,13 +139,17 @@ func (c *Cluster) listWorkloads(ctx context.Context, kind workload.Ref, selector
 }
 
 // objects returns the client for an object's kind and namespace.
-func (c *Cluster) objects(ref workload.Ref) (dynamic.ResourceInterface, error) {
+func (c *Cluster) objects(ctx context.Context, ref workload.Ref) (dynamic.ResourceInterface, error) {
 	if kind, known := workload.Lookup(ref.APIVersion, ref.Kind); known {
 		return scoped(c.dynamic.Resource(kind.Resource()), ref.Namespace, kind.Cluster), nil
 	}
 	gvk := ref.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
+		// Nor does one match whose API server is out of reach.
+		if _, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, ref.APIVersion); err != nil && !errors.Is(err, memory.ErrCacheNotFound) && !apierrors.IsNotFound(err) {
+			return nil, wrap("find out about "+gvk.String(), err)
+		}
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoKind, ref.Kind, ref.APIVersion)
 	}
 	if err != nil {
@@ -167,7 +178,7 @@ func (w *workloads) keep(ref workload.Ref, object *unstructured.Unstructured) {
 	if w.known == nil {
 		w.known = map[workload.Ref]*unstructured.Unstructured{}
 	}
-	if old := w.known[ref]; ref.Kind == daemonSet && (old == nil || object == nil || old.GetUID() != object.GetUID() || old.GetGeneration() != object.GetGeneration()) {
+	if old := w.known[ref]; ref.Owner().DaemonSet() && (old == nil || object == nil || old.GetUID() != object.GetUID() || old.GetGeneration() != object.GetGeneration()) {
 		w.daemons++
 	}
 	if object == nil {
@@ -233,7 +244,7 @@ func (c *Cluster) TryWorkload(ctx context.Context, w *workload.Workload, edit *W
 }
 
 func (c *Cluster) patchWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit, patience patience, opts metav1.PatchOptions) (*unstructured.Unstructured, error) {
-	objects, err := c.objects(w.Ref)
+	objects, err := c.objects(ctx, w.Ref)
 	if err != nil {
 		return nil, err
 	}

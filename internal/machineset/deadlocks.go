@@ -53,7 +53,7 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 		if v.Verdict != eviction.Drained || undrained[v.Pod.Node] {
 			continue
 		}
-		budgets := s.Guarding(v.Pod)
+		budgets := s.Budgets.Guarding(v.Pod)
 		switch len(budgets) {
 		case 0:
 		case 1:

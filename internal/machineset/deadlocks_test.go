@@ -18,7 +18,7 @@ import (
 func app(name, node string, change func(p *eviction.Pod)) *eviction.Pod {
 	p := &eviction.Pod{
 		Namespace: "shop", Name: name, Node: node, Labels: labels.Set{"app": "db"},
-		Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: "db"}},
+		Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "ReplicaSet", Name: "db"}},
 		Scheduling: &eviction.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
 	}
 	if change != nil {
@@ -31,6 +31,7 @@ func anywhere(p *eviction.Pod)   { p.Scheduling.NodeSelector = nil }
 func intolerant(p *eviction.Pod) { p.Scheduling.Tolerations = nil }
 func alone(p *eviction.Pod)      { p.Controller = nil }
 func completed(p *eviction.Pod)  { p.Completed = true }
+func ready(p *eviction.Pod)      { p.Ready = true }
 func pending(p *eviction.Pod)    { p.Pending = true }
 func daemon(p *eviction.Pod)     { p.Controller.Kind = "DaemonSet" }
 
@@ -40,7 +41,7 @@ func budget(name string, most *int32) eviction.Budget {
 
 // observe is a cluster of a fleet, one node more, and pods.
 func observe(o Observed, budgets []eviction.Budget, pods ...*eviction.Pod) *eviction.Snapshot {
-	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{"other": {Name: "other"}}, Pods: map[string][]*eviction.Pod{}, Budgets: map[string][]eviction.Budget{"shop": budgets}}
+	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{"other": {Name: "other"}}, Pods: map[string][]*eviction.Pod{}, Budgets: eviction.Budgets{"shop": budgets}}
 	for name, n := range o.Nodes {
 		s.Nodes[name] = n
 	}
@@ -77,13 +78,15 @@ func TestEvaluate_deadlocks(t *testing.T) {
 		"pods that fit elsewhere hold nothing":      {[]eviction.Budget{budget("db", one)}, two(anywhere), nil, nil, nil, ""},
 		"pods that never run again hold every drain once the budget is used up": {[]eviction.Budget{budget("db", one)}, two(intolerant), nil, replacing, nil,
 			`PodDisruptionBudget "shop/db" allows 1 unavailable pod, and 2 that are to be drained cannot run anywhere else (shop/a, shop/b)`},
-		"one that never runs again is what the budget allows": {[]eviction.Budget{budget("db", one)}, two(intolerant)[:1], nil, nil, nil, ""},
-		"pods that nothing makes again are missing as well":   {[]eviction.Budget{budget("db", one)}, two(alone), nil, replacing, nil, "cannot run anywhere else"},
-		"a pod with two budgets cannot be evicted":            {[]eviction.Budget{budget("db", one), budget("all", one)}, two(nil)[:1], nil, replacing, nil, "pod shop/a is covered by 2 PodDisruptionBudgets (db, all), and the eviction API refuses to evict it until only one does"},
-		"a budget that is not worked out yet holds nothing":   {[]eviction.Budget{budget("db", nil)}, two(nil), nil, nil, nil, ""},
-		"a pod that has ended asks no budget":                 {[]eviction.Budget{budget("strict", new(int32(0)))}, two(completed), nil, nil, nil, ""},
-		"a pod that has not started asks no budget":           {[]eviction.Budget{budget("strict", new(int32(0))), budget("all", one)}, two(pending), nil, nil, nil, ""},
-		"a DaemonSet's pod is not drained":                    {[]eviction.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
+		"one that never runs again is what the budget allows":           {[]eviction.Budget{budget("db", one)}, two(intolerant)[:1], nil, nil, nil, ""},
+		"pods that nothing makes again are missing as well":             {[]eviction.Budget{budget("db", one)}, two(alone), nil, replacing, nil, "cannot run anywhere else"},
+		"a pod with two budgets cannot be evicted":                      {[]eviction.Budget{budget("db", one), budget("all", one)}, two(nil)[:1], nil, replacing, nil, "pod shop/a is covered by 2 PodDisruptionBudgets (db, all), and the eviction API refuses to evict it until only one does"},
+		"a budget that is not worked out yet holds nothing":             {[]eviction.Budget{budget("db", nil)}, two(nil), nil, nil, nil, ""},
+		"a pod that has ended asks no budget":                           {[]eviction.Budget{budget("strict", new(int32(0)))}, two(completed), nil, nil, nil, ""},
+		"a pod that has not started asks no budget":                     {[]eviction.Budget{budget("strict", new(int32(0))), budget("all", one)}, two(pending), nil, nil, nil, ""},
+		"pods that are not ready ask no budget that always allows them": {[]eviction.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(nil), nil, nil, nil, ""},
+		"pods that are ready ask it":                                    {[]eviction.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(ready), nil, replacing, nil, "allows no eviction"},
+		"a DaemonSet's pod is not drained":                              {[]eviction.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
 		"a machine without a drain asks no budget": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(nil), func(o *Observed) {
 			for _, m := range o.Machines {
 				m.NoDrain = true

@@ -15,7 +15,7 @@ import (
 // on their nodes with the PodDisruptionBudgets that forbid their eviction, and
 // lifecycle hooks. A stuck drain shows in no condition of the Machine
 // (openshift/machine-api-operator pkg/controller/machine/drain_controller.go).
-func Holds(o Observed, s *eviction.Snapshot, budgets map[string][]eviction.Budget) []string {
+func Holds(o Observed, s *eviction.Snapshot, budgets eviction.Budgets) []string {
 	var out []string
 	for _, m := range slices.SortedFunc(slices.Values(o.Machines), byName) {
 		if !m.Deleting {
@@ -38,36 +38,30 @@ func Holds(o Observed, s *eviction.Snapshot, budgets map[string][]eviction.Budge
 // DaemonSets and the images of static pods (k8s.io/kubectl pkg/drain/filters.go).
 func drained(s *eviction.Snapshot, node string) []*eviction.Pod {
 	pods := slices.DeleteFunc(slices.Clone(s.Pods[node]), func(p *eviction.Pod) bool {
-		return p.Mirror || p.Controller != nil && p.Controller.Kind == "DaemonSet" && !p.Completed
+		return p.Mirror || p.Controller != nil && p.Controller.DaemonSet() && !p.Completed
 	})
 	slices.SortFunc(pods, (*eviction.Pod).Compare)
 	return pods
 }
 
 // holds says why a pod is still there.
-func holds(p *eviction.Pod, budgets map[string][]eviction.Budget) string {
+func holds(p *eviction.Pod, budgets eviction.Budgets) string {
 	where := fmt.Sprintf("pod %s on node %s ", p.Key(), p.Node)
 	if p.Terminating {
 		return where + "is terminating"
 	}
-	var covering, holding []string
-	for _, b := range budgets[p.Namespace] {
-		if !b.Selector.Matches(p.Labels) {
-			continue
-		}
-		name := `"` + p.Namespace + "/" + b.Name + `"`
-		covering = append(covering, name)
-		if b.Allowed < 1 {
-			holding = append(holding, name)
-		}
+	guarding := budgets.Guarding(p)
+	names := make([]string, len(guarding))
+	for i, b := range guarding {
+		names[i] = `"` + p.Namespace + "/" + b.Name + `"`
 	}
 	switch {
-	case len(covering) > 1:
-		// The eviction API wants one at most (k8s.io/kubernetes v1.37.1
-		// pkg/registry/core/pod/storage/eviction.go, Create).
-		return where + "is covered by PodDisruptionBudgets " + strings.Join(covering, ", ") + ", and the eviction API refuses to evict it until only one does"
-	case len(holding) == 1:
-		return where + "is held by PodDisruptionBudget " + holding[0] + ", which allows no eviction now"
+	case len(guarding) > 1:
+		return where + "is covered by PodDisruptionBudgets " + strings.Join(names, ", ") + ", and the eviction API refuses to evict it until only one does"
+	case len(guarding) == 1 && guarding[0].Allowed < 1 && !p.Ready:
+		return where + "is held by PodDisruptionBudget " + names[0] + ", which allows no eviction now; the pod is not ready, and unhealthyPodEvictionPolicy AlwaysAllow would allow it"
+	case len(guarding) == 1 && guarding[0].Allowed < 1:
+		return where + "is held by PodDisruptionBudget " + names[0] + ", which allows no eviction now"
 	}
 	return where + "has not been evicted yet"
 }

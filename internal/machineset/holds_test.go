@@ -15,13 +15,13 @@ import (
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	pod := func(name string, change func(*eviction.Pod)) *eviction.Pod {
-		p := &eviction.Pod{Namespace: "shop", Name: name, Node: "n", Labels: labels.Set{"app": name}, Controller: &eviction.Controller{Owner: eviction.Owner{Kind: "ReplicaSet", Name: name}}}
+		p := &eviction.Pod{Namespace: "shop", Name: name, Node: "n", Ready: true, Labels: labels.Set{"app": name}, Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "ReplicaSet", Name: name}}}
 		if change != nil {
 			change(p)
 		}
 		return p
 	}
-	budgets := map[string][]eviction.Budget{"shop": {
+	budgets := eviction.Budgets{"shop": {
 		{Name: "strict", Selector: labels.SelectorFromSet(labels.Set{"app": "db"}), Allowed: 0},
 		{Name: "first", Selector: labels.SelectorFromSet(labels.Set{"app": "both"}), Allowed: 1},
 		{Name: "second", Selector: labels.SelectorFromSet(labels.Set{"app": "both"}), Allowed: 0},
@@ -36,7 +36,9 @@ func TestHolds(t *testing.T) {
 			[]string{`pod shop/db on node n is held by PodDisruptionBudget "shop/strict", which allows no eviction now`}},
 		"two budgets, whatever they allow": {Machine{Deleting: true}, []*eviction.Pod{pod("both", nil)},
 			[]string{`pod shop/both on node n is covered by PodDisruptionBudgets "shop/first", "shop/second", and the eviction API refuses to evict it until only one does`}},
-		"a budget that allows it":           {Machine{Deleting: true}, []*eviction.Pod{pod("web", nil)}, []string{"pod shop/web on node n has not been evicted yet"}},
+		"a budget that allows it": {Machine{Deleting: true}, []*eviction.Pod{pod("web", nil)}, []string{"pod shop/web on node n has not been evicted yet"}},
+		"a pod that is not ready": {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Ready = false })},
+			[]string{`pod shop/db on node n is held by PodDisruptionBudget "shop/strict", which allows no eviction now; the pod is not ready, and unhealthyPodEvictionPolicy AlwaysAllow would allow it`}},
 		"a pod that is ending":              {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Terminating = true })}, []string{"pod shop/db on node n is terminating"}},
 		"not a DaemonSet's pod":             {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Controller.Kind = "DaemonSet" })}, nil},
 		"not a static pod":                  {Machine{Deleting: true}, []*eviction.Pod{pod("db", func(p *eviction.Pod) { p.Mirror = true })}, nil},

@@ -29,6 +29,8 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	stored, _ := state.desired(ctx, own, &resp.Diagnostics)
+	fw.KeepIdentity(ctx, resp.Identity, identityOf(ctx, state, stored, &resp.Diagnostics), &resp.Diagnostics)
 	target, _ := state.targets(&resp.Diagnostics)
 	cluster, sets, err := r.observe(ctx, own.Cluster, target, &resp.Diagnostics)
 	if err != nil || resp.Diagnostics.HasError() {

@@ -40,6 +40,7 @@ func (r *namespaceTolerations) Read(ctx context.Context, req resource.ReadReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	fw.KeepIdentity(ctx, resp.Identity, identity{Namespace: state.Namespace}, &resp.Diagnostics)
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	desired, known := state.desired(ctx, own, &resp.Diagnostics)
 	if err == nil && known && !resp.Diagnostics.HasError() {

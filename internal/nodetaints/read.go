@@ -27,6 +27,8 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	stored, _ := state.desired(ctx, own, &resp.Diagnostics)
+	fw.KeepIdentity(ctx, resp.Identity, identityOf(ctx, stored, &resp.Diagnostics), &resp.Diagnostics)
 	cluster, nodes, err := r.observe(ctx, own.Cluster, &resp.Diagnostics)
 	if err != nil || resp.Diagnostics.HasError() {
 		// The stored state stays as it is.

@@ -51,7 +51,7 @@ type Loss struct {
 // pkg/controller/daemon/daemon_controller.go, podsShouldBeOnNode and
 // NodeShouldRunDaemonPod).
 func (d Displaced) AtOnce() bool {
-	return d.Owner.Kind == "DaemonSet" && slices.ContainsFunc(d.Losses, func(l Loss) bool {
+	return d.Owner.DaemonSet() && slices.ContainsFunc(d.Losses, func(l Loss) bool {
 		return l.Lasts == toleration.Untolerated && l.Taint.Effect == corev1.TaintEffectNoExecute
 	})
 }
@@ -91,7 +91,7 @@ func displaces(s *eviction.Snapshot, step Step, taints map[string][]corev1.Taint
 			on = node.Taints
 		}
 		d.lose(on, change.OfPod(pod.Scheduling.Tolerations), comparison)
-		if w.Kind == "DaemonSet" {
+		if w.Owner().DaemonSet() {
 			d.dismiss(on, change, comparison)
 		}
 		d.Shortened = !slices.ContainsFunc(d.Losses, func(l Loss) bool {

@@ -32,7 +32,7 @@ type DrainRefusal struct {
 func RefuseGuarded(s *eviction.Snapshot, leave []*eviction.Pod) []DrainRefusal {
 	var out []DrainRefusal
 	for _, p := range leave {
-		if budgets := s.Guarding(p); len(budgets) > 1 {
+		if budgets := s.Budgets.Guarding(p); len(budgets) > 1 {
 			out = append(out, DrainRefusal{
 				Pod:    p,
 				Why:    fmt.Sprintf("is covered by %d PodDisruptionBudgets (%s), and the eviction API evicts no pod that more than one covers", len(budgets), eviction.Names(budgets)),
@@ -48,7 +48,7 @@ func RefuseGuarded(s *eviction.Snapshot, leave []*eviction.Pod) []DrainRefusal {
 // What is terminating already belongs to the first, since it is waited for.
 func Drain(pods []*eviction.Pod, rules DrainRules) (leave []*eviction.Pod, refusals []DrainRefusal) {
 	for _, p := range slices.SortedFunc(slices.Values(pods), (*eviction.Pod).Compare) {
-		daemon := p.Controller != nil && p.Controller.Kind == "DaemonSet"
+		daemon := p.Controller != nil && p.Controller.DaemonSet()
 		refuse := func(why, out string) { refusals = append(refusals, DrainRefusal{Pod: p, Why: why, WayOut: out}) }
 		switch {
 		case p.Mirror:

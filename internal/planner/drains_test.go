@@ -15,7 +15,7 @@ import (
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	of := func(kind string) *eviction.Controller {
-		return &eviction.Controller{Owner: eviction.Owner{Kind: kind, Name: "x"}}
+		return &eviction.Controller{Owner: eviction.OwnerOf("apps/v1", kind, "x")}
 	}
 	for name, tt := range map[string]struct {
 		pod     eviction.Pod
@@ -27,6 +27,7 @@ func TestDrain(t *testing.T) {
 		"one that is ending is waited for":          {pod: eviction.Pod{Terminating: true}, leaves: true},
 		"a static pod stays":                        {pod: eviction.Pod{Mirror: true}},
 		"a DaemonSet's pod stops it":                {pod: eviction.Pod{Controller: of("DaemonSet")}, refused: "belongs to a DaemonSet, which would recreate it at once"},
+		"a pod of another group's DaemonSet leaves": {pod: eviction.Pod{Controller: &eviction.Controller{Owner: eviction.OwnerOf("apps.kruise.io/v1alpha1", "DaemonSet", "x")}}, leaves: true},
 		"unless they are left alone":                {pod: eviction.Pod{Controller: of("DaemonSet"), LocalData: true}, rules: DrainRules{IgnoreDaemonSets: true}},
 		"an ending one of them is not waited for":   {pod: eviction.Pod{Controller: of("DaemonSet"), Terminating: true}, rules: DrainRules{IgnoreDaemonSets: true}},
 		"a completed one of them leaves":            {pod: eviction.Pod{Controller: of("DaemonSet"), Completed: true}, leaves: true},
@@ -72,7 +73,7 @@ func TestRefuseGuarded(t *testing.T) {
 			t.Parallel()
 			tt.pod.Labels = labels.Set{"app": "web"}
 			got := ""
-			for _, r := range RefuseGuarded(&eviction.Snapshot{Budgets: map[string][]eviction.Budget{"": tt.budgets}}, []*eviction.Pod{&tt.pod}) {
+			for _, r := range RefuseGuarded(&eviction.Snapshot{Budgets: eviction.Budgets{"": tt.budgets}}, []*eviction.Pod{&tt.pod}) {
 				got = r.Why
 			}
 			if got != tt.want {

@@ -32,7 +32,7 @@ func newAhead() ahead {
 // by that from then on.
 func (o *order) foresee(t template) {
 	now, known := o.snapshot.Daemons[t.workload.UID]
-	if t.workload.Kind != "DaemonSet" || !known {
+	if !t.workload.Owner().DaemonSet() || !known {
 		return
 	}
 	next := *now
@@ -72,7 +72,7 @@ func (o *order) foreseen() *eviction.Snapshot {
 // repin evaluates a new node selector: pods of a DaemonSet leave the nodes that it does not
 // match. It returns nil where none does.
 func (o *order) repin(w *workload.Workload, pins label.Merged) *eviction.Report {
-	if w.Kind != "DaemonSet" || len(pins.Changes) == 0 {
+	if !w.Owner().DaemonSet() || len(pins.Changes) == 0 {
 		return nil
 	}
 	report := o.still(eviction.Repin(o.foreseen(), o.snapshot.WorkloadPods(w.Pods...), pins.Labels, o.comparison))

@@ -16,7 +16,7 @@ import (
 func TestUpstream_kubectlDrain(t *testing.T) {
 	t.Parallel()
 	by := func(kind string) *eviction.Controller {
-		return &eviction.Controller{Owner: eviction.Owner{Kind: kind, Name: "x"}}
+		return &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: kind, Name: "x"}}
 	}
 	ignore, local := DrainRules{IgnoreDaemonSets: true}, DrainRules{DeleteLocalData: true}
 	tests := []struct {

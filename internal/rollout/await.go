@@ -31,7 +31,7 @@ const (
 )
 
 // AwaitTolerations waits until all live pods of workloads carry what is wanted.
-// It never waits for pods that do not follow. The cluster must be followed with
+// It never waits for pods that do not follow, nor for a workload that does not exist. The cluster must be followed with
 // pods meanwhile. Errors: *HoldError, *StuckError, those of kube.
 func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations) error {
 	// While one is waited for, somebody may undo another one: it is over when all of
@@ -39,12 +39,13 @@ func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tole
 	for again := true; again; {
 		again = false
 		for _, d := range desired {
-			w, err := cluster.Workload(ctx, d.Ref, d.Path)
-			if err != nil {
-				return err
+			var err error
+			a := wait{cluster: cluster, desired: d, waiting: lacking(d)}
+			a.workload, err = cluster.Workload(ctx, d.Ref, d.Path)
+			if err == nil {
+				err = a.end(ctx)
 			}
-			a := wait{cluster: cluster, desired: d, waiting: lacking(d), known: known{workload: w}}
-			if err := a.end(ctx); err != nil {
+			if err != nil && !kube.Gone(err) {
 				return err
 			}
 			again = again || a.waited && len(desired) > 1
@@ -162,6 +163,8 @@ func (a *wait) read(ctx context.Context) (err error) {
 type seen struct {
 	workload     *workload.Workload
 	all, lacking []*eviction.Pod
+	// blocking keep the controller from replacing others.
+	blocking []*eviction.Pod
 	// written says that the template has what is wanted.
 	written bool
 }
@@ -172,7 +175,7 @@ func (a *wait) look(ctx context.Context) (seen, error) {
 		return seen{}, err
 	}
 	w := a.workload
-	return seen{workload: w, all: snapshot.WorkloadPods(w.Pods...), lacking: a.pods(snapshot, w), written: a.desired.held(w.Tolerations, w.NodeSelector)}, nil
+	return seen{workload: w, all: snapshot.WorkloadPods(w.Pods...), lacking: a.pods(snapshot, w), blocking: planner.Blocking(snapshot, w), written: a.desired.held(w.Tolerations, w.NodeSelector)}, nil
 }
 
 // ready says that the wait is over, one way or another, if the workload still is
@@ -294,16 +297,14 @@ func (d Tolerations) held(tolerations []corev1.Toleration, nodeSelector map[stri
 	return planner.Holds(tolerations, d.Claim.Tolerations)
 }
 
-// gone says that there is no such object, or not even its kind.
-func gone(err error) bool {
-	return errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrNoKind)
-}
-
 // stuck says what a wait that ends here ends with.
 func (s seen) stuck() *StuckError {
 	e := &StuckError{Workload: s.workload, Relapses: s.complete() && s.workload.Relapses, Missing: s.missing()}
 	for _, p := range s.lacking {
 		e.Lacking = append(e.Lacking, p.Name)
+	}
+	for _, p := range s.blocking {
+		e.Blocking = append(e.Blocking, p.Name)
 	}
 	for _, p := range s.all {
 		if p.Node == "" {

@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
@@ -38,8 +37,50 @@ func TestAwaitTolerations_waitsForThePodsOfEach(t *testing.T) {
 			t.Fatal(err)
 		}
 		api.wantFollowed(t)
-		if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "cache")); !errors.Is(err, kube.ErrNotFound) {
-			t.Errorf("got %v for one that is not there", err)
+	})
+}
+
+// TestAwaitTolerations_endsForWorkloadsThatDoNotExist, whether they are deleted before or
+// during the wait: the taints come next, and there is no pod to evict.
+func TestAwaitTolerations_endsForWorkloadsThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		api.addSets(aSet("web", 1))
+		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, teamA).Spec.Template })
+		cluster := api.follow(t, true)
+		api.read = func(name string, nth int) {
+			if name == "web" && nth == 2 {
+				api.removeSet("web")
+				api.removePods("web")
+			}
+		}
+		uninstalled := wanting(teamA, "web")[0]
+		uninstalled.Ref.APIVersion, uninstalled.Ref.Kind = "example.com/v1", "Gone"
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := AwaitTolerations(ctx, cluster, append(wanting(teamA, "cache", "web"), uninstalled)); err != nil {
+			t.Errorf("the wait ends with %v", err)
+		}
+		if api.readings()["web"] < 2 {
+			t.Error("the workload was not deleted during the wait")
+		}
+	})
+}
+
+// TestAwaitTolerations_namesThePodsThatBlockARolloutInOrder: none of the two pods is ready.
+func TestAwaitTolerations_namesThePodsThatBlockARolloutInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		api.addSets(aSet("web", 2))
+		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, teamA).Spec.Template })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := AwaitTolerations(ctx, api.follow(t, true), wanting(teamA, "web"))
+		stuck := new(StuckError)
+		if !errors.As(err, &stuck) || len(stuck.Blocking) != 2 || !strings.Contains(err.Error(), "not ready, so that its controller replaces no other pod: ") {
+			t.Errorf("the wait ends with %v", err)
 		}
 	})
 }

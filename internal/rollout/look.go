@@ -160,7 +160,7 @@ func (r *run) read(ctx context.Context) error {
 // read reads the workload, nil where it is gone and was to give something up.
 func (d Tolerations) read(ctx context.Context, cluster *kube.Cluster) (*workload.Workload, error) {
 	w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
-	if gone(err) && d.Claim.Release {
+	if kube.Gone(err) && d.Claim.Release {
 		return nil, nil
 	}
 	return w, err
@@ -203,7 +203,7 @@ func (r *run) edit(ctx context.Context, w *workload.Workload) error {
 	d, k := r.of(w)
 	r.age(nil)
 	before, after, err := edit(ctx, r.cluster, d, r.comparison)
-	if gone(err) && d.Claim.Release {
+	if kube.Gone(err) && d.Claim.Release {
 		k.workload, k.readAt = nil, time.Now()
 		return nil
 	}

@@ -75,7 +75,7 @@ type machineRollout struct {
 	wrote  []*eviction.Node
 	writes map[string]int
 
-	budgets   map[string][]eviction.Budget
+	budgets   eviction.Budgets
 	budgetsAt time.Time
 }
 

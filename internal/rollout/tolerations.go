@@ -66,6 +66,9 @@ type StuckError struct {
 	// require of nodes.
 	Lacking, Pending []string
 	Shed             bool
+	// Blocking are pods that are not ready or terminating, and so keep the controller from
+	// replacing others.
+	Blocking []string
 	// Switched is set where the taints have been changed before: the wait is for what
 	// comes after them.
 	Switched bool
@@ -91,6 +94,9 @@ func (e *StuckError) Error() string {
 	}
 	if len(e.Pending) > 0 {
 		parts = append(parts, "made anew and on no node yet: "+strings.Join(e.Pending, ", "))
+	}
+	if len(e.Blocking) > 0 {
+		parts = append(parts, "not ready, so that its controller replaces no other pod: "+strings.Join(e.Blocking, ", "))
 	}
 	if e.Missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d pods are not made yet", e.Missing, e.Workload.Wants))
@@ -214,7 +220,7 @@ func contractWorkloads(ctx context.Context, cluster *kube.Cluster, comparison ev
 	for _, m := range marked {
 		for _, path := range retiringPaths(m) {
 			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: toleration.Claim{Path: path.claim}, NoWait: true}
-			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !gone(err) {
+			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !kube.Gone(err) {
 				errs = append(errs, err)
 			}
 			if ctx.Err() != nil {
@@ -265,7 +271,7 @@ func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload,
 	for _, m := range marked {
 		for _, path := range retiringPaths(m) {
 			w, err := cluster.Workload(ctx, m.Ref, path.fields)
-			if gone(err) || errors.Is(err, kube.ErrForbidden) {
+			if kube.Gone(err) || errors.Is(err, kube.ErrForbidden) {
 				continue
 			}
 			if err != nil {

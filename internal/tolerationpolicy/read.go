@@ -27,6 +27,7 @@ func (r *tolerationPolicy) Read(ctx context.Context, req resource.ReadRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	fw.KeepIdentity(ctx, resp.Identity, identity{Name: state.Name}, &resp.Diagnostics)
 	own := fw.LoadOwnership[string](ctx, req.Private, &resp.Diagnostics)
 	cluster, err := r.Data.Identify(ctx, own.Cluster, &resp.Diagnostics)
 	var seen *admission.Observed

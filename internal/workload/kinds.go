@@ -6,6 +6,7 @@ package workload
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -74,7 +75,7 @@ var kinds = []Kind{
 }
 
 func operand(namespace, kind, name string) eviction.WorkloadKey {
-	return eviction.WorkloadKey{Namespace: namespace, Owner: eviction.Owner{Kind: kind, Name: name}}
+	return eviction.WorkloadKey{Namespace: namespace, Owner: eviction.Owner{Group: appsv1.GroupName, Kind: kind, Name: name}}
 }
 
 // Lookup finds a known kind; an empty version means the one that is known. A

@@ -59,7 +59,8 @@ func observe(t *testing.T, o *unstructured.Unstructured) *Workload {
 }
 
 func owner(namespace, kind, name string) []eviction.WorkloadKey {
-	return []eviction.WorkloadKey{{Namespace: namespace, Owner: eviction.Owner{Kind: kind, Name: name}}}
+	known, _ := Lookup("", kind)
+	return []eviction.WorkloadKey{{Namespace: namespace, Owner: eviction.OwnerOf(known.APIVersion, kind, name)}}
 }
 
 func TestObserve_howPodsFollow(t *testing.T) {
@@ -110,7 +111,7 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		},
 		{
 			name: "a StatefulSet that rolls several at a time", apiVersion: "apps/v1", kind: "StatefulSet", wants: 9,
-			rest:    `{"spec":{"replicas":9,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"30%"}}}}`,
+			rest:    `{"spec":{"replicas":9,"podManagementPolicy":"Parallel","updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"30%"}}}}`,
 			rolling: Rolling{Manner: "at most 30% at a time, from the last to the first"},
 		},
 		{
@@ -212,6 +213,9 @@ func TestObserve_howPodsFollow(t *testing.T) {
 			// Lost pods of these are made from the newest template.
 			if follow := tt.kind == "DaemonSet" || tt.kind == "StatefulSet" && strings.Contains(tt.rest, "rollingUpdate") && w.Rolling.Hold == "" && tt.wants > 0; w.MissingFollow != follow {
 				t.Errorf("missing pods follow: %t, want %t", w.MissingFollow, follow)
+			}
+			if ordered := tt.kind == "StatefulSet" && !strings.Contains(tt.rest, "Parallel"); w.Ordered != ordered {
+				t.Errorf("replaced in order: %t, want %t", w.Ordered, ordered)
 			}
 			if diff := cmp.Diff(tt.rolling, w.Rolling); diff != "" {
 				t.Error(diff)

@@ -63,7 +63,7 @@ func (r Ref) GroupVersionKind() schema.GroupVersionKind {
 
 // Owner is the object as the owner of pods.
 func (r Ref) Owner() eviction.WorkloadKey {
-	return eviction.WorkloadKey{Namespace: r.Namespace, Owner: eviction.Owner{Kind: r.Kind, Name: r.Name}}
+	return eviction.WorkloadKey{Namespace: r.Namespace, Owner: eviction.OwnerOf(r.APIVersion, r.Kind, r.Name)}
 }
 
 // SplitPath splits a path such as "spec.template.spec.tolerations".

@@ -49,6 +49,9 @@ type Workload struct {
 	// MissingFollow is set if the controller creates missing pods from the newest template
 	// once it has observed it, so that no wait counts them.
 	MissingFollow bool
+	// Ordered is set if the controller creates and replaces no pod while another one is not
+	// ready (podManagementPolicy OrderedReady).
+	Ordered bool
 	// Rolling says how pods follow a change.
 	Rolling Rolling
 	// Writers are others that write the template, each as a reader knows them.
@@ -86,6 +89,7 @@ func (w *Workload) Operated(operands []*Workload) {
 		w.Observed = w.Observed && o.Observed
 		w.Relapses = w.Relapses || o.Relapses
 		w.MissingFollow = w.MissingFollow && o.MissingFollow
+		w.Ordered = w.Ordered || o.Ordered
 	}
 }
 

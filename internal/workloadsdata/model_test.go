@@ -69,7 +69,7 @@ func TestFromWorkload(t *testing.T) {
 	limited := corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &minute}
 	everything := corev1.Toleration{Operator: corev1.TolerationOpExists}
 	a := eviction.WorkloadAnswer{
-		WorkloadKey: eviction.WorkloadKey{Namespace: "shop", Owner: eviction.Owner{Kind: "Deployment", Name: "web"}},
+		WorkloadKey: eviction.WorkloadKey{Namespace: "shop", Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: "web"}},
 		Pods:        3, Differ: true, Lasts: toleration.Untolerated, Uncertain: true,
 		Taints: []eviction.TaintAnswer{
 			{Taint: corev1.Taint{Key: "a", Value: "1", Effect: corev1.TaintEffectNoExecute}, Lasts: 60, Toleration: &limited, Shadowed: []corev1.Toleration{everything}},

@@ -5,7 +5,6 @@ package workloadtolerations
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -67,7 +66,7 @@ func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marke
 			continue
 		}
 		w, err := r.Data.Cluster.Workload(ctx, m.Ref, desired.target.Path)
-		if errors.Is(err, kube.ErrNotFound) {
+		if kube.Gone(err) {
 			continue
 		}
 		if err != nil {

@@ -145,6 +145,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 		if !fw.RefuseHeld(t, snapshot, plan, at, diags) {
 			return
 		}
+		fw.WarnBlocked(t.Workload, snapshot, plan, at, diags)
 	}
 	for _, step := range plan.Steps {
 		if !r.Data.TryWorkload(ctx, step, at, diags) {
@@ -186,7 +187,7 @@ func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
 // not exist is an error: there is nothing to change.
 func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.Diagnostics) {
 	switch {
-	case errors.Is(err, kube.ErrNotFound) && desired.claim.Release:
+	case kube.Gone(err) && desired.claim.Release:
 	case kube.OutOfReach(err):
 		r.Data.Unreachable(err, diags)
 	case errors.Is(err, kube.ErrForbidden):

@@ -26,13 +26,16 @@ import (
 // update has begun and not ended shows in it, so that the next plan goes on with that,
 // or takes it back.
 // Tolerations of others are never taken up. State is dropped on one ground
-// alone: the named workload does not exist.
+// alone: the named workload does not exist, or not even its kind.
 func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	id, found := identityOf(ctx, state)
+	resp.Diagnostics.Append(found...)
+	fw.KeepIdentity(ctx, resp.Identity, id, &resp.Diagnostics)
 	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
 	desired, known := state.desired(ctx, own, &resp.Diagnostics)
 	if err == nil && known && !resp.Diagnostics.HasError() {
@@ -43,7 +46,7 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 		}
 	}
 	switch {
-	case errors.Is(err, kube.ErrNotFound):
+	case kube.Gone(err):
 		resp.State.RemoveResource(ctx)
 		return
 	case err != nil:

@@ -5,7 +5,6 @@ package workloadtolerations
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -169,7 +168,7 @@ func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wa
 	}
 	defer release()
 	observed, err := r.observe(ctx, desired, "", diags)
-	if verb == "delete" && errors.Is(err, kube.ErrNotFound) {
+	if verb == "delete" && kube.Gone(err) {
 		return true
 	}
 	if err == nil {

@@ -1,0 +1,112 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// stuckDetail says what a rollout that has not ended waited for, and what to do.
+func stuckDetail(verb string, stuck *rollout.StuckError) string {
+	consequence := "Taints that wait for these tolerations have not been written, so they evict no pod. "
+	switch {
+	case stuck.Shed:
+		consequence = "The labels stay on the nodes until then. "
+	case stuck.Switched:
+		consequence = "The taints are changed already; that evicts no pod. "
+	}
+	out := unfinished(stuck) + "\n\n" + consequence + findOut(stuck.Workload.Ref)
+	if verb == "create" {
+		out += " Nothing is saved in the state; what was written is marked, and the next apply takes it over."
+	}
+	return out + "\n\nOriginal error: " + stuck.Err.Error()
+}
+
+// unfinished lists what a rollout that has not ended waited for.
+func unfinished(stuck *rollout.StuckError) string {
+	var b strings.Builder
+	without := "still without the tolerations"
+	switch {
+	case stuck.Shed:
+		without = "still of the old template"
+		b.WriteString("The template no longer requires the labels of the nodes, but not every pod has been recreated from it:\n")
+	case stuck.Lost:
+		b.WriteString("The template does not have the tolerations: somebody else has removed them. Find out who" + whoWrote(stuck.Workload.Ref) + ".\n")
+	case stuck.Relapses:
+		b.WriteString("The template and every pod have the tolerations, but the update is not complete: until all pods are ready, a pod below the partition that is lost is recreated from the old template.\n")
+	default:
+		b.WriteString("The template has the tolerations, but not every pod has them yet:\n")
+	}
+	list := func(pods []string, what string) {
+		if len(pods) > 0 {
+			fmt.Fprintf(&b, "\n  %s %s: %s", Count(len(pods), "pod"), what, Some(pods))
+		}
+	}
+	list(stuck.Lacking, without)
+	list(stuck.Pending, "recreated, but not scheduled yet (Pending)")
+	if stuck.Missing > 0 {
+		fmt.Fprintf(&b, "\n  %d of %d pods not created yet", stuck.Missing, stuck.Workload.Wants)
+	}
+	list(stuck.Blocking, "not ready or terminating")
+	if len(stuck.Blocking) > 0 {
+		b.WriteString("\n\n" + blocked(stuck.Workload.Namespace, stuck.Blocking))
+	}
+	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses && !stuck.Lost {
+		b.WriteString("\n  its controller has not reported yet that it has seen the change")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// findOut says what to do about a rollout that does not end.
+func findOut(ref workload.Ref) string {
+	commands := "kubectl describe pod, kubectl get events"
+	switch ref.Kind {
+	case "Deployment", "StatefulSet", "DaemonSet":
+		commands = "kubectl rollout status " + strings.ToLower(ref.Kind) + "/" + ref.Name + " -n " + ref.Namespace + ", " + commands
+	case "DeploymentConfig":
+		commands = "oc rollout status dc/" + ref.Name + " -n " + ref.Namespace + ", " + commands
+	}
+	return "Find out why the rollout does not finish (" + commands + "), or set a longer timeout in timeouts, and apply again: it continues where it stopped."
+}
+
+// inTime says how a wait ended that did not come to its end.
+func inTime(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return " in time"
+	}
+	return ", because the run was interrupted"
+}
+
+// WarnBlocked warns that the controller of a StatefulSet will not replace the pods for which
+// a plan waits, because one of them is not ready.
+func WarnBlocked(w *workload.Workload, snapshot *eviction.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) {
+	waits := slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Wait && s.Workload == w && s.Shed == nil })
+	var names []string
+	for _, p := range planner.Blocking(snapshot, w) {
+		names = append(names, p.Name)
+	}
+	if !waits || len(names) == 0 {
+		return
+	}
+	diags.AddAttributeWarning(at.Workload, "The rollout of "+w.Title()+" stops until "+Some(names)+" "+Agree(len(names), "is", "are")+" ready",
+		blocked(w.Namespace, names)+" No taint is written before the rollout has finished.")
+}
+
+// blocked says what pods that are not ready do to a rollout in order, and the way out.
+func blocked(namespace string, names []string) string {
+	return "With podManagementPolicy OrderedReady, the controller replaces no pod while another one is not ready or terminating. " +
+		"If " + Some(names) + " " + Agree(len(names), "does", "do") + " not become ready, delete " + Agree(len(names), "it", "them") + " once the template has the tolerations (kubectl delete pod " + strings.Join(names, " ") + " -n " + namespace + "): " +
+		"the new pods have them. Pods that stay terminating on a node that is gone need --force."
+}

@@ -1,0 +1,35 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// Blocking returns the pods of a StatefulSet that keep its controller from replacing others,
+// by name: with podManagementPolicy OrderedReady those that are not ready or terminating
+// (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_control.go,
+// processReplica). It returns none for other workloads.
+func Blocking(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+	if !w.Ordered {
+		return nil
+	}
+	var out []*eviction.Pod
+	note := func(pods []*eviction.Pod) {
+		for _, p := range pods {
+			if (!p.Ready || p.Terminating) && !p.Completed && slices.Contains(w.Pods, eviction.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}) {
+				out = append(out, p)
+			}
+		}
+	}
+	for _, pods := range s.Pods {
+		note(pods)
+	}
+	note(s.Waiting)
+	slices.SortFunc(out, (*eviction.Pod).Compare)
+	return out
+}
