@@ -199,7 +199,14 @@ func TestJudge_agreesWithASimulatedController(t *testing.T) {
 		c.advance(1 << 40)
 		switch got.verdict {
 		case Stays:
-			if c.deletedAt != nil {
+			if got.untouched {
+				// It is deleted when it would be without the change.
+				without, _ := play(tolerations, before, before, gate, wait)
+				without.advance(1 << 40)
+				if c.deletedAt == nil || without.deletedAt == nil || *c.deletedAt != *without.deletedAt {
+					t.Fatalf("untouched, but the controller deletes it at %v, and without the change at %v", c.deletedAt, without.deletedAt)
+				}
+			} else if c.deletedAt != nil {
 				t.Fatalf("stays, but the controller deletes it at %d (change at %d)", *c.deletedAt, wait)
 			}
 		case EvictedNow, EvictedAfter:

@@ -179,7 +179,7 @@ func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *Scheduli
 	if !node.tainted {
 		return
 	}
-	if j := e.dismissal(node, template); j.verdict != Stays {
+	if j := e.dismissal(node, template); j.goes() {
 		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, 0, j.taint, nil, j.reason
 	}
 }
@@ -220,7 +220,7 @@ func dismissal(tolerations []corev1.Toleration, before, after []corev1.Taint, ga
 	case was == nil:
 		return judgement{verdict: EvictedNow, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*at) + ", whatever the pod itself does"}
 	}
-	return judgement{verdict: Unknown, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*was) + ", which is already on the node: either the pod is just being deleted, or the cluster's DaemonSet controller does not work"}
+	return judgement{verdict: Stays, untouched: true, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*was) + ", which is already on the node: this change does not affect it"}
 }
 
 // untolerated returns the first NoExecute taint that no toleration matches.

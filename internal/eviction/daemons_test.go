@@ -59,7 +59,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 		},
 		{
 			name: "what the template did not tolerate before is being deleted anyway", world: on(agent(exists("", "")), nil, "y:NoExecute"), change: tainting("n1", "y:NoExecute", "x=1:NoExecute"),
-			want: "unknown", reason: "its DaemonSet's template does not tolerate y:NoExecute, which is already on the node: either the pod is just being deleted",
+			want: "stays", reason: "its DaemonSet's template does not tolerate y:NoExecute, which is already on the node: this change does not affect it",
 		},
 		{name: "a taint that goes lets the pod stay", world: on(agent(exists("", "")), nil, "y:NoExecute"), change: tainting("n1"), want: "stays"},
 		{

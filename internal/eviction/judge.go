@@ -26,6 +26,9 @@ type judgement struct {
 	// limited is set where every taint is tolerated, but not for ever: zero
 	// seconds go through the controller's timers too.
 	limited bool
+	// untouched is set where a pod is evicted, by taints from before, as it would be without
+	// the change.
+	untouched bool
 }
 
 // judge says what the taint-eviction controller does with a pod of these
@@ -52,6 +55,9 @@ func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, compar
 // makeCertain is what to do where it matters whether the cluster takes Lt and Gt.
 const makeCertain = "set comparison_operators in the provider block to make this certain"
 
+// goes reports whether the pod may be evicted, by this change or without it.
+func (j judgement) goes() bool { return j.verdict != Stays || j.untouched }
+
 // outcome words what becomes of the pod.
 func (j judgement) outcome() string {
 	switch j.verdict {
@@ -68,19 +74,24 @@ func (j judgement) outcome() string {
 
 func judgeGate(tolerations []corev1.Toleration, before, after []corev1.Taint, gate bool) judgement {
 	old, now := noExecute(before), noExecute(after)
-	unchanged := apiequality.Semantic.DeepEqual(old, now)
+	added := slices.DeleteFunc(slices.Clone(now), func(t corev1.Taint) bool {
+		return slices.ContainsFunc(old, func(o corev1.Taint) bool { return apiequality.Semantic.DeepEqual(o, t) })
+	})
 	was := tolerance(tolerations, old, gate)
 	is := tolerance(tolerations, now, gate)
 	switch {
-	case unchanged && was.verdict == EvictedAfter:
-		return running(was)
-	case unchanged && was.verdict == EvictedNow:
-		was.verdict = Unknown
-		was.reason += ", which is already on the node: either the pod is just being deleted, or taint eviction is switched off in the cluster"
+	case apiequality.Semantic.DeepEqual(old, now) && was.verdict == EvictedNow:
+		was.verdict, was.untouched = Stays, true
+		was.reason += ", which is already on the node: this change does not affect it"
 		return was
+	case is.limited && was.verdict == EvictedAfter && tolerance(tolerations, added, gate).verdict == Stays:
+		j := running(is)
+		j.verdict, j.untouched = Stays, true
+		return j
 	case is.limited && was.verdict == EvictedAfter:
 		// Zero seconds do not end a running countdown either: the controller
-		// returns before it looks at the trigger time.
+		// returns before it looks at the trigger time. The countdown now runs on
+		// where the taint that began it is removed.
 		return running(is)
 	default:
 		return is

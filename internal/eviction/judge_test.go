@@ -131,7 +131,7 @@ func TestJudge_aRunningCountdownIsNeitherShortenedNorLengthened(t *testing.T) {
 		},
 		{
 			name: "removing one of two limited taints leaves the old timer", tolerations: []corev1.Toleration{long, short},
-			before: both, after: []string{"a:NoExecute"}, want: Unknown, reason: "that countdown has started",
+			before: both, after: []string{"a:NoExecute"}, want: Stays, reason: "that countdown has started",
 		},
 		{
 			// min = 0 gives trigger = now, t0+0 is before now+0: the timer stays as well.
@@ -140,7 +140,7 @@ func TestJudge_aRunningCountdownIsNeitherShortenedNorLengthened(t *testing.T) {
 		},
 		{
 			name: "a second taint tolerated for ever leaves the old timer", tolerations: []corev1.Toleration{long, exists("b", noEx)},
-			before: []string{"a:NoExecute"}, after: both, want: Unknown, reason: "that countdown has started",
+			before: []string{"a:NoExecute"}, after: both, want: Stays, reason: "that countdown has started",
 		},
 		{
 			name: "a second taint that is not tolerated evicts at once", tolerations: []corev1.Toleration{long},
@@ -156,7 +156,7 @@ func TestJudge_aRunningCountdownIsNeitherShortenedNorLengthened(t *testing.T) {
 		},
 		{
 			name: "a change that leaves NoExecute taints alone leaves the timer alone", tolerations: []corev1.Toleration{long},
-			before: []string{"a:NoExecute"}, after: []string{"c:NoSchedule", "a:NoExecute"}, want: Unknown, reason: "this change does not affect it",
+			before: []string{"a:NoExecute"}, after: []string{"c:NoSchedule", "a:NoExecute"}, want: Stays, reason: "this change does not affect it",
 		},
 	})
 }
@@ -179,11 +179,11 @@ func TestJudge_whatWasThereBefore(t *testing.T) {
 		},
 		{
 			name: "a pod that should have gone already is not this change's doing", tolerations: nil,
-			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute", "c:NoSchedule"}, want: Unknown, reason: "which is already on the node",
+			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute", "c:NoSchedule"}, want: Stays, reason: "which is already on the node",
 		},
 		{
 			name: "a pod with 0 s for a taint that is there already is not this change's doing", tolerations: []corev1.Toleration{lasting(exists("a", noEx), 0)},
-			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute"}, want: Unknown, reason: "which is already on the node",
+			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute"}, want: Stays, reason: "which is already on the node",
 		},
 		{name: "removing taints evicts nobody", before: []string{"a:NoExecute"}, after: nil, want: Stays},
 	})
@@ -199,8 +199,8 @@ func TestJudge_aTimeOfAdditionIsAChangeToTheController(t *testing.T) {
 	}
 	again := moment.Rfc3339Copy()
 	before[0].TimeAdded = &again
-	if got := judge(nil, before, after, ComparisonOff); got.verdict != Unknown {
-		t.Errorf("got %s, want %s: the lists are equal", got.verdict, Unknown)
+	if got := judge(nil, before, after, ComparisonOff); got.verdict != Stays {
+		t.Errorf("got %s, want %s: the lists are equal", got.verdict, Stays)
 	}
 }
 

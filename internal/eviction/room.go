@@ -96,7 +96,7 @@ func (e *evaluation) holding(p *place, add func(*Demand)) {
 		}
 	}
 	for _, pod := range e.snapshot.Pods[p.node.Name] {
-		if pod.Completed || pod.Terminating || e.replaces(pod) || evicts && e.judge(node, pod.Scheduling).verdict != Stays {
+		if pod.Completed || pod.Terminating || e.replaces(pod) || evicts && e.judge(node, pod.Scheduling).goes() {
 			continue
 		}
 		add(pod.demand())
