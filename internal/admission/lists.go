@@ -111,6 +111,20 @@ func (c ListClaim) Merge(l Lists) MergedLists {
 	return out
 }
 
+// Rejecting returns what the lists do not allow of the tolerations that admission adds to
+// every new pod: those of DefaultTolerationSeconds (k8s.io/kubernetes v1.37.2
+// plugin/pkg/admission/defaulttolerationseconds/admission.go) and of the plug-in itself. Where
+// it returns any, new pods of the namespace are rejected, whatever they tolerate.
+func (l Lists) Rejecting(bestEffort bool) []corev1.Toleration {
+	seconds := int64(300)
+	var own []corev1.Toleration
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		own = append(own, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+	}
+	made, _ := Made(own, nil, nil, Namespace{Defaults: l.Default}.Gives(bestEffort))
+	return l.Forbidden(made)
+}
+
 // Forbidden returns those tolerations of a pod that a namespace does not allow: the plug-in
 // refuses such a pod (k8s.io/kubernetes v1.37.1 pkg/util/tolerations/tolerations.go,
 // VerifyAgainstWhitelist). An empty list allows everything.

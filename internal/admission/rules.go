@@ -30,6 +30,20 @@ type Namespace struct {
 	Defaults, Allowed []corev1.Toleration
 }
 
+// MemoryPressure is what the admission plug-in PodTolerationRestriction adds to every pod that
+// has requests or limits (k8s.io/kubernetes v1.37.2
+// plugin/pkg/admission/podtolerationrestriction/admission.go, Admit).
+var MemoryPressure = corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+
+// Gives returns what the plug-in adds to a new pod of the namespace. A pod of the class
+// BestEffort has neither requests nor limits.
+func (n Namespace) Gives(bestEffort bool) []corev1.Toleration {
+	if bestEffort {
+		return n.Defaults
+	}
+	return append(slices.Clone(n.Defaults), MemoryPressure)
+}
+
 // Empty says that pods are made as they are asked for, as far as is known.
 func (r *Rules) Empty() bool {
 	return r == nil || len(r.Policies) == 0 && len(r.Namespaces) == 0

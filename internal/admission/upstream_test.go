@@ -130,6 +130,8 @@ func TestUpstream_podTolerationRestriction(t *testing.T) {
 	tests := map[string]struct {
 		own, defaults, allowed, want list
 		refused                      bool
+		// notBestEffort is set for a pod with requests or limits.
+		notBestEffort bool
 	}{
 		"the cluster's default, which the pod has":        {own: list{v}, want: list{v}},
 		"the namespace's default, which the pod has":      {own: list{v}, defaults: list{v}, want: list{v}},
@@ -141,9 +143,11 @@ func TestUpstream_podTolerationRestriction(t *testing.T) {
 		"an empty list overrides what the cluster allows": {own: list{v}, want: list{v}},
 		"what the pod gets is not allowed":                {defaults: list{v}, allowed: list{v1}, want: list{v}, refused: true},
 		"two values of one key":                           {own: list{v, v1}, want: list{v, v1}},
+		"memory pressure of a Burstable pod":              {notBestEffort: true, want: list{MemoryPressure}},
+		"memory pressure of a Guaranteed pod":             {notBestEffort: true, own: list{v}, want: list{v, MemoryPressure}},
 	}
 	for name, tt := range tests {
-		got, _ := Made(tt.own, nil, nil, tt.defaults)
+		got, _ := Made(tt.own, nil, nil, Namespace{Defaults: tt.defaults}.Gives(!tt.notBestEffort))
 		if diff := cmp.Diff(toleration.Sort(slices.Clone(tt.want)), toleration.Sort(slices.Clone(got)), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -153,8 +157,6 @@ func TestUpstream_podTolerationRestriction(t *testing.T) {
 	}
 	leftOut{
 		"default cluster tolerations, nil namespace tolerations": "the plug-in's configuration is not in the API",
-		"memory pressure of a Burstable pod":                     "Made knows no quality of service, and a taint of memory pressure is none that a plan adds",
-		"memory pressure of a Guaranteed pod":                    "the same",
 		"TestIgnoreUpdatingInitializedPod":                       "no pod's tolerations are updated",
 	}.share(t, len(tests)+15+9+5)
 }

@@ -43,13 +43,17 @@ func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
 	for _, p := range policies {
 		key.rules += p.Name + ","
 	}
+	var gives []corev1.Toleration
 	if len(in.Defaults) > 0 || len(in.Allowed) > 0 {
-		key.rules += strconv.Quote(pod.Namespace)
+		asks := pod.demand().Asks
+		bestEffort := asks.MilliCPU == 0 && asks.Memory == 0
+		gives = in.Gives(bestEffort)
+		key.rules += strconv.Quote(pod.Namespace) + strconv.FormatBool(bestEffort)
 	}
 	next, known := e.admitted[key]
 	if !known {
 		next = &Scheduling{NodeSelector: s.NodeSelector}
-		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, in.Defaults)
+		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, gives)
 		next.Forbidden = admission.Forbidden(in.Allowed, next.Tolerations)
 		e.admitted[key] = next
 	}

@@ -256,17 +256,13 @@ func (c *Cluster) Namespaces(ctx context.Context, selector string) ([]Namespace,
 	return out, err
 }
 
-// underPressure is what the admission plug-in PodTolerationRestriction gives to every pod
-// that asks for anything.
-var underPressure = corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
-
 // restricts says whether the admission plug-in PodTolerationRestriction is at work, as far
 // as pods show it: it gives every pod that asks for anything a toleration of
 // memory pressure (k8s.io/kubernetes v1.37.1
 // plugin/pkg/admission/podtolerationrestriction/admission.go, Admit). DaemonSets' pods
 // have it from their controller.
 func restricts(pods []*eviction.Pod) bool {
-	pressure := underPressure
+	pressure := admission.MemoryPressure
 	seen := false
 	for _, p := range pods {
 		if p.Mirror || p.Demand == nil || p.Controller != nil && p.Controller.DaemonSet() || p.Demand.Asks.MilliCPU == 0 && p.Demand.Asks.Memory == 0 {

@@ -128,6 +128,6 @@ func (c *Cluster) RestrictsTolerations(ctx context.Context, namespace string) (o
 	if err != nil || on {
 		return on, wrap("try a pod in namespace "+namespace, err)
 	}
-	pressure := underPressure
+	pressure := admission.MemoryPressure
 	return slices.ContainsFunc(made.Spec.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) }), nil
 }

@@ -253,8 +253,16 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	}
 	s.c.Running(s.t, s.namespace, "pod", 2)
 	// Everything that pods have must be allowed, what every pod has as well.
-	planned := s.tf.Plan(t, i, s.config("team=a:NoSchedule", "team*"))
-	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `2 live pods of namespace "`+s.namespace+`" could not be recreated`, "old Exists", "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "Pod/before")
+	narrow := s.config("team=a:NoSchedule", "team*")
+	planned := s.tf.Plan(t, i, narrow)
+	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `Every new pod of namespace "`+s.namespace+`" would be rejected`, "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "node.kubernetes.io/memory-pressure Exists:NoSchedule",
+		`1 live pod of namespace "`+s.namespace+`" could not be recreated`, "old Exists: Pod/before")
+	if d := s.tf.Carry(t, i, planned, narrow); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	s.plugInKnows("every new pod is refused", func(_ *corev1.Pod, err error) bool {
+		return err != nil && strings.Contains(err.Error(), "whitelist")
+	})
 	all := "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable* node.kubernetes.io/memory-pressure*"
 	d := s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", all))
 	acctest.WantAll(s.t, d.Warnings(), `1 live pod of namespace "`+s.namespace+`" could not be recreated`, "old Exists: Pod/before")

@@ -7,15 +7,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -86,7 +89,32 @@ func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own 
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
 	}
 	r.warnPlugIn(ctx, desired, diags)
-	r.warnForbidden(ctx, desired, seen.Lists, merged.Lists, diags)
+	rejecting := warnRejecting(desired, merged.Lists, diags)
+	r.warnForbidden(ctx, desired, seen.Lists, merged.Lists, rejecting, diags)
+}
+
+// warnRejecting warns that every new pod of the namespace would be rejected, because the lists
+// do not allow what admission itself adds to pods. It returns these tolerations.
+func warnRejecting(desired wanted, after admission.Lists, diags *diag.Diagnostics) []corev1.Toleration {
+	not, which := after.Rejecting(true), "Every new pod of namespace %q"
+	all := after.Rejecting(false)
+	if len(not) == 0 {
+		which += " with requests or limits"
+	}
+	if len(all) > 0 {
+		diags.AddAttributeWarning(allowedAt, fmt.Sprintf(which+" would be rejected", desired.namespace),
+			"The API server adds tolerations to new pods, and the admission plug-in PodTolerationRestriction rejects pods with tolerations that allowed does not cover. Add to allowed:\n\n  "+
+				strings.Join(formatEach(all), "\n  "))
+	}
+	return all
+}
+
+func formatEach(list []corev1.Toleration) []string {
+	out := make([]string, len(list))
+	for i, t := range list {
+		out[i] = taint.FormatToleration(t)
+	}
+	return out
 }
 
 // warnPlugIn says that nobody reads the annotations. Where it cannot be found out, nothing
@@ -102,8 +130,8 @@ func (r *namespaceTolerations) warnPlugIn(ctx context.Context, desired wanted, d
 }
 
 // warnForbidden names the live pods that could not be recreated, because the namespace
-// will not allow what they tolerate.
-func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted, before, after admission.Lists, diags *diag.Diagnostics) {
+// will not allow what they tolerate beyond what it rejects in every pod.
+func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted, before, after admission.Lists, rejecting []corev1.Toleration, diags *diag.Diagnostics) {
 	if len(after.Allowed) == 0 {
 		return
 	}
@@ -122,7 +150,7 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted
 			if p.Namespace != desired.namespace || p.Completed || p.Mirror {
 				continue
 			}
-			not := after.Forbidden(p.Scheduling.Tolerations)
+			not := slices.DeleteFunc(after.Forbidden(p.Scheduling.Tolerations), func(t corev1.Toleration) bool { return toleration.Contains(rejecting, t) })
 			if len(not) == 0 || len(before.Forbidden(p.Scheduling.Tolerations)) > 0 {
 				continue
 			}
