@@ -33,7 +33,7 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	if m := effect.Interrupted; m != nil {
 		diags.AddWarning("The action continues an interrupted rollout of "+w.title(),
 			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s left to replace. The action continues where it stopped, and spec.replicas is %d at the end.",
-				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, fw.CountVerb(len(effect.Stale), "machine is", "machines are"), m.OriginalReplicas))
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, fw.CountVerb(machineset.Left(o, w.Desired), "machine is", "machines are"), m.OriginalReplicas))
 	}
 	if warnings := machineset.Warnings(o, w.Desired); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", w.title()), "  "+strings.Join(warnings, "\n  "))
@@ -124,8 +124,8 @@ func refused(o machineset.Observed, w wanted) error {
 	if err := rollout.CheckSet(o.Set, w.Desired); err != nil {
 		return err
 	}
-	if m := o.Set.Marker; m != nil && m.ID != w.Claim.Owner {
-		return &refusedError{why: machineset.AnotherRollout(o.Set), at: path.Root("name")}
+	if stop := machineset.Stops(o, w.Desired); stop != "" {
+		return &refusedError{why: stop, at: path.Root("name")}
 	}
 	if o.Set.Hive && w.Rollout.Strategy != machineset.Rolling {
 		return &refusedError{why: "Hive manages this MachineSet, and puts spec.replicas back. Use the strategy rolling, which does not change it.", at: path.Root("rollout").AtName("strategy")}

@@ -16,10 +16,15 @@ import (
 
 // WarnSet says of one MachineSet what may go wrong, and what was interrupted.
 func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, diags *diag.Diagnostics) {
-	if m := e.Interrupted; m != nil {
+	stop := machineset.Stops(o, d)
+	if stop != "" {
+		diags.AddWarning("Apply will stop before it changes "+o.Set.Title(), stop)
+	}
+	if m := e.Interrupted; m != nil && stop == "" {
+		left := machineset.Left(o, d)
 		diags.AddWarning("Apply continues an interrupted rollout of "+o.Set.Title(),
 			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s still to be changed. Apply continues where it stopped, and spec.replicas is %d at the end.",
-				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, CountVerb(len(e.Stale), "machine is", "machines are"), m.OriginalReplicas))
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, CountVerb(left, "machine is", "machines are"), m.OriginalReplicas))
 	}
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))

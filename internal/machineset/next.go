@@ -120,10 +120,13 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 func (v *view) obstacle() string {
 	m := v.Set.Marker
 	if m != nil && m.ID != v.desired.Claim.Owner {
-		return AnotherRollout(v.Set)
+		return anotherRollout(v.Set)
 	}
 	if v.desired.Begun != nil && m == nil {
 		return v.markerGone()
+	}
+	if stop := v.scaledByOthers(); stop != "" {
+		return stop
 	}
 	if !v.strategy().Replaces() || m == nil && len(v.old) == 0 {
 		return ""

@@ -311,6 +311,7 @@ func TestNext_stops(t *testing.T) {
 				m.Name = fmt.Sprintf("m%d", i)
 			}
 			tt.change(c)
+			planned := Stops(c.observed(), desire(t, tt.strategy, "team=b:NoExecute"))
 			d := Next(c.observed(), desire(t, tt.strategy, "team=b:NoExecute"), time.Unix(0, 0))
 			for len(d.Intents) == 1 && d.Intents[0].Kind == WriteSet {
 				c.carry(d.Intents[0])
@@ -321,8 +322,27 @@ func TestNext_stops(t *testing.T) {
 				if !strings.Contains(d.Stop, want) {
 					t.Errorf("it says %q with %d intents, want %q", d.Stop, len(d.Intents), want)
 				}
+				if !strings.Contains(planned, want) {
+					t.Errorf("the plan says %q, want %q", planned, want)
+				}
 			}
 		})
+	}
+}
+
+// TestLeft_countsOldMachinesThatDrain, but no new one that somebody has deleted.
+func TestLeft_countsOldMachinesThatDrain(t *testing.T) {
+	t.Parallel()
+	c := begun(t, 1, 3, "team=a:NoExecute")
+	for _, m := range c.machines {
+		m.Deleting = true
+	}
+	c.machines[0].Taints = taintsOf(t, "team=b:NoExecute")
+	c.set.Taints = c.machines[0].Taints
+	for strategy, want := range map[Strategy]int{Rolling: 2, Surge: 2, ScaleToZero: 2, InPlace: 0, TemplateOnly: 0} {
+		if got := Left(c.observed(), desire(t, strategy, "team=b:NoExecute")); got != want {
+			t.Errorf("%s: %d machines are left, want %d", strategy, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package machineset
 
 import (
 	"fmt"
+	"slices"
 )
 
 // Began says when a rollout began, as messages tell it.
@@ -22,9 +23,9 @@ func (s *Set) forget() string {
 	return "kubectl annotate machineset.machine.openshift.io " + s.Name + " -n " + s.Namespace + " " + MarkerAnnotation + "-"
 }
 
-// AnotherRollout words that a rollout which another resource or action has begun is in
+// anotherRollout words that a rollout which another resource or action has begun is in
 // the way.
-func AnotherRollout(s *Set) string {
+func anotherRollout(s *Set) string {
 	m := s.Marker
 	return fmt.Sprintf("%q began a rollout of %s at %s (strategy %s), and it has not ended. Wait until it ends; if it was interrupted, run the resource or action that began it again. "+
 		"If there is no such resource or action any more, make sure that spec.replicas is %d (%s), remove the annotation (%s), and run again.",
@@ -58,31 +59,53 @@ func machineFailed(m *Machine) string {
 		m.Key(), why, m.Name, m.Namespace)
 }
 
-// scaledByOthers stops a rollout whose count somebody else has changed: whatever
-// it wrote next would undo that, or lose machines. It expects one of two counts, and goes
-// on from the third.
-func (v *view) scaledByOthers(low, high, from int) Decision {
+// scaledByOthers words that somebody else has changed the count of a rollout: whatever it wrote
+// next would undo that, or lose machines. It returns "" where the count is one of the two that
+// the strategy sets.
+func (v *view) scaledByOthers() string {
+	m := v.marker
+	if m == nil {
+		return ""
+	}
+	low, high, from := 0, m.OriginalReplicas, m.OriginalReplicas
+	switch m.Strategy {
+	case Surge:
+		low, high = m.OriginalReplicas, m.OriginalReplicas+m.Surge
+		if len(v.old) > 0 {
+			from = high
+		}
+	case ScaleToZero:
+	case InPlace, Rolling, TemplateOnly:
+		return ""
+	}
+	if v.Set.Replicas == low || v.Set.Replicas == high {
+		return ""
+	}
 	begins := "and replaces the machines that are still old"
 	if v.desired.Cycle {
 		begins = "and replaces all machines, also those that are new already"
 	}
-	m := v.marker
-	return Decision{Stop: fmt.Sprintf("Somebody scaled %s to %d during a rollout that began at %s, when spec.replicas was %d; now the rollout expects %d or %d. Nothing more is changed. Choose one, and run again:\n\n"+
+	return fmt.Sprintf("Somebody scaled %s to %d during a rollout that began at %s, when spec.replicas was %d; now the rollout expects %d or %d. Nothing more is changed. Choose one, and run again:\n\n"+
 		"  - To continue this rollout, which ends with %d replicas: %s\n"+
 		"  - To keep another number: set spec.replicas to it, and end this rollout: %s\n    The next run begins a new rollout, %s.",
 		v.Set.Title(), v.Set.Replicas, m.Began(), m.OriginalReplicas, low, high,
-		m.OriginalReplicas, v.Set.scale(fmt.Sprint(from)), v.Set.forget(), begins)}
+		m.OriginalReplicas, v.Set.scale(fmt.Sprint(from)), v.Set.forget(), begins)
 }
 
-// Left is how many machines a rollout still has to reach: where it replaces them, those
-// that are being deleted are among them.
+// Stops returns why an apply would stop before it writes anything, "" where it would not.
+func Stops(o Observed, d Desired) string {
+	return look(o, d).obstacle()
+}
+
+// Left returns how many machines a rollout still has to reach. Where it replaces them, the old
+// ones that are being deleted are among them.
 func Left(o Observed, d Desired) int {
 	v := look(o, d)
 	switch {
 	case v.strategy() == TemplateOnly:
 		return 0
 	case v.strategy().Replaces():
-		return len(v.old) + len(v.going)
+		return len(v.old) + len(slices.DeleteFunc(slices.Clone(v.going), func(m *Machine) bool { return !v.stale(m) }))
 	}
 	return len(v.old)
 }

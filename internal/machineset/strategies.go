@@ -87,19 +87,11 @@ func (v *view) settle() Decision {
 // chosen by name: the delete policy would take any (delete_policy.go).
 func (v *view) surge() Decision {
 	low, high := v.marker.OriginalReplicas, v.marker.OriginalReplicas+v.marker.Surge
-	switch v.Set.Replicas {
-	case low:
+	if v.Set.Replicas == low {
 		if len(v.old) > 0 && v.owed() >= 0 {
 			return v.addAgain()
 		}
 		return v.settle()
-	case high:
-	default:
-		from := low
-		if len(v.old) > 0 {
-			from = high
-		}
-		return v.scaledByOthers(low, high, from)
 	}
 	if waiting := v.unfinished(); len(waiting) > 0 || v.owed() != 0 {
 		return Decision{Waiting: waiting}
@@ -143,8 +135,6 @@ func (v *view) scaleToZero() Decision {
 			return v.write(&SetWrite{Replicas: new(0)}, fmt.Sprintf("%d of %d machines differ", len(v.old), original))
 		}
 		return v.settle()
-	case v.Set.Replicas != 0:
-		return v.scaledByOthers(0, original, original)
 	case len(v.old)+len(v.fresh) > 0 || v.desired.Rollout.Removed && len(v.going) > 0:
 		waiting := v.unfinished()
 		for _, m := range v.old {
