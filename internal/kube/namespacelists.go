@@ -9,7 +9,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,21 +55,21 @@ func (c *Cluster) noteNamespace(n *corev1.Namespace) *NamespaceLists {
 // edit writes nothing. It returns the namespace as it stands afterwards. Errors:
 // ErrNotFound, those of decide and of the API server.
 func (c *Cluster) EditNamespaceLists(ctx context.Context, name string, decide func(*NamespaceLists) (*admission.Lists, error)) (*NamespaceLists, error) {
-	for conflicts := 0; ; conflicts++ {
-		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
+	var out *NamespaceLists
+	err := retryOnConflict(ctx, func(int) error {
 		seen, err := c.NamespaceLists(ctx, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		edit, err := decide(seen)
 		if err != nil || edit == nil {
-			return seen, err
+			out = seen
+			return err
 		}
-		written, err := c.patchNamespace(ctx, seen, *edit)
-		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
-			return written, err
-		}
-	}
+		out, err = c.patchNamespace(ctx, seen, *edit)
+		return err
+	})
+	return out, err
 }
 
 func (c *Cluster) patchNamespace(ctx context.Context, seen *NamespaceLists, lists admission.Lists) (*NamespaceLists, error) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,10 +43,6 @@ func (e *LabelEdit) record() any {
 	return nil
 }
 
-// conflictDelay is what every further conflict adds to the pause before the next
-// try.
-const conflictDelay = 20 * time.Millisecond
-
 // EditNode reads a node, lets decide say what it shall be, and writes that in
 // one patch which carries the resource version: somebody else's change between
 // the read and the write makes the patch fail and everything begin anew. A nil
@@ -58,35 +53,32 @@ const conflictDelay = 20 * time.Millisecond
 // edit is one request. It returns the node as it stands afterwards. Errors:
 // ErrNotFound, those of decide, and those of the API server.
 func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*eviction.Node) (*NodeEdit, error)) (*eviction.Node, error) {
-	node, known := c.nodes.get(name)
-	for conflicts := 0; ; conflicts++ {
-		// The first conflict only says that the snapshot is old. More of them
-		// are somebody who writes as fast, and no reason to flood the server.
-		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
-		if !known {
+	var out *eviction.Node
+	err := retryOnConflict(ctx, func(conflicts int) error {
+		node, known := c.nodes.get(name)
+		if conflicts > 0 || !known {
 			fresh, err := c.readNode(ctx, name)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			node = fresh
 		}
 		edit, err := decide(node)
 		if err != nil || edit == nil {
-			return node, err
+			out = node
+			return err
 		}
 		written, err := c.patchNode(ctx, node, edit)
-		if err == nil {
+		switch {
+		case err == nil:
 			c.nodes.offer(written)
-			return written, nil
-		}
-		if errors.Is(err, ErrNotFound) {
+			out = written
+		case errors.Is(err, ErrNotFound):
 			c.nodes.forget(name)
 		}
-		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
-			return nil, err
-		}
-		known = false
-	}
+		return err
+	})
+	return out, err
 }
 
 // PatchNodeTaints writes the taints of a node as it was read, and leaves the record

@@ -8,13 +8,17 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -271,6 +275,51 @@ func TestNodePatch(t *testing.T) {
 			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
 				t.Error(diff)
 			}
+		})
+	}
+}
+
+// TestEdit_endsWhereEveryWriteMeetsAnotherClients does not hold an apply for ever.
+func TestEdit_endsWhereEveryWriteMeetsAnotherClients(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(context.Context, *Cluster) error{
+		"a node": func(ctx context.Context, c *Cluster) error {
+			_, err := c.EditNode(ctx, "n1", wantGPU)
+			return err
+		},
+		"a workload": func(ctx context.Context, c *Cluster) error {
+			_, err := c.EditWorkload(ctx, workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}, []string{"spec", "template", "spec", "tolerations"}, func(*workload.Workload) (*WorkloadEdit, error) {
+				return &WorkloadEdit{Template: true, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, nil
+			})
+			return err
+		},
+		"a namespace": func(ctx context.Context, c *Cluster) error {
+			_, err := c.EditNamespaceLists(ctx, "shop", func(*NamespaceLists) (*admission.Lists, error) {
+				return &admission.Lists{Default: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}, nil
+			})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(apiNode("n1"))
+				api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
+				api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+					if r.Verb == "patch" {
+						return http.StatusConflict
+					}
+					return fakeapi.None
+				}
+				started := time.Now()
+				err := edit(t.Context(), api.connect(t))
+				if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "another client changed the object before each of 201 writes") {
+					t.Errorf("it ends with %v", err)
+				}
+				if took := time.Since(started); took > 4*time.Minute {
+					t.Errorf("it ends after %s", took)
+				}
+			})
 		})
 	}
 }

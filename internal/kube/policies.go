@@ -111,28 +111,28 @@ func typed[T any](object *unstructured.Unstructured) (*T, error) {
 // as it stands afterwards, nil for none, once that is in force. Errors: those of Policy, of decide, and of the API
 // server.
 func (c *Cluster) EditPolicy(ctx context.Context, name string, decide func(*admission.Observed) (*admission.Objects, error)) (*admission.Observed, error) {
-	for conflicts := 0; ; conflicts++ {
-		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
+	var out *admission.Observed
+	err := retryOnConflict(ctx, func(int) error {
 		seen, err := c.Policy(ctx, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		wanted, err := decide(seen)
 		if err != nil || wanted == nil {
-			return seen, err
+			out = seen
+			return err
 		}
 		if wanted.Policy == nil {
-			seen, err = nil, c.deletePolicy(ctx, seen)
+			out, err = nil, c.deletePolicy(ctx, seen)
 		} else {
-			seen, err = c.writePolicy(ctx, seen, *wanted, false)
+			out, err = c.writePolicy(ctx, seen, *wanted, false)
 		}
 		if err == nil {
 			pause(ctx, inForce)
 		}
-		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
-			return seen, err
-		}
-	}
+		return err
+	})
+	return out, err
 }
 
 // TryPolicy asks the API server whether it would take a policy, without making it: it

@@ -5,6 +5,8 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,6 +50,32 @@ func (p patience) do(ctx context.Context, request func(context.Context) error) e
 		// reached.
 		pause(ctx, wait.Jitter(delay, 0.2))
 		delay = min(2*delay, p.most)
+	}
+}
+
+// conflictDelay is what every further conflict adds to the pause before the next
+// try.
+const conflictDelay = 20 * time.Millisecond
+
+// maxConflicts bounds how often an edit is made again, which is about three minutes: another
+// client that never stops writing must not hold an apply for ever.
+const maxConflicts = 200
+
+// retryOnConflict makes an edit again from a fresh reading while another client has written
+// the object between its reading and its write. Errors: those of edit, ErrConflict once there
+// were too many of them.
+func retryOnConflict(ctx context.Context, edit func(conflicts int) error) error {
+	for conflicts := 0; ; conflicts++ {
+		// The first conflict only says that what is known is old. More of them
+		// are somebody who writes as fast, and no reason to flood the server.
+		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
+		err := edit(conflicts)
+		switch {
+		case !errors.Is(err, ErrConflict) || ctx.Err() != nil:
+			return err
+		case conflicts == maxConflicts:
+			return fmt.Errorf("another client changed the object before each of %d writes: %w", conflicts+1, err)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -209,26 +208,27 @@ func (c *Cluster) observe(ctx context.Context, object *unstructured.Unstructured
 // edit writes nothing. It returns the object as it stands afterwards. Errors:
 // those of Workload, of decide, and of the API server.
 func (c *Cluster) EditWorkload(ctx context.Context, ref workload.Ref, path []string, decide func(*workload.Workload) (*WorkloadEdit, error)) (*workload.Workload, error) {
-	for conflicts := 0; ; conflicts++ {
-		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
+	var out *workload.Workload
+	err := retryOnConflict(ctx, func(int) error {
 		w, err := c.FreshWorkload(ctx, ref, path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		edit, err := decide(w)
 		if err != nil || edit == nil {
-			return w, err
+			out = w
+			return err
 		}
 		written, err := c.patchWorkload(ctx, w, edit, writing, metav1.PatchOptions{})
-		if err == nil {
-			c.workloads.keep(ref, written)
-			c.noteWrite()
-			return c.observe(ctx, written, path, c.FreshWorkload)
+		if err != nil {
+			return err
 		}
-		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
-			return nil, err
-		}
-	}
+		c.workloads.keep(ref, written)
+		c.noteWrite()
+		out, err = c.observe(ctx, written, path, c.FreshWorkload)
+		return err
+	})
+	return out, err
 }
 
 // TryWorkload asks the API server whether it would take an edit, without making

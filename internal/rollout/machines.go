@@ -49,7 +49,7 @@ type MachineHooks struct {
 // *SetConflictError, *StoppedError, *MachinesError, *FightError, those of the hooks and of
 // kube, and *RestoredError around any of them but *MachinesError.
 func RollOut(ctx context.Context, cluster *kube.Cluster, key string, desired machineset.Desired, hooks MachineHooks) error {
-	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks, writes: map[string]int{}}
+	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks, writes: map[string]int{}, conflicts: map[string]int{}}
 	for {
 		done, err := r.round(ctx)
 		if done || err != nil {
@@ -74,6 +74,8 @@ type machineRollout struct {
 	// ever.
 	wrote  []*eviction.Node
 	writes map[string]int
+	// conflicts counts the writes of each object that met a change by another client.
+	conflicts map[string]int
 
 	budgets   eviction.Budgets
 	budgetsAt time.Time
@@ -120,6 +122,9 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 		}
 		if err := r.write(ctx, intent); errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrNotFound) {
 			// Somebody else was faster, or has deleted it: what is known now decides.
+			if r.conflicts[intent.About()]++; r.conflicts[intent.About()] > maxConflicts {
+				return false, fightAbout(r.set, intent)
+			}
 			err := r.reread(ctx, intent)
 			return next.Last && r.unmarked(), err
 		} else if err != nil {

@@ -31,6 +31,9 @@ const (
 	// maxRounds bounds how often a list is written again that others change
 	// back: after that it is a fight, and the user has to know.
 	maxRounds = 8
+	// maxConflicts bounds how often a write of a rollout of machines meets a change of the same
+	// object by another client.
+	maxConflicts = 100
 )
 
 // RefusedError says that nodes must not be written. Nothing more is written
