@@ -97,12 +97,14 @@ func (m *Marker) String() string {
 	return string(out)
 }
 
-// retired returns the identities of the retired entries.
+// retired returns the identities of the retired entries, without those that no resource can
+// own: others may write the annotation.
 func (m *Marker) retired() []taint.ID {
 	var out []taint.ID
 	for _, s := range m.Retired {
-		if key, effect, ok := strings.Cut(s, ":"); ok {
-			out = append(out, taint.ID{Key: key, Effect: corev1.TaintEffect(effect)})
+		key, effect, ok := strings.Cut(s, ":")
+		if id := (taint.ID{Key: key, Effect: corev1.TaintEffect(effect)}); ok && taint.Ownable(id) {
+			out = append(out, id)
 		}
 	}
 	return out

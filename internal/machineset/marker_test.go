@@ -119,3 +119,13 @@ func TestRestore(t *testing.T) {
 		})
 	}
 }
+
+// A marker that somebody has written names no taint of a controller as retired: machines
+// would lose it.
+func TestMarker_retiresNoTaintOfAController(t *testing.T) {
+	t.Parallel()
+	m := Marker{Retired: []string{"node.kubernetes.io/unreachable:NoExecute", "team:NoExecute", "a b:NoExecute", "team:Nonsense", "team"}}
+	if diff := cmp.Diff([]taint.ID{{Key: "team", Effect: "NoExecute"}}, m.retired()); diff != "" {
+		t.Error(diff)
+	}
+}

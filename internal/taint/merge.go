@@ -109,12 +109,16 @@ func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
 }
 
-// owns says whether a mark is ours.
+// owns reports whether a mark is ours. One of a taint that belongs to a controller is never:
+// no resource writes it, so somebody else has forged the mark.
 func (c Claim) owns(mark Mark) bool {
+	if mark.Generation == "" || !Ownable(mark.ID()) {
+		return false
+	}
 	if mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && c.wants(mark.ID()) {
 		return true
 	}
-	return mark.Generation != "" && slices.Contains(c.Imported[mark.ID()], mark.Generation)
+	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
 }
 
 func (c Claim) wants(id ID) bool {
@@ -170,6 +174,10 @@ func (m *merge) retire(record Record, wanted map[ID]bool) {
 // form, and one that they put where we had removed it stays.
 func (m *merge) restore(mark Mark) {
 	at := Find(m.taints, mark.ID())
+	if mark.Previous != nil && len(Validate(corev1.Taint{Key: mark.Key, Value: *mark.Previous, Effect: mark.Effect})) > 0 {
+		// No taint had this value: the API server would refuse the whole list for it.
+		mark.Previous = nil
+	}
 	switch {
 	case mark.Absent && at < 0 && mark.Previous != nil:
 		m.taints = append(m.taints, corev1.Taint{Key: mark.Key, Value: *mark.Previous, Effect: mark.Effect})

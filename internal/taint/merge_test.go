@@ -310,3 +310,39 @@ func TestClaim_ownsByGenerationImportAndTakeOver(t *testing.T) {
 		})
 	}
 }
+
+// Marks that no resource writes are somebody's forgery: they remove, restore and own nothing.
+func TestMerge_forgedMarks(t *testing.T) {
+	t.Parallel()
+	value := func(s string) *string { return &s }
+	for name, tt := range map[string]struct {
+		current []string
+		mark    Mark
+		want    string
+	}{
+		"a taint of the node lifecycle controller is not removed": {
+			[]string{"node.kubernetes.io/unreachable:NoExecute"}, Mark{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute", Generation: "g2"}, "node.kubernetes.io/unreachable:NoExecute",
+		},
+		"a taint that force-deletes pods is not restored": {
+			nil, Mark{Key: "node.kubernetes.io/out-of-service", Effect: "NoExecute", Generation: "g2", Absent: true, Previous: value("")}, "",
+		},
+		"an empty generation is nobody's": {[]string{"a:NoExecute"}, Mark{Key: "a", Effect: "NoExecute", Owner: "me"}, "a:NoExecute"},
+		"no taint has such a key":         {nil, Mark{Key: "a b", Effect: "NoExecute", Generation: "g2", Absent: true, Previous: value("")}, ""},
+		"no taint has such an effect":     {nil, Mark{Key: "a", Effect: "Nonsense", Generation: "g2", Absent: true, Previous: value("")}, ""},
+		"no taint had such a value":       {[]string{"a:NoExecute"}, Mark{Key: "a", Effect: "NoExecute", Generation: "g2", Previous: value("x y")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for release, claim := range map[string]Claim{"destroy": want(t).releasing(), "apply": want(t), "lost generation": {Owner: "me", Release: true}} {
+				got := Merge(list(t, tt.current...), Record{tt.mark}, claim)
+				wanted := tt.want
+				if release == "lost generation" {
+					wanted = FormatAll(list(t, tt.current...))
+				}
+				if all := FormatAll(got.Taints); all != wanted {
+					t.Errorf("%s: the taints are %q, want %q", release, all, wanted)
+				}
+			}
+		})
+	}
+}

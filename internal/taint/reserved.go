@@ -54,6 +54,13 @@ func Reserved(id ID, value string) (string, bool) {
 	return "", false
 }
 
+// Ownable reports whether a resource can own a taint of this identity: the API server accepts
+// it, and no controller sets or removes it.
+func Ownable(id ID) bool {
+	_, taken := reserved[id.Key]
+	return !taken && len(Validate(corev1.Taint{Key: id.Key, Effect: id.Effect})) == 0
+}
+
 // SystemKey says whether a key lies in the namespace that Kubernetes keeps for
 // itself without being one of the reserved keys: such a taint is written, with
 // a warning.
