@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -133,10 +134,11 @@ type Owner struct {
 	Name  string
 }
 
-// OwnerOf returns the owner that an API version, a kind and a name refer to.
+// OwnerOf returns the owner that an API version, a kind and a name refer to. Nothing validates
+// kinds and names in owner references: they are made printable.
 func OwnerOf(apiVersion, kind, name string) Owner {
 	gv, _ := schema.ParseGroupVersion(apiVersion)
-	return Owner{Group: gv.Group, Kind: kind, Name: name}
+	return Owner{Group: gv.Group, Kind: printable.Line(kind), Name: printable.Line(name)}
 }
 
 // DaemonSet reports whether the owner is a DaemonSet of Kubernetes: its controller, unlike

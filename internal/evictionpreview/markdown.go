@@ -247,6 +247,8 @@ func (w whatIf) budgets() []string {
 var escaper = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
 	"<", "&lt;", "&", "&amp;", "~", `\~`, "\r", " ", "\n", " ",
+	// Neither mentions nor links.
+	"@", "&#64;", "://", "&#58;//", "www.", "www&#46;",
 )
 
 func escape(s string) string {

@@ -16,6 +16,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // The classes of errors. Callers decide with errors.Is; the text is the
@@ -62,6 +64,7 @@ func wrap(doing string, err error) error {
 	if known := new(Error); errors.As(err, &known) {
 		return err
 	}
+	err = oneLine{err}
 	if overdue(err) {
 		err = fmt.Errorf("%w (%w)", context.DeadlineExceeded, err)
 	}
@@ -70,6 +73,15 @@ func wrap(doing string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
+
+// oneLine prints an error on one line: servers, webhooks and commands choose its text.
+type oneLine struct{ error }
+
+// Error returns the text of the error.
+func (e oneLine) Error() string { return printable.Line(e.error.Error()) }
+
+// Unwrap returns the error.
+func (e oneLine) Unwrap() error { return e.error }
 
 // overdue says that the client did not send a request because the time would be
 // over before the answer. Its rate limiter says so in words alone

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // HeldError says that a pod cannot be evicted now, and may be later.
@@ -61,13 +62,13 @@ func (c *Cluster) Evict(ctx context.Context, p *eviction.Pod, gracePeriod *int64
 func refusal(err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
-		return err.Error()
+		return printable.Line(err.Error())
 	}
 	var out []string
 	for _, cause := range status.Status().Details.Causes {
 		out = append(out, strings.TrimSuffix(cause.Message, "."))
 	}
-	return strings.Join(out, "; ")
+	return printable.Line(strings.Join(out, "; "))
 }
 
 // Cordon makes a node take no more pods. A node recreated under the same name is

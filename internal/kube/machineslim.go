@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -60,7 +61,7 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 		s.Replicas = int(*in.Spec.Replicas)
 	}
 	if authority := in.Status.AuthoritativeAPI; authority != "" && authority != machinev1beta1.MachineAuthorityMachineAPI {
-		s.Authority = string(authority)
+		s.Authority = printable.Line(string(authority))
 	}
 	s.Record, s.RecordErr = taint.ParseRecord(in.Annotations[taint.OwnedAnnotation])
 	s.LabelRecord, s.LabelRecordErr = label.ParseRecord(in.Annotations[label.OwnedAnnotation])
@@ -76,7 +77,7 @@ func bounds(annotations map[string]string) *machineset.Bounds {
 		return nil
 	}
 	least, _ := strconv.Atoi(annotations[autoscalerMinAnnotation])
-	return &machineset.Bounds{Owner: annotations[autoscalerAnnotation], Min: least, Max: most}
+	return &machineset.Bounds{Owner: printable.Line(annotations[autoscalerAnnotation]), Min: least, Max: most}
 }
 
 // slimMachine keeps of a Machine what rollouts need.
@@ -93,19 +94,19 @@ func slimMachine(object *unstructured.Unstructured) *machineset.Machine {
 		m.Set = owner.UID
 	}
 	if in.Status.Phase != nil {
-		m.Phase = *in.Status.Phase
+		m.Phase = printable.Line(*in.Status.Phase)
 	}
 	if in.Status.NodeRef != nil {
 		m.Node = in.Status.NodeRef.Name
 	}
 	switch {
 	case in.Status.ErrorMessage != nil:
-		m.Error = *in.Status.ErrorMessage
+		m.Error = printable.Line(*in.Status.ErrorMessage)
 	case in.Status.ErrorReason != nil:
-		m.Error = string(*in.Status.ErrorReason)
+		m.Error = printable.Line(string(*in.Status.ErrorReason))
 	}
 	for _, hook := range slices.Concat(in.Spec.LifecycleHooks.PreDrain, in.Spec.LifecycleHooks.PreTerminate) {
-		m.Hooks = append(m.Hooks, hook.Name+" of "+hook.Owner)
+		m.Hooks = append(m.Hooks, printable.Line(hook.Name+" of "+hook.Owner))
 	}
 	return m
 }

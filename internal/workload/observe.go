@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -50,7 +51,7 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 	}
 	w.Writers, w.Made = writers(object, path), made(object, path)
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
-		w.Reverter = owner.Kind + " \"" + owner.Name + "\""
+		w.Reverter = printable.Line(owner.Kind + " \"" + owner.Name + "\"")
 	}
 	if err := w.follow(object); err != nil {
 		return nil, &PathError{JoinPath(path), fmt.Sprintf("what there is of %s is not of its kind: %v", w.Title(), err)}

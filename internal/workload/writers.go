@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // FieldManager is the name under which the API server records the writes of
@@ -58,7 +60,7 @@ func writers(object *unstructured.Unstructured, path []string) []string {
 		if _, known := toolOf(entry); known || entry.Manager == FieldManager || hand(entry) || !owns(entry.FieldsV1, path) || slices.Contains(out, entry.Manager) {
 			continue
 		}
-		out = append(out, entry.Manager)
+		out = append(out, printable.Line(entry.Manager))
 	}
 	slices.Sort(out)
 	return out

@@ -1,0 +1,57 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package printable makes text that others can write into the cluster safe to print.
+package printable
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// most is how much of a text is printed, in characters. Answers of admission webhooks can be
+// of any length.
+const most = 2000
+
+// commands are what pipelines take for commands in a log, wherever a line begins: those of
+// GitHub Actions (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands)
+// and Azure Pipelines (https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands).
+var commands = regexp.MustCompile(`(^|\s)::+|##(vso)?\[`)
+
+// Line returns a text as part of one line: white space is a space, and a character that moves
+// the cursor, changes the direction of the text or is not visible is U+FFFD. Commands of
+// pipelines lose their meaning. Names of Kubernetes objects stay as they are.
+func Line(s string) string {
+	if plain(s) {
+		return s
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsPrint(r):
+			return r
+		default:
+			return utf8.RuneError
+		}
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	s = commands.ReplaceAllStringFunc(s, func(command string) string {
+		return strings.NewReplacer(":", ": ", "##", "# #").Replace(command)
+	})
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return s
+}
+
+// plain reports whether a text is short and consists of the characters of names alone.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '/' {
+			return false
+		}
+	}
+	return len(s) <= most
+}
