@@ -116,3 +116,21 @@ func FuzzParseRecord(f *testing.F) {
 		}
 	})
 }
+
+func FuzzID_UnmarshalText(f *testing.F) {
+	f.Add(`["a","Exists","","NoExecute"]`)
+	f.Add(`["a"]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var id, again ID
+		if id.UnmarshalText([]byte(text)) != nil {
+			return
+		}
+		written, err := id.MarshalText()
+		if err == nil {
+			err = again.UnmarshalText(written)
+		}
+		if err != nil || again != id {
+			t.Fatalf("%q is written as %s (%v)", text, written, err)
+		}
+	})
+}
