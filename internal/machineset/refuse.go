@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -51,6 +52,9 @@ func Refuse(o Observed, d Desired) []Refusal {
 	}
 	if s.Hive && !d.Claim.Release && !d.Cycle {
 		add("Hive manages this MachineSet, and puts taints and replicas back to those of its MachinePool", "Change the MachinePool instead")
+	}
+	if t := d.Merge(s); t.Changed && !d.Claim.Release && len(t.Record.String()) > record.Most {
+		add(fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d", taint.OwnedAnnotation, len(t.Record.String()), record.Most), "Give the MachineSet fewer taints")
 	}
 	scaled := func(format string, args ...any) {
 		out = append(out, Refusal{Why: fmt.Sprintf(format, args...), Attribute: attributeStrategy, Instead: "Use in_place or rolling, which leave the number of machines to the autoscaler"})

@@ -5,8 +5,11 @@ package machineset
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 var everyStrategy = []Strategy{TemplateOnly, InPlace, Rolling, Surge, ScaleToZero}
@@ -47,6 +50,17 @@ func TestRefuse(t *testing.T) {
 }
 
 // TestRefuse_whatHiveManagesMayBeGivenUp: a destroy takes our entries away all the same.
+func TestRefuse_aRecordThatNoAnnotationCanHold(t *testing.T) {
+	t.Parallel()
+	d := desire(t, InPlace, "")
+	for i := range 4000 {
+		d.Claim.Taints = append(d.Claim.Taints, corev1.Taint{Key: strings.Repeat("k", 60) + strconv.Itoa(i), Effect: corev1.TaintEffectNoSchedule})
+	}
+	if got := Refuse(fleet(1, nil), d); len(got) != 1 || !strings.Contains(got[0].Why, "all annotations of an object can have 262144") {
+		t.Errorf("it refuses with %v", got)
+	}
+}
+
 func TestRefuse_whatHiveManagesMayBeGivenUp(t *testing.T) {
 	t.Parallel()
 	if got := Refuse(fleet(3, func(o *Observed) { o.Set.Hive = true }), desire(t, InPlace, "")); len(got) > 0 {

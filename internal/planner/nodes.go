@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -200,6 +202,9 @@ func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal
 	}
 	if desired.Claim.Release || !desired.Target.Matches(n) {
 		return out
+	}
+	if size := len(merged.Record.String()); merged.Changed && size > record.Most {
+		out = append(out, Refusal{Node: n.Name, Why: fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d: give the node fewer taints", taint.OwnedAnnotation, size, record.Most)})
 	}
 	for _, id := range desired.Claim.Absent {
 		if n.MachineConfig && controlPlane(id) {

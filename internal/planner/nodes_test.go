@@ -6,6 +6,7 @@ package planner
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -185,6 +186,21 @@ func TestPlanNodes_refusesWhatCannotBeRead(t *testing.T) {
 	p := PlanNodes([]*eviction.Node{broken, elsewhere}, desire(t, pool(t, "gpu"), "x:NoExecute"))
 	if got := refusals(p); len(got) != 1 || !strings.HasPrefix(got[0], "a: the annotation cannot be read (repair it; ") {
 		t.Errorf("only nodes that are meant are refused, and with a way out: %s", got)
+	}
+}
+
+// TestPlanNodes_refusesARecordThatNoAnnotationCanHold: the API server would refuse it at apply.
+func TestPlanNodes_refusesARecordThatNoAnnotationCanHold(t *testing.T) {
+	t.Parallel()
+	for size, refused := range map[int]bool{100: false, 4000: true} {
+		claim := taint.Claim{Owner: "me", Generation: "g"}
+		for i := range size {
+			claim.Taints = append(claim.Taints, corev1.Taint{Key: strings.Repeat("k", 60) + strconv.Itoa(i), Effect: corev1.TaintEffectNoSchedule})
+		}
+		plan := PlanNodes([]*eviction.Node{{Name: "a"}}, NodeTaints{Target: Target{Name: "a"}, Claim: claim})
+		if got := len(plan.Refusals) > 0 && strings.Contains(plan.Refusals[0].Why, "all annotations of an object can have 262144"); got != refused {
+			t.Errorf("%d taints: refused with %v, want %t", size, plan.Refusals, refused)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ package record_test
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestFormat(t *testing.T) {
 		want  string
 	}{
 		"no marks are no annotation":                {nil, ""},
+		"marks of one owner stand in a group":       {[]mark{{"c", "x"}, {"b", "y"}, {"a", "x"}, {"d", "x"}}, `[{"owner":"x","generation":null,"entries":[{"key":"a"},{"key":"c"},{"key":"d"}]},{"key":"b","owner":"y"}]`},
 		"marks stand in order, whatever theirs was": {[]mark{{"b", "y"}, {"a", "x"}}, `[{"key":"a","owner":"x"},{"key":"b","owner":"y"}]`},
 	}
 	for name, tt := range tests {
@@ -51,6 +53,9 @@ func TestParse(t *testing.T) {
 	}{
 		"no annotation is no marks":                   {"", nil, ""},
 		"what was written is read":                    {`[{"key":"a","owner":"x"}]`, []mark{{"a", "x"}}, ""},
+		"marks of a group have its owner":             {`[{"owner":"x","entries":[{"key":"a"},{"key":"b","owner":"z"}]},{"key":"c","owner":"y"}]`, []mark{{"a", "x"}, {"b", "x"}, {"c", "y"}}, ""},
+		"marks of a group that is no list":            {`[{"owner":"x","entries":1}]`, nil, "the annotation example.com/owned cannot be read"},
+		"an empty group":                              {`[{"owner":"x","entries":[]}]`, nil, ""},
 		"a list that is cut off names the annotation": {`[{"key":`, nil, "the annotation example.com/owned cannot be read"},
 	}
 	for name, tt := range tests {
@@ -64,5 +69,18 @@ func TestParse(t *testing.T) {
 				t.Errorf("got error %v, want %q", err, tt.err)
 			}
 		})
+	}
+}
+
+// A thousand entries of one resource, whose id lists all of them, fit into an annotation.
+func TestFormat_writesALongOwnerOnce(t *testing.T) {
+	t.Parallel()
+	owner := strings.Repeat("a.long.key.of.a.taint.example.com/with-a-name:NoExecute,", 1000)
+	marks := make([]mark, 1000)
+	for i := range marks {
+		marks[i] = mark{Key: "a.long.key.of.a.taint.example.com/with-a-name-" + strconv.Itoa(i), Owner: owner}
+	}
+	if got := len(record.Format(marks, byKey)); got > record.Most {
+		t.Errorf("the record has %d bytes, and annotations can have %d", got, record.Most)
 	}
 }

@@ -56,8 +56,7 @@ func TestRecord_isWrittenSortedAndReadBack(t *testing.T) {
 		t.Errorf("equal records are different strings:\n%s\n%s", a, b)
 	}
 	const text = `[{"key":"a","effect":"NoExecute","owner":"other","generation":"g1","absent":true,"previous":""},` +
-		`{"key":"a","effect":"NoSchedule","owner":"me","generation":"g2","previous":"1"},` +
-		`{"key":"b","effect":"NoExecute","owner":"me","generation":"g2"}]`
+		`{"owner":"me","generation":"g2","entries":[{"effect":"NoSchedule","key":"a","previous":"1"},{"effect":"NoExecute","key":"b"}]}]`
 	if diff := cmp.Diff(text, a.String()); diff != "" {
 		t.Errorf("the annotation's format is read by other releases: %s", diff)
 	}

@@ -58,10 +58,10 @@ func TestRecord_isWrittenSortedAndReadBack(t *testing.T) {
 	if a.String() != b.String() {
 		t.Errorf("equal records are different strings:\n%s\n%s", a, b)
 	}
-	const text = `[{"key":"a","operator":"Equal","value":"1","effect":"NoExecute","seconds":0,"owner":"other","generation":"g1"},` +
-		`{"key":"a","operator":"Lt","value":"5","effect":"NoExecute","owner":"other","generation":"g1"},` +
-		`{"key":"b","operator":"Equal","effect":"NoSchedule","owner":"me","generation":"g2","retiring":true},` +
-		`{"key":"b","operator":"Exists","path":"spec.tolerations","owner":"me","generation":"g2"}]`
+	const text = `[{"owner":"other","generation":"g1","entries":[{"effect":"NoExecute","key":"a","operator":"Equal","seconds":0,"value":"1"},` +
+		`{"effect":"NoExecute","key":"a","operator":"Lt","value":"5"}]},` +
+		`{"owner":"me","generation":"g2","entries":[{"effect":"NoSchedule","key":"b","operator":"Equal","retiring":true},` +
+		`{"key":"b","operator":"Exists","path":"spec.tolerations"}]}]`
 	if diff := cmp.Diff(text, a.String()); diff != "" {
 		t.Errorf("the annotation's format is read by other releases: %s", diff)
 	}
