@@ -25,10 +25,35 @@ type Planned struct {
 // OfPod lays a change over the tolerations of a live pod, as the pod that comes for it will
 // have them. What admission put into the live one because its template had nothing of the
 // kind it does not put into one whose template does: it would be the first that matches.
+//
+// What admission gives to a pod that has no toleration of the kind, it gives to one whose
+// template loses a toleration of every key.
 func (p Planned) OfPod(live []corev1.Toleration) []corev1.Toleration {
+	out := p.ofPod(live)
+	if !slices.ContainsFunc(p.Before, everything) || slices.ContainsFunc(p.After, everything) {
+		return out
+	}
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		t := corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))}
+		if !slices.ContainsFunc(out, func(own corev1.Toleration) bool { return defaulted(own, t) }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// everything reports whether a toleration is of every key.
+func everything(t corev1.Toleration) bool { return t.Key == "" }
+
+// defaulted reports whether a toleration keeps admission from adding one of its own.
+func defaulted(own, t corev1.Toleration) bool {
+	return (own.Key == t.Key || own.Key == "") && (own.Effect == t.Effect || own.Effect == "")
+}
+
+func (p Planned) ofPod(live []corev1.Toleration) []corev1.Toleration {
 	return p.Merge(slices.DeleteFunc(slices.Clone(live), func(t corev1.Toleration) bool {
 		return byDefault(t) && !toleration.Contains(p.Before, t) && slices.ContainsFunc(p.After, func(own corev1.Toleration) bool {
-			return (own.Key == t.Key || own.Key == "") && (own.Effect == t.Effect || own.Effect == "")
+			return defaulted(own, t)
 		})
 	}))
 }

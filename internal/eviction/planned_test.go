@@ -80,20 +80,28 @@ func TestPlanned_ofPodCountsWhatAdmissionDoesNotAddAnyMore(t *testing.T) {
 	live := []corev1.Toleration{equal("x", "1", noEx), injected, other}
 	for name, tt := range map[string]struct {
 		before, after []corev1.Toleration
-		want          int64
+		// live is that of the running pod, where it has other tolerations.
+		live []corev1.Toleration
+		want int64
 	}{
-		"nothing of the kind leaves it":        {after: []corev1.Toleration{equal("y", "", noEx)}, want: 300},
-		"a shorter one is the only one":        {after: []corev1.Toleration{lasting(exists(key, noEx), 30)}, want: 30},
-		"one without an end is the only one":   {after: []corev1.Toleration{exists(key, noEx)}, want: toleration.Forever},
-		"so is one for every effect":           {after: []corev1.Toleration{exists(key, "")}, want: toleration.Forever},
-		"and one for every taint":              {after: []corev1.Toleration{exists("", "")}, want: toleration.Forever},
-		"one for another effect leaves it":     {after: []corev1.Toleration{exists(key, corev1.TaintEffectNoSchedule)}, want: 300},
-		"one for the other taint leaves it":    {after: []corev1.Toleration{exists(corev1.TaintNodeNotReady, noEx)}, want: 300},
-		"the template's own stays where it is": {before: []corev1.Toleration{injected}, after: []corev1.Toleration{injected, exists(key, noEx)}, want: 300},
+		"nothing of the kind leaves it":                        {after: []corev1.Toleration{equal("y", "", noEx)}, want: 300},
+		"a shorter one is the only one":                        {after: []corev1.Toleration{lasting(exists(key, noEx), 30)}, want: 30},
+		"one without an end is the only one":                   {after: []corev1.Toleration{exists(key, noEx)}, want: toleration.Forever},
+		"so is one for every effect":                           {after: []corev1.Toleration{exists(key, "")}, want: toleration.Forever},
+		"and one for every taint":                              {after: []corev1.Toleration{exists("", "")}, want: toleration.Forever},
+		"one for another effect leaves it":                     {after: []corev1.Toleration{exists(key, corev1.TaintEffectNoSchedule)}, want: 300},
+		"one for the other taint leaves it":                    {after: []corev1.Toleration{exists(corev1.TaintNodeNotReady, noEx)}, want: 300},
+		"a template that loses one for every taint gets 300 s": {before: []corev1.Toleration{exists("", "")}, after: []corev1.Toleration{equal("x", "1", noEx)}, live: []corev1.Toleration{exists("", "")}, want: 300},
+		"but keeps one of the kind":                            {before: []corev1.Toleration{exists("", "")}, after: []corev1.Toleration{lasting(exists(key, noEx), 30)}, live: []corev1.Toleration{exists("", "")}, want: 30},
+		"the template's own stays where it is":                 {before: []corev1.Toleration{injected}, after: []corev1.Toleration{injected, exists(key, noEx)}, want: 300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := Planned{Before: tt.before, After: tt.after}.OfPod(live)
+			on := live
+			if tt.live != nil {
+				on = tt.live
+			}
+			got := Planned{Before: tt.before, After: tt.after}.OfPod(on)
 			if lasts := toleration.Lasts(got, taintsOf(key + ":NoExecute")[0], false); lasts != tt.want {
 				t.Errorf("it lasts %d s by %v, want %d", lasts, got, tt.want)
 			}

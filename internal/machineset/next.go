@@ -145,7 +145,8 @@ func (v *view) goOn() Decision {
 		// Another strategy has taken its place, and there is nothing left to do.
 		return v.settle()
 	}
-	if v.strategy().Replaces() && len(v.old) > 0 && !v.Set.Observed {
+	if replaces := v.strategy().Replaces(); !v.Set.Observed && (replaces || v.strategy() == InPlace && len(v.old) == 0) {
+		// A controller that has not seen the template makes machines of the one before.
 		return Decision{Waiting: v.unfinished()}
 	}
 	switch v.strategy() {

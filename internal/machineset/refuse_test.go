@@ -52,7 +52,7 @@ func TestRefuse(t *testing.T) {
 // TestRefuse_whatHiveManagesMayBeGivenUp: a destroy takes our entries away all the same.
 func TestRefuse_aRecordThatNoAnnotationCanHold(t *testing.T) {
 	t.Parallel()
-	d := desire(t, InPlace, "")
+	d := desire(t, InPlace, "team=a:NoExecute")
 	for i := range 4000 {
 		d.Claim.Taints = append(d.Claim.Taints, corev1.Taint{Key: strings.Repeat("k", 60) + strconv.Itoa(i), Effect: corev1.TaintEffectNoSchedule})
 	}

@@ -330,6 +330,24 @@ func TestNext_stops(t *testing.T) {
 	}
 }
 
+// TestNext_isNotDoneBeforeTheControllerHasSeenTheTemplate: it could still make a machine of the
+// one before.
+func TestNext_isNotDoneBeforeTheControllerHasSeenTheTemplate(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []Strategy{InPlace, Rolling, Surge} {
+		c := begun(t, 1, 2, "team=a:NoExecute")
+		c.set.Marker = &Marker{ID: "terraform/gpu", Strategy: strategy, OriginalReplicas: 2}
+		c.set.Observed = false
+		if d := Next(c.observed(), desire(t, strategy, "team=a:NoExecute"), time.Unix(0, 0)); d.Done || d.Last || len(d.Intents) > 0 {
+			t.Errorf("%s: it goes on with %+v", strategy, d)
+		}
+		c.set.Observed = true
+		if d := Next(c.observed(), desire(t, strategy, "team=a:NoExecute"), time.Unix(0, 0)); !d.Last {
+			t.Errorf("%s: it does not end with %+v", strategy, d)
+		}
+	}
+}
+
 // TestLeft_countsOldMachinesThatDrain, but no new one that somebody has deleted.
 func TestLeft_countsOldMachinesThatDrain(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,13 @@ type PlannedTolerations struct {
 	Hold, WayOut string
 	// Waits says that the resource waits for the live pods.
 	Waits bool
+	// Later is set where running pods keep what they have, as those of a CronJob do.
+	Later bool
+}
+
+// follows reports whether running pods get the tolerations in this run.
+func (p PlannedTolerations) follows() bool {
+	return !p.Later && (p.Hold == "" || p.Waits) && !slices.EqualFunc(p.Before, p.After, toleration.Equal)
 }
 
 // Behind returns the live pods that do not carry what is wanted, and will not by
@@ -78,10 +85,10 @@ func (s *Shared) Tolerations(own string, linked []string) map[eviction.WorkloadK
 				continue
 			}
 			for _, p := range planned {
+				if !p.follows() {
+					continue
+				}
 				for _, key := range p.Pods {
-					if slices.EqualFunc(p.Before, p.After, toleration.Equal) {
-						continue
-					}
 					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure}
 					if known, there := out[key]; there {
 						next = both(known, next)

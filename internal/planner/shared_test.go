@@ -45,3 +45,27 @@ func TestPlannedTolerations_behindAreLivePodsThatWillNotCarryThemByThemselves(t 
 		})
 	}
 }
+
+// Running pods that do not follow keep what they have: what an unlinked resource plans for them
+// makes no verdict uncertain.
+func TestShared_plansNothingForPodsThatDoNotFollow(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change  func(*PlannedTolerations)
+		follows bool
+	}{
+		"a Deployment": {func(*PlannedTolerations) {}, true},
+		"a CronJob":    {func(p *PlannedTolerations) { p.Later = true }, false},
+		"a workload that is held, and not waited for": {func(p *PlannedTolerations) { p.Hold = "it is paused" }, false},
+		"a workload that is held, and waited for":     {func(p *PlannedTolerations) { p.Hold, p.Waits = "it is paused", true }, true},
+		"a list that does not change":                 {func(p *PlannedTolerations) { p.After = nil }, false},
+	} {
+		p := PlannedTolerations{Pods: []eviction.WorkloadKey{{Namespace: "shop"}}, After: tols(t, "x=1:NoExecute")}
+		tt.change(&p)
+		var s Shared
+		s.Note("other", []PlannedTolerations{p})
+		if got := len(s.Tolerations("own", nil)) > 0; got != tt.follows {
+			t.Errorf("%s: something is planned: %t, want %t", name, got, tt.follows)
+		}
+	}
+}

@@ -253,7 +253,11 @@ func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed,
 	for _, w := range waiting {
 		r.waiting = append(r.waiting, w.Machine.Name+" "+w.Why)
 	}
-	if len(waiting) == 0 {
+	switch {
+	case len(waiting) > 0:
+	case !observed.Set.Observed:
+		r.waiting = append(r.waiting, "its controller has not seen the template yet")
+	default:
 		r.waiting = append(r.waiting, fmt.Sprintf("there are %d, and %d are wanted", len(observed.Machines), observed.Set.Replicas))
 	}
 	r.look(ctx, observed)
