@@ -117,7 +117,7 @@ func TestParseTaint(t *testing.T) {
 		{"an unknown text is an unknown taint", types.StringUnknown(), "<unknown>", ""},
 		{"a misspelt effect is refused with the right ones", types.StringValue("a=b:NoExec"), "", `"NoExec" is none of NoSchedule, PreferNoSchedule, NoExecute`},
 		{"no effect is refused with the notation", types.StringValue("a=b"), "", "write key=value:Effect or key:Effect"},
-		{"kubectl's removal is no taint", types.StringValue("a=b:NoExecute-"), "", `"NoExecute-" is none of`},
+		{"kubectl's removal is no taint", types.StringValue("a=b:NoExecute-"), "", "the minus at its end is kubectl's notation for removing one"},
 		{"a key that Kubernetes refuses is refused", types.StringValue("-a:NoExecute"), "", "is not a qualified name"},
 	}
 	for _, c := range cases {

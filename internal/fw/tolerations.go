@@ -135,7 +135,13 @@ func (validToleration) ValidateObject(ctx context.Context, req validator.ObjectR
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || req.ConfigValue.As(ctx, &m, objectAsIs).HasError() || !m.known() {
 		return
 	}
-	for _, p := range taint.ValidateToleration(m.toleration()) {
+	problems := taint.ValidateToleration(m.toleration())
+	if len(problems) == 0 && !m.Key.IsNull() && m.Operator.IsNull() && m.Value.IsNull() {
+		resp.Diagnostics.AddAttributeWarning(req.Path, fmt.Sprintf("Toleration %q tolerates only taints with an empty value", taint.FormatToleration(m.toleration())),
+			"It has a key, but neither operator nor value, and the default operator is Equal. To tolerate every value, set operator = \"Exists\". To tolerate one value, set value. "+
+				"If the configuration sets them, check the spelling: Terraform ignores unknown attributes of nested objects. They are key, operator, value, effect and toleration_seconds.")
+	}
+	for _, p := range problems {
 		resp.Diagnostics.AddAttributeError(req.Path.AtName(p.Field), fmt.Sprintf("Unable to use toleration %q", taint.FormatToleration(m.toleration())),
 			"The "+p.Field+" "+p.Message+".")
 	}
@@ -187,7 +193,7 @@ func Named(kind string, name types.String) string {
 func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path, diags *diag.Diagnostics) {
 	tolerations, _ := Tolerations(ctx, set, diags)
 	for _, t := range tolerations {
-		if t.Key == "" && t.TolerationSeconds == nil {
+		if t.Key == "" && t.Operator == corev1.TolerationOpExists && t.TolerationSeconds == nil {
 			every := "taint"
 			if t.Effect != "" {
 				every = string(t.Effect) + " taint"

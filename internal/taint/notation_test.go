@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 		{name: "with a prefixed key", in: "example.com/pool=a-b_c.d:NoExecute", want: corev1.Taint{Key: "example.com/pool", Value: "a-b_c.d", Effect: noEx}},
 		{name: "the empty string is no taint", in: "", wrong: "write key=value:Effect or key:Effect"},
 		{name: "an effect is needed", in: "dedicated=gpu", wrong: "write key=value:Effect or key:Effect"},
-		{name: "kubectl's trailing minus is not part of a taint", in: "dedicated=gpu:NoExecute-", wrong: `effect "NoExecute-" is none of`},
+		{name: "kubectl's trailing minus is not part of a taint", in: "dedicated=gpu:NoExecute-", wrong: `the minus at its end is kubectl's notation for removing one, write "dedicated=gpu:NoExecute"`},
 		{name: "an effect in lower case is none", in: "dedicated=gpu:noexecute", wrong: "is none of NoSchedule, PreferNoSchedule, NoExecute"},
 		{name: "an empty effect is none", in: "dedicated=gpu:", wrong: `effect "" is none of`},
 		{name: "a key is needed", in: "=gpu:NoExecute", wrong: `key "" is not a qualified name`},

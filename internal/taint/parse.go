@@ -13,6 +13,9 @@ import (
 // Parse reads a taint in kubectl's notation: key=value:Effect, key=:Effect or
 // key:Effect. The error says which part is wrong and what is allowed.
 func Parse(s string) (corev1.Taint, error) {
+	if without, removes := strings.CutSuffix(s, "-"); removes {
+		return corev1.Taint{}, fmt.Errorf("%q is not a taint: the minus at its end is kubectl's notation for removing one, write %q", s, without)
+	}
 	head, effect, found := strings.Cut(s, ":")
 	if !found || strings.Contains(effect, ":") {
 		return corev1.Taint{}, fmt.Errorf("%q is not a taint: write key=value:Effect or key:Effect", s)
