@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -104,6 +105,13 @@ func (a *ancestry) read(ctx context.Context, c *Cluster, kind schema.GroupKind, 
 type families struct {
 	mu    sync.Mutex
 	known map[string]family
+	// direct are the controllers of pods and of ReplicaSets, by namespace.
+	direct map[string]directControllers
+}
+
+type directControllers struct {
+	uids map[types.UID]bool
+	read time.Time
 }
 
 type family struct {
@@ -118,7 +126,8 @@ type child struct {
 }
 
 // descendants finds the workloads that an operator made of an object, by their
-// owner references; of a Subscription, those that its installed version owns.
+// owner references; of a Subscription, those that its installed version owns. An object that
+// controls pods or ReplicaSets itself, as a Rollout of Argo or a CloneSet does, is its own.
 func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]eviction.WorkloadKey, error) {
 	children, err := c.children(ctx, object.GetNamespace())
 	if err != nil {
@@ -134,7 +143,48 @@ func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstruct
 			}
 		}
 	}
-	return out, nil
+	if len(out) > 0 || object.GetNamespace() == "" {
+		return out, nil
+	}
+	direct, err := c.controlsPods(ctx, object)
+	if err != nil || !direct {
+		return nil, err
+	}
+	owner := eviction.OwnerOf(object.GetAPIVersion(), object.GetKind(), object.GetName())
+	return []eviction.WorkloadKey{{Namespace: object.GetNamespace(), Owner: owner}}, nil
+}
+
+// controlsPods reports whether an object controls pods, directly or by ReplicaSets.
+func (c *Cluster) controlsPods(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
+	f := &c.families
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	namespace := object.GetNamespace()
+	known, there := f.direct[namespace]
+	if !there || time.Since(known.read) >= shelfLife {
+		known = directControllers{uids: map[types.UID]bool{}, read: time.Now()}
+		for _, gvr := range []schema.GroupVersionResource{middlemen[schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}], corev1.SchemeGroupVersion.WithResource("pods")} {
+			err := c.each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return c.meta.Resource(gvr).Namespace(namespace).List(ctx, o)
+			}, func() {}, func(o runtime.Object) error {
+				one, err := meta.Accessor(o)
+				if err == nil {
+					if ref := metav1.GetControllerOfNoCopy(one); ref != nil {
+						known.uids[ref.UID] = true
+					}
+				}
+				return err
+			})
+			if err != nil {
+				return false, err
+			}
+		}
+		if f.direct == nil {
+			f.direct = map[string]directControllers{}
+		}
+		f.direct[namespace] = known
+	}
+	return known.uids[object.GetUID()], nil
 }
 
 // children lists the workloads of a namespace that have owners; of all of them for

@@ -198,6 +198,7 @@ func (c *Cluster) observe(ctx context.Context, object *unstructured.Unstructured
 		if w.Pods, err = c.descendants(ctx, object); err != nil && !errors.Is(err, ErrForbidden) {
 			return nil, err
 		}
+		w.Direct(object)
 	}
 	return w, c.operands(ctx, w, read)
 }

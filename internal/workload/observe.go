@@ -40,8 +40,11 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 	}
 	w.Record, w.RecordErr = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
 	w.LabelRecord, w.LabelRecordErr = label.ParseRecord(object.GetAnnotations()[label.OwnedAnnotation])
-	var err error
-	if w.Tolerations, err = tolerations(object, path); err != nil {
+	err := elsewhere(object, path)
+	if err == nil {
+		w.Tolerations, err = tolerations(object, path)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if at := w.PinPath(); at != nil {
@@ -57,6 +60,20 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 		return nil, &PathError{JoinPath(path), fmt.Sprintf("what there is of %s is not of its kind: %v", w.Title(), err)}
 	}
 	return w, nil
+}
+
+// elsewhere returns an error where an object takes its pod template from another one, as a
+// Rollout of Argo does by spec.workloadRef: a template beside that would be refused.
+func elsewhere(object *unstructured.Unstructured, path []string) error {
+	if len(path) < 2 || path[0] != "spec" || path[1] != "template" {
+		return nil
+	}
+	_, template, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template")
+	ref, found, _ := unstructured.NestedMap(object.Object, "spec", "workloadRef")
+	if template || !found {
+		return nil
+	}
+	return &PathError{JoinPath(path), fmt.Sprintf("%s has no pod template of its own: spec.workloadRef takes that of %s. Manage the tolerations of that object instead", object.GetKind(), printable.Line(fmt.Sprintf("%v %q", ref["kind"], ref["name"])))}
 }
 
 // Kept says that an object, as the API server gives it back, has what was written

@@ -4,7 +4,10 @@
 package workload
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -90,6 +93,20 @@ func (w *Workload) Operated(operands []*Workload) {
 		w.Relapses = w.Relapses || o.Relapses
 		w.MissingFollow = w.MissingFollow && o.MissingFollow
 		w.Ordered = w.Ordered || o.Ordered
+	}
+}
+
+// Direct takes from an object whose pods are its own what kinds with a pod template have in
+// common: how many there shall be. The zero value of what is not known stays.
+func (w *Workload) Direct(object *unstructured.Unstructured) {
+	if !slices.Contains(w.Pods, w.Owner()) {
+		return
+	}
+	if wants, found, err := unstructured.NestedInt64(object.Object, "spec", "replicas"); found && err == nil {
+		w.Wants = wants
+	}
+	if observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration"); found && err == nil {
+		w.Observed = observed >= object.GetGeneration()
 	}
 }
 

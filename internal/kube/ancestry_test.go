@@ -1,0 +1,86 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// custom is an object of a custom kind with a pod template or a reference to one.
+func custom(apiVersion, kind, name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"namespace": "shop", "name": name, "uid": "uid-" + name}, "spec": spec,
+	}}
+}
+
+func controlledBy(apiVersion, kind, name string) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: new(true)}}
+}
+
+// TestWorkload_findsThePodsOfCustomControllers, which have pods of their own, or ReplicaSets.
+func TestWorkload_findsThePodsOfCustomControllers(t *testing.T) {
+	t.Parallel()
+	template := func() map[string]any {
+		return map[string]any{"replicas": int64(2), "template": map[string]any{"spec": map[string]any{}}}
+	}
+	api := serve(fakeapi.New(fakeapi.CustomKind("argoproj.io/v1alpha1", "Rollout", "rollouts"), fakeapi.CustomKind("apps.kruise.io/v1alpha1", "CloneSet", "clonesets")), apiNode("n1"))
+	api.Add(
+		custom("argoproj.io/v1alpha1", "Rollout", "web", template()),
+		custom("argoproj.io/v1alpha1", "Rollout", "idle", template()),
+		custom("argoproj.io/v1alpha1", "Rollout", "elsewhere", map[string]any{"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "db"}}),
+		custom("apps.kruise.io/v1alpha1", "CloneSet", "db", template()),
+		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "uid-web-1", OwnerReferences: controlledBy("argoproj.io/v1alpha1", "Rollout", "web")}},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1-a", OwnerReferences: controlledBy("apps/v1", "ReplicaSet", "web-1")}, Spec: corev1.PodSpec{NodeName: "n1"}},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-a", OwnerReferences: controlledBy("apps.kruise.io/v1alpha1", "CloneSet", "db")}, Spec: corev1.PodSpec{NodeName: "n1"}},
+	)
+	c := api.connect(t)
+	snapshot, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := []string{"spec", "template", "spec", "tolerations"}
+	for _, tt := range []struct {
+		apiVersion, kind, name string
+		pods                   []string
+		wants                  int64
+	}{
+		{"argoproj.io/v1alpha1", "Rollout", "web", []string{"web-1-a"}, 2},
+		{"apps.kruise.io/v1alpha1", "CloneSet", "db", []string{"db-a"}, 2},
+		{"argoproj.io/v1alpha1", "Rollout", "idle", nil, -1},
+	} {
+		w, err := c.Workload(t.Context(), workload.Ref{APIVersion: tt.apiVersion, Kind: tt.kind, Namespace: "shop", Name: tt.name}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pods []string
+		for _, p := range snapshot.WorkloadPods(w.Pods...) {
+			pods = append(pods, p.Name)
+		}
+		if diff := cmp.Diff(tt.pods, pods); diff != "" || w.Wants != tt.wants {
+			t.Errorf("%s %s wants %d pods, and has: %s", tt.kind, tt.name, w.Wants, diff)
+		}
+	}
+	_, err = c.Workload(t.Context(), workload.Ref{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Namespace: "shop", Name: "elsewhere"}, path)
+	if wrong := new(workload.PathError); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `spec.workloadRef takes that of Deployment "db"`) {
+		t.Errorf("a Rollout without a template: %v", err)
+	}
+	for _, p := range snapshot.Pods["n1"] {
+		if owner := snapshot.Owner(p); owner == (eviction.Owner{}) || owner.Kind == "ReplicaSet" {
+			t.Errorf("pod %s is owned by %s", p.Name, owner)
+		}
+	}
+}
