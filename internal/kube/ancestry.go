@@ -160,30 +160,31 @@ func (c *Cluster) controlsPods(ctx context.Context, object *unstructured.Unstruc
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	namespace := object.GetNamespace()
-	known, there := f.direct[namespace]
-	if !there || time.Since(known.read) >= shelfLife {
-		known = directControllers{uids: map[types.UID]bool{}, read: time.Now()}
-		for _, gvr := range []schema.GroupVersionResource{middlemen[schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}], corev1.SchemeGroupVersion.WithResource("pods")} {
-			err := c.each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return c.meta.Resource(gvr).Namespace(namespace).List(ctx, o)
-			}, func() {}, func(o runtime.Object) error {
-				one, err := meta.Accessor(o)
-				if err == nil {
-					if ref := metav1.GetControllerOfNoCopy(one); ref != nil {
-						known.uids[ref.UID] = true
-					}
-				}
-				return err
-			})
-			if err != nil {
-				return false, err
-			}
-		}
-		if f.direct == nil {
-			f.direct = map[string]directControllers{}
-		}
-		f.direct[namespace] = known
+	if known, there := f.direct[namespace]; there && time.Since(known.read) < shelfLife {
+		return known.uids[object.GetUID()], nil
 	}
+	known := directControllers{uids: map[types.UID]bool{}, read: time.Now()}
+	for _, gvr := range []schema.GroupVersionResource{middlemen[schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}], corev1.SchemeGroupVersion.WithResource("pods")} {
+		err := c.each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.meta.Resource(gvr).Namespace(namespace).List(ctx, o)
+		}, func() {}, func(o runtime.Object) error {
+			one, err := meta.Accessor(o)
+			if err != nil {
+				return err
+			}
+			if ref := metav1.GetControllerOfNoCopy(one); ref != nil {
+				known.uids[ref.UID] = true
+			}
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	if f.direct == nil {
+		f.direct = map[string]directControllers{}
+	}
+	f.direct[namespace] = known
 	return known.uids[object.GetUID()], nil
 }
 

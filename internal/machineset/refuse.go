@@ -53,8 +53,8 @@ func Refuse(o Observed, d Desired) []Refusal {
 	if s.Hive && !d.Claim.Release && !d.Cycle {
 		add("Hive manages this MachineSet, and puts taints and replicas back to those of its MachinePool", "Change the MachinePool instead")
 	}
-	if t := d.Merge(s); t.Changed && !d.Claim.Release && len(t.Record.String()) > record.Most {
-		add(fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d", taint.OwnedAnnotation, len(t.Record.String()), record.Most), "Give the MachineSet fewer taints")
+	if why := d.tooLarge(s); why != "" {
+		add(why, "Give the MachineSet fewer taints")
 	}
 	scaled := func(format string, args ...any) {
 		out = append(out, Refusal{Why: fmt.Sprintf(format, args...), Attribute: attributeStrategy, Instead: "Use in_place or rolling, which leave the number of machines to the autoscaler"})
@@ -68,6 +68,15 @@ func Refuse(o Observed, d Desired) []Refusal {
 		scaled("MachineAutoscaler %q has a maximum of %d, and max_surge would make it %d", s.Autoscaler.Owner, s.Autoscaler.Max, n+min(d.Rollout.MaxSurge, n))
 	}
 	return out
+}
+
+// tooLarge says why the record does not fit into an annotation, "" where it does.
+func (d Desired) tooLarge(s *Set) string {
+	t := d.Merge(s)
+	if size := len(t.Record.String()); t.Changed && !d.Claim.Release && size > record.Most {
+		return fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d", taint.OwnedAnnotation, size, record.Most)
+	}
+	return ""
 }
 
 // goal is how many machines there are to be once nothing rolls out.
