@@ -115,10 +115,10 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}
 	w := wanted{
 		nodes: planner.NodeTaints{Target: target, Claim: taint.Claim{
-			Owner: m.ID.ValueString(), Generation: own.Generation, Imported: own.Imported,
+			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Imported: own.Imported,
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 		}},
-		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Labels: wantedLabels}},
+		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Labels: wantedLabels}},
 	}
 	if target.MachineSets != nil {
 		in, _ := fw.MachineSetsOf(ctx, m.MachineSets, diags)

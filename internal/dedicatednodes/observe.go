@@ -108,8 +108,8 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}
-	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation}
-	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation}
+	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.nodes.Claim.Seal}
+	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal}
 	var out []member
 	for _, m := range all {
 		for _, list := range ownPaths(m, claim, pin) {

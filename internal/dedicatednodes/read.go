@@ -126,7 +126,7 @@ func (s seen) status() taint.Status {
 // wanted and does not retire.
 func (s seen) superfluous() bool {
 	return slices.ContainsFunc(s.workload.Record, func(mark toleration.Mark) bool {
-		return mark.Generation == s.claim.Generation && mark.Path == s.claim.Path && !mark.Retiring &&
+		return s.claim.Owns(toleration.Record{mark}) && !mark.Retiring &&
 			!slices.ContainsFunc(s.claim.Tolerations, func(t corev1.Toleration) bool { return toleration.IDOf(t) == mark.ID() })
 	})
 }

@@ -91,7 +91,7 @@ func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Cla
 	ref := workload.Ref{APIVersion: m.APIVersion.ValueString(), Kind: m.Kind.ValueString(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
 	resolved, ok := fw.ResolveWorkload(ref, m.Path.ValueString(), out.at, diags)
 	out.WorkloadTarget = resolved
-	out.claim = toleration.Claim{Owner: labels.Owner, Generation: labels.Generation, Path: resolved.ClaimPath}
+	out.claim = toleration.Claim{Owner: labels.Owner, Generation: labels.Generation, Seal: labels.Seal, Path: resolved.ClaimPath}
 	for _, t := range taints {
 		out.claim.Tolerations = append(out.claim.Tolerations, tolerationFor(t, m.TolerationSeconds))
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
 // ownershipKey is where ownership stands in the private state.
@@ -21,6 +23,12 @@ type Ownership[ID comparable] struct {
 	Cluster string `json:"cluster,omitempty"`
 	// Generation is random and fresh at every create.
 	Generation string `json:"generation,omitempty"`
+	// Nonce is random and fresh at every create, and in no annotation: marks are proved by it.
+	// See record.Seal.
+	Nonce string `json:"nonce,omitempty"`
+	// Recovered is set from the loss of a private state until the next apply: the marks on
+	// objects have no proof by this nonce.
+	Recovered bool `json:"recovered,omitempty"`
 	// Imported holds the entries that were imported or moved into the state
 	// without a write, with the generations of their marks ("" for none).
 	Imported map[ID][]string `json:"imported,omitempty"`
@@ -34,7 +42,12 @@ type Ownership[ID comparable] struct {
 
 // NewOwnership begins a generation.
 func NewOwnership[ID comparable](cluster string) Ownership[ID] {
-	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID())}
+	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID()), Nonce: string(uuid.NewUUID())}
+}
+
+// Seal returns what proves the resource's marks.
+func (o Ownership[ID]) Seal() record.Seal {
+	return record.Seal{Nonce: o.Nonce, Lenient: o.Recovered}
 }
 
 // RecoverOwnership finds out again what a private state held that is lost:
@@ -46,6 +59,7 @@ func RecoverOwnership[ID comparable](generation string, unmarked []ID) Ownership
 	if generation != "" {
 		o.Generation = generation
 	}
+	o.Recovered = true
 	o.Imported = make(map[ID][]string, len(unmarked))
 	for _, id := range unmarked {
 		o.Imported[id] = []string{""}
@@ -71,7 +85,7 @@ func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
 			kept[id] = generations
 		}
 	}
-	o.Imported, o.Moved, o.Drifted = kept, false, false
+	o.Imported, o.Moved, o.Drifted, o.Recovered = kept, false, false, false
 	return o
 }
 

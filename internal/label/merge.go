@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
 // Claim is what one resource wants of one set of labels, and what it may call
@@ -15,6 +17,8 @@ type Claim struct {
 	// Owner and Generation are written into the marks.
 	Owner      string
 	Generation string
+	// Seal proves marks. A label that is not wanted is ours by a mark with a proof alone.
+	Seal record.Seal
 	// Labels must be there, with these values.
 	Labels map[string]string
 	// TakeOver makes wanted entries of the same owner and another generation
@@ -121,7 +125,10 @@ func (c Claim) owns(mark Mark) bool {
 		return false
 	}
 	_, wanted := c.Labels[mark.Key]
-	return mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && wanted && !c.Release
+	if mark.Generation == c.Generation {
+		return wanted || c.Seal.Proves(mark.Proof, "label", mark.Key)
+	}
+	return c.TakeOver && mark.Owner == c.Owner && wanted && !c.Release
 }
 
 // put makes a label stand in the set.
@@ -136,14 +143,16 @@ func (m *merge) put(key, value string) {
 	case !marked && there:
 		return
 	}
+	proof := m.claim.Seal.Proof("label", key)
 	if marked && mark.Generation != m.claim.Generation {
 		m.out.TakenOver = append(m.out.TakenOver, key)
 		m.out.Changed = true
 	}
+	m.out.Changed = m.out.Changed || marked && mark.Proof != proof
 	if m.differs(key, value) {
 		m.out.Changes[key] = &value
 	}
-	m.marks[key] = Mark{Key: key, Owner: m.claim.Owner, Generation: m.claim.Generation}
+	m.marks[key] = Mark{Key: key, Owner: m.claim.Owner, Generation: m.claim.Generation, Proof: proof}
 }
 
 // differs notes whether a wanted label is not there as it should be.

@@ -23,6 +23,8 @@ type Mark struct {
 	Owner string `json:"owner"`
 	// Generation is random and fresh at every create.
 	Generation string `json:"generation"`
+	// Proof shows that the resource itself has written the mark. See record.Seal.
+	Proof string `json:"proof,omitempty"`
 }
 
 // Record is the marks of one object, at most one per key.

@@ -35,7 +35,9 @@ type Marker struct {
 	// TargetTaints are the taints that machines are to have, as kubectl writes them.
 	TargetTaints []string `json:"targetTaints"`
 	// Retired are the entries that they must have no more, as key:Effect.
-	Retired   []string  `json:"retired,omitempty"`
+	Retired []string `json:"retired,omitempty"`
+	// Proof shows that the resource itself has written what is retired. See record.Seal.
+	Proof     string    `json:"proof,omitempty"`
 	StartedAt time.Time `json:"startedAt"`
 	// Machines are those that a cycle replaces: all that there were when it began.
 	// What has come since is new.
@@ -97,6 +99,9 @@ func (m *Marker) String() string {
 	return string(out)
 }
 
+// parts are what the proof of the marker is of.
+func (m *Marker) parts() []string { return append([]string{"marker"}, m.Retired...) }
+
 // retired returns the identities of the retired entries, without those that no resource can
 // own: others may write the annotation.
 func (m *Marker) retired() []taint.ID {
@@ -130,5 +135,6 @@ func (v *view) mark(surge int, now time.Time) *Marker {
 			m.Retired = append(m.Retired, id.String())
 		}
 	}
+	m.Proof = v.desired.Claim.Seal.Proof(m.parts()...)
 	return &m
 }

@@ -202,8 +202,8 @@ func (d Desired) Merge(s *Set) Template {
 			ours = append(ours, id)
 		}
 	}
-	if s.Marker != nil && s.Marker.ID == d.Claim.Owner {
-		ours = append(ours, s.Marker.retired()...)
+	if m := s.Marker; m != nil && m.ID == d.Claim.Owner && d.Claim.Seal.Proves(m.Proof, m.parts()...) {
+		ours = append(ours, m.retired()...)
 	}
 	t.Ours = slices.Compact(taint.SortIDs(ours))
 	return t

@@ -71,7 +71,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}
 	return wanted{target: t, Desired: machineset.Desired{
 		Claim: taint.Claim{
-			Owner: m.ID.ValueString(), Generation: own.Generation, Imported: own.Imported,
+			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Imported: own.Imported,
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 		},
 		Rollout: rollout,

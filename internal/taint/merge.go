@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
 // Claim is what one resource wants of one list of taints, and what it may call
@@ -16,6 +18,8 @@ type Claim struct {
 	// Owner and Generation are written into the marks.
 	Owner      string
 	Generation string
+	// Seal proves marks. An entry that is not wanted is ours by a mark with a proof alone.
+	Seal record.Seal
 	// Taints must be in the list, Absent must not.
 	Taints []corev1.Taint
 	Absent []ID
@@ -115,7 +119,10 @@ func (c Claim) owns(mark Mark) bool {
 	if mark.Generation == "" || !Ownable(mark.ID()) {
 		return false
 	}
-	if mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && c.wants(mark.ID()) {
+	if c.wants(mark.ID()) && (mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner) {
+		return true
+	}
+	if mark.Generation == c.Generation && c.Seal.Proves(mark.Proof, mark.parts()...) {
 		return true
 	}
 	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
@@ -270,7 +277,8 @@ func (m *merge) drop(id ID) {
 // change only where the entry changes hands.
 func (m *merge) mark(id ID, mark Mark) {
 	mark.Key, mark.Effect, mark.Owner, mark.Generation = id.Key, id.Effect, m.claim.Owner, m.claim.Generation
-	if old, marked := m.marks[id]; marked && (old.Generation != mark.Generation || old.Absent != mark.Absent) {
+	mark.Proof = m.claim.Seal.Proof(mark.parts()...)
+	if old, marked := m.marks[id]; marked && (old.Generation != mark.Generation || old.Absent != mark.Absent || old.Proof != mark.Proof) {
 		_, imported := m.claim.Imported[id]
 		m.changed = m.changed || !imported || old.Absent != mark.Absent
 	}

@@ -31,6 +31,20 @@ type Mark struct {
 	// Previous is the value that stood there before, nil where nothing did.
 	// A destroy puts it back.
 	Previous *string `json:"previous,omitempty"`
+	// Proof shows that the resource itself has written the mark. See record.Seal.
+	Proof string `json:"proof,omitempty"`
+}
+
+// parts are what the proof of the mark is of. What a destroy puts back is among them.
+func (m Mark) parts() []string {
+	parts := []string{"taint", m.Key, string(m.Effect)}
+	if m.Absent {
+		parts = append(parts, "absent")
+	}
+	if m.Previous != nil {
+		parts = append(parts, "previous", *m.Previous)
+	}
+	return parts
 }
 
 // ID returns the identity of the marked entry.

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -20,6 +21,8 @@ type Claim struct {
 	// Owner and Generation are written into the marks.
 	Owner      string
 	Generation string
+	// Seal proves marks. An entry that is not wanted is ours by a mark with a proof alone.
+	Seal record.Seal
 	// Path is where the list stands, empty for the one that is known for the
 	// kind of object.
 	Path string
@@ -131,14 +134,22 @@ func (c Claim) owns(mark Mark) bool {
 	if mark.Path != c.Path || mark.Generation == "" {
 		return false
 	}
-	if mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && c.wants(mark.ID()) {
+	if c.names(mark.ID()) && mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && c.wants(mark.ID()) {
+		return true
+	}
+	if mark.Generation == c.Generation && c.Seal.Proves(mark.Proof, mark.parts()...) {
 		return true
 	}
 	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
 }
 
 func (c Claim) wants(id ID) bool {
-	return !c.Release && slices.ContainsFunc(c.Tolerations, func(t corev1.Toleration) bool { return IDOf(t) == id })
+	return !c.Release && c.names(id)
+}
+
+// names reports whether configuration or state name an entry.
+func (c Claim) names(id ID) bool {
+	return slices.ContainsFunc(c.Tolerations, func(t corev1.Toleration) bool { return IDOf(t) == id })
 }
 
 func (m *merge) markOf(id ID) int {
@@ -182,10 +193,12 @@ func (m *merge) covered(t corev1.Toleration) bool {
 
 // mark returns the claim's own mark of a toleration.
 func (c Claim) mark(t corev1.Toleration) Mark {
-	return Mark{
+	mark := Mark{
 		Key: t.Key, Operator: IDOf(t).Operator, Value: t.Value, Effect: t.Effect, Seconds: t.TolerationSeconds,
 		Path: c.Path, Owner: c.Owner, Generation: c.Generation,
 	}
+	mark.Proof = c.Seal.Proof(mark.parts()...)
+	return mark
 }
 
 // put makes a toleration stand in the list.

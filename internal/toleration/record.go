@@ -37,6 +37,13 @@ type Mark struct {
 	// Retiring marks an entry that nobody wants any more and that pods still
 	// live by: it goes with the step that makes it unneeded, whoever takes it.
 	Retiring bool `json:"retiring,omitempty"`
+	// Proof shows that the resource itself has written the mark. See record.Seal.
+	Proof string `json:"proof,omitempty"`
+}
+
+// parts are what the proof of the mark is of.
+func (m Mark) parts() []string {
+	return []string{"toleration", m.Path, m.Key, string(m.Operator), m.Value, string(m.Effect)}
 }
 
 // Toleration returns the entry that the mark is about.

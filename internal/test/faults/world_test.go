@@ -31,7 +31,7 @@ type world struct {
 }
 
 // random are the parts of ownership records that differ from run to run.
-var random = regexp.MustCompile(`"generation":"[^"]*"`)
+var random = regexp.MustCompile(`"(generation|proof)":"[^"]*"`)
 
 func look(api *fakeapi.Server) world {
 	var w world
