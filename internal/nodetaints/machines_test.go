@@ -27,3 +27,22 @@ func TestNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing
 		tf.Destroy(t, i)
 	}, controllers.MachineAPI...)
 }
+
+func TestNodeTaints_adoptedTaintIsKeptWhereTheMachineWouldPutItBack(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "dedicated=gpu:NoSchedule spot:NoSchedule")})
+		c.Machine(t, namespace, "machine-1", acctest.Parse(t, "dedicated=gpu:NoSchedule"))
+		c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/machine-1"}}}`)
+		config := func(taints string) map[string]any {
+			return map[string]any{"node_name": name, "on_conflict": "adopt", "taints": acctest.Objects(t, taints)}
+		}
+		i := newInstance()
+		tf.Settle(t, i, config("dedicated=gpu:NoSchedule spot:NoSchedule"))
+		wantError(t, tf.Plan(t, i, config("spot:NoSchedule")).Diagnostics, "taints", namespace+"/machine-1", "puts it back")
+		tf.Settle(t, i, config("dedicated=gpu:NoSchedule"))
+		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+		tf.Destroy(t, i)
+	}, controllers.MachineAPI...)
+}

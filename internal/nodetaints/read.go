@@ -5,6 +5,7 @@ package nodetaints
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -94,8 +96,12 @@ func (r *nodeTaints) machines(ctx context.Context, nodes []*eviction.Node, desir
 	if !desired.NeedsMachines(nodes) {
 		return desired, nil
 	}
-	var err error
-	desired.Machines, err = r.Data.Cluster.MachineTaints(ctx)
+	machines, err := r.Data.Cluster.MachineTaints(ctx)
+	if errors.Is(err, kube.ErrForbidden) && len(desired.Claim.Absent) == 0 {
+		// Whoever has no right to Machines can give up taints all the same.
+		return desired, nil
+	}
+	desired.Machines = machines
 	return desired, err
 }
 

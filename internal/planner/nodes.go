@@ -69,16 +69,27 @@ type NodeTaints struct {
 	Target Target
 	Claim  taint.Claim
 	// Machines holds the taints of OpenShift's Machines by namespace/name. Only
-	// taints that must be absent need it.
+	// taints that must be absent, or are removed, need it.
 	Machines map[string][]corev1.Taint
 }
 
 // NeedsMachines says whether the Machines of these nodes have to be read before
 // a plan is made.
 func (d NodeTaints) NeedsMachines(nodes []*eviction.Node) bool {
-	return len(d.Claim.Absent) > 0 && !d.Claim.Release && slices.ContainsFunc(nodes, func(n *eviction.Node) bool {
-		return n.Machine != "" && d.Target.Matches(n)
+	return !d.Claim.Release && slices.ContainsFunc(nodes, func(n *eviction.Node) bool {
+		return n.Machine != "" && d.Target.Matches(n) && (len(d.Claim.Absent) > 0 || len(removed(n, taint.Merge(n.Taints, n.Record, d.Claim))) > 0)
 	})
+}
+
+// removed returns the taints of a node that a merge takes away.
+func removed(n *eviction.Node, merged taint.Merged) []taint.ID {
+	var out []taint.ID
+	for _, t := range n.Taints {
+		if id := taint.IDOf(t); taint.Find(merged.Taints, id) < 0 {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // Switch is one step: the taints of one node go from Before to After in one
@@ -212,10 +223,20 @@ func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal
 			continue
 		}
 		if taint.Find(desired.Machines[n.Machine], id) >= 0 {
-			out = append(out, Refusal{Node: n.Name, ID: id, Why: "the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.taints first"})
+			out = append(out, Refusal{Node: n.Name, ID: id, Why: ofMachine(n)})
+		}
+	}
+	// So it is with one that was adopted or imported, and is given up now.
+	for _, id := range removed(n, merged) {
+		if !slices.Contains(desired.Claim.Absent, id) && taint.Find(desired.Machines[n.Machine], id) >= 0 {
+			out = append(out, Refusal{Node: n.Name, ID: id, Why: ofMachine(n)})
 		}
 	}
 	return out
+}
+
+func ofMachine(n *eviction.Node) string {
+	return "the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.taints first"
 }
 
 func controlPlane(id taint.ID) bool {
