@@ -81,6 +81,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		fw.UnableToRead(typeName, err, &resp.Diagnostics)
 		return
 	}
+	change = change.inGroups(snapshot)
 	if change.fleet != nil {
 		sets := observe(ctx, cluster, &resp.Diagnostics)
 		if resp.Diagnostics.HasError() {

@@ -101,8 +101,10 @@ func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[eviction
 	for _, a := range added {
 		tolerations, _ := fw.Tolerations(ctx, a.Tolerations, diags)
 		ref := workload.Ref{Kind: a.Kind.ValueString(), Namespace: a.Namespace.ValueString(), Name: a.Name.ValueString()}
+		kind, known := workload.Lookup("", ref.Kind)
+		ref.APIVersion = kind.APIVersion
 		key := ref.Owner()
-		if kind, known := workload.Lookup("", ref.Kind); known && kind.Operand != nil {
+		if known && kind.Operand != nil {
 			key = kind.Operand(ref.Name)
 		}
 		out[key] = eviction.Planned{After: append(out[key].After, tolerations...), Sure: true}

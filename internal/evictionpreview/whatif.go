@@ -5,6 +5,7 @@ package evictionpreview
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +45,31 @@ func (w whatIf) evaluate(s *eviction.Snapshot, comparison eviction.Comparison) w
 	change.Tolerations = w.added
 	w.report = eviction.Evaluate(s, change, comparison)
 	return w.strange(s)
+}
+
+// inGroups gives the workloads of unknown kinds the API group of the pods' owners with their
+// kind and name.
+func (w whatIf) inGroups(s *eviction.Snapshot) whatIf {
+	added := maps.Clone(w.added)
+	note := func(pods []*eviction.Pod) {
+		for _, p := range pods {
+			key := eviction.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}
+			named := key
+			named.Group = ""
+			if planned, is := w.added[named]; is && key != named {
+				delete(added, named)
+				added[key] = planned
+			}
+		}
+	}
+	if len(added) > 0 {
+		for _, pods := range s.Pods {
+			note(pods)
+		}
+		note(s.Waiting)
+	}
+	w.added = added
+	return w
 }
 
 // strange notes the workloads that no pod belongs to.

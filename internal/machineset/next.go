@@ -145,8 +145,9 @@ func (v *view) goOn() Decision {
 		// Another strategy has taken its place, and there is nothing left to do.
 		return v.settle()
 	}
-	if replaces := v.strategy().Replaces(); !v.Set.Observed && (replaces || v.strategy() == InPlace && len(v.old) == 0) {
-		// A controller that has not seen the template makes machines of the one before.
+	// A controller that has not seen the template makes machines of the one before. Where
+	// machines are replaced, and none is owed, it makes none.
+	if replaces := v.strategy().Replaces() && len(v.old) > 0; !v.Set.Observed && (replaces || v.strategy() == InPlace && len(v.old) == 0) {
 		return Decision{Waiting: v.unfinished()}
 	}
 	switch v.strategy() {

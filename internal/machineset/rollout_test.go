@@ -331,20 +331,18 @@ func TestNext_stops(t *testing.T) {
 }
 
 // TestNext_isNotDoneBeforeTheControllerHasSeenTheTemplate: it could still make a machine of the
-// one before.
+// one before, which nothing replaces in place.
 func TestNext_isNotDoneBeforeTheControllerHasSeenTheTemplate(t *testing.T) {
 	t.Parallel()
-	for _, strategy := range []Strategy{InPlace, Rolling, Surge} {
-		c := begun(t, 1, 2, "team=a:NoExecute")
-		c.set.Marker = &Marker{ID: "terraform/gpu", Strategy: strategy, OriginalReplicas: 2}
-		c.set.Observed = false
-		if d := Next(c.observed(), desire(t, strategy, "team=a:NoExecute"), time.Unix(0, 0)); d.Done || d.Last || len(d.Intents) > 0 {
-			t.Errorf("%s: it goes on with %+v", strategy, d)
-		}
-		c.set.Observed = true
-		if d := Next(c.observed(), desire(t, strategy, "team=a:NoExecute"), time.Unix(0, 0)); !d.Last {
-			t.Errorf("%s: it does not end with %+v", strategy, d)
-		}
+	c := begun(t, 1, 2, "team=a:NoExecute")
+	c.set.Marker = &Marker{ID: "terraform/gpu", Strategy: InPlace, OriginalReplicas: 2}
+	c.set.Observed = false
+	if d := Next(c.observed(), desire(t, InPlace, "team=a:NoExecute"), time.Unix(0, 0)); d.Done || d.Last || len(d.Intents) > 0 {
+		t.Errorf("it goes on with %+v", d)
+	}
+	c.set.Observed = true
+	if d := Next(c.observed(), desire(t, InPlace, "team=a:NoExecute"), time.Unix(0, 0)); !d.Last {
+		t.Errorf("it does not end with %+v", d)
 	}
 }
 

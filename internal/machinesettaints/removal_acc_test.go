@@ -70,7 +70,7 @@ func TestAccMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T
 	changed := s.config(p.Name, "team=b:NoSchedule", surge)
 	acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "Somebody scaled MachineSet")
 	planned := s.tf.Plan(t, i, changed)
-	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply continues an interrupted rollout of MachineSet")
+	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply will stop before it changes MachineSet", "Somebody scaled MachineSet")
 	if got := s.tf.Attributes(t, i)["rollout_state"]; got != "interrupted" {
 		t.Fatalf("rollout_state is %v", got)
 	}
