@@ -54,6 +54,8 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 	if strings.Contains(found.Owner, "/"+kind+"/") {
 		state.ID = types.StringValue(found.Owner)
 		own.Generation = onlyGeneration(found, &resp.Diagnostics)
+		// The nonce by which its marks were proved is in the state that it comes from.
+		own.Recovered = true
 		r.takeMarked(ctx, &state, target, observed.nodes, &resp.Diagnostics)
 	} else {
 		own.Imported = found.Generations

@@ -127,7 +127,8 @@ func (o observation) driftOfSets(desired wanted, note func(string, taint.Status)
 	for _, c := range o.changes(desired).Sets {
 		about := "machineset/" + c.Set.Key()
 		effect, labelling := machineset.Plan(c.Observed, c.Desired), machineset.PlanLabels(c.Observed, c.Labels)
-		if effect.Template.Changed || len(effect.Template.Conflicts) > 0 || labelling.Template.Changed || len(labelling.Conflicts) > 0 {
+		// A record that is to be written anew is no drift.
+		if len(effect.Template.Deviations)+len(effect.Template.Conflicts) > 0 || len(labelling.Template.Changes)+len(labelling.Conflicts) > 0 {
 			note(about, taint.Different)
 		}
 		if effect.Interrupted != nil {

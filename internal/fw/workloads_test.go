@@ -162,8 +162,9 @@ func TestNoPreview(t *testing.T) {
 
 func TestWarnBlocked(t *testing.T) {
 	t.Parallel()
-	db := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "shop", Name: "db"}, Ordered: true}
+	db := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "shop", Name: "db"}}
 	db.Pods = []eviction.WorkloadKey{db.Owner()}
+	db.Ordered = db.Pods
 	of := func(ready bool) *eviction.Snapshot {
 		pod := &eviction.Pod{Namespace: "shop", Name: "db-0", Node: "n", Ready: ready, Controller: &eviction.Controller{Owner: db.Owner().Owner}, Scheduling: &eviction.Scheduling{}}
 		return &eviction.Snapshot{Pods: map[string][]*eviction.Pod{"n": {pod}}}

@@ -84,3 +84,19 @@ func TestWorkload_findsThePodsOfCustomControllers(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkload_ofAVersionThatIsNotServedIsNotGone: its state must be kept.
+func TestWorkload_ofAVersionThatIsNotServedIsNotGone(t *testing.T) {
+	t.Parallel()
+	api := serve(fakeapi.New(fakeapi.CustomKind("example.com/v1", "Widget", "widgets")), apiNode("n1"))
+	c := api.connect(t)
+	for apiVersion, gone := range map[string]bool{"example.com/v1beta1": false, "example.org/v1": true} {
+		_, err := c.Workload(t.Context(), workload.Ref{APIVersion: apiVersion, Kind: "Widget", Namespace: "shop", Name: "web"}, []string{"spec", "tolerations"})
+		if err == nil || Gone(err) != gone {
+			t.Errorf("%s: gone %t, want %t: %v", apiVersion, Gone(err), gone, err)
+		}
+		if !gone && !strings.Contains(err.Error(), "serves Widget in version example.com/v1") {
+			t.Errorf("%s: %v", apiVersion, err)
+		}
+	}
+}

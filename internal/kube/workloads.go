@@ -149,6 +149,10 @@ func (c *Cluster) objects(ctx context.Context, ref workload.Ref) (dynamic.Resour
 		if _, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, ref.APIVersion); err != nil && !errors.Is(err, memory.ErrCacheNotFound) && !apierrors.IsNotFound(err) {
 			return nil, wrap("find out about "+gvk.String(), err)
 		}
+		if other, err := c.mapper.RESTMapping(gvk.GroupKind()); err == nil {
+			// The objects are there, in another version: they are not gone.
+			return nil, fmt.Errorf("the cluster serves %s in version %s, and not in %s: change the API version", ref.Kind, other.GroupVersionKind.GroupVersion(), ref.APIVersion)
+		}
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoKind, ref.Kind, ref.APIVersion)
 	}
 	if err != nil {

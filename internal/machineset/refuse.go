@@ -73,7 +73,10 @@ func Refuse(o Observed, d Desired) []Refusal {
 // tooLarge says why the record does not fit into an annotation, "" where it does.
 func (d Desired) tooLarge(s *Set) string {
 	t := d.Merge(s)
-	if size := len(t.Record.String()); t.Changed && !d.Claim.Release && size > record.Most {
+	if !t.Changed || d.Claim.Release {
+		return ""
+	}
+	if size := len(t.Record.String()); size > record.Most {
 		return fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d", taint.OwnedAnnotation, size, record.Most)
 	}
 	return ""

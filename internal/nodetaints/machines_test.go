@@ -4,6 +4,7 @@
 package nodetaints_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -28,7 +29,7 @@ func TestNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing
 	}, controllers.MachineAPI...)
 }
 
-func TestNodeTaints_adoptedTaintIsKeptWhereTheMachineWouldPutItBack(t *testing.T) {
+func TestNodeTaints_planWarnsOfATaintThatTheMachinePutsBack(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
@@ -40,9 +41,11 @@ func TestNodeTaints_adoptedTaintIsKeptWhereTheMachineWouldPutItBack(t *testing.T
 		}
 		i := newInstance()
 		tf.Settle(t, i, config("dedicated=gpu:NoSchedule spot:NoSchedule"))
-		wantError(t, tf.Plan(t, i, config("spot:NoSchedule")).Diagnostics, "taints", namespace+"/machine-1", "puts it back")
-		tf.Settle(t, i, config("dedicated=gpu:NoSchedule"))
-		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+		planned := tf.Plan(t, i, config("spot:NoSchedule"))
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), "OpenShift will put back 1 taint that this plan removes", "node "+name+": dedicated:NoSchedule")
+		if d := tf.Plan(t, i, config("dedicated=gpu:NoSchedule")); strings.Contains(d.Diagnostics.Warnings(), "put back") {
+			t.Errorf("spot is not of the Machine: %s", d.Diagnostics.Warnings())
+		}
 		tf.Destroy(t, i)
 	}, controllers.MachineAPI...)
 }

@@ -6,6 +6,7 @@ package nodetaints
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -118,6 +119,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
+		warnPutBack(plan.PutBack(desired.Machines), diags)
 	}
 	if diags.HasError() {
 		return
@@ -128,6 +130,21 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	r.impact(ctx, m, desired, plan, budget, strict, diags)
+}
+
+// warnPutBack warns of taints that OpenShift puts back, because the nodes' Machines have them.
+func warnPutBack(back map[string][]taint.ID, diags *diag.Diagnostics) {
+	if len(back) == 0 {
+		return
+	}
+	var lines []string
+	for _, node := range slices.Sorted(maps.Keys(back)) {
+		for _, id := range back[node] {
+			lines = append(lines, "node "+node+": "+id.String())
+		}
+	}
+	diags.AddAttributeWarning(path.Root("taints"), "OpenShift will put back "+fw.Count(len(lines), "taint")+" that this plan removes",
+		"The Machines of these nodes carry them: "+fw.Some(lines)+". Remove them from the MachineSet's template and from the Machines (kubetaint_machine_set_taints does it in place), in this apply or before.")
 }
 
 // impact says which pods the change makes leave, with the tolerations counted

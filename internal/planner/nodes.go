@@ -214,8 +214,10 @@ func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal
 	if desired.Claim.Release || !desired.Target.Matches(n) {
 		return out
 	}
-	if size := len(merged.Record.String()); merged.Changed && size > record.Most {
-		out = append(out, Refusal{Node: n.Name, Why: fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d: give the node fewer taints", taint.OwnedAnnotation, size, record.Most)})
+	if merged.Changed {
+		if size := len(merged.Record.String()); size > record.Most {
+			out = append(out, Refusal{Node: n.Name, Why: fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d: give the node fewer taints", taint.OwnedAnnotation, size, record.Most)})
+		}
 	}
 	for _, id := range desired.Claim.Absent {
 		if n.MachineConfig && controlPlane(id) {
@@ -223,20 +225,24 @@ func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal
 			continue
 		}
 		if taint.Find(desired.Machines[n.Machine], id) >= 0 {
-			out = append(out, Refusal{Node: n.Name, ID: id, Why: ofMachine(n)})
-		}
-	}
-	// So it is with one that was adopted or imported, and is given up now.
-	for _, id := range removed(n, merged) {
-		if !slices.Contains(desired.Claim.Absent, id) && taint.Find(desired.Machines[n.Machine], id) >= 0 {
-			out = append(out, Refusal{Node: n.Name, ID: id, Why: ofMachine(n)})
+			out = append(out, Refusal{Node: n.Name, ID: id, Why: "the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.taints first"})
 		}
 	}
 	return out
 }
 
-func ofMachine(n *eviction.Node) string {
-	return "the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.taints first"
+// PutBack returns the taints that the plan removes and that the nodes' Machines carry, by node,
+// where OpenShift's nodelink controller puts them back.
+func (p NodePlan) PutBack(machines map[string][]corev1.Taint) map[string][]taint.ID {
+	out := map[string][]taint.ID{}
+	for _, s := range p.Switches {
+		for _, id := range removed(s.Node, s.Merged) {
+			if taint.Find(machines[s.Node.Machine], id) >= 0 {
+				out[s.Node.Name] = append(out[s.Node.Name], id)
+			}
+		}
+	}
+	return out
 }
 
 func controlPlane(id taint.ID) bool {

@@ -15,13 +15,13 @@ import (
 // (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_control.go,
 // processReplica). It returns none for other workloads.
 func Blocking(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
-	if !w.Ordered {
+	if len(w.Ordered) == 0 {
 		return nil
 	}
 	var out []*eviction.Pod
 	note := func(pods []*eviction.Pod) {
 		for _, p := range pods {
-			if (!p.Ready || p.Terminating) && !p.Completed && slices.Contains(w.Pods, eviction.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}) {
+			if (!p.Ready || p.Terminating) && !p.Completed && slices.Contains(w.Ordered, eviction.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}) {
 				out = append(out, p)
 			}
 		}

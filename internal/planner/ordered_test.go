@@ -41,7 +41,7 @@ func TestBlocking(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff([]string{"db-1", "db-2", "db-3"}, names(workload.Workload{Ordered: true})); diff != "" {
+	if diff := cmp.Diff([]string{"db-1", "db-2", "db-3"}, names(workload.Workload{Ordered: []eviction.WorkloadKey{db}})); diff != "" {
 		t.Errorf("OrderedReady: %s", diff)
 	}
 	if got := names(workload.Workload{}); got != nil {

@@ -26,7 +26,7 @@ func Replenish(ctx context.Context, cluster *kube.Cluster, set *machineset.Set, 
 // bringBack returns the count that it has brought back, nil where there is nothing to bring
 // back.
 func bringBack(ctx context.Context, cluster *kube.Cluster, key string, uid types.UID, owner string) (*int, error) {
-	for ctx.Err() == nil {
+	for conflicts := 0; ctx.Err() == nil; conflicts++ {
 		observed, there := cluster.MachineSet(key)
 		if !there || observed.Set.UID != uid {
 			return nil, nil
@@ -39,7 +39,7 @@ func bringBack(ctx context.Context, cluster *kube.Cluster, key string, uid types
 		if err == nil {
 			return w.Replicas, nil
 		}
-		if !errors.Is(err, kube.ErrConflict) {
+		if !errors.Is(err, kube.ErrConflict) || conflicts == maxConflicts {
 			return nil, err
 		}
 		if _, err := cluster.RereadSet(ctx, observed.Set); err != nil {

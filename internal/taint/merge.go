@@ -280,7 +280,9 @@ func (m *merge) mark(id ID, mark Mark) {
 	mark.Proof = m.claim.Seal.Proof(mark.parts()...)
 	if old, marked := m.marks[id]; marked && (old.Generation != mark.Generation || old.Absent != mark.Absent || old.Proof != mark.Proof) {
 		_, imported := m.claim.Imported[id]
-		m.changed = m.changed || !imported || old.Absent != mark.Absent
+		// A mark of our own generation with an old proof would be nobody's once the entry is
+		// not wanted any more.
+		m.changed = m.changed || !imported || old.Absent != mark.Absent || old.Generation == mark.Generation
 	}
 	m.marks[id] = mark
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
 // The claim's own generation is always g2, its owner "me".
@@ -344,5 +346,27 @@ func TestMerge_forgedMarks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A private state that was lost brings another nonce: marks of the claim's own generation are
+// proved anew with the next write, or their entries would be nobody's once they are not wanted.
+func TestMerge_provesMarksAnew(t *testing.T) {
+	t.Parallel()
+	old, seal := record.Seal{Nonce: "old"}, record.Seal{Nonce: "new", Lenient: true}
+	made := Merge(nil, nil, Claim{Owner: "me", Generation: "g2", Seal: old, Taints: list(t, "a:NoExecute")})
+	for name, imported := range map[string]map[ID][]string{"known by the record": nil, "imported, as a recovery has it": {ids(t, "a:NoExecute")[0]: {""}}} {
+		claim := Claim{Owner: "me", Generation: "g2", Seal: seal, Imported: imported, Taints: list(t, "a:NoExecute")}
+		proved := Merge(made.Taints, made.Record, claim)
+		if !proved.Changed {
+			t.Fatalf("%s: the mark keeps a proof that nobody can check", name)
+		}
+		claim.Seal.Lenient, claim.Imported, claim.Taints = false, nil, nil
+		if got := Merge(proved.Taints, proved.Record, claim); len(got.Taints) > 0 {
+			t.Errorf("%s: %s is left behind", name, FormatAll(got.Taints))
+		}
+		if got := Merge(made.Taints, made.Record, claim); len(got.Taints) == 0 {
+			t.Errorf("%s: a mark with another proof is believed", name)
+		}
 	}
 }

@@ -342,6 +342,9 @@ func (m *merge) retire(live []corev1.Taint) {
 			without := slices.Delete(slices.Clone(m.list), place, place+1)
 			if m.shorter(without, before, live) {
 				m.marks[at].Retiring = true
+				if m.claim.owns(mark) {
+					m.marks[at].Proof = m.claim.Seal.Proof(mark.parts()...)
+				}
 				retired = append(retired, m.list[place])
 				continue
 			}

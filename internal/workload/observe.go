@@ -185,7 +185,9 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	w.itself()
 	w.Observed = s.Status.ObservedGeneration >= s.Generation
 	w.Wants = int64(replicas(s.Spec.Replicas))
-	w.Ordered = s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement
+	if s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
+		w.Ordered = w.Pods
+	}
 	w.Rolling.Manner = "one at a time, from the last to the first"
 	update := s.Spec.UpdateStrategy
 	// By default set to 1 from Kubernetes 1.37 on, absent before

@@ -214,8 +214,8 @@ func TestObserve_howPodsFollow(t *testing.T) {
 			if follow := tt.kind == "DaemonSet" || tt.kind == "StatefulSet" && strings.Contains(tt.rest, "rollingUpdate") && w.Rolling.Hold == "" && tt.wants > 0; w.MissingFollow != follow {
 				t.Errorf("missing pods follow: %t, want %t", w.MissingFollow, follow)
 			}
-			if ordered := tt.kind == "StatefulSet" && !strings.Contains(tt.rest, "Parallel"); w.Ordered != ordered {
-				t.Errorf("replaced in order: %t, want %t", w.Ordered, ordered)
+			if ordered := tt.kind == "StatefulSet" && !strings.Contains(tt.rest, "Parallel"); len(w.Ordered) > 0 != ordered {
+				t.Errorf("replaced in order: %v, want %t", w.Ordered, ordered)
 			}
 			if diff := cmp.Diff(tt.rolling, w.Rolling); diff != "" {
 				t.Error(diff)

@@ -52,9 +52,9 @@ type Workload struct {
 	// MissingFollow is set if the controller creates missing pods from the newest template
 	// once it has observed it, so that no wait counts them.
 	MissingFollow bool
-	// Ordered is set if the controller creates and replaces no pod while another one is not
-	// ready (podManagementPolicy OrderedReady).
-	Ordered bool
+	// Ordered are those of Pods whose controller creates and replaces no pod while another one
+	// is not ready: StatefulSets with podManagementPolicy OrderedReady.
+	Ordered []eviction.WorkloadKey
 	// Rolling says how pods follow a change.
 	Rolling Rolling
 	// Writers are others that write the template, each as a reader knows them.
@@ -86,13 +86,13 @@ type Rolling struct {
 // object itself does not tell: how many pods there shall be, and whether what
 // makes them has seen what it is to make.
 func (w *Workload) Operated(operands []*Workload) {
-	w.Operands, w.Wants, w.MissingFollow = operands, 0, true
+	w.Operands, w.Wants, w.MissingFollow, w.Ordered = operands, 0, true, nil
 	for _, o := range operands {
 		w.Wants += o.Wants
 		w.Observed = w.Observed && o.Observed
 		w.Relapses = w.Relapses || o.Relapses
 		w.MissingFollow = w.MissingFollow && o.MissingFollow
-		w.Ordered = w.Ordered || o.Ordered
+		w.Ordered = append(w.Ordered, o.Ordered...)
 	}
 }
 
