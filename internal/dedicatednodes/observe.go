@@ -70,7 +70,7 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 		switch {
 		case err == nil:
 			o.members = append(o.members, seen{m, w})
-		case kube.Gone(err), errors.As(err, &wrongPath):
+		case kube.Gone(err), errors.Is(err, kube.ErrNoVersion), errors.As(err, &wrongPath):
 			o.absent = append(o.absent, absence{m, err})
 		default:
 			return o, err

@@ -97,6 +97,9 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 	case errors.Is(err, kube.ErrNoKind):
 		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("kind"), "Unable to find the kind of "+title,
 			"The cluster serves no such kind. Check "+at.Workload.AtName("kind").String()+" and "+at.Workload.AtName("api_version").String()+" (kubectl api-resources).\n\nOriginal error: "+err.Error())
+	case errors.Is(err, kube.ErrNoVersion):
+		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("api_version"), "Unable to find the kind of "+title,
+			"The cluster serves this kind in other versions alone. Change "+at.Workload.AtName("api_version").String()+" (kubectl api-resources).\n\nOriginal error: "+err.Error())
 	case errors.Is(err, kube.ErrNamespaced):
 		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("namespace"), "Unable to find "+title, "Objects of this kind have a namespace: name it.")
 	case errors.Is(err, kube.ErrNotNamespaced):

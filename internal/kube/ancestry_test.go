@@ -95,7 +95,7 @@ func TestWorkload_ofAVersionThatIsNotServedIsNotGone(t *testing.T) {
 		if err == nil || Gone(err) != gone {
 			t.Errorf("%s: gone %t, want %t: %v", apiVersion, Gone(err), gone, err)
 		}
-		if !gone && !strings.Contains(err.Error(), "serves Widget in version example.com/v1") {
+		if !gone && !strings.Contains(err.Error(), "it serves Widget in example.com/v1, and not in example.com/v1beta1") {
 			t.Errorf("%s: %v", apiVersion, err)
 		}
 	}

@@ -30,6 +30,8 @@ import (
 var (
 	// ErrNoKind says that the cluster does not serve a kind of object.
 	ErrNoKind = errors.New("the cluster does not serve this kind")
+	// ErrNoVersion says that the cluster serves a kind of object in other versions alone.
+	ErrNoVersion = errors.New("the cluster does not serve this version")
 	// ErrNamespaced says that objects of a kind have a namespace, and none is
 	// named; ErrNotNamespaced that one is named and they have none.
 	ErrNamespaced    = errors.New("objects of this kind have a namespace")
@@ -151,7 +153,7 @@ func (c *Cluster) objects(ctx context.Context, ref workload.Ref) (dynamic.Resour
 		}
 		if other, err := c.mapper.RESTMapping(gvk.GroupKind()); err == nil {
 			// The objects are there, in another version: they are not gone.
-			return nil, fmt.Errorf("the cluster serves %s in version %s, and not in %s: change the API version", ref.Kind, other.GroupVersionKind.GroupVersion(), ref.APIVersion)
+			return nil, fmt.Errorf("%w: it serves %s in %s, and not in %s", ErrNoVersion, ref.Kind, other.GroupVersionKind.GroupVersion(), ref.APIVersion)
 		}
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoKind, ref.Kind, ref.APIVersion)
 	}
