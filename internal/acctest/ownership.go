@@ -32,7 +32,7 @@ import (
 // the service accounts of its providers. All tests of a run share one cluster, and each may
 // write only to objects that it has created.
 type writer struct {
-	// id begins the name of each service account, and stands in the user agent.
+	// id begins the name of each service account and is part of the user agent.
 	id string
 	// token is one of the service account with the documented rights.
 	token func() (string, error)
@@ -114,7 +114,7 @@ func (w *writer) noteKind(verb, uri string) {
 	w.unproved[kind] = true
 }
 
-// addMachine says that a machine is the test's own, and so is its node.
+// addMachine registers a machine and its node as owned by the test.
 func (w *writer) addMachine(m *machinev1beta1.Machine) {
 	if w == nil || m.Status.NodeRef == nil {
 		return

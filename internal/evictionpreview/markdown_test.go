@@ -117,3 +117,18 @@ func TestMarkdown_tellsLostFromPending(t *testing.T) {
 		}
 	}
 }
+
+// TestEscape_makesNeitherMentionsNorLinks of what others have named.
+func TestEscape_makesNeitherMentionsNorLinks(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"@team":                   "&#64;team",
+		"https://example.com/a":   "https&#58;//example.com/a",
+		"www.example.com":         "www&#46;example.com",
+		"<b> & `c` | [d](e)\n# f": "&lt;b> &amp; \\`c\\` \\| \\[d\\](e) # f",
+	} {
+		if got := escape(in); got != want {
+			t.Errorf("%q is escaped as %q, want %q", in, got, want)
+		}
+	}
+}
