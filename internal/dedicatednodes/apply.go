@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -23,11 +24,17 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// apply carries out what is desired, and returns the steps that it made.
-func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) ([]string, bool) {
+// applied is what an apply has done: its steps, and what machines were left with.
+type applied struct {
+	steps      []string
+	leftBehind map[types.UID][]taint.ID
+}
+
+// apply carries out what is desired; false where it has failed.
+func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) (done applied, ok bool) {
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
-		return nil, false
+		return done, false
 	}
 	follow := func(ctx context.Context) (func(), error) { return r.Data.Cluster.Follow(ctx, true) }
 	if desired.nodes.Target.MachineSets != nil {
@@ -36,28 +43,42 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	release, err := follow(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
-		return nil, false
+		return done, false
 	}
 	defer release()
 	if !r.awaitNodes(ctx, desired, diags) {
-		return nil, false
+		return done, false
 	}
 	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
+		if done.leftBehind, err = r.leftBehind(ctx, desired); err != nil {
+			diags.Append(explain(verb, desired, err))
+			return done, false
+		}
 		change.RollOut = func(ctx context.Context) error { return r.rollOut(ctx, m, desired, budget) }
 	}
 	for _, one := range desired.members {
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
-	steps, err := rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison, r.hooks(ctx, m, desired, budget))
+	done.steps, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison, r.hooks(ctx, m, desired, budget))
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
-		return nil, false
+		return done, false
 	}
 	r.contract(ctx, desired, diags)
 	r.noteApplied(ctx, desired)
-	return steps, true
+	return done, true
+}
+
+// leftBehind is what machines are about to be left with. Once a template is written nothing
+// tells any more that an entry was ours.
+func (r *dedicatedNodes) leftBehind(ctx context.Context, desired wanted) (map[types.UID][]taint.ID, error) {
+	if desired.rollout.Strategy != machineset.TemplateOnly {
+		return nil, nil
+	}
+	sets, err := r.Data.Cluster.MachineSets(ctx)
+	return desired.sets().Changes(sets).LeftBehind(), err
 }
 
 // awaitNodes waits for nodes that are named and do not exist yet.

@@ -39,7 +39,7 @@ func (w wanted) sets() *planner.DesiredSets {
 	}
 	return &planner.DesiredSets{
 		Target:  *w.nodes.Target.MachineSets,
-		Desired: machineset.Desired{Claim: w.nodes.Claim, Retired: w.retired, Rollout: w.rollout},
+		Desired: machineset.Desired{Claim: w.nodes.Claim, Retired: w.retired, LeftBehind: w.leftBehind, Rollout: w.rollout},
 		Labels:  w.labels.Claim,
 	}
 }
@@ -97,6 +97,9 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 		fw.WarnSet(c.Observed, c.Desired, effect, diags)
 	}
 	target := desired.nodes.Target.MachineSets
+	if desired.releases() {
+		fw.WarnLeftBehind(changes, diags)
+	}
 	if target == nil || desired.releases() {
 		return
 	}

@@ -246,3 +246,19 @@ func TestAccDedicatedNodes_machineSetsRefused(t *testing.T) {
 	wantError(t, tf.Plan(t, newInstance(), sets(nil)).Diagnostics,
 		`[AttributeName("machine_sets").AttributeName("name")] Unable to change the taints of MachineSet`, "Hive manages this MachineSet", "Change the MachinePool instead")
 }
+
+// TestAccDedicatedNodes_whatTemplateOnlyHasLeftOnMachinesGoesLater: a strategy that reaches
+// machines takes from them what left the template before.
+func TestAccDedicatedNodes_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	tf, i := &acctest.Terraform{Provider: f.c.Provider(t)}, &acctest.Instance{Type: typeName}
+	inPlace, templateOnly := map[string]any{"strategy": "in_place"}, map[string]any{"strategy": "template_only"}
+	tf.Settle(t, i, f.config(fleetWish{"team=a:NoSchedule", "tier=a"}, inPlace))
+	wish := fleetWish{"crew=a:NoSchedule", "tier=a"}
+	tf.Settle(t, i, f.config(wish, templateOnly))
+	f.WantTemplate(2, foreignTaint+" crew=a:NoSchedule")
+	acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "Destroying leaves team:NoSchedule on 2 machines of MachineSet")
+	tf.Settle(t, i, f.config(wish, inPlace))
+	f.want(wish)
+}

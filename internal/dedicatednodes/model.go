@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -64,6 +65,8 @@ type wanted struct {
 	// are the taints that were wanted before and that they may still carry.
 	rollout machineset.Rollout
 	retired []taint.ID
+	// leftBehind is what template_only has left machines with, by the UID of their MachineSet.
+	leftBehind map[apitypes.UID][]taint.ID
 }
 
 // target returns which nodes are meant; false while that is not known.
@@ -126,7 +129,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 		if !rolloutKnown {
 			return wanted{}, false
 		}
-		w.rollout = rollout
+		w.rollout, w.leftBehind = rollout, own.LeftBehind
 	}
 	for i, one := range models {
 		resolved, ok := one.member(i, taints, w.labels.Claim, diags)

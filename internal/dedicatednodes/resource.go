@@ -85,8 +85,9 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	desired = desired.as(plan.ID.ValueString())
 	r.Data.Created.Store(desired.owner(), true)
-	if steps, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
-		plan.take(ctx, steps, &resp.Diagnostics)
+	if done, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, done.steps, &resp.Diagnostics)
+		own.LeftBehind = done.leftBehind
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
@@ -111,8 +112,9 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 		return
 	}
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
-	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
-		plan.take(ctx, steps, &resp.Diagnostics)
+	if done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, done.steps, &resp.Diagnostics)
+		own.LeftBehind = done.leftBehind
 		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }

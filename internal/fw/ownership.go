@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -38,6 +39,9 @@ type Ownership[ID comparable] struct {
 	// Drifted is set while the last look has found something to mend that the state
 	// does not tell by itself.
 	Drifted bool `json:"drifted,omitempty"`
+	// LeftBehind holds the entries, by the UID of a MachineSet, that machines still have
+	// since they left its template. See machineset.LeftBehind.
+	LeftBehind map[apitypes.UID][]ID `json:"left_behind,omitempty"`
 }
 
 // NewOwnership begins a generation.

@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // WarnSet says of one MachineSet what may go wrong, and what was interrupted.
@@ -34,6 +36,29 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 			"Entries with this resource's id are in its template already. An earlier create was interrupted, or this object replaces another one. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 	}
+}
+
+// WarnLeftBehind says what a destroy that changes no machine leaves on those of each MachineSet.
+func WarnLeftBehind(all planner.MachineSets, diags *diag.Diagnostics) {
+	for _, c := range all.Sets {
+		left := machineset.LeftBehind(c.Observed, c.Desired)
+		if c.Desired.Rollout.Strategy != machineset.TemplateOnly || len(left) == 0 {
+			continue
+		}
+		carrying := c.Carrying(left...)
+		diags.AddWarning(fmt.Sprintf("Destroying leaves %s on %s of %s", joined(left), Count(len(carrying), "machine"), c.Set.Title()),
+			"The strategy template_only changes no machine, so these keep what they have until they are replaced, and nothing manages it any more:\n  "+strings.Join(carrying, "\n  ")+"\n"+
+				"To take it from them as well, apply another rollout strategy first, and destroy then.")
+	}
+}
+
+// joined lists entries.
+func joined(ids []taint.ID) string {
+	var out []string
+	for _, id := range ids {
+		out = append(out, id.String())
+	}
+	return strings.Join(out, ", ")
 }
 
 // anotherInstance says, after what the entry is called, why one with the resource's own id

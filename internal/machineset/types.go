@@ -167,7 +167,10 @@ type Desired struct {
 	// Retired are entries that are no longer wanted and that machines may still
 	// carry, beside those that the template's record or the marker tells of.
 	Retired []taint.ID
-	Rollout Rollout
+	// LeftBehind are the entries, by the UID of a MachineSet, that left its template earlier
+	// while machines were left as they were. See [LeftBehind].
+	LeftBehind map[types.UID][]taint.ID
+	Rollout    Rollout
 	// Cycle replaces every machine that is there when it begins, whatever its taints:
 	// the marker lists them.
 	Cycle bool
@@ -211,6 +214,7 @@ func (d Desired) Merge(s *Set) Template {
 
 // Of is what is wanted of one MachineSet: all is given up in one that is not meant.
 func (d Desired) Of(s *Set, t Target) Desired {
+	d.Retired = slices.Concat(d.Retired, d.LeftBehind[s.UID])
 	if !t.Matches(s) {
 		d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
 		d.Claim.Imported = nil
@@ -218,10 +222,10 @@ func (d Desired) Of(s *Set, t Target) Desired {
 	return d
 }
 
-// Owns says whether a MachineSet carries something of ours: an entry, or a rollout
-// that has begun.
+// Owns says whether a MachineSet carries something of ours: an entry, a rollout that
+// has begun, or machines with entries that were left behind.
 func (d Desired) Owns(s *Set) bool {
-	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.Owns(s.Record)
+	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.Owns(s.Record) || len(d.LeftBehind[s.UID]) > 0
 }
 
 // Agrees says whether a list has the entries that are ours as the template has

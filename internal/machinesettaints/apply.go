@@ -15,28 +15,31 @@ import (
 )
 
 // apply carries out what is desired, on as many MachineSets at once in a run as the
-// provider block allows.
-func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) bool {
+// provider block allows. It returns what is wanted from then on, with what machines were left
+// with; false where it has failed.
+func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) (wanted, bool) {
 	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
-		return false
+		return desired, false
 	}
 	release, err := r.Data.Cluster.FollowMachines(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, nil, err))
-		return false
+		return desired, false
 	}
 	defer release()
 	sets, err := r.Data.Cluster.MachineSets(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, nil, err))
-		return false
+		return desired, false
 	}
 	meant := concerned(sets, desired)
+	// Once a template is written nothing tells any more that an entry was ours.
+	left := desired.changes(sets).LeftBehind()
 	if len(meant) == 0 && desired.target.Selector == nil && !desired.Claim.Release {
 		diags.Append(gone(verb, desired))
-		return false
+		return desired, false
 	}
 	run := &fw.SetRollouts{
 		Data: r.Data, Meant: meant, Of: desired.of, Place: desired.target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("tolerated_by"), Timeout: timeout,
@@ -50,10 +53,11 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		}
 	}
 	if diags.HasError() {
-		return false
+		return desired, false
 	}
 	r.contract(ctx, desired, diags)
-	return true
+	desired.LeftBehind = left
+	return desired, true
 }
 
 // contract takes away what pods lived by under the taints that have gone.

@@ -63,7 +63,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 func importedModel() model {
 	return model{
 		Namespace: types.StringValue(fw.MachineAPINamespace), OnConflict: types.StringValue(fw.OnConflictFail), Evictions: types.ObjectNull(fw.EvictionsType), ToleratedBy: types.SetNull(types.StringType),
-		Rollout:  fw.ImportedRollout(),
+		Rollout: fw.ImportedRollout(), Machines: types.MapUnknown(types.StringType),
 		Timeouts: timeouts.Value{Object: types.ObjectNull(fw.TimeoutsType)},
 	}
 }

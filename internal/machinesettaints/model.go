@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -51,6 +52,11 @@ type wanted struct {
 // of is what is wanted of one MachineSet.
 func (w wanted) of(s *machineset.Set) machineset.Desired { return w.Of(s, w.target) }
 
+// changes are those of the MachineSets that are there.
+func (w wanted) changes(sets []machineset.Observed) planner.MachineSets {
+	return planner.DesiredSets{Target: w.target, Desired: w.Desired}.Changes(sets)
+}
+
 // noMachines is the value of machines when all is well.
 func noMachines() types.Map {
 	return types.MapValueMust(types.StringType, nil)
@@ -74,7 +80,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Imported: own.Imported,
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 		},
-		Rollout: rollout,
+		LeftBehind: own.LeftBehind, Rollout: rollout,
 	}}, true
 }
 

@@ -5,6 +5,7 @@ package machinesettaints
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -55,16 +56,21 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 			return
 		}
 	}
-	r.complete(ctx, plan, before, own, creating, resp)
+	r.complete(ctx, plan, state, before, own, creating, resp)
 }
 
 // complete plans what is not as wanted, and previews it.
-func (r *machineSetTaints) complete(ctx context.Context, plan model, before wanted, own ownership, creating bool, resp *resource.ModifyPlanResponse) {
+func (r *machineSetTaints) complete(ctx context.Context, plan, state model, before wanted, own ownership, creating bool, resp *resource.ModifyPlanResponse) {
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	// All is well after an apply, unless machines are left as they are.
-	plan.Machines, plan.RolloutState = noMachines(), types.StringValue(stateComplete)
-	if !known || desired.Rollout.Strategy == machineset.TemplateOnly {
-		plan.Machines = types.MapUnknown(types.StringType)
+	plan.Machines, plan.RolloutState = types.MapUnknown(types.StringType), types.StringValue(stateComplete)
+	switch {
+	case !known:
+	case desired.Rollout.Strategy != machineset.TemplateOnly:
+		// All is well after an apply.
+		plan.Machines = noMachines()
+	case !creating && settled(state, before, own) && desired.asksTheSame(before):
+		// Nothing is written: it can be for other limits or timeouts alone.
+		plan.Machines = state.Machines
 	}
 	if creating && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
@@ -84,6 +90,11 @@ func (m model) asksNothing(ctx context.Context, state model, prior tfsdk.State, 
 	m.Machines, m.RolloutState = state.Machines, state.RolloutState
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, m)...)
 	return !resp.Diagnostics.HasError() && resp.Plan.Raw.Equal(prior.Raw)
+}
+
+// asksTheSame says that machines are asked for no more and no less.
+func (w wanted) asksTheSame(before wanted) bool {
+	return w.target.String() == before.target.String() && w.Rollout.Strategy == before.Rollout.Strategy && slices.Equal(w.Claim.Taints, before.Claim.Taints)
 }
 
 // settled says that a state asks for nothing: no template differs and no machine, or
@@ -106,7 +117,9 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 		return
 	}
 	meant := concerned(sets, desired)
-	if !desired.Claim.Release {
+	if desired.Claim.Release {
+		fw.WarnLeftBehind(desired.changes(sets), diags)
+	} else {
 		r.claim(desired, own, meant, diags)
 		warnTarget(desired, meant, diags)
 	}

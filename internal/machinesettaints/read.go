@@ -53,6 +53,7 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	own.Drifted = state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
+	own.LeftBehind = desired.changes(sets).LeftBehind()
 	own.Save(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	if resp.Identity != nil {
@@ -113,13 +114,20 @@ func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, 
 	return drifted
 }
 
-// note puts into the model what an apply has left: nothing, unless machines are
-// left as they are.
-func (r *machineSetTaints) note(ctx context.Context, m *model, desired wanted, diags *diag.Diagnostics) {
-	m.Machines, m.RolloutState = noMachines(), types.StringValue(stateComplete)
+// note puts into the model and the private state what an apply has left: nothing, unless
+// machines are left as they are.
+func (r *machineSetTaints) note(ctx context.Context, m *model, own *ownership, desired wanted, diags *diag.Diagnostics) {
+	m.RolloutState, own.LeftBehind = types.StringValue(stateComplete), nil
 	if desired.Rollout.Strategy != machineset.TemplateOnly {
+		m.Machines = noMachines()
 		return
 	}
+	own.LeftBehind = desired.LeftBehind
+	if !m.Machines.IsUnknown() {
+		// Where it is known at plan, nothing was written.
+		return
+	}
+	m.Machines = noMachines()
 	if sets, err := r.Data.Cluster.MachineSets(ctx); err == nil {
 		m.look(ctx, concerned(sets, desired), desired, diags)
 	}

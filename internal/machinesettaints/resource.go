@@ -92,7 +92,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 	}
 	desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
 	r.Data.Created.Store(desired.Claim.Owner, true)
-	if r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics) {
+	if desired, ok = r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics); ok {
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
@@ -113,7 +113,7 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	if r.apply(ctx, "update", plan, desired.retire(before), timeout, &resp.Diagnostics) {
+	if desired, ok = r.apply(ctx, "update", plan, desired.retire(before), timeout, &resp.Diagnostics); ok {
 		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
@@ -149,7 +149,7 @@ func (r *machineSetTaints) owned(ctx context.Context, private fw.PrivateReader, 
 
 // save writes state, identity and private state.
 func (r *machineSetTaints) save(ctx context.Context, m model, own ownership, desired wanted, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
-	r.note(ctx, &m, desired, diags)
+	r.note(ctx, &m, &own, desired, diags)
 	own.Save(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if to != nil {

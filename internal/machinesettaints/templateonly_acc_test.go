@@ -4,8 +4,10 @@
 package machinesettaints_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -57,9 +59,81 @@ func TestAccMachineSetTaints_otherWordsOfTheSameArePlannedAsNothing(t *testing.T
 			if planned := s.tf.Plan(t, i, acctest.With(config, map[string]any{"taints": []any{other}})); !planned.Empty {
 				t.Fatal("the same in other words is planned as a change")
 			}
-			if planned := s.tf.Plan(t, i, acctest.With(config, map[string]any{"on_conflict": "adopt"})); planned.Empty {
-				t.Fatal("a change of what is asked for is planned as nothing")
+			told := fmt.Sprint(s.tf.Attributes(t, i)["machines"])
+			for attribute, value := range map[string]any{
+				"on_conflict": "adopt", "evictions": map[string]any{"max_pods": 1}, "timeouts": map[string]any{"update": "5m"},
+			} {
+				changed := acctest.With(config, map[string]any{attribute: value})
+				planned := s.tf.Plan(t, i, changed)
+				if planned.Empty || planned.Diagnostics.Errors() != "" {
+					t.Fatalf("another %s is planned as nothing (%t), with %s", attribute, planned.Empty, planned.Diagnostics.Errors())
+				}
+				if got := fmt.Sprint(s.tf.Attributes(t, &acctest.Instance{Type: i.Type, State: planned.State})["machines"]); got != told {
+					t.Fatalf("with another %s machines are planned as %s, and they stay %s", attribute, got, told)
+				}
+				s.apply(i, changed)
+				s.apply(i, config)
 			}
 		})
 	}
+}
+
+// TestAccMachineSetTaints_whatTemplateOnlyHasLeftOnMachinesGoesLater: nothing in the cluster
+// says whose it was, and a strategy that reaches machines takes it from them all the same.
+func TestAccMachineSetTaints_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testing.T) {
+	t.Parallel()
+	inPlace := map[string]any{"strategy": "in_place"}
+	labelled := map[string]any{"name": nil, "selector": "group=gpu"}
+	for name, tt := range map[string]struct {
+		// leave makes the taint go from the template alone; later are the taints that are
+		// wanted with the strategy that reaches machines.
+		leave func(s *stage, p *acctest.Pool, i *acctest.Instance)
+		later string
+	}{
+		"a taint that is not wanted any more": {func(s *stage, _ *acctest.Pool, i *acctest.Instance) {
+			s.apply(i, acctest.With(s.config("", "crew=a:NoSchedule", templateOnly), labelled))
+		}, "crew=a:NoSchedule"},
+		"and another template change between": {func(s *stage, _ *acctest.Pool, i *acctest.Instance) {
+			s.apply(i, acctest.With(s.config("", "crew=a:NoSchedule", templateOnly), labelled))
+			s.apply(i, acctest.With(s.config("", "crew=b:NoSchedule", templateOnly), labelled))
+		}, "crew=b:NoSchedule"},
+		"a MachineSet that has left the selector": {func(s *stage, p *acctest.Pool, i *acctest.Instance) {
+			s.c.Change(s.T, p.Thing, "somebody", `{"metadata":{"labels":{"group":"cpu"}}}`)
+			s.apply(i, acctest.With(s.config("", "team=a:NoSchedule", templateOnly), labelled))
+		}, "team=a:NoSchedule"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			p := s.pool(1, func(m *acctest.MachineSet) { m.Labels = map[string]string{"group": "gpu"} })
+			i := newInstance()
+			s.apply(i, acctest.With(s.config("", "team=a:NoSchedule", inPlace), labelled))
+			tt.leave(s, p, i)
+			if told, _ := s.tf.Attributes(t, i)["machines"].(map[string]any); len(told) != 1 {
+				t.Fatalf("machines that still have the taint are told as %v", told)
+			}
+			d := s.apply(i, acctest.With(s.config("", tt.later, inPlace), labelled))
+			want := foreign
+			if strings.HasPrefix(tt.later, "crew") {
+				want += " " + tt.later
+			}
+			p.Want(1, want)
+			if d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+		})
+	}
+}
+
+// TestAccMachineSetTaints_aDestroyThatChangesNoMachineSaysWhatItLeaves on which of them.
+func TestAccMachineSetTaints_aDestroyThatChangesNoMachineSaysWhatItLeaves(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(1, nil), newInstance()
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule spot:NoSchedule", map[string]any{"strategy": "in_place"}))
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule", templateOnly))
+	acctest.WantAll(t, s.tf.Plan(t, i, nil).Diagnostics.Warnings(),
+		"Destroying leaves spot:NoSchedule, team:NoSchedule on 1 machine of MachineSet", "\n  "+p.Names()[0]+"\n", "apply another rollout strategy first")
+	s.apply(i, nil)
+	p.WantTemplate(1, foreign)
 }

@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // DesiredSets is what one resource wants of MachineSets.
@@ -55,6 +57,18 @@ type MachineSets struct {
 	Sets []SetChange
 	// AtOnce is how many of them roll out at the same time at most.
 	AtOnce int
+}
+
+// LeftBehind returns, by the UID of each MachineSet, what its machines are left with that
+// its template lacks once the change is made. See [machineset.LeftBehind].
+func (m MachineSets) LeftBehind() map[types.UID][]taint.ID {
+	out := map[types.UID][]taint.ID{}
+	for _, c := range m.Sets {
+		if left := machineset.LeftBehind(c.Observed, c.Desired); len(left) > 0 {
+			out[c.Set.UID] = left
+		}
+	}
+	return out
 }
 
 // SetChange is what is desired of one MachineSet: taints, which reach its machines by a
