@@ -51,11 +51,13 @@ func rolloutAttribute() schema.Attribute {
 				Validators: []validator.String{stringvalidator.OneOf(string(machineset.Rolling), string(machineset.Surge), string(machineset.ScaleToZero))},
 			},
 			"max_unavailable": schema.Int64Attribute{
+				CustomType:          fw.WholeNumberType{},
 				Optional:            true,
 				MarkdownDescription: "How many machines may be missing at a time with `rolling`. Default: `1`.",
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
 			"max_surge": schema.Int64Attribute{
+				CustomType:          fw.WholeNumberType{},
 				Optional:            true,
 				MarkdownDescription: "How many machines are added with `surge`. Default: `1`.",
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},

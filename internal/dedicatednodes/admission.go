@@ -24,15 +24,15 @@ import (
 
 // admissionModel is the object admission.
 type admissionModel struct {
-	Name              types.String `tfsdk:"name"`
-	Match             types.Object `tfsdk:"match"`
-	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
-	Pin               types.Bool   `tfsdk:"pin"`
-	FailurePolicy     types.String `tfsdk:"failure_policy"`
+	Name              types.String   `tfsdk:"name"`
+	Match             types.Object   `tfsdk:"match"`
+	TolerationSeconds fw.WholeNumber `tfsdk:"toleration_seconds"`
+	Pin               types.Bool     `tfsdk:"pin"`
+	FailurePolicy     types.String   `tfsdk:"failure_policy"`
 }
 
 var admissionType = map[string]attr.Type{
-	"name": types.StringType, "match": types.ObjectType{AttrTypes: fw.MatchType}, "toleration_seconds": types.Int64Type, "pin": types.BoolType, "failure_policy": types.StringType,
+	"name": types.StringType, "match": types.ObjectType{AttrTypes: fw.MatchType}, "toleration_seconds": fw.WholeNumberType{}, "pin": types.BoolType, "failure_policy": types.StringType,
 }
 
 // Where the object and its parts stand.
@@ -59,6 +59,7 @@ func admissionAttribute() schema.Attribute {
 				Attributes:          fw.MatchAttributes(),
 			},
 			"toleration_seconds": schema.Int64Attribute{
+				CustomType:          fw.WholeNumberType{},
 				Optional:            true,
 				MarkdownDescription: "For how many seconds the pods tolerate those of the taints that have the effect `NoExecute`. Leaving it out means for ever.",
 			},
@@ -108,7 +109,7 @@ func (m model) policy(ctx context.Context, own ownership, taints []corev1.Taint,
 }
 
 // tolerationFor is the toleration for a taint; seconds count for NoExecute alone.
-func tolerationFor(t corev1.Taint, seconds types.Int64) corev1.Toleration {
+func tolerationFor(t corev1.Taint, seconds fw.WholeNumber) corev1.Toleration {
 	out := taint.TolerationFor(t)
 	if t.Effect == corev1.TaintEffectNoExecute {
 		out.TolerationSeconds = seconds.ValueInt64Pointer()

@@ -189,7 +189,7 @@ func workloadOf(m kube.Marked, id string, labelled bool) (workloadModel, bool) {
 			out.Path = types.StringValue(mark.Path)
 		}
 		if mark.Seconds != nil {
-			out.TolerationSeconds = types.Int64Value(*mark.Seconds)
+			out.TolerationSeconds = fw.Whole(*mark.Seconds)
 		}
 	}
 	for _, mark := range m.Pins {

@@ -147,6 +147,7 @@ func workloadAttributes() map[string]schema.Attribute {
 			Validators:          []validator.String{fw.TolerationPath()},
 		},
 		"toleration_seconds": schema.Int64Attribute{
+			CustomType:          fw.WholeNumberType{},
 			Optional:            true,
 			MarkdownDescription: "For how many seconds the pods tolerate those of the taints that have the effect `NoExecute`. Leaving it out means for ever, which is what keeps them there.",
 		},

@@ -23,18 +23,18 @@ import (
 
 // workloadModel is one object of workloads.
 type workloadModel struct {
-	APIVersion        types.String `tfsdk:"api_version"`
-	Kind              types.String `tfsdk:"kind"`
-	Namespace         types.String `tfsdk:"namespace"`
-	Name              types.String `tfsdk:"name"`
-	Path              types.String `tfsdk:"path"`
-	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
-	Pin               types.Bool   `tfsdk:"pin"`
+	APIVersion        types.String   `tfsdk:"api_version"`
+	Kind              types.String   `tfsdk:"kind"`
+	Namespace         types.String   `tfsdk:"namespace"`
+	Name              types.String   `tfsdk:"name"`
+	Path              types.String   `tfsdk:"path"`
+	TolerationSeconds fw.WholeNumber `tfsdk:"toleration_seconds"`
+	Pin               types.Bool     `tfsdk:"pin"`
 }
 
 var workloadType = types.ObjectType{AttrTypes: map[string]attr.Type{
 	"api_version": types.StringType, "kind": types.StringType, "namespace": types.StringType, "name": types.StringType,
-	"path": types.StringType, "toleration_seconds": types.Int64Type, "pin": types.BoolType,
+	"path": types.StringType, "toleration_seconds": fw.WholeNumberType{}, "pin": types.BoolType,
 }}
 
 // member is one workload, what it is to have, and what of it may be called ours.

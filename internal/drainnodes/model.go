@@ -20,13 +20,13 @@ import (
 
 // model is the action as it stands in the configuration.
 type model struct {
-	NodeName           types.String `tfsdk:"node_name"`
-	NodeSelector       types.String `tfsdk:"node_selector"`
-	IgnoreDaemonSets   types.Bool   `tfsdk:"ignore_daemon_sets"`
-	DeleteLocalData    types.Bool   `tfsdk:"delete_local_data"`
-	GracePeriodSeconds types.Int64  `tfsdk:"grace_period_seconds"`
-	Evictions          types.Object `tfsdk:"evictions"`
-	Timeout            types.String `tfsdk:"timeout"`
+	NodeName           types.String   `tfsdk:"node_name"`
+	NodeSelector       types.String   `tfsdk:"node_selector"`
+	IgnoreDaemonSets   types.Bool     `tfsdk:"ignore_daemon_sets"`
+	DeleteLocalData    types.Bool     `tfsdk:"delete_local_data"`
+	GracePeriodSeconds fw.WholeNumber `tfsdk:"grace_period_seconds"`
+	Evictions          types.Object   `tfsdk:"evictions"`
+	Timeout            types.String   `tfsdk:"timeout"`
 }
 
 // wanted is what the model wants.

@@ -42,6 +42,7 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 				MarkdownDescription: "Whether pods with an `emptyDir` may go, whose data is lost. Default: `false`: they stop the drain before it begins.",
 			},
 			"grace_period_seconds": schema.Int64Attribute{
+				CustomType:          fw.WholeNumberType{},
 				Optional:            true,
 				MarkdownDescription: "How many seconds pods are given to end, in place of their own `terminationGracePeriodSeconds`. `0` kills at once. Default: each pod's own.",
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},

@@ -115,7 +115,11 @@ func unready(p *Pod)     { p.Ready = false }
 func completed(p *Pod)   { p.Completed = true }
 func pending(p *Pod)     { p.Pending = true }
 func terminating(p *Pod) { p.Terminating = true }
-func mirror(p *Pod)      { p.Mirror, p.Controller = true, nil }
+
+// mirror is as the kubelet makes it: its node owns it.
+func mirror(p *Pod) {
+	p.Mirror, p.Controller = true, &Controller{Owner: Owner{Kind: "Node", Name: p.Node}, UID: types.UID("Node-" + p.Node)}
+}
 
 func selecting(key, value string) podOption {
 	return func(p *Pod) { p.Scheduling.NodeSelector = map[string]string{key: value} }

@@ -278,3 +278,22 @@ func TestWorkloads_tellNamesakesApart(t *testing.T) {
 		t.Errorf("got %d workloads, want 3: namespace, kind and name tell them apart", got)
 	}
 }
+
+// TestWorkloads_mirrorPodsAreNotTheirNodes: a node has no namespace, and is no workload.
+func TestWorkloads_mirrorPodsAreNotTheirNodes(t *testing.T) {
+	t.Parallel()
+	r := &Report{}
+	s := &Snapshot{}
+	for _, name := range []string{"etcd-n1", "kube-apiserver-n1"} {
+		p := &Pod{Namespace: "kube-system", Name: name, Node: "n1"}
+		mirror(p)
+		r.Pods = append(r.Pods, PodVerdict{Pod: p, Owner: s.Owner(p), Verdict: Unknown})
+	}
+	var got []string
+	for _, w := range r.Workloads() {
+		got = append(got, w.Owner.String())
+	}
+	if diff := cmp.Diff([]string{"Pod/etcd-n1", "Pod/kube-apiserver-n1"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -194,9 +194,10 @@ type Budget struct {
 }
 
 // Owner returns the workload that a pod belongs to, as far up as it is known:
-// the Deployment rather than the ReplicaSet.
+// the Deployment rather than the ReplicaSet. A mirror pod belongs to none: its owner reference
+// names its node (k8s.io/kubernetes v1.37.1 pkg/kubelet/pod/mirror_client.go, CreateMirrorPod).
 func (s *Snapshot) Owner(p *Pod) Owner {
-	if p.Controller == nil {
+	if p.Controller == nil || p.Mirror {
 		return Owner{}
 	}
 	if parent, ok := s.Parents[p.Controller.UID]; ok {

@@ -48,8 +48,8 @@ func machineSetsAttribute() schema.Attribute {
 				MarkdownDescription: "How the taints would reach machines that exist.",
 				Attributes: map[string]schema.Attribute{
 					"strategy":        schema.StringAttribute{Required: true, MarkdownDescription: fw.StrategyDescription, Validators: []validator.String{stringvalidator.OneOf(fw.Strategies...)}},
-					"max_unavailable": schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxUnavailableDescription, Validators: []validator.Int64{int64validator.AtLeast(1)}},
-					"max_surge":       schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxSurgeDescription, Validators: []validator.Int64{int64validator.AtLeast(1)}},
+					"max_unavailable": schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxUnavailableDescription, Validators: []validator.Int64{int64validator.AtLeast(1)}},
+					"max_surge":       schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxSurgeDescription, Validators: []validator.Int64{int64validator.AtLeast(1)}},
 					"wait_for":        schema.StringAttribute{Optional: true, MarkdownDescription: fw.WaitForDescription, Validators: []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)}},
 				},
 			},

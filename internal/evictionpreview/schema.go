@@ -108,7 +108,7 @@ func tolerationAttributes() map[string]schema.Attribute {
 		"operator":           schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationOperatorDescription},
 		"value":              schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationValueDescription},
 		"effect":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.TolerationEffectDescription},
-		"toleration_seconds": schema.Int64Attribute{Optional: true, MarkdownDescription: fw.TolerationSecondsDescription},
+		"toleration_seconds": schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.TolerationSecondsDescription},
 	}
 }
 

@@ -21,7 +21,7 @@ func ActionEvictionsAttribute() schema.Attribute {
 		Optional:            true,
 		MarkdownDescription: EvictionsDescription + " It counts for this action alone. Attributes that are left out are those of the provider block.",
 		Attributes: map[string]schema.Attribute{
-			"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
+			"max_pods":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: ProtectedNamespacesDescription, Validators: ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: ProtectedSelectorDescription, Validators: ProtectedSelectorValidators},
 		},
@@ -35,7 +35,7 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults Budget
 		return Budget{}, false
 	}
 	var block *struct {
-		MaxPods             types.Int64  `tfsdk:"max_pods"`
+		MaxPods             WholeNumber  `tfsdk:"max_pods"`
 		ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
 		ProtectedSelector   types.String `tfsdk:"protected_selector"`
 	}

@@ -112,7 +112,7 @@ const (
 
 // EvictionsModel is the evictions block, of the provider or of a resource.
 type EvictionsModel struct {
-	MaxPods             types.Int64  `tfsdk:"max_pods"`
+	MaxPods             WholeNumber  `tfsdk:"max_pods"`
 	ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
 	ProtectedSelector   types.String `tfsdk:"protected_selector"`
 	Stranded            types.String `tfsdk:"stranded"`

@@ -106,7 +106,7 @@ func TestEvictionsModel_budget(t *testing.T) {
 		}
 		return types.SetValueMust(types.StringType, values)
 	}
-	none := EvictionsModel{MaxPods: types.Int64Null(), ProtectedNamespaces: types.SetNull(types.StringType), ProtectedSelector: types.StringNull()}
+	none := EvictionsModel{MaxPods: WholeNull(), ProtectedNamespaces: types.SetNull(types.StringType), ProtectedSelector: types.StringNull()}
 	with := func(change func(*EvictionsModel)) *EvictionsModel {
 		m := none
 		change(&m)
@@ -124,7 +124,7 @@ func TestEvictionsModel_budget(t *testing.T) {
 	}{
 		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
 		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
-		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = types.Int64Value(0) }), namespaces: []string{"prod"}, selector: "tier=gold", inherited: "protected_namespaces protected_selector"},
+		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = Whole(0) }), namespaces: []string{"prod"}, selector: "tier=gold", inherited: "protected_namespaces protected_selector"},
 		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold", inherited: "max_pods protected_selector"},
 		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b", inherited: "max_pods protected_namespaces"},
 		{name: "a selector that cannot be read", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a in") }), wrong: true},
@@ -155,9 +155,9 @@ func TestEvictionsModel_budget(t *testing.T) {
 
 func TestEvictionsModel_isKnownOnlyWhole(t *testing.T) {
 	t.Parallel()
-	known := EvictionsModel{MaxPods: types.Int64Value(1), ProtectedNamespaces: types.SetNull(types.StringType), ProtectedSelector: types.StringNull()}
+	known := EvictionsModel{MaxPods: Whole(1), ProtectedNamespaces: types.SetNull(types.StringType), ProtectedSelector: types.StringNull()}
 	for name, change := range map[string]func(*EvictionsModel){
-		"max_pods":             func(m *EvictionsModel) { m.MaxPods = types.Int64Unknown() },
+		"max_pods":             func(m *EvictionsModel) { m.MaxPods = WholeNumber{Int64Value: types.Int64Unknown()} },
 		"protected_namespaces": func(m *EvictionsModel) { m.ProtectedNamespaces = types.SetUnknown(types.StringType) },
 		"protected_selector":   func(m *EvictionsModel) { m.ProtectedSelector = types.StringUnknown() },
 		"a single namespace": func(m *EvictionsModel) {

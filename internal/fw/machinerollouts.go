@@ -33,19 +33,19 @@ const (
 // RolloutModel is the rollout block of what replaces machines.
 type RolloutModel struct {
 	Strategy       types.String `tfsdk:"strategy"`
-	MaxUnavailable types.Int64  `tfsdk:"max_unavailable"`
-	MaxSurge       types.Int64  `tfsdk:"max_surge"`
+	MaxUnavailable WholeNumber  `tfsdk:"max_unavailable"`
+	MaxSurge       WholeNumber  `tfsdk:"max_surge"`
 	WaitFor        types.String `tfsdk:"wait_for"`
 }
 
 // RolloutType is the type of the rollout block.
-var RolloutType = map[string]attr.Type{"strategy": types.StringType, "max_unavailable": types.Int64Type, "max_surge": types.Int64Type, "wait_for": types.StringType}
+var RolloutType = map[string]attr.Type{"strategy": types.StringType, "max_unavailable": WholeNumberType{}, "max_surge": WholeNumberType{}, "wait_for": types.StringType}
 
 // ImportedRollout is that of an import, until the configuration says otherwise: an
 // import must replace no machine.
 func ImportedRollout() types.Object {
 	return types.ObjectValueMust(RolloutType, map[string]attr.Value{
-		"strategy": types.StringValue(string(machineset.TemplateOnly)), "max_unavailable": types.Int64Null(), "max_surge": types.Int64Null(), "wait_for": types.StringNull(),
+		"strategy": types.StringValue(string(machineset.TemplateOnly)), "max_unavailable": WholeNull(), "max_surge": WholeNull(), "wait_for": types.StringNull(),
 	})
 }
 
@@ -61,11 +61,13 @@ func RolloutAttribute(description string) schema.Attribute {
 				Validators:          []validator.String{stringvalidator.OneOf(Strategies...)},
 			},
 			"max_unavailable": schema.Int64Attribute{
+				CustomType:          WholeNumberType{},
 				Optional:            true,
 				MarkdownDescription: MaxUnavailableDescription,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
 			"max_surge": schema.Int64Attribute{
+				CustomType:          WholeNumberType{},
 				Optional:            true,
 				MarkdownDescription: MaxSurgeDescription,
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},

@@ -26,13 +26,13 @@ type TolerationModel struct {
 	Operator          types.String `tfsdk:"operator"`
 	Value             types.String `tfsdk:"value"`
 	Effect            types.String `tfsdk:"effect"`
-	TolerationSeconds types.Int64  `tfsdk:"toleration_seconds"`
+	TolerationSeconds WholeNumber  `tfsdk:"toleration_seconds"`
 }
 
 // TolerationType is the type of the object.
 var TolerationType = types.ObjectType{AttrTypes: map[string]attr.Type{
 	"key": types.StringType, "operator": types.StringType, "value": types.StringType,
-	"effect": types.StringType, "toleration_seconds": types.Int64Type,
+	"effect": types.StringType, "toleration_seconds": WholeNumberType{},
 }}
 
 // Descriptions of the toleration object, shared by all schemas.
@@ -51,16 +51,17 @@ func TolerationAttributes() map[string]schema.Attribute {
 		"operator":           schema.StringAttribute{Optional: true, MarkdownDescription: TolerationOperatorDescription},
 		"value":              schema.StringAttribute{Optional: true, MarkdownDescription: TolerationValueDescription},
 		"effect":             schema.StringAttribute{Optional: true, MarkdownDescription: TolerationEffectDescription},
-		"toleration_seconds": schema.Int64Attribute{Optional: true, MarkdownDescription: TolerationSecondsDescription},
+		"toleration_seconds": schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: TolerationSecondsDescription},
 	}
 }
 
 // objectAsIs reads objects whose attributes are all of framework types.
 var objectAsIs = basetypes.ObjectAsOptions{}
 
-// known says whether every part of the toleration is known.
+// known says whether every part of the toleration is known; seconds that are not whole are
+// refused by themselves.
 func (m TolerationModel) known() bool {
-	return !m.Key.IsUnknown() && !m.Operator.IsUnknown() && !m.Value.IsUnknown() && !m.Effect.IsUnknown() && !m.TolerationSeconds.IsUnknown()
+	return m.TolerationSeconds.written == nil && !m.Key.IsUnknown() && !m.Operator.IsUnknown() && !m.Value.IsUnknown() && !m.Effect.IsUnknown() && !m.TolerationSeconds.IsUnknown()
 }
 
 func (m TolerationModel) toleration() corev1.Toleration {
@@ -96,7 +97,7 @@ func TolerationSet(ctx context.Context, tolerations []corev1.Toleration, diags *
 	models := make([]TolerationModel, len(tolerations))
 	for i, t := range tolerations {
 		models[i] = TolerationModel{
-			Key: orNull(t.Key), Value: orNull(t.Value), Effect: orNull(string(t.Effect)), TolerationSeconds: types.Int64PointerValue(t.TolerationSeconds),
+			Key: orNull(t.Key), Value: orNull(t.Value), Effect: orNull(string(t.Effect)), TolerationSeconds: WholeOrNull(t.TolerationSeconds),
 		}
 		if t.Operator != corev1.TolerationOpEqual {
 			models[i].Operator = orNull(string(t.Operator))

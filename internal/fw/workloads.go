@@ -105,8 +105,12 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 	case errors.Is(err, kube.ErrNotNamespaced):
 		return diag.NewAttributeErrorDiagnostic(at.Workload.AtName("namespace"), "Unable to find "+title, "Objects of this kind have no namespace: leave it out.")
 	case errors.Is(err, kube.ErrNotFound):
+		among := ""
+		if resource := kube.ResourceOf(err); resource != "" {
+			among = " among its " + resource
+		}
 		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to find "+title,
-			"The cluster has no such object. Check the kind, the namespace and the name. If this apply creates it, create it first, or make its name known only after it is created.\n\nOriginal error: "+err.Error())
+			"The cluster has no such object"+among+". Check the kind, the API group, the namespace and the name. If this apply creates it, create it first, or make its name known only after it is created.\n\nOriginal error: "+err.Error())
 	case errors.As(err, &stuck):
 		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to "+verb+" tolerations of "+title+": the rollout did not finish"+inTime(stuck.Err), stuckDetail(verb, stuck))
 	}

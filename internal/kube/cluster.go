@@ -83,15 +83,19 @@ func New(cfg Config) (*Cluster, error) {
 func (c *Cluster) Host() string { return withoutUserinfo(c.host) }
 
 func connect(rc *rest.Config) (*Cluster, error) {
-	client, err := kubernetes.NewForConfig(rc)
+	through, err := httpClient(rc)
 	if err != nil {
 		return nil, err
 	}
-	metadata, err := metadata.NewForConfig(metadata.ConfigFor(rc))
+	client, err := kubernetes.NewForConfigAndClient(rc, through)
 	if err != nil {
 		return nil, err
 	}
-	dynamic, err := dynamic.NewForConfig(dynamic.ConfigFor(rc))
+	metadata, err := metadata.NewForConfigAndClient(metadata.ConfigFor(rc), through)
+	if err != nil {
+		return nil, err
+	}
+	dynamic, err := dynamic.NewForConfigAndClient(dynamic.ConfigFor(rc), through)
 	if err != nil {
 		return nil, err
 	}

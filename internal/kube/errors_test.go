@@ -148,3 +148,18 @@ func TestPatience_endsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// TestResourceOf: kinds of several API groups have the same name.
+func TestResourceOf(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"deployments.apps":     wrap("read", apierrors.NewNotFound(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web")),
+		"rollouts.argoproj.io": fmt.Errorf("reading: %w", apierrors.NewNotFound(schema.GroupResource{Group: "argoproj.io", Resource: "rollouts"}, "web")),
+		"nodes":                apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, "n1"),
+		"":                     errors.New("not found"),
+	} {
+		if got := ResourceOf(err); got != want {
+			t.Errorf("%v is about %q, want %q", err, got, want)
+		}
+	}
+}

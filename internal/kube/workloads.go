@@ -17,11 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -37,6 +39,17 @@ var (
 	ErrNamespaced    = errors.New("objects of this kind have a namespace")
 	ErrNotNamespaced = errors.New("objects of this kind have no namespace")
 )
+
+// ResourceOf returns the resource and its API group that an answer of the API server is about,
+// such as deployments.apps; nothing where the answer does not say.
+func ResourceOf(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind == "" {
+		return ""
+	}
+	d := status.Status().Details
+	return printable.Line(schema.GroupResource{Group: d.Group, Resource: d.Kind}.String())
+}
 
 // Gone reports whether an error says that there is no such object, or not even its kind.
 func Gone(err error) bool {

@@ -35,11 +35,11 @@ type model struct {
 	ProxyURL             types.String `tfsdk:"proxy_url"`
 	Exec                 types.Object `tfsdk:"exec"`
 
-	Owner                 types.String `tfsdk:"owner"`
-	Evictions             types.Object `tfsdk:"evictions"`
-	ComparisonOperators   types.Bool   `tfsdk:"comparison_operators"`
-	MaxConcurrentRollouts types.Int64  `tfsdk:"max_concurrent_rollouts"`
-	Unreachable           types.String `tfsdk:"unreachable"`
+	Owner                 types.String   `tfsdk:"owner"`
+	Evictions             types.Object   `tfsdk:"evictions"`
+	ComparisonOperators   types.Bool     `tfsdk:"comparison_operators"`
+	MaxConcurrentRollouts fw.WholeNumber `tfsdk:"max_concurrent_rollouts"`
+	Unreachable           types.String   `tfsdk:"unreachable"`
 }
 
 // execModel is the command that prints credentials.

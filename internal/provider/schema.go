@@ -49,6 +49,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 		MarkdownDescription: "Whether the cluster's feature gate `TaintTolerationComparisonOperators` is on, so that tolerations with `Lt` and `Gt` match. `true`: they match. `false`: they do not, and resources refuse them. The API does not show it: while this is left out, a pod for which it would make a difference has the verdict `unknown`.",
 	}
 	attributes["max_concurrent_rollouts"] = schema.Int64Attribute{
+		CustomType:          fw.WholeNumberType{},
 		Optional:            true,
 		MarkdownDescription: "How many rollouts of machines this provider runs at the same time. Default: `1`.",
 		Validators:          []validator.Int64{int64validator.AtLeast(1)},
@@ -121,7 +122,7 @@ func evictionsAttribute() schema.Attribute {
 		Optional:            true,
 		MarkdownDescription: fw.EvictionsDescription + " These are the defaults for each resource and action by itself, and no sum over all of them: two resources with `max_pods = 5` may make ten pods leave. An attribute in the block of a resource or action takes the place of the one here.",
 		Attributes: map[string]schema.Attribute{
-			"max_pods":             schema.Int64Attribute{Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
+			"max_pods":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: fw.ProtectedSelectorDescription, Validators: fw.ProtectedSelectorValidators},
 			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.StrandedDescription, Validators: fw.StrandedValidators},

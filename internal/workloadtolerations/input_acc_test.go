@@ -47,7 +47,7 @@ func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *tes
 		"a kind that the cluster does not serve":    {custom(widgets, map[string]any{"kind": "Gizmo"}), []string{inKind, "Gizmo", "kubectl api-resources"}},
 		"a version that the cluster does not serve": {custom(widgets, map[string]any{"api_version": "test.kubetaint.io/v9"}), []string{`AttributeName("workload").AttributeName("api_version")`, "kubectl api-resources"}},
 		"a known kind that is not installed":        {s.manage(s.thing("DeploymentConfig", "web"), "a:NoExecute", nil), []string{`Unable to find`, "DeploymentConfig"}},
-		"a workload that does not exist":            {where(map[string]any{"name": "nobody"}), []string{inWorkload, `Unable to find Deployment "` + s.namespace + `/nobody"`, "create it first"}},
+		"a workload that does not exist":            {where(map[string]any{"name": "nobody"}), []string{inWorkload, `Unable to find Deployment "` + s.namespace + `/nobody"`, "no such object among its deployments.apps", "create it first"}},
 		"a namespace that does not exist":           {where(map[string]any{"namespace": "nowhere"}), []string{inWorkload, `"nowhere/web"`}},
 		"no namespace":                              {where(map[string]any{"namespace": nil}), []string{inNamespace, "have a namespace: name it"}},
 		"an empty namespace":                        {where(map[string]any{"namespace": ""}), []string{inNamespace}},

@@ -1,0 +1,92 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+)
+
+// outspoken adds to the error of a command that was to print credentials what that
+// command wrote to its standard error. client-go hands it to the provider's own, which Terraform
+// shows in its log alone (client-go 0.37, plugin/pkg/client/auth/exec/exec.go,
+// newAuthenticator), and gives the exit code for a reason.
+type outspoken struct {
+	http.RoundTripper
+	command *clientcmdapi.ExecConfig
+
+	once sync.Once
+	said string
+}
+
+// RoundTrip sends a request.
+func (t *outspoken) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err == nil || !strings.Contains(err.Error(), "getting credentials: exec: ") {
+		return resp, err
+	}
+	t.once.Do(func() { t.said = says(r.Context(), t.command) })
+	if t.said == "" {
+		return resp, err
+	}
+	return resp, fmt.Errorf("%w: %s", err, t.said)
+}
+
+// Bounds of running a command again for what it says.
+const (
+	sayingTime = 10 * time.Second
+	sayingMost = 800
+)
+
+// says runs a command once more, as client-go does for every request that lacks credentials,
+// and returns the end of what it writes to its standard error on one line; nothing where it
+// succeeds this time. What it prints to its standard output are credentials, and not kept.
+func says(ctx context.Context, command *clientcmdapi.ExecConfig) string {
+	ctx, cancel := context.WithTimeout(ctx, sayingTime)
+	defer cancel()
+	var said tail
+	cmd := exec.CommandContext(ctx, command.Command, command.Args...) //nolint:gosec // The provider block names it, and client-go has just run it.
+	cmd.Env = append(os.Environ(), fmt.Sprintf(`KUBERNETES_EXEC_INFO={"kind":"ExecCredential","apiVersion":%q,"spec":{"interactive":false}}`, command.APIVersion))
+	for _, one := range command.Env {
+		cmd.Env = append(cmd.Env, one.Name+"="+one.Value)
+	}
+	// What the command starts may hold on to the pipe after it.
+	cmd.Stderr, cmd.WaitDelay = &said, time.Second
+	if cmd.Run() == nil {
+		return ""
+	}
+	return printable.Line(strings.TrimSpace(string(said)))
+}
+
+// tail keeps the end of what is written to it.
+type tail []byte
+
+// Write keeps at most the last sayingMost bytes.
+func (t *tail) Write(p []byte) (int, error) {
+	all := append(*t, p...)
+	*t = all[max(len(all)-sayingMost, 0):]
+	return len(p), nil
+}
+
+// httpClient makes the client that everything is sent through.
+func httpClient(rc *rest.Config) (*http.Client, error) {
+	client, err := rest.HTTPClientFor(rc)
+	if err == nil && rc.ExecProvider != nil {
+		told := *client
+		told.Transport = &outspoken{RoundTripper: client.Transport, command: rc.ExecProvider}
+		client = &told
+	}
+	return client, err
+}
