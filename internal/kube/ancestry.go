@@ -8,18 +8,14 @@ import (
 	"errors"
 	"maps"
 	"sync"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // middlemen are the kinds of controllers that may be controlled themselves.
@@ -98,127 +94,4 @@ func (a *ancestry) read(ctx context.Context, c *Cluster, kind schema.GroupKind, 
 		}
 		return nil
 	})
-}
-
-// families remembers for a while which workloads have which owners: the objects of
-// one namespace that are looked at together ask once.
-type families struct {
-	mu    sync.Mutex
-	known map[string]family
-	// direct are the controllers of pods and of ReplicaSets, by namespace.
-	direct map[string]directControllers
-}
-
-type directControllers struct {
-	uids map[types.UID]bool
-	read time.Time
-}
-
-type family struct {
-	children []child
-	read     time.Time
-}
-
-// child is a workload and its owners.
-type child struct {
-	workload eviction.WorkloadKey
-	owners   []metav1.OwnerReference
-}
-
-// descendants finds the workloads that an operator made of an object, by their
-// owner references; of a Subscription, those that its installed version owns. An object that
-// controls pods or ReplicaSets itself, as a Rollout of Argo or a CloneSet does, is its own.
-func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]eviction.WorkloadKey, error) {
-	children, err := c.children(ctx, object.GetNamespace())
-	if err != nil {
-		return nil, err
-	}
-	version, _, _ := unstructured.NestedString(object.Object, "status", "installedCSV")
-	var out []eviction.WorkloadKey
-	for _, one := range children {
-		for _, ref := range one.owners {
-			if ref.UID == object.GetUID() || version != "" && ref.Kind == "ClusterServiceVersion" && ref.Name == version {
-				out = append(out, one.workload)
-				break
-			}
-		}
-	}
-	if len(out) > 0 || object.GetNamespace() == "" {
-		return out, nil
-	}
-	direct, err := c.controlsPods(ctx, object)
-	if err != nil || !direct {
-		return nil, err
-	}
-	owner := eviction.OwnerOf(object.GetAPIVersion(), object.GetKind(), object.GetName())
-	return []eviction.WorkloadKey{{Namespace: object.GetNamespace(), Owner: owner}}, nil
-}
-
-// controlsPods reports whether an object controls pods, directly or by ReplicaSets.
-func (c *Cluster) controlsPods(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
-	f := &c.families
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	namespace := object.GetNamespace()
-	if known, there := f.direct[namespace]; there && time.Since(known.read) < shelfLife {
-		return known.uids[object.GetUID()], nil
-	}
-	known := directControllers{uids: map[types.UID]bool{}, read: time.Now()}
-	for _, gvr := range []schema.GroupVersionResource{middlemen[schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}], corev1.SchemeGroupVersion.WithResource("pods")} {
-		err := c.each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return c.meta.Resource(gvr).Namespace(namespace).List(ctx, o)
-		}, func() {}, func(o runtime.Object) error {
-			one, err := meta.Accessor(o)
-			if err != nil {
-				return err
-			}
-			if ref := metav1.GetControllerOfNoCopy(one); ref != nil {
-				known.uids[ref.UID] = true
-			}
-			return nil
-		})
-		if err != nil {
-			return false, err
-		}
-	}
-	if f.direct == nil {
-		f.direct = map[string]directControllers{}
-	}
-	f.direct[namespace] = known
-	return known.uids[object.GetUID()], nil
-}
-
-// children lists the workloads of a namespace that have owners; of all of them for
-// an object without one.
-func (c *Cluster) children(ctx context.Context, namespace string) ([]child, error) {
-	f := &c.families
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if known, ok := f.known[namespace]; ok && time.Since(known.read) < shelfLife {
-		return known.children, nil
-	}
-	var out []child
-	for _, name := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
-		kind, _ := workload.Lookup("apps/v1", name)
-		var some []child
-		err := c.each(ctx, kind.Plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return c.meta.Resource(kind.Resource()).Namespace(namespace).List(ctx, o)
-		}, func() { some = nil }, func(o runtime.Object) error {
-			object, err := meta.Accessor(o)
-			if err == nil && len(object.GetOwnerReferences()) > 0 {
-				key := eviction.WorkloadKey{Namespace: object.GetNamespace(), Owner: eviction.OwnerOf(kind.APIVersion, name, object.GetName())}
-				some = append(some, child{key, object.GetOwnerReferences()})
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, some...)
-	}
-	if f.known == nil {
-		f.known = map[string]family{}
-	}
-	f.known[namespace] = family{out, time.Now()}
-	return out, nil
 }

@@ -5,11 +5,14 @@ package kube
 
 import (
 	"errors"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,6 +85,81 @@ func TestWorkload_findsThePodsOfCustomControllers(t *testing.T) {
 		if owner := snapshot.Owner(p); owner == (eviction.Owner{}) || owner.Kind == "ReplicaSet" {
 			t.Errorf("pod %s is owned by %s", p.Name, owner)
 		}
+	}
+}
+
+// TestWorkload_findsPodsWhateverKindsStandBetween: an App makes Jobs, CloneSets and other
+// objects, which make Deployments and pods.
+func TestWorkload_findsPodsWhateverKindsStandBetween(t *testing.T) {
+	t.Parallel()
+	kinds := []fakeapi.Kind{
+		fakeapi.CustomKind("example.com/v1", "App", "apps"), fakeapi.CustomKind("example.com/v1", "Part", "parts"), fakeapi.CustomKind("apps.kruise.io/v1alpha1", "CloneSet", "clonesets"),
+	}
+	by := func(apiVersion, kind, name string, o *unstructured.Unstructured) *unstructured.Unstructured {
+		o.SetOwnerReferences(controlledBy(apiVersion, kind, name))
+		return o
+	}
+	pod := func(name, apiVersion, kind, owner string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, OwnerReferences: controlledBy(apiVersion, kind, owner)}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	}
+	fill := func(api *testServer) {
+		api.Add(
+			custom("example.com/v1", "App", "mine", map[string]any{}), custom("example.com/v1", "App", "other", map[string]any{}),
+			by("example.com/v1", "App", "mine", custom("example.com/v1", "Part", "front", map[string]any{})),
+			by("example.com/v1", "App", "mine", custom("apps.kruise.io/v1alpha1", "CloneSet", "cache", map[string]any{})),
+			by("example.com/v1", "App", "other", custom("apps.kruise.io/v1alpha1", "CloneSet", "stranger", map[string]any{})),
+			// Owner references that go round end no walk.
+			by("example.com/v1", "Part", "round-b", custom("example.com/v1", "Part", "round-a", map[string]any{})),
+			by("example.com/v1", "Part", "round-a", custom("example.com/v1", "Part", "round-b", map[string]any{})),
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid-web", OwnerReferences: controlledBy("example.com/v1", "Part", "front")}},
+			&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "uid-web-1", OwnerReferences: controlledBy("apps/v1", "Deployment", "web")}},
+			&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "init", UID: "uid-init", OwnerReferences: controlledBy("example.com/v1", "App", "mine")}},
+			pod("web-1-a", "apps/v1", "ReplicaSet", "web-1"), pod("init-a", "batch/v1", "Job", "init"), pod("cache-a", "apps.kruise.io/v1alpha1", "CloneSet", "cache"),
+			pod("stranger-a", "apps.kruise.io/v1alpha1", "CloneSet", "stranger"), pod("round-a", "example.com/v1", "Part", "round-a"),
+		)
+	}
+	for name, tt := range map[string]struct {
+		forbidden string
+		mine      []string
+	}{
+		"all kinds may be listed":               {"", []string{"cache-a", "init-a", "web-1-a"}},
+		"what may not be listed ends the walk":  {"clonesets", []string{"init-a", "web-1-a"}},
+		"a kind between may not be listed":      {"parts", []string{"cache-a", "init-a"}},
+		"without ReplicaSets by the Deployment": {"replicasets", []string{"cache-a", "init-a", "web-1-a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := serve(fakeapi.New(kinds...), apiNode("n1"))
+			fill(api)
+			c := api.connect(t)
+			snapshot, err := c.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+				if r.Verb == "list" && r.Resource == tt.forbidden {
+					return http.StatusForbidden
+				}
+				return fakeapi.None
+			}
+			for app, want := range map[string][]string{"mine": tt.mine, "other": {"stranger-a"}} {
+				w, err := c.Workload(t.Context(), workload.Ref{APIVersion: "example.com/v1", Kind: "App", Namespace: "shop", Name: app}, []string{"spec", "tolerations"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var pods []string
+				for _, p := range snapshot.WorkloadPods(w.Pods...) {
+					pods = append(pods, p.Name)
+				}
+				if app == "other" && tt.forbidden == "clonesets" {
+					want = nil
+				}
+				slices.Sort(pods)
+				if diff := cmp.Diff(want, pods); diff != "" {
+					t.Errorf("the pods of %s: %s", app, diff)
+				}
+			}
+		})
 	}
 }
 

@@ -1,0 +1,237 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// families remembers for a while which objects have which owners: the objects of one
+// namespace that are looked at together ask once.
+type families struct {
+	mu    sync.Mutex
+	known map[string]*family
+}
+
+// family is who owns what in one namespace, or, for objects without one, which workloads
+// have owners in all of them.
+type family struct {
+	namespace string
+	read      time.Time
+	workloads []child
+	// controllers are those of pods, by UID; nil until they have been asked for.
+	controllers map[types.UID]metav1.OwnerReference
+	// owners are those of each object that has been listed; listed are the kinds of these.
+	owners map[types.UID][]metav1.OwnerReference
+	listed map[schema.GroupKind]bool
+}
+
+// child is a workload and its owners.
+type child struct {
+	workload eviction.WorkloadKey
+	owners   []metav1.OwnerReference
+}
+
+// descendants finds the workloads that an operator made of an object, by their
+// owner references; of a Subscription, those that its installed version owns. An object that
+// controls pods or ReplicaSets itself, as a Rollout of Argo or a CloneSet does, is its own.
+// Of a kind that is not known owner references are walked up from every pod of its namespace,
+// whatever the kinds between; what may not be listed ends the walk there.
+func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]eviction.WorkloadKey, error) {
+	c.families.mu.Lock()
+	defer c.families.mu.Unlock()
+	f, err := c.family(ctx, object.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	version, _, _ := unstructured.NestedString(object.Object, "status", "installedCSV")
+	var out []eviction.WorkloadKey
+	for _, one := range f.workloads {
+		if slices.ContainsFunc(one.owners, func(ref metav1.OwnerReference) bool {
+			return ref.UID == object.GetUID() || version != "" && ref.Kind == "ClusterServiceVersion" && ref.Name == version
+		}) {
+			out = append(out, one.workload)
+		}
+	}
+	if _, known := workload.Lookup(object.GetAPIVersion(), object.GetKind()); known && len(out) > 0 || object.GetNamespace() == "" {
+		return out, nil
+	}
+	if err := c.walk(ctx, f, object); err != nil {
+		return nil, err
+	}
+	return f.under(object.GetUID()), nil
+}
+
+// walk lists the controllers of pods, and what owns them, kind after kind, up to the kind
+// of an object.
+func (c *Cluster) walk(ctx context.Context, f *family, object *unstructured.Unstructured) error {
+	namespace := object.GetNamespace()
+	if f.controllers == nil {
+		controllers := map[types.UID]metav1.OwnerReference{}
+		err := c.owned(ctx, corev1.SchemeGroupVersion.WithResource("pods"), namespace, func(pod metav1.Object) {
+			if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+				controllers[ref.UID] = *ref
+			}
+		})
+		if err != nil {
+			return err
+		}
+		f.controllers = controllers
+	}
+	target := object.GroupVersionKind().GroupKind()
+	for next := f.unlisted(target); len(next) > 0; next = f.unlisted(target) {
+		for kind, version := range next {
+			f.listed[kind] = true
+			mapping, err := c.mapper.RESTMapping(kind, version)
+			if err != nil || mapping.Scope.Name() == meta.RESTScopeNameRoot {
+				// What is not served, or stands above namespaces, is owned by nothing in one.
+				continue
+			}
+			err = c.owned(ctx, mapping.Resource, namespace, func(one metav1.Object) { f.owners[one.GetUID()] = one.GetOwnerReferences() })
+			if err != nil && !errors.Is(err, ErrForbidden) && !errors.Is(err, ErrNotFound) {
+				delete(f.listed, kind)
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unlisted are the kinds that own something and have not been listed yet, but for that of the
+// object that is looked for, with the versions that name them.
+func (f *family) unlisted(target schema.GroupKind) map[schema.GroupKind]string {
+	out := map[schema.GroupKind]string{}
+	note := func(ref metav1.OwnerReference) {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if kind := (schema.GroupKind{Group: gv.Group, Kind: ref.Kind}); err == nil && kind != target && !f.listed[kind] {
+			out[kind] = gv.Version
+		}
+	}
+	for _, ref := range f.controllers {
+		note(ref)
+	}
+	for _, refs := range f.owners {
+		for _, ref := range refs {
+			note(ref)
+		}
+	}
+	return out
+}
+
+// under returns the workloads that an object owns, whatever stands between, as the snapshot
+// names the workloads of pods.
+func (f *family) under(uid types.UID) []eviction.WorkloadKey {
+	found := map[eviction.WorkloadKey]bool{}
+	for _, one := range f.workloads {
+		if f.descends(one.owners, uid, map[types.UID]bool{}) {
+			found[one.workload] = true
+		}
+	}
+	for _, ref := range f.controllers {
+		if f.descends([]metav1.OwnerReference{ref}, uid, map[types.UID]bool{}) {
+			found[f.workloadOf(ref)] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b eviction.WorkloadKey) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// descends says whether an object with these owners stands under another one.
+func (f *family) descends(owners []metav1.OwnerReference, uid types.UID, seen map[types.UID]bool) bool {
+	for _, ref := range owners {
+		if ref.UID == uid {
+			return true
+		}
+		if seen[ref.UID] {
+			// Owner references are data: nothing keeps them from going round.
+			continue
+		}
+		seen[ref.UID] = true
+		if f.descends(f.owners[ref.UID], uid, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// workloadOf is the workload of the pods of a controller: the Deployment rather than the
+// ReplicaSet.
+func (f *family) workloadOf(controller metav1.OwnerReference) eviction.WorkloadKey {
+	gv, _ := schema.ParseGroupVersion(controller.APIVersion)
+	if _, middle := middlemen[schema.GroupKind{Group: gv.Group, Kind: controller.Kind}]; middle {
+		for _, ref := range f.owners[controller.UID] {
+			if ref.Controller != nil && *ref.Controller {
+				controller = ref
+				break
+			}
+		}
+	}
+	return eviction.WorkloadKey{Namespace: f.namespace, Owner: eviction.OwnerOf(controller.APIVersion, controller.Kind, controller.Name)}
+}
+
+// family returns what is known of a namespace: the workloads that have owners, of all of
+// them for an object without one.
+func (c *Cluster) family(ctx context.Context, namespace string) (*family, error) {
+	if known, ok := c.families.known[namespace]; ok && time.Since(known.read) < shelfLife {
+		return known, nil
+	}
+	f := &family{namespace: namespace, read: time.Now(), owners: map[types.UID][]metav1.OwnerReference{}, listed: map[schema.GroupKind]bool{}}
+	for _, name := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
+		kind, _ := workload.Lookup("apps/v1", name)
+		f.listed[schema.GroupKind{Group: "apps", Kind: name}] = true
+		err := c.owned(ctx, kind.Resource(), namespace, func(object metav1.Object) {
+			if refs := object.GetOwnerReferences(); len(refs) > 0 {
+				key := eviction.WorkloadKey{Namespace: object.GetNamespace(), Owner: eviction.OwnerOf(kind.APIVersion, name, object.GetName())}
+				f.workloads = append(f.workloads, child{key, refs})
+				f.owners[object.GetUID()] = refs
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if c.families.known == nil {
+		c.families.known = map[string]*family{}
+	}
+	c.families.known[namespace] = f
+	return f, nil
+}
+
+// owned lists the metadata of the objects of a kind, in one namespace or in all.
+func (c *Cluster) owned(ctx context.Context, resource schema.GroupVersionResource, namespace string, visit func(metav1.Object)) error {
+	var all []metav1.Object
+	err := c.each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.meta.Resource(resource).Namespace(namespace).List(ctx, o)
+	}, func() { all = nil }, func(o runtime.Object) error {
+		object, err := meta.Accessor(o)
+		all = append(all, object)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, object := range all {
+		visit(object)
+	}
+	return nil
+}
