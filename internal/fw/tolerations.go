@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -201,6 +202,17 @@ func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path,
 			}
 			diags.AddAttributeWarning(at, "A toleration of "+whose+" has no key and tolerates every "+every,
 				"Pods with it are scheduled on nodes, or stay on nodes, that are unreachable, short of memory or being shut down, and no taint of yours keeps them away. Name the key of the taint.")
+		}
+	}
+}
+
+// RefuseOperators refuses operators that the provider block rules out: an API server whose
+// feature gate is off refuses every pod that has them, whoever gave it the toleration.
+func (d *Data) RefuseOperators(at path.Path, tolerations []corev1.Toleration, diags *diag.Diagnostics) {
+	for _, t := range tolerations {
+		if taint.Compares(t) && d.Comparison == eviction.ComparisonOff {
+			diags.AddAttributeError(at, fmt.Sprintf("Unable to use the operator %s in toleration %q", t.Operator, taint.FormatToleration(t)),
+				"The cluster takes Lt and Gt only where its feature gate TaintTolerationComparisonOperators is on, and the provider block says that it is off (comparison_operators = false). Use Equal or Exists.")
 		}
 	}
 }

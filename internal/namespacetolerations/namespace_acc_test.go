@@ -161,6 +161,19 @@ func TestAccNamespaceTolerations_ofTwoResources(t *testing.T) {
 	s.want("", "", 0)
 }
 
+// TestAccNamespaceTolerations_operatorsThatTheProviderBlockRulesOut would have every pod
+// refused; among what is allowed they do no harm.
+func TestAccNamespaceTolerations_operatorsThatTheProviderBlockRulesOut(t *testing.T) {
+	t.Parallel()
+	s := stageOn(t, acctest.Connect(t))
+	s.tf.Provider = acctest.With(s.tf.Provider, map[string]any{"comparison_operators": false})
+	acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config("team>5:NoSchedule", "")).Diagnostics.Errors(),
+		`[AttributeName("default")] Unable to use the operator Gt in toleration "team>5:NoSchedule"`, "comparison_operators = false")
+	if d := s.tf.Plan(t, fresh(), s.config("", "team>5:NoSchedule")).Diagnostics; d.Errors() != "" {
+		t.Error(d.Errors())
+	}
+}
+
 func TestAccNamespaceTolerations_whatCannotBeReadIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s, i := stageOn(t, acctest.Connect(t)), fresh()

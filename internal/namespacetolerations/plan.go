@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +55,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	if !known || resp.Diagnostics.HasError() || !creating && resp.Plan.Raw.Equal(req.State.Raw) {
 		return
 	}
+	r.Data.RefuseOperators(path.Root("default"), desired.Default.Tolerations, &resp.Diagnostics)
 	r.preview(ctx, desired, own, &resp.Diagnostics)
 }
 

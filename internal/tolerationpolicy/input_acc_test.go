@@ -44,6 +44,13 @@ func TestAccTolerationPolicy_refusesAtPlan(t *testing.T) {
 			acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config(acctest.Name(t, "policy"), "team=a:NoSchedule", tt.more)).Diagnostics.Errors(), tt.says...)
 		})
 	}
+	t.Run("an operator that the provider block rules out", func(t *testing.T) {
+		t.Parallel()
+		s := s.on(t)
+		s.tf = &acctest.Terraform{Provider: acctest.With(s.tf.Provider, map[string]any{"comparison_operators": false})}
+		acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config(acctest.Name(t, "policy"), "team>5:NoSchedule", nil)).Diagnostics.Errors(),
+			`[AttributeName("tolerations")] Unable to use the operator Gt in toleration "team>5:NoSchedule"`, "comparison_operators = false")
+	})
 	t.Run("a policy that somebody else has made", func(t *testing.T) {
 		t.Parallel()
 		s, name := s.on(t), acctest.Name(t, "policy")

@@ -55,6 +55,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 	r.Data.Policies.Note(claim.Owner, claim.Policy)
 	if creating || !resp.Plan.Raw.Equal(req.State.Raw) {
+		r.Data.RefuseOperators(path.Root("tolerations"), claim.Tolerations, &resp.Diagnostics)
 		r.check(ctx, claim, own, &resp.Diagnostics)
 	}
 }

@@ -6,7 +6,6 @@ package workloadtolerations
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -19,7 +18,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -70,7 +68,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 		r.unchanged(ctx, desired, own, &resp.Diagnostics)
 		return
 	}
-	r.checkGate(desired, &resp.Diagnostics)
+	r.Data.RefuseOperators(path.Root("tolerations"), desired.claim.Tolerations, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
 		r.preview(ctx, desired, own, &resp.Diagnostics)
 	}
@@ -84,16 +82,6 @@ func (r *workloadTolerations) unchanged(ctx context.Context, desired wanted, own
 	if err == nil && !ignored.HasError() {
 		r.claim(desired, observed, own, diags)
 		r.note(desired, observed, nil)
-	}
-}
-
-// checkGate refuses operators that the cluster does not take.
-func (r *workloadTolerations) checkGate(desired wanted, diags *diag.Diagnostics) {
-	for _, t := range desired.claim.Tolerations {
-		if taint.Compares(t) && r.Data.Comparison == eviction.ComparisonOff {
-			diags.AddAttributeError(path.Root("tolerations"), fmt.Sprintf("Unable to use the operator %s in toleration %q", t.Operator, taint.FormatToleration(t)),
-				"The cluster takes Lt and Gt only where its feature gate TaintTolerationComparisonOperators is on, and the provider block says that it is off (comparison_operators = false). Use Equal or Exists.")
-		}
 	}
 }
 
