@@ -4,6 +4,7 @@
 package fakeapi_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,6 +26,9 @@ import (
 //
 // Bodies and paths name what earlier answers of the scenario had: $rv(NAME) and $uid(NAME)
 // of an object, $more of a list, $list for the resource version of a list.
+//
+// A line "@since VERSION REASON" before a step, or after the title for all steps of a
+// scenario, marks what older versions of Kubernetes answer in another way.
 const scriptFolder = "testdata/conformance"
 
 // step is one line of a script with its body.
@@ -34,12 +38,14 @@ type step struct {
 	args    []string
 	options map[string]string
 	body    string
+	mark    *mark
 }
 
 // scenario is a number of steps that share objects.
 type scenario struct {
 	title string
 	steps []step
+	mark  *mark
 }
 
 // suffix is the end of all names of objects in a script. The real API server gets another
@@ -80,33 +86,57 @@ func parseScript(text string) ([]scenario, error) {
 	var out []scenario
 	for block := range strings.SplitSeq(text, "\n\n") {
 		lines := strings.Split(strings.Trim(block, "\n"), "\n")
-		for len(lines) > 0 && (strings.HasPrefix(lines[0], "#") || lines[0] == "") {
+		title, isTitle := strings.CutPrefix(lines[0], "== ")
+		if isTitle {
 			lines = lines[1:]
 		}
-		if len(lines) == 0 {
-			continue
-		}
-		if title, is := strings.CutPrefix(lines[0], "== "); is {
-			out = append(out, scenario{title: title})
-			continue
-		}
-		if len(out) == 0 {
+		lines, mark, err := cutNotes(lines)
+		switch {
+		case err != nil:
+			return nil, err
+		case isTitle && len(lines) > 0:
+			return nil, fmt.Errorf("%q: no empty line after the title %q", lines[0], title)
+		case isTitle:
+			out = append(out, scenario{title: title, mark: mark})
+		case len(lines) > 0 && len(out) == 0:
 			return nil, fmt.Errorf("%q is in no scenario", lines[0])
+		case len(lines) > 0:
+			last := &out[len(out)-1]
+			last.steps = append(last.steps, parseStep(lines, cmp.Or(mark, last.mark)))
 		}
-		words := strings.Fields(lines[0])
-		s := step{line: lines[0], method: words[0], options: map[string]string{}, body: strings.Join(lines[1:], "\n")}
-		for _, word := range words[1:] {
-			name, value, has := strings.Cut(word, "=")
-			if has && !strings.Contains(name, "/") {
-				s.options[name] = value
-			} else {
-				s.args = append(s.args, word)
-			}
-		}
-		last := &out[len(out)-1]
-		last.steps = append(last.steps, s)
 	}
 	return out, nil
+}
+
+// cutNotes takes comments and a mark off the beginning of a block.
+func cutNotes(lines []string) (rest []string, m *mark, err error) {
+	for len(lines) > 0 {
+		note, isMark := strings.CutPrefix(lines[0], "@since ")
+		switch {
+		case isMark:
+			if m, err = parseMark(note); err != nil {
+				return nil, nil, err
+			}
+		case lines[0] != "" && !strings.HasPrefix(lines[0], "#"):
+			return lines, m, nil
+		}
+		lines = lines[1:]
+	}
+	return nil, m, nil
+}
+
+func parseStep(lines []string, m *mark) step {
+	words := strings.Fields(lines[0])
+	s := step{line: lines[0], method: words[0], options: map[string]string{}, body: strings.Join(lines[1:], "\n"), mark: m}
+	for _, word := range words[1:] {
+		name, value, has := strings.Cut(word, "=")
+		if has && !strings.Contains(name, "/") {
+			s.options[name] = value
+		} else {
+			s.args = append(s.args, word)
+		}
+	}
+	return s
 }
 
 // macros are objects with all fields that the API server would default.
