@@ -28,6 +28,8 @@
 // modules/machineapi: MachineSets make Machines, and those make nodes of kwok.
 // Without it the cluster knows no Machines. Its times are OpenShift's, minutes
 // where a drain is stuck; --machine-api-flags '--drain-timeout=2s' sets others.
+// --machine-api-flags --faithful adds the habits that OpenShift's has and most tests are
+// spared.
 //
 // It is a module of its own, to be built first, since CMD runs in the caller's
 // working directory and `go -C` would change that:

@@ -29,11 +29,19 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/cloud"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/drain"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/healthcheck"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/kubelet"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/machine"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/nodelink"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/validation"
 )
+
+// home is the namespace that OpenShift's operator has its controllers watch.
+const home = "openshift-machine-api"
+
+// initializeAfter is how long a cloud controller takes to initialize a Node.
+const initializeAfter = time.Second
 
 // build installs what the controllers need in the cluster, and returns them
 // ready to be started.
@@ -46,10 +54,10 @@ func build(ctx context.Context, cfg *rest.Config, o options) (manager.Manager, e
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), machinev1beta1.Install(scheme)); err != nil {
 		return nil, err
 	}
-	if err := prepare(ctx, cfg, o); err != nil {
+	if err := prepare(ctx, cfg, scheme, o); err != nil {
 		return nil, err
 	}
-	mgr, err := manager.New(cfg, manager.Options{
+	main, err := manager.New(cfg, manager.Options{
 		Scheme: scheme,
 		Cache: cache.Options{
 			SyncPeriod: &o.sync,
@@ -63,38 +71,103 @@ func build(ctx context.Context, cfg *rest.Config, o options) (manager.Manager, e
 	if err != nil {
 		return nil, err
 	}
-	return mgr, register(ctx, mgr, o)
+	p := &processes{main: main, cfg: cfg, faithful: o.faithful}
+	return main, register(ctx, p, o)
 }
 
-// register adds the controllers to the manager.
-func register(ctx context.Context, mgr manager.Manager, o options) error {
+// processes gives controllers their manager: one and the same, or in a faithful Machine
+// API one for each process of OpenShift. Each has a cache of its own then, so that they
+// know of each other's writes at different moments, and conflict.
+type processes struct {
+	main     manager.Manager
+	cfg      *rest.Config
+	faithful bool
+	// caches are those that are to be filled before all is ready.
+	caches []cache.Cache
+}
+
+// of returns the manager of a process, which looks at all objects again as often as
+// sync says; nil is as good as never.
+func (p *processes) of(name string, sync *time.Duration) (manager.Manager, error) {
+	if !p.faithful {
+		return p.main, nil
+	}
+	cfg := rest.CopyConfig(p.cfg)
+	cfg.UserAgent += "/" + name
+	mgr, err := manager.New(cfg, manager.Options{
+		Scheme: p.main.GetScheme(),
+		// pkg/operator/sync.go, newContainers: --namespace.
+		Cache:                   cache.Options{SyncPeriod: sync, DefaultNamespaces: map[string]cache.Config{home: {}}},
+		Metrics:                 server.Options{BindAddress: "0"},
+		HealthProbeBindAddress:  "0",
+		GracefulShutdownTimeout: ptr.To(time.Duration(0)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the manager of %s: %w", name, err)
+	}
+	p.caches = append(p.caches, mgr.GetCache())
+	return mgr, p.main.Add(mgr)
+}
+
+// register adds the controllers to their managers.
+func register(ctx context.Context, p *processes, o options) error {
 	// One for each controller: the back-off of one is not that of another.
 	opts := func() controller.Options {
 		return controller.Options{RateLimiter: o.rateLimiter(), SkipNameValidation: ptr.To(true)}
 	}
-	c, err := cloud.Add(mgr, opts())
+	// cmd/machineset, cmd/vsphere, cmd/nodelink-controller and cmd/machine-healthcheck: the
+	// first two alone have a sync period.
+	sets, err := p.of("machineset", &o.sync)
+	if err != nil {
+		return err
+	}
+	machines, err := p.of("machine", &o.sync)
+	if err != nil {
+		return err
+	}
+	links, err := p.of("nodelink", nil)
+	if err != nil {
+		return err
+	}
+	initialize := time.Duration(0)
+	if o.faithful {
+		initialize, o.drain.OneAtATime = initializeAfter, true
+		checks, err := p.of("machinehealthcheck", nil)
+		if err != nil {
+			return err
+		}
+		if err := healthcheck.Add(checks); err != nil {
+			return err
+		}
+	}
+	c, err := cloud.Add(p.main, initialize, opts())
 	if err != nil {
 		return err
 	}
 	if len(o.workers) > 0 {
-		if err := kubelet.Add(ctx, mgr, o.controlPlane, o.workers, opts()); err != nil {
+		if err := kubelet.Add(ctx, p.main, o.controlPlane, o.workers, opts()); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
-		machineset.Add(mgr, opts()),
-		machine.Add(mgr, c, o.again, opts()),
-		drain.Add(mgr, o.drain),
-		nodelink.Add(ctx, mgr, opts()),
-		mgr.AddReadyzCheck("caches", func(request *http.Request) error {
-			ctx, cancel := context.WithTimeout(request.Context(), time.Second)
-			defer cancel()
-			if !mgr.GetCache().WaitForCacheSync(ctx) {
-				return errors.New("the caches are not filled yet")
-			}
-			return nil
-		}),
+		machineset.Add(sets, opts()),
+		machine.Add(machines, c, o.again, opts()),
+		drain.Add(machines, o.drain),
+		nodelink.Add(ctx, links, opts()),
+		p.main.AddReadyzCheck("caches", p.ready),
 	)
+}
+
+// ready tells whether all controllers run.
+func (p *processes) ready(request *http.Request) error {
+	ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+	defer cancel()
+	for _, c := range append(p.caches, p.main.GetCache()) {
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+	}
+	return nil
 }
 
 // rateLimiter is controller-runtime's default, with another maximum.
@@ -105,21 +178,31 @@ func (o options) rateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	)
 }
 
-// prepare installs the definitions and the namespace of the cloud's books.
-func prepare(ctx context.Context, cfg *rest.Config, o options) error {
-	c, err := client.New(cfg, client.Options{})
+// prepare installs the definitions, the namespace of the cloud's books, and what else a
+// faithful Machine API has.
+func prepare(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, o options) error {
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
 		return err
 	}
 	if err := refuseOpenShift(ctx, c); err != nil {
 		return err
 	}
-	if err := installCRDs(ctx, c, o.crds); err != nil {
+	if err := installCRDs(ctx, c, o.definitions(), o.crds); err != nil {
 		return err
 	}
-	books := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: cloud.Namespace}}
-	if err := c.Create(ctx, books); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("making the namespace %s: %w", cloud.Namespace, err)
+	namespaces := []string{cloud.Namespace}
+	if o.faithful {
+		namespaces = append(namespaces, home)
 	}
-	return nil
+	for _, name := range namespaces {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := c.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("making the namespace %s: %w", name, err)
+		}
+	}
+	if !o.faithful {
+		return nil
+	}
+	return validation.Serve(ctx, c, scheme)
 }

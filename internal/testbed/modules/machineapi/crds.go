@@ -29,11 +29,17 @@ const (
 	served = 30 * time.Second
 )
 
-// definitions are the files of the kinds, as a cluster without feature gates has
+// definitions returns the files of the kinds, as a cluster without feature gates has
 // them.
-var definitions = map[string]string{
-	"Machine":    "0000_10_machine-api_01_machines-Default.crd.yaml",
-	"MachineSet": "0000_10_machine-api_01_machinesets-Default.crd.yaml",
+func (o options) definitions() map[string]string {
+	files := map[string]string{
+		"Machine":    "0000_10_machine-api_01_machines-Default.crd.yaml",
+		"MachineSet": "0000_10_machine-api_01_machinesets-Default.crd.yaml",
+	}
+	if o.faithful {
+		files["MachineHealthCheck"] = "0000_10_machine-api_01_machinehealthchecks.crd.yaml"
+	}
+	return files
 }
 
 // refuseOpenShift returns an error for a cluster whose own controllers would be
@@ -54,7 +60,7 @@ func refuseOpenShift(ctx context.Context, c client.Client) error {
 
 // installCRDs installs the definitions that the cluster does not have yet, and
 // waits until their kinds are served.
-func installCRDs(ctx context.Context, c client.Client, dir string) error {
+func installCRDs(ctx context.Context, c client.Client, definitions map[string]string, dir string) error {
 	if dir == "" {
 		var err error
 		if dir, err = crdDir(ctx); err != nil {

@@ -34,8 +34,21 @@
 //
 // Nothing else is invented: each package names the files whose habits it has.
 // The times that are fixed in OpenShift are flags here, with its values as their
-// defaults. One thing differs on purpose: drains take their turn in each
-// namespace rather than in the whole cluster, see package drain.
+// defaults.
+//
+// Some habits would have tests that share a cluster wait for each other, so that
+// only --faithful has them:
+//
+//   - Each controller has a manager and a cache of its own, as a process has. Their
+//     writes conflict.
+//   - One node is drained at a time in the whole cluster, not in each namespace.
+//   - The controllers watch the namespace openshift-machine-api alone.
+//   - Nodes join with the taint uninitialized, and without provider ID and addresses,
+//     which follow a second later. They have the label node.openshift.io/os_id.
+//   - Webhooks validate Machines and MachineSets: see package validation.
+//   - MachineHealthChecks delete Machines: see package healthcheck.
+//   - No pause can be cut short, such as the 30 s after which an unfinished Machine is
+//     looked at again.
 package main
 
 import (

@@ -18,6 +18,8 @@ type options struct {
 	kubeconfig string
 	crds       string
 	health     string
+	// faithful adds the habits of OpenShift that most tests are spared.
+	faithful bool
 
 	// sync is how often all objects are looked at again, which cuts through every
 	// back-off.
@@ -41,6 +43,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that leads to the cluster; needed")
 	flags.StringVar(&o.crds, "crds", "", "`folder` of the custom resource definitions; by default the go command is asked for that of github.com/openshift/api")
 	flags.StringVar(&o.health, "health-address", "0", "`address` that answers /readyz once all controllers run; 0 for none")
+	flags.BoolVar(&o.faithful, "faithful", false, "be as awkward as OpenShift: a cache for each controller, one drain at a time, the namespace "+home+" alone, validating webhooks, health checks, and nodes that a cloud controller initializes late; no pause can be cut short then")
 	flags.DurationVar(&o.sync, "sync-period", 10*time.Minute, "how often everything is looked at again")
 	flags.DurationVar(&o.again, "requeue-after", 30*time.Second, "when an unfinished Machine is looked at again")
 	flags.DurationVar(&o.retryMax, "retry-max", 1000*time.Second, "longest pause after failures, those of the cloud included")
@@ -58,10 +61,23 @@ func parse(args []string) (options, error) {
 	if o.kubeconfig == "" {
 		return options{}, errors.New("--kubeconfig is needed: no cluster is guessed")
 	}
+	if cut := pauses(flags); o.faithful && len(cut) > 0 {
+		return options{}, fmt.Errorf("--faithful keeps OpenShift's pauses: leave out --%s", strings.Join(cut, ", --"))
+	}
 	if containers := strings.Fields(*kubelets); len(containers) > 1 {
 		o.controlPlane, o.workers = containers[0], containers[1:]
 	} else if *kubelets != "" {
 		return options{}, errors.New("--kubelets needs the control plane and at least one worker")
 	}
 	return o, nil
+}
+
+// pauses returns the flags that were given a pause other than OpenShift's.
+func pauses(flags *flag.FlagSet) (cut []string) {
+	flags.Visit(func(f *flag.Flag) {
+		if _, pause := f.Value.(flag.Getter).Get().(time.Duration); pause && f.Value.String() != f.DefValue {
+			cut = append(cut, f.Name)
+		}
+	})
+	return cut
 }

@@ -46,3 +46,19 @@ func TestParse_kubelets(t *testing.T) {
 		t.Error("it takes a control plane without workers")
 	}
 }
+
+func TestParse_faithfulKeepsEveryPause(t *testing.T) {
+	t.Parallel()
+	got, err := parse([]string{"--kubeconfig=k", "--faithful", "--drain-timeout=20s"})
+	if err != nil || !got.faithful {
+		t.Fatalf("it is faithful: %t, %v", got.faithful, err)
+	}
+	if got.again != 30*time.Second || got.drain.Timeout != 20*time.Second {
+		t.Errorf("the pauses are %+v", got)
+	}
+	for _, flag := range []string{"--requeue-after=1s", "--drain-timeout=2s", "--drain-backoff=1s", "--drain-backoff-max=1s", "--retry-max=1s", "--eviction-retry=1s", "--sync-period=1s"} {
+		if _, err := parse([]string{"--kubeconfig=k", "--faithful", flag}); err == nil {
+			t.Errorf("it is called faithful with %s", flag)
+		}
+	}
+}

@@ -22,13 +22,19 @@ import (
 )
 
 // Add registers what makes instances boot and end, and returns the cloud. The
-// namespace of its books has to exist.
-func Add(mgr manager.Manager, opts controller.Options) (*Cloud, error) {
+// namespace of its books has to exist. Where initialize is not zero, a controller like
+// that of an external cloud provider takes so long to initialize each Node.
+func Add(mgr manager.Manager, initialize time.Duration, opts controller.Options) (*Cloud, error) {
 	c := &Cloud{client: mgr.GetClient(), direct: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("invented-cloud")}
-	opts.Reconciler = &booter{client: c.client, direct: c.direct}
+	opts.Reconciler = &booter{client: c.client, direct: c.direct, external: initialize > 0}
 	boot, err := controller.New("cloud", mgr, opts)
 	if err != nil {
 		return nil, err
+	}
+	if initialize > 0 {
+		if err := addInitializer(mgr, initialize); err != nil {
+			return nil, err
+		}
 	}
 	instances := predicate.NewTypedPredicateFuncs(func(record *corev1.ConfigMap) bool {
 		_, ok := record.Data[recordKey]
@@ -41,6 +47,8 @@ type booter struct {
 	client client.Client
 	// direct reads past the cache.
 	direct client.Reader
+	// external says that a cloud controller initializes the Nodes.
+	external bool
 }
 
 // Reconcile makes the Node of an instance join when it is time for it, and
@@ -73,6 +81,9 @@ func (b *booter) Reconcile(ctx context.Context, request reconcile.Request) (reco
 // given up in between, nobody else would know of that Node.
 func (b *booter) boot(ctx context.Context, found *instance, record *corev1.ConfigMap) error {
 	node := nodeOf(found)
+	if b.external {
+		uninitialize(node)
+	}
 	if err := b.client.Create(ctx, node); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}

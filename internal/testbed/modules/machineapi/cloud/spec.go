@@ -61,6 +61,10 @@ type Spec struct {
 	// DeleteError makes every attempt to delete the instance fail with this text.
 	DeleteError string `json:"deleteError,omitempty"`
 
+	// Image is what an instance boots, which changes nothing about it. Package
+	// validation refuses an image that has been withdrawn.
+	Image string `json:"image,omitempty"`
+
 	// Node describes the Node that joins.
 	Node NodeSpec `json:"node,omitzero"`
 }

@@ -40,6 +40,9 @@ type Options struct {
 	BackoffBase, BackoffMax time.Duration
 	// EvictionRetry is the pause between refused evictions in an attempt: none.
 	EvictionRetry time.Duration
+	// OneAtATime drains one Machine at a time in the whole cluster, as OpenShift does,
+	// instead of one in each namespace.
+	OneAtATime bool
 }
 
 type reconciler struct {

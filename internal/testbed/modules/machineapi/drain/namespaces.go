@@ -22,7 +22,7 @@ import (
 //
 // The one worker of OpenShift is an awkward habit to keep: a stuck drain holds
 // up the others. But OpenShift has one namespace of Machines. Here each test has
-// its own, and must not be held up by another one's.
+// its own, and must not be held up by another one's. Options.OneAtATime keeps the habit.
 type namespaces struct {
 	mgr  manager.Manager
 	opts Options
@@ -33,16 +33,30 @@ type namespaces struct {
 	started map[string]bool
 }
 
-// Add registers the controllers.
+// Add registers the controllers, or the one of OpenShift.
 func Add(mgr manager.Manager, opts Options) error {
 	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
 		return err
 	}
-	n := &namespaces{mgr: mgr, opts: opts, started: map[string]bool{}, prototype: &reconciler{
-		client: mgr.GetClient(), clientset: clientset, recorder: mgr.GetEventRecorder("machine-drain-controller"), opts: opts,
-	}}
+	drains := &reconciler{client: mgr.GetClient(), clientset: clientset, recorder: mgr.GetEventRecorder("machine-drain-controller"), opts: opts}
+	if opts.OneAtATime {
+		return addOne(mgr, drains)
+	}
+	n := &namespaces{mgr: mgr, opts: opts, started: map[string]bool{}, prototype: drains}
 	c, err := controller.New("machine-drain-namespaces", mgr, controller.Options{Reconciler: n})
+	if err != nil {
+		return err
+	}
+	return c.Watch(source.Kind(mgr.GetCache(), &machinev1beta1.Machine{}, &handler.TypedEnqueueRequestForObject[*machinev1beta1.Machine]{}))
+}
+
+// addOne registers a controller with a single worker for all Machines
+// (pkg/controller/machine/controller.go, AddWithActuator).
+func addOne(mgr manager.Manager, drains *reconciler) error {
+	c, err := controller.New("machine-drain-controller", mgr, controller.Options{
+		Reconciler: drains, RateLimiter: drains.opts.rateLimiter(), MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true),
+	})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -73,7 +74,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case err != nil:
 		condition.Set(m, condition.Unknown(machinev1beta1.InstanceExistsCondition, machinev1beta1.ErrorCheckingProviderReason,
 			"Failed to check if machine exists: %v", err))
-		return reconcile.Result{}, errors.Join(err, r.setStatus(ctx, m, phase(m), err, before))
+		r.tryStatus(ctx, m, err, before)
+		return reconcile.Result{}, err
 	case exists:
 		return r.follow(ctx, m, before)
 	case provisioned(m):
@@ -85,17 +87,22 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 }
 
-// follow writes down what is known of the instance of a Machine.
+// follow writes down what is known of the instance of a Machine. Two failures are no
+// errors for the original, which pauses for 30 s after them and not for the moment of a
+// back-off: that of the cloud, and that of the status which is written about it.
 func (r *reconciler) follow(ctx context.Context, m *machinev1beta1.Machine, before []machinev1beta1.Condition) (reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: r.again}
 	if err := r.cloud.Update(ctx, m); err != nil {
-		return later, r.setStatus(ctx, m, phase(m), err, before)
+		klog.Errorf("%s: error updating machine: %v, retrying in %s", m.Name, err, r.again)
+		r.tryStatus(ctx, m, err, before)
+		return later, nil
 	}
 	// After the update, which overwrites what is not yet written.
 	condition.Set(m, condition.True(machinev1beta1.InstanceExistsCondition, ""))
 	switch {
 	case !provisioned(m):
-		return later, r.setStatus(ctx, m, phase(m), nil, before)
+		r.tryStatus(ctx, m, nil, before)
+		return later, nil
 	case m.Status.NodeRef == nil:
 		return later, r.setStatus(ctx, m, machinev1beta1.PhaseProvisioned, nil, before)
 	default:

@@ -10,6 +10,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,6 +48,14 @@ func (r *reconciler) setStatus(ctx context.Context, m *machinev1beta1.Machine, p
 		m.Status.LastUpdated = ptr.To(metav1.Now())
 	}
 	return r.client.Status().Patch(ctx, m, client.MergeFrom(base))
+}
+
+// tryStatus writes the status of a Machine in the phase that it is in. A failure is
+// logged, and no more.
+func (r *reconciler) tryStatus(ctx context.Context, m *machinev1beta1.Machine, cause error, before []machinev1beta1.Condition) {
+	if err := r.setStatus(ctx, m, phase(m), cause, before); err != nil {
+		klog.Errorf("%s: error patching status: %v", m.Name, err)
+	}
 }
 
 func (r *reconciler) annotateFailed(ctx context.Context, m *machinev1beta1.Machine) error {
