@@ -94,7 +94,7 @@ func Advise(err error) string {
 	case errors.Is(err, kube.ErrUnreachable):
 		return "The cluster did not answer, or answered with a server error. Check that its API server runs, and the network to it."
 	case errors.Is(err, kube.ErrInvalid):
-		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration."
+		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration. A webhook checks the whole object: correct first what else the error names in it."
 	case errors.As(err, &fight):
 		return "Somebody else changes back what is written as soon as it is there, again and again, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Have that tool leave these entries to this configuration, or take them out of it; only then run again."
 	case errors.Is(err, context.Canceled):

@@ -97,6 +97,9 @@ func classify(err error) error {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return ErrConflict
 	case apierrors.IsForbidden(err):
+		if denied(err) {
+			return ErrInvalid
+		}
 		return ErrForbidden
 	case apierrors.IsUnauthorized(err):
 		return ErrUnauthorized
@@ -106,6 +109,17 @@ func classify(err error) error {
 		return ErrUnreachable
 	}
 	return nil
+}
+
+// denied reports whether an admission webhook or policy refused a request with the status
+// of missing rights: that is what webhooks answer unless they name another one
+// (k8s.io/apiserver v0.37.2 pkg/admission/plugin/webhook/errors/statuserror.go,
+// ToStatusErr, and pkg/admission/plugin/policy/validating/dispatcher.go). The text alone
+// tells them apart.
+func denied(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "admission webhook ") && strings.Contains(text, " denied the request") ||
+		strings.Contains(text, "ValidatingAdmissionPolicy '") && strings.Contains(text, " denied request: ")
 }
 
 // Unusable says that no connection comes about however often it is tried: the

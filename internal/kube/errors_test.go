@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -43,6 +45,9 @@ func TestErrors_classes(t *testing.T) {
 		{name: "409", err: apierrors.NewConflict(nodes, "n1", errors.New("modified")), class: ErrConflict},
 		{name: "409 that a wrapper hides", err: fmt.Errorf("patch: %w", apierrors.NewConflict(nodes, "n1", errors.New("modified"))), class: ErrConflict},
 		{name: "403", err: apierrors.NewForbidden(nodes, "n1", errors.New("no")), class: ErrForbidden},
+		{name: "403 of rights", err: apierrors.NewForbidden(nodes, "n1", errors.New(`User "ci" cannot patch resource "nodes" in API group "" at the cluster scope`)), class: ErrForbidden},
+		{name: "403 of a webhook", err: deniedBy(`admission webhook "validation.machineset.machine.openshift.io" denied the request: providerSpec.ami: Required value`), class: ErrInvalid},
+		{name: "403 of a policy", err: apierrors.NewForbidden(nodes, "n1", errors.New("ValidatingAdmissionPolicy 'keep' with binding 'keep' denied request: not now")), class: ErrInvalid},
 		{name: "401", err: apierrors.NewUnauthorized("no"), class: ErrUnauthorized, out: true},
 		{name: "422", err: apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, "n1", nil), class: ErrInvalid},
 		{name: "400", err: apierrors.NewBadRequest("what?"), class: ErrInvalid},
@@ -162,4 +167,10 @@ func TestResourceOf(t *testing.T) {
 			t.Errorf("%v is about %q, want %q", err, got, want)
 		}
 	}
+}
+
+// deniedBy is what the API server answers where a webhook refuses a request and says no
+// more than why: the status is that of missing rights.
+func deniedBy(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message}}
 }
