@@ -70,12 +70,39 @@ func (c *Cluster) dynamic(t testing.TB) dynamic.Interface {
 // Machine makes a Machine with taints.
 func (c *Cluster) Machine(t testing.TB, namespace, name string, taints []corev1.Taint) {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&machinev1beta1.Machine{
-		TypeMeta:   metav1.TypeMeta{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       machinev1beta1.MachineSpec{Taints: taints},
-	})
+	c.makeMachine(t, &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: machinev1beta1.MachineSpec{Taints: taints}})
+}
+
+// Unattended makes a MachineSet of two replicas and does not wait for its machines: no
+// controller acts on it.
+func (c *Cluster) Unattended(t testing.TB, namespace string) Thing {
+	t.Helper()
+	set := Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "MachineSet", Namespace: namespace, Name: Name(t, "ms")}
+	labels := map[string]any{"set": set.Name}
+	c.Make(t, set, map[string]any{"spec": map[string]any{
+		"replicas": 2, "selector": map[string]any{"matchLabels": labels},
+		"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{
+			"providerSpec": map[string]any{"value": map[string]any{"apiVersion": "cloud.kubetaint.io/v1", "kind": "InventedMachineSpec"}},
+		}},
+	}})
+	return set
+}
+
+// MachineOf makes a Machine that belongs to a MachineSet, which its controller has not made.
+func (c *Cluster) MachineOf(t testing.TB, set Thing, name string) {
+	t.Helper()
+	owner := convert[machinev1beta1.MachineSet](t, c.Look(t, set))
+	c.makeMachine(t, &machinev1beta1.Machine{Spec: owner.Spec.Template.Spec, ObjectMeta: metav1.ObjectMeta{
+		Namespace: set.Namespace, Name: name, Labels: owner.Spec.Template.Labels,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(&owner, machinev1beta1.GroupVersion.WithKind("MachineSet"))},
+	}})
+}
+
+func (c *Cluster) makeMachine(t testing.TB, m *machinev1beta1.Machine) {
+	t.Helper()
+	m.TypeMeta = metav1.TypeMeta{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine"}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
 	must(t, err)
-	_, err = c.dynamic(t).Resource(machines).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{})
+	_, err = c.dynamic(t).Resource(machines).Namespace(m.Namespace).Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{})
 	must(t, err)
 }

@@ -46,7 +46,8 @@ func startTestbed(flags ...string) (*testbed, error) {
 	}
 	defer func() { _ = errors.Join(log.Close(), os.Remove(log.Name())) }()
 	if machines := os.Getenv(machinesEnv); machines != "" {
-		flags = append(flags, "--machine-api", "--machine-api-flags", machines)
+		// The test's own flags come later, and win.
+		flags = append([]string{"--machine-api", "--machine-api-flags", machines}, flags...)
 	}
 	flags = append(flags, "--", "sh", "-c", `echo "$KUBETAINT_TESTBED_DIR"; exec cat > /dev/null`)
 	cmd := exec.Command(os.Getenv(testbedEnv), append([]string{"run"}, flags...)...)
@@ -142,6 +143,17 @@ func takeTurn(lock string) (release func(), err error) {
 func Restricting(t testing.TB) *Cluster {
 	t.Helper()
 	return Own(t, "--api-server-flags", "--enable-admission-plugins=PodTolerationRestriction")
+}
+
+// MachineAPINamespace is the only namespace that OpenShift's operator, and a faithful
+// Machine API of the test bed, have their controllers watch.
+const MachineAPINamespace = "openshift-machine-api"
+
+// Faithful starts a cluster for this test alone whose Machine API is as awkward as that of
+// OpenShift, and has its pauses of up to 30 seconds: see internal/testbed/modules/machineapi.
+func Faithful(t testing.TB) *Cluster {
+	t.Helper()
+	return Own(t, "--machine-api", "--machine-api-flags", "--faithful")
 }
 
 // Signal sends a signal to a process of the test bed, such as "kube-apiserver". What goes

@@ -172,11 +172,8 @@ func Ended(what string, err error) string {
 
 // explainLate says what a rollout waited for, what to do about that, and how far it is.
 func explainLate(e *rollout.MachinesError) string {
-	var waiting, holds, fix string
-	if len(e.Waiting) > 0 {
-		waiting = "The rollout last waited for machines:\n  " + strings.Join(e.Waiting, "\n  ")
-		fix = "To fix this, find out why these machines are not ready (kubectl describe machine.machine.openshift.io NAME -n " + e.Set.Namespace + "); or set a longer timeout."
-	}
+	waiting, fix := waitedFor(e)
+	holds := ""
 	if len(e.Holds) > 0 {
 		holds = "What keeps machines from going:\n  " + strings.Join(e.Holds, "\n  ")
 		fix = "To fix this, let the pods go (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout."
@@ -186,6 +183,23 @@ func explainLate(e *rollout.MachinesError) string {
 		fix = ""
 	}
 	return paragraphs(waiting, holds, fix, standing(e))
+}
+
+// waitedFor says what a rollout waited for, and what to do about that; "" and "" for
+// nothing.
+func waitedFor(e *rollout.MachinesError) (waiting, fix string) {
+	if len(e.Waiting) == 0 {
+		return "", ""
+	}
+	last := ":\n  " + strings.Join(e.Waiting, "\n  ")
+	if !e.Controller {
+		return "The rollout last waited for machines" + last, "To fix this, find out why these machines are not ready (kubectl describe machine.machine.openshift.io NAME -n " + e.Set.Namespace + "); or set a longer timeout."
+	}
+	fix = "To fix this, find out what stops it (kubectl describe machineset.machine.openshift.io " + e.Set.Name + " -n " + e.Set.Namespace + " shows its events); or set a longer timeout."
+	if e.Set.Namespace != machineset.OperatorNamespace {
+		fix += " OpenShift's Machine API operator has its controllers watch the namespace " + machineset.OperatorNamespace + " alone."
+	}
+	return "The rollout last waited for the controller of " + e.Set.Title() + last, fix
 }
 
 // standing says how far a rollout is, and which count it has left.

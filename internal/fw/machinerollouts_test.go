@@ -46,6 +46,12 @@ func TestExplainMachines(t *testing.T) {
 			"The rollout last waited for machines:\n  a is Provisioning\n\nTo fix this, find out why these machines are not ready (kubectl describe machine.machine.openshift.io NAME -n ns); or set a longer timeout.\n\n" +
 				"2 of 3 machines still have to be replaced, and spec.replicas is 3." + again,
 		},
+		"a machine that its controller does not make": {
+			late(rollout.MachinesError{Set: set(machineset.Surge, 4), Begun: true, Left: 3, Waiting: []string{"there are 3, and 4 are wanted"}, Controller: true}), over,
+			"The rollout last waited for the controller of MachineSet \"ns/gpu\":\n  there are 3, and 4 are wanted\n\nTo fix this, find out what stops it (kubectl describe machineset.machine.openshift.io gpu -n ns shows its events); or set a longer timeout. " +
+				"OpenShift's Machine API operator has its controllers watch the namespace openshift-machine-api alone.\n\n" +
+				"3 of 3 machines still have to be replaced, and spec.replicas is 4 (3 before the rollout)." + again,
+		},
 		"a count that is brought back": {
 			late(rollout.MachinesError{Set: set(machineset.ScaleToZero, 3), Begun: true, Restored: true}), over,
 			"No old machine is left, and spec.replicas has been set back to 3." + again,

@@ -21,6 +21,8 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	stop := machineset.Stops(o, d)
 	if stop != "" {
 		diags.AddWarning("Apply will stop before it changes "+o.Set.Title(), stop)
+	} else {
+		WarnUnattended(o, diags)
 	}
 	if m := e.Interrupted; m != nil && stop == "" {
 		left := machineset.Left(o, d)

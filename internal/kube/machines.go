@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -99,7 +100,7 @@ func (c *Cluster) MachineSet(key string) (machineset.Observed, bool) {
 }
 
 func (c *Cluster) observed(s *machineset.Set, machines []*machineset.Machine) machineset.Observed {
-	o := machineset.Observed{Set: s, Nodes: map[string]*eviction.Node{}}
+	o := machineset.Observed{Set: s, Unattended: s.Unattended(time.Now()), Nodes: map[string]*eviction.Node{}}
 	for _, m := range machines {
 		if m.Set != s.UID {
 			continue

@@ -6,6 +6,7 @@ package kube
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +48,7 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &in)
 	s := &machineset.Set{
 		Namespace: in.Namespace, Name: in.Name, UID: in.UID, ResourceVersion: in.ResourceVersion, Labels: in.Labels,
-		Observed: in.Status.ObservedGeneration >= in.Generation,
+		Observed: in.Status.ObservedGeneration >= in.Generation, Reconciled: in.Status.ObservedGeneration > 0, Written: written(object),
 		Replicas: 1, Taints: in.Spec.Template.Spec.Taints,
 		NodeLabels: in.Spec.Template.Spec.Labels,
 
@@ -68,6 +69,17 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 	s.Marker, s.MarkerErr = machineset.ParseMarker(in.Annotations[machineset.MarkerAnnotation])
 	s.Autoscaler = bounds(in.Annotations)
 	return s
+}
+
+// written returns when an object was last written beside its status.
+func written(object *unstructured.Unstructured) time.Time {
+	last := object.GetCreationTimestamp().Time
+	for _, entry := range object.GetManagedFields() {
+		if entry.Subresource == "" && entry.Time != nil && entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	return last
 }
 
 // bounds reads between which counts an autoscaler scales, nil where none does.

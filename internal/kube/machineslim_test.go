@@ -5,6 +5,7 @@ package kube
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +42,41 @@ func TestSlimSet_whoElseManagesIt(t *testing.T) {
 			tt.want.Replicas, tt.want.Observed = 1, true
 			if diff := cmp.Diff(&tt.want, slimSet(object)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestSlimSet_whenItWasWrittenAndSeen: writes of the status do not count.
+func TestSlimSet_whenItWasWrittenAndSeen(t *testing.T) {
+	t.Parallel()
+	at := func(clock string) time.Time {
+		out, err := time.Parse(time.RFC3339, "2026-11-26T"+clock+"Z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		manifest             string
+		written              time.Time
+		observed, reconciled bool
+	}{
+		"made, and nothing else": {"metadata: {generation: 1, creationTimestamp: '2026-11-26T01:00:00Z'}", at("01:00:00"), false, false},
+		"seen as it is":          {"{metadata: {generation: 1, creationTimestamp: '2026-11-26T01:00:00Z'}, status: {observedGeneration: 1}}", at("01:00:00"), true, true},
+		"written since it was seen": {
+			"{metadata: {generation: 2, creationTimestamp: '2026-11-26T01:00:00Z', managedFields: [{manager: kubectl, operation: Update, time: '2026-11-26T02:00:00Z'}, {manager: a, operation: Apply, time: '2026-11-26T01:30:00Z'}, {manager: machineset, operation: Update, subresource: status, time: '2026-11-26T03:00:00Z'}]}, status: {observedGeneration: 1}}",
+			at("02:00:00"), false, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			object := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(tt.manifest), &object.Object); err != nil {
+				t.Fatal(err)
+			}
+			if got := slimSet(object); !got.Written.Equal(tt.written) || got.Observed != tt.observed || got.Reconciled != tt.reconciled {
+				t.Errorf("written at %s, observed %t, reconciled %t; want %s, %t, %t", got.Written, got.Observed, got.Reconciled, tt.written, tt.observed, tt.reconciled)
 			}
 		})
 	}

@@ -4,6 +4,7 @@
 package machineset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -125,7 +126,7 @@ func (v *view) obstacle() string {
 	if v.desired.Begun != nil && m == nil {
 		return v.markerGone()
 	}
-	if stop := v.scaledByOthers(); stop != "" {
+	if stop := cmp.Or(v.scaledByOthers(), v.obstacleOfNeglect()); stop != "" {
 		return stop
 	}
 	if !v.strategy().Replaces() || m == nil && len(v.old) == 0 {
@@ -146,8 +147,8 @@ func (v *view) goOn() Decision {
 		return v.settle()
 	}
 	// A controller that has not seen the template makes machines of the one before. Where
-	// machines are replaced, and none is owed, it makes none.
-	if replaces := v.strategy().Replaces() && len(v.old) > 0; !v.Set.Observed && (replaces || v.strategy() == InPlace && len(v.old) == 0) {
+	// machines are replaced, and none is owed, it makes none; nor does one that does not act.
+	if replaces := v.strategy().Replaces() && len(v.old) > 0; !v.Set.Observed && (replaces || v.strategy() == InPlace && len(v.old) == 0 && !v.Unattended) {
 		return Decision{Waiting: v.unfinished()}
 	}
 	switch v.strategy() {

@@ -31,6 +31,10 @@ type Set struct {
 	// Observed says that the controller has seen the newest generation: what is
 	// deleted before could be replaced from the template as it was.
 	Observed bool
+	// Reconciled says that the controller has seen any generation, and Written when the
+	// MachineSet was last written beside its status.
+	Reconciled bool
+	Written    time.Time
 	// Taints are those of the template, Record says who owns which.
 	Taints    []corev1.Taint
 	Record    taint.Record
@@ -121,6 +125,8 @@ func (m *Machine) Failed() bool {
 // Observed is what the cluster shows of one MachineSet.
 type Observed struct {
 	Set *Set
+	// Unattended says that no controller acts on it: see Set.Unattended.
+	Unattended bool
 	// Machines are those whose controller has the MachineSet's UID, deleting ones
 	// included.
 	Machines []*Machine

@@ -84,6 +84,9 @@ type MachinesError struct {
 	// Begun says that this run has written something.
 	Begun   bool
 	Waiting []string
+	// Controller says that Waiting is about the MachineSet's controller: no machine that
+	// exists is waited for.
+	Controller bool
 	// Holds say what holds a drain: pods, budgets, hooks.
 	Holds []string
 	// Left is how many machines the rollout still has to replace, or to change in place.

@@ -1,0 +1,36 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
+)
+
+// TestDedicatedNodes_warnsOfMachineSetsThatNoControllerActsOn, and waits for none: neither
+// before it ends nor before it gives up labels.
+func TestDedicatedNodes_warnsOfMachineSetsThatNoControllerActsOn(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		set := c.Unattended(t, c.Namespace(t))
+		c.MachineOf(t, set, "m1")
+		time.Sleep(time.Minute)
+		tf, i := &acctest.Terraform{Provider: c.Provider(t)}, &acctest.Instance{Type: typeName}
+		config := map[string]any{
+			"machine_sets": map[string]any{"namespace": set.Namespace, "name": set.Name, "rollout": map[string]any{"strategy": "in_place"}},
+			"taints":       acctest.Objects(t, "team=a:NoSchedule"), "labels": map[string]any{"team": "a"},
+		}
+		planned := tf.Plan(t, i, config)
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), `No controller acts on MachineSet "`+set.Namespace+"/"+set.Name+`": no machine will follow this change`)
+		began := time.Now()
+		tf.Settle(t, i, config)
+		tf.Destroy(t, i)
+		if took := time.Since(began); took > 5*time.Minute {
+			t.Errorf("it waited for %s", took)
+		}
+	}, controllers.MachineAPI...)
+}
