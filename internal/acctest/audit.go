@@ -25,7 +25,9 @@ type Audit struct {
 	c    *Cluster
 	path string
 	user string
-	from int64
+	// agent begins the user agents whose requests are meant, "" for those of user.
+	agent string
+	from  int64
 	// fakeFrom is where the log of an in-memory API server begins.
 	fakeFrom int
 }
@@ -61,6 +63,12 @@ func (c *Cluster) Audit(t testing.TB) (*Audit, map[string]any) {
 	token, account := c.accountWith(t, c.Rights(t)...)
 	a := &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}
 	return a, c.ProviderAt(t, c.REST.Host, token)
+}
+
+// AuditOf returns the log of clients whose user agent begins like this, whoever they are.
+func (c *Cluster) AuditOf(t testing.TB, agent string) *Audit {
+	t.Helper()
+	return &Audit{t: t, c: c, path: filepath.Join(c.Dir(t), "audit.log"), agent: agent}
 }
 
 // Reset forgets the requests so far.
@@ -120,7 +128,7 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 		}
 		caughtUp = caughtUp || event.ObjectRef.Name == sentinel
 		// A watch is logged when it begins and when it ends.
-		if event.User.Username != a.user || event.Verb == "watch" && event.Stage == "ResponseComplete" {
+		if !a.means(event.User.Username, event.UserAgent) || event.Verb == "watch" && event.Stage == "ResponseComplete" {
 			continue
 		}
 		out = append(out, AuditedRequest{
@@ -130,6 +138,13 @@ func (a *Audit) read(sentinel string) (out []AuditedRequest, caughtUp bool, err 
 		})
 	}
 	return out, caughtUp, lines.Err()
+}
+
+func (a *Audit) means(user, agent string) bool {
+	if a.agent != "" {
+		return strings.HasPrefix(agent, a.agent)
+	}
+	return user == a.user
 }
 
 // Within leaves out what is about objects in namespaces of other tests: an apply that
