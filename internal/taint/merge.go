@@ -82,11 +82,12 @@ type Merged struct {
 // place of new ones, which are appended.
 func Merge(current []corev1.Taint, record Record, claim Claim) Merged {
 	m := &merge{claim: claim, taints: slices.Clone(current), marks: make(map[ID]Mark, len(record)), deviations: map[ID]Status{}}
-	for _, mark := range record {
-		m.marks[mark.ID()] = mark
+	believed := make(Record, len(record))
+	for i, mark := range record {
+		believed[i] = claim.believe(mark)
+		m.marks[mark.ID()] = believed[i]
 	}
-	wanted := m.wanted()
-	m.retire(record, wanted)
+	m.retire(believed, m.wanted())
 	if claim.Release {
 		m.release()
 	} else {
@@ -126,6 +127,15 @@ func (c Claim) owns(mark Mark) bool {
 		return true
 	}
 	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
+}
+
+// believe returns a mark as far as it is believed. Of one of our own without a proof that is
+// whose entry it is about, and not what a destroy restores: somebody else has written that.
+func (c Claim) believe(mark Mark) Mark {
+	if mark.Generation == c.Generation && c.owns(mark) && !c.Seal.Proves(mark.Proof, mark.parts()...) {
+		mark.Absent, mark.Previous = slices.Contains(c.Absent, mark.ID()), nil
+	}
+	return mark
 }
 
 func (c Claim) wants(id ID) bool {

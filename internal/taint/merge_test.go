@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
@@ -367,6 +368,42 @@ func TestMerge_provesMarksAnew(t *testing.T) {
 		}
 		if got := Merge(made.Taints, made.Record, claim); len(got.Taints) == 0 {
 			t.Errorf("%s: a mark with another proof is believed", name)
+		}
+	}
+}
+
+// A mark of an entry that state or configuration name counts without a proof, and what else it
+// says does not: others may have written that a value is to be restored, or that the taint must
+// not be there.
+func TestMerge_restoresByAProofAlone(t *testing.T) {
+	t.Parallel()
+	seal := record.Seal{Nonce: "n"}
+	for name, tt := range map[string]struct {
+		current, want string
+		absent        bool
+		forge         func(*Mark)
+	}{
+		"nothing forged":                         {"a=1:NoExecute", "", false, func(*Mark) {}},
+		"a value that never stood there":         {"a=1:NoExecute", "", false, func(m *Mark) { m.Previous = new("evil") }},
+		"a taint that is said to be absent":      {"a=1:NoExecute", "", false, func(m *Mark) { m.Absent = true }},
+		"absent, as it was":                      {"", "a=old:NoExecute", true, func(*Mark) {}},
+		"absent, with a value that never stood":  {"", "", true, func(m *Mark) { m.Previous = new("evil") }},
+		"absent, and the value is said to stand": {"", "", true, func(m *Mark) { m.Absent = false }},
+	} {
+		claim := Claim{Owner: "me", Generation: "g2", Seal: seal, Taints: list(t, "a=1:NoExecute")}
+		var before []corev1.Taint
+		if tt.absent {
+			claim.Taints, claim.Absent, before = nil, ids(t, "a:NoExecute"), list(t, "a=old:NoExecute")
+		}
+		marks := Merge(before, nil, claim).Record
+		tt.forge(&marks[0])
+		var current []corev1.Taint
+		if tt.current != "" {
+			current = list(t, tt.current)
+		}
+		claim.Release = true
+		if got := FormatAll(Merge(current, marks, claim).Taints); got != tt.want {
+			t.Errorf("%s: a destroy leaves %q, want %q", name, got, tt.want)
 		}
 	}
 }
