@@ -79,7 +79,8 @@ func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan,
 		return Plan{Name: c.Name, Policy: &wanted, Changed: true, Adds: true}, nil
 	}
 	for _, t := range seen.given() {
-		if toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
+		// What the annotation alone says has been written there by somebody else.
+		if !seen.gives(t) || toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
 			continue
 		}
 		if slices.ContainsFunc(live, func(l corev1.Taint) bool {

@@ -176,6 +176,13 @@ func Observe(o Objects) Observed {
 	return out
 }
 
+// gives reports whether the policy gives a toleration, by its spec where it has been read.
+func (o *Observed) gives(t corev1.Toleration) bool {
+	return o.Objects.Policy == nil || slices.ContainsFunc(o.Objects.Policy.Spec.Mutations, func(m admissionregistrationv1.Mutation) bool {
+		return m.JSONPatch != nil && strings.Contains(m.JSONPatch.Expression, tolerationExpression(t))
+	})
+}
+
 // compare notes what somebody else has changed.
 func (o *Observed) compare() {
 	written, err := o.Policy.Objects(o.Mark)

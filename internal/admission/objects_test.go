@@ -222,6 +222,28 @@ func TestClaim_owns(t *testing.T) {
 }
 
 // TestPlan_adds: a plan that only removes tolerations adds nothing.
+// Whoever may write the annotation alone cannot have the policy give more.
+func TestPlan_retiresOnlyWhatThePolicyGives(t *testing.T) {
+	t.Parallel()
+	given, wanted, forged := exists("given", ""), exists("wanted", ""), exists("forged", "")
+	mark := Mark{Owner: "me", Generation: "1"}
+	live := []corev1.Taint{{Key: "given", Effect: corev1.TaintEffectNoSchedule}, {Key: "forged", Effect: corev1.TaintEffectNoSchedule}}
+	objects, err := Policy{Name: "p", Tolerations: []corev1.Toleration{given}}.Objects(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Policy{Name: "p", Tolerations: []corev1.Toleration{given, forged}, Retiring: []corev1.Toleration{forged}}.Objects(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects.Policy.Annotations, objects.Binding.Annotations = other.Policy.Annotations, other.Policy.Annotations
+	seen := Observe(objects)
+	plan, err := Claim{Policy: Policy{Name: "p", Tolerations: []corev1.Toleration{wanted}}, Mark: mark}.Plan(&seen, live, true)
+	if err != nil || !slices.Equal(plan.Policy.Retiring, []corev1.Toleration{given}) {
+		t.Errorf("retiring are %v, want %v alone: %v", plan.Policy.Retiring, given, err)
+	}
+}
+
 func TestPlan_adds(t *testing.T) {
 	t.Parallel()
 	a, b := equal("team", "a", corev1.TaintEffectNoSchedule), equal("team", "b", corev1.TaintEffectNoSchedule)
