@@ -128,14 +128,14 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	return out, nil
 }
 
-// ownPaths returns the lists of an object in which something is ours.
+// ownPaths returns the lists of an object in which something is ours, by its proof.
 func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
 	var out []string
 	if pin.Owns(m.Pins) {
 		out = append(out, "")
 	}
 	for _, mark := range m.Record {
-		if mark.Generation == claim.Generation && !slices.Contains(out, mark.Path) {
+		if claim.Path = mark.Path; claim.Owns(toleration.Record{mark}) && !slices.Contains(out, mark.Path) {
 			out = append(out, mark.Path)
 		}
 	}

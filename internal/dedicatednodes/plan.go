@@ -14,8 +14,10 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -95,6 +97,12 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 	var ignored diag.Diagnostics
 	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
 	if err == nil && !ignored.HasError() {
+		warnUnreadable(desired, observed, diags)
+		for _, c := range observed.changes(desired).Sets {
+			if said := fw.ExplainRecord(rollout.CheckSetChange(c), c.Set.Title(), path.Empty()); said != nil {
+				diags.Append(fw.AsWarning(said))
+			}
+		}
 		r.claim(desired, observed, own, diags)
 		r.claimSets(desired, observed, own, diags)
 		r.note(desired, observed, nil)
@@ -187,6 +195,9 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 			}
 		}
 	}
+	if desired.nodes.Target.Selector != nil && !desired.releases() {
+		warnUnreadable(desired, observed, diags)
+	}
 	nodes := planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes)
 	labels := planner.PlanLabels(observed.nodes, desired.labels)
 	if refusals := slices.Concat(labels.Refusals, nodes.Refusals); len(refusals) > 0 {
@@ -202,6 +213,12 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 		fw.WarnControlPlane(nodes, diags)
 	}
 	return !diags.HasError()
+}
+
+// warnUnreadable says which nodes are left as they are, because a record of theirs is damaged.
+func warnUnreadable(desired wanted, observed observation, diags *diag.Diagnostics) {
+	fw.WarnUnreadable(desired.nodes.Unreadable(observed.nodes), taint.OwnedAnnotation, diags)
+	fw.WarnUnreadable(desired.labels.Unreadable(observed.nodes), label.OwnedAnnotation, diags)
 }
 
 // workable refuses what pods would not follow, or the API server not take.

@@ -5,6 +5,7 @@ package fw
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +53,29 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}
 	return diag.NewAttributeErrorDiagnostic(at, summary, detail)
+}
+
+// WarnUnreadable warns of nodes whose record of an annotation cannot be read. Nothing is written
+// to them; where a selector means them, the others are changed all the same.
+func WarnUnreadable(nodes []string, annotation string, diags *diag.Diagnostics) {
+	if len(nodes) == 0 {
+		return
+	}
+	what, whose := owned(annotation, "node"), fmt.Sprintf("node %q", nodes[0])
+	if len(nodes) > 1 {
+		whose = Count(len(nodes), "node")
+	}
+	diags.AddWarning("Nothing is written to "+whose+": the annotation "+annotation+" is damaged",
+		"The annotation has been edited, so it is not known which "+what+" belong to which resource: "+Some(nodes)+". Repair it; or remove it (kubectl annotate node "+nodes[0]+" "+annotation+"-), "+
+			"after which none of the node's "+what+" belongs to any resource. Then apply again.")
+}
+
+// AsWarning makes a warning of an error, where nothing has to be written.
+func AsWarning(d diag.Diagnostic) diag.Diagnostic {
+	if attribute, is := d.(diag.DiagnosticWithPath); is {
+		return diag.NewAttributeWarningDiagnostic(attribute.Path(), d.Summary(), d.Detail())
+	}
+	return diag.NewWarningDiagnostic(d.Summary(), d.Detail())
 }
 
 // waysOut says what to do about a marker of a rollout that cannot be read, or that has lost

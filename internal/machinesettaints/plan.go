@@ -151,6 +151,15 @@ func (r *machineSetTaints) claim(desired wanted, own ownership, meant []machines
 func (r *machineSetTaints) claimUnchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
 	if _, sets, err := r.observe(ctx, own.Cluster, desired.target, diags); err == nil && !diags.HasError() {
 		r.claim(desired, own, concerned(sets, desired), diags)
+		for _, o := range concerned(sets, desired) {
+			if o.Set.RecordErr == nil && o.Set.MarkerErr == nil {
+				continue
+			}
+			if said := refused(desired, o, desired.of(o.Set), false); said != nil {
+				// There is nothing to write, so that it stops nothing.
+				diags.Append(fw.AsWarning(said))
+			}
+		}
 	}
 }
 

@@ -111,6 +111,9 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	plan := planner.PlanNodes(nodes, desired)
+	if desired.Target.Selector != nil && !desired.Claim.Release {
+		warnUnreadable(desired, nodes, diags)
+	}
 	if len(plan.Refusals) > 0 {
 		diags.Append(fw.ExplainRefusals(desired, plan.Refusals))
 		return
@@ -186,8 +189,13 @@ func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTa
 func (r *nodeTaints) claimUnchanged(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
 	desired, known := state.desired(ctx, own, diags)
 	if _, nodes, err := r.observe(ctx, own.Cluster, diags); known && err == nil && !diags.HasError() {
+		warnUnreadable(desired, nodes, diags)
 		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 	}
+}
+
+func warnUnreadable(desired planner.NodeTaints, nodes []*eviction.Node, diags *diag.Diagnostics) {
+	fw.WarnUnreadable(desired.Unreadable(nodes), taint.OwnedAnnotation, diags)
 }
 
 // warnTarget says that there is nothing there yet to taint.

@@ -41,11 +41,25 @@ func (d NodeLabels) Adding() NodeLabels {
 	return d
 }
 
+// Unreadable returns the names of the nodes that are meant and whose record of labels cannot be
+// read.
+func (d NodeLabels) Unreadable(nodes []*eviction.Node) []string {
+	var out []string
+	for _, n := range nodes {
+		if n.LabelRecordErr != nil && d.Target.Matches(n) {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // PlanLabels compares nodes with what is desired.
 func PlanLabels(nodes []*eviction.Node, desired NodeLabels) LabelPlan {
 	var p LabelPlan
+	leaver := desired.leaving().Claim
 	for _, n := range nodes {
-		if !desired.Target.Matches(n) && !desired.Claim.Owns(n.LabelRecord) {
+		if !desired.Target.Matches(n) && !leaver.Owns(n.LabelRecord) || desired.skips(n) {
 			continue
 		}
 		merged := MergeLabels(n, desired)
@@ -60,14 +74,26 @@ func PlanLabels(nodes []*eviction.Node, desired NodeLabels) LabelPlan {
 	return p
 }
 
+// skips reports whether a node is left as it is because a record of it cannot be read, as for
+// taints: a label on a node that does not get the taints would bring pods to it.
+func (d NodeLabels) skips(n *eviction.Node) bool {
+	return (n.LabelRecordErr != nil || n.RecordErr != nil) && d.Target.Selector != nil && !d.Claim.Release && d.Target.Matches(n)
+}
+
+// leaving is what becomes of a node that is not meant: as for taints, marks count there by
+// their proof alone.
+func (d NodeLabels) leaving() NodeLabels {
+	d.Claim.Release, d.Claim.TakeOver, d.Claim.Labels = true, false, nil
+	return d
+}
+
 // MergeLabels merges a claim into one node's labels. It is what the plan shows,
 // and what is computed again from a fresh read right before a node is written.
 func MergeLabels(n *eviction.Node, desired NodeLabels) label.Merged {
-	claim := desired.Claim
 	if !desired.Target.Matches(n) {
-		claim.Release, claim.TakeOver = true, false
+		desired = desired.leaving()
 	}
-	return label.Merge(n.Labels, n.LabelRecord, claim)
+	return label.Merge(n.Labels, n.LabelRecord, desired.Claim)
 }
 
 // RefuseLabels says why the labels of one node must not be written, nothing where

@@ -136,12 +136,17 @@ type NodePlan struct {
 func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
 	p := NodePlan{Deviations: map[string]taint.Status{}}
 	var leaving []Switch
+	leaver := desired.leaving().Claim
 	for _, n := range nodes {
 		meant := desired.Target.Matches(n)
 		if meant {
 			p.Matched++
 		}
-		if !meant && !desired.Claim.Owns(n.Record) {
+		if !meant && !leaver.Owns(n.Record) {
+			continue
+		}
+		if desired.skips(n) {
+			p.skip(n, desired.Claim)
 			continue
 		}
 		s := Switch{Node: n, Merged: MergeNode(n, desired), Leaving: !meant}
@@ -165,20 +170,61 @@ func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
 	return p
 }
 
+// skips reports whether a node is left as it is because its record cannot be read. A kubelet
+// may write the annotations of its node: one of a selector must not hold up the others. A
+// destroy is refused instead, since nobody would manage the node's taints afterwards.
+func (d NodeTaints) skips(n *eviction.Node) bool {
+	return n.RecordErr != nil && d.Target.Selector != nil && !d.Claim.Release && d.Target.Matches(n)
+}
+
+// skip notes a node that is left as it is, and how it differs.
+func (p *NodePlan) skip(n *eviction.Node, claim taint.Claim) {
+	for _, t := range claim.Taints {
+		switch at := taint.Find(n.Taints, taint.IDOf(t)); {
+		case at < 0:
+			p.Deviations[n.Name] = taint.Missing
+			return
+		case n.Taints[at].Value != t.Value:
+			p.Deviations[n.Name] = taint.Different
+		}
+	}
+	if slices.ContainsFunc(claim.Absent, func(id taint.ID) bool { return taint.Find(n.Taints, id) >= 0 }) {
+		p.Deviations[n.Name] = taint.Different
+	}
+}
+
+// Unreadable returns the names of the nodes that are meant and whose record cannot be read.
+func (d NodeTaints) Unreadable(nodes []*eviction.Node) []string {
+	var out []string
+	for _, n := range nodes {
+		if n.RecordErr != nil && d.Target.Matches(n) {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// leaving is what becomes of a node that is not meant: what is ours goes. A mark counts there
+// by its proof alone, whatever entry it is about: the configuration names none of this node. Of
+// what was imported, only what carries a mark is known to be ours.
+func (d NodeTaints) leaving() NodeTaints {
+	marked := make(map[taint.ID][]string, len(d.Claim.Imported))
+	for id, generations := range d.Claim.Imported {
+		marked[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
+	}
+	d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
+	d.Claim.Taints, d.Claim.Absent, d.Claim.Imported = nil, nil, marked
+	return d
+}
+
 // MergeNode merges a claim into one node's list. It is what the plan shows, and
 // what is computed again from a fresh read right before a node is written.
 func MergeNode(n *eviction.Node, desired NodeTaints) taint.Merged {
-	claim := desired.Claim
 	if !desired.Target.Matches(n) {
-		// Of what was imported, only what carries a mark is known to be ours on
-		// a node that is not meant.
-		claim.Release, claim.TakeOver, claim.Heir = true, false, false
-		claim.Imported = map[taint.ID][]string{}
-		for id, generations := range desired.Claim.Imported {
-			claim.Imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
-		}
+		desired = desired.leaving()
 	}
-	return taint.Merge(n.Taints, n.Record, claim)
+	return taint.Merge(n.Taints, n.Record, desired.Claim)
 }
 
 // look notes what stands in the way of a step and how its node deviates.

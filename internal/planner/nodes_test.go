@@ -4,7 +4,6 @@
 package planner
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,18 +173,6 @@ func TestPlanNodes(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestPlanNodes_refusesWhatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	broken := aNode(t, "a", "gpu")
-	broken.RecordErr = errors.New("the annotation cannot be read")
-	elsewhere := aNode(t, "b", "cpu")
-	elsewhere.RecordErr = broken.RecordErr
-	p := PlanNodes([]*eviction.Node{broken, elsewhere}, desire(t, pool(t, "gpu"), "x:NoExecute"))
-	if got := refusals(p); len(got) != 1 || !strings.HasPrefix(got[0], "a: the annotation cannot be read (repair it; ") {
-		t.Errorf("only nodes that are meant are refused, and with a way out: %s", got)
 	}
 }
 

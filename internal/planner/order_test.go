@@ -4,7 +4,6 @@
 package planner
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -355,7 +354,6 @@ func TestOrder_refusesWhatIsNotItsOwn(t *testing.T) {
 			w.nodes[0].Labels["dedicated"] = "gpu"
 			w.nodes[0].LabelRecord = label.Record{{Key: "dedicated", Owner: "other", Generation: "g9"}}
 		}, "dedicated=gpu", "a: dedicated has gpu of other"},
-		{"a record that cannot be read", func(w *world) { w.nodes[0].LabelRecordErr = fmt.Errorf("broken") }, "dedicated=gpu", "a: broken"},
 		{"labels that take nodes out of the selector", func(w *world) {
 			for _, n := range w.nodes[:2] {
 				n.LabelRecord = label.Record{{Key: "pool", Owner: "me", Generation: "g2"}}

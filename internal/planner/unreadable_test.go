@@ -1,0 +1,98 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+func TestPlanNodes_refusesWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	broken := aNode(t, "a", "gpu")
+	broken.RecordErr = errors.New("the annotation cannot be read")
+	elsewhere := aNode(t, "b", "cpu")
+	elsewhere.RecordErr = broken.RecordErr
+	released := desire(t, pool(t, "gpu"), "x:NoExecute")
+	released.Claim.Release = true
+	for name, desired := range map[string]NodeTaints{"a node by its name": desire(t, Target{Name: "a"}, "x:NoExecute"), "a destroy, by a selector": released} {
+		p := PlanNodes([]*eviction.Node{broken, elsewhere}, desired)
+		if got := refusals(p); len(got) != 1 || !strings.HasPrefix(got[0], "a: the annotation cannot be read (repair it; ") {
+			t.Errorf("%s: only nodes that are meant are refused, and with a way out: %s", name, got)
+		}
+	}
+}
+
+// A kubelet may damage the record of its own node: the others of a selector are changed all the
+// same, and nothing is written to this one.
+func TestPlanNodes_skipsANodeOfASelectorThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		taints []string
+		want   taint.Status
+	}{
+		"without the taint": {nil, taint.Missing}, "with another value": {[]string{"x=other:NoExecute"}, taint.Different}, "with the taint": {[]string{"x:NoExecute"}, ""},
+	} {
+		broken, other := aNode(t, "a", "gpu", tt.taints...), aNode(t, "b", "gpu")
+		broken.RecordErr = errors.New("the annotation cannot be read")
+		desired := desire(t, pool(t, "gpu"), "x:NoExecute")
+		p := PlanNodes([]*eviction.Node{broken, other}, desired)
+		if len(p.Refusals) > 0 || len(p.Switches) != 1 || p.Switches[0].Node != other {
+			t.Errorf("%s: b alone is to be changed: refused %v, changed %v", name, refusals(p), p.Switches)
+		}
+		if p.Deviations["a"] != tt.want {
+			t.Errorf("%s: a is told to be %q, want %q", name, p.Deviations["a"], tt.want)
+		}
+		if got := desired.Unreadable([]*eviction.Node{broken, other}); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("%s: unreadable are %v", name, got)
+		}
+	}
+}
+
+// The configuration names no entry of a node that is not meant: a mark without a proof, which a
+// kubelet can copy from anywhere, has nothing removed or restored there.
+func TestPlanNodes_believesAMarkOnANodeThatIsNotMeantByItsProof(t *testing.T) {
+	t.Parallel()
+	seal := record.Seal{Nonce: "n"}
+	desired := desire(t, pool(t, "gpu"), "x:NoExecute")
+	desired.Claim.Seal = seal
+	genuine := taint.Merge(nil, nil, desired.Claim).Record
+	for name, tt := range map[string]struct {
+		mark taint.Mark
+		want int
+	}{
+		"with its proof":              {genuine[0], 1},
+		"without one":                 {taint.Mark{Key: "x", Effect: "NoExecute", Owner: "me", Generation: desired.Claim.Generation}, 0},
+		"with what is to be restored": {taint.Mark{Key: "x", Effect: "NoExecute", Owner: "me", Generation: desired.Claim.Generation, Absent: true, Previous: new("evil"), Proof: genuine[0].Proof}, 0},
+	} {
+		left := aNode(t, "a", "cpu", "x:NoExecute")
+		left.Record = taint.Record{tt.mark}
+		if p := PlanNodes([]*eviction.Node{left}, desired); len(p.Switches) != tt.want {
+			t.Errorf("%s: %d changes, want %d", name, len(p.Switches), tt.want)
+		}
+	}
+}
+
+// A node without the taints gets no labels either: they would bring pods to it.
+func TestPlanLabels_skipsANodeOfASelectorThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	labels, taints := aNode(t, "a", "gpu"), aNode(t, "b", "gpu")
+	labels.LabelRecordErr, taints.RecordErr = errors.New("broken"), errors.New("broken")
+	nodes := []*eviction.Node{labels, taints, aNode(t, "c", "gpu")}
+	claim := label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"dedicated": "gpu"}}
+	p := PlanLabels(nodes, NodeLabels{Target: pool(t, "gpu"), Claim: claim})
+	if len(p.Refusals) > 0 || len(p.Switches) != 1 || p.Switches[0].Node != nodes[2] {
+		t.Errorf("c alone is to be labelled: refused %v, changed %v", p.Refusals, p.Switches)
+	}
+	if p := PlanLabels(nodes, NodeLabels{Target: Target{Name: "a"}, Claim: claim}); len(p.Refusals) != 1 || !strings.HasPrefix(p.Refusals[0].Why, "broken (repair it") {
+		t.Errorf("a node by its name is to be refused: %v", p.Refusals)
+	}
+}
