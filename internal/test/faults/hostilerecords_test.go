@@ -1,0 +1,216 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package faults_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	records "github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// hostileSeeds returns from which seed on, and how many, are tried in each world. KUBETAINT_SEED
+// replays one, with every operation; KUBETAINT_SEEDS=2000 tries more.
+func hostileSeeds(t *testing.T) (from, count int) {
+	t.Helper()
+	for name, to := range map[string]*int{"KUBETAINT_SEED": &from, "KUBETAINT_SEEDS": &count} {
+		if given := os.Getenv(name); given != "" {
+			n, err := strconv.Atoi(given)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			*to = n
+		}
+	}
+	switch {
+	case from > 0:
+		return from, 1
+	case count == 0 && acctest.All():
+		return 1, 400
+	case count == 0:
+		return 1, 8
+	}
+	return 1, count
+}
+
+// cheap are the worlds that are tried outside "make test-all": one of each kind of object
+// that carries a record.
+var cheap = []string{
+	"node_taints/taints", "node_taints/absent_taints", "namespace_tolerations", "toleration_policy", "workload_tolerations/Deployment",
+	"dedicated_nodes/nodes for a Deployment", "dedicated_nodes/admission", "machine_set_taints/in_place", "machine_set_taints/surge",
+}
+
+// settled is a world in which the first configuration has been applied.
+type settled struct {
+	subject
+	moment
+	instance acctest.Instance
+	genuine  map[string][]string
+}
+
+// TestHostileRecords writes annotations that somebody might write who may, on all objects of a
+// world, and carries out an operation of the resource. It never panics, changes nothing that
+// state and configuration do not name, and names an object whose record it cannot read.
+func TestHostileRecords(t *testing.T) {
+	t.Parallel()
+	from, count := hostileSeeds(t)
+	for _, s := range subjects() {
+		if s.typeName == "drain_nodes" || !acctest.All() && !slices.Contains(cheap, s.name()) {
+			continue
+		}
+		t.Run(s.name(), func(t *testing.T) {
+			t.Parallel()
+			start := settle(t, s)
+			for seed := from; seed < from+count; seed++ {
+				operations := hostileOperations(s)
+				if count > 1 {
+					operations = operations[seed%len(operations):][:1]
+				}
+				for _, operation := range operations {
+					t.Run(fmt.Sprintf("%s seed %d", operation, seed), func(t *testing.T) { start.attack(t, uint64(seed), operation) })
+				}
+			}
+		})
+	}
+}
+
+func hostileOperations(s subject) []string {
+	if s.action {
+		return []string{"invoke"}
+	}
+	return []string{"plan", "update", "destroy", "create"}
+}
+
+// settle applies the first configuration.
+func settle(t *testing.T, s subject) *settled {
+	t.Helper()
+	out := &settled{subject: s, instance: acctest.Instance{Type: "kubetaint_" + s.typeName}}
+	bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
+		s.world(api)
+		time.Sleep(calm)
+		if !s.action {
+			if d := through(api.Client()).Apply(t, &out.instance, s.first); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			time.Sleep(calm)
+		}
+		out.moment = moment{api.Clone(), time.Now()}
+		out.genuine = map[string][]string{}
+		for _, o := range annotatedObjects(api) {
+			for name, value := range o.annotations {
+				if _, ours := formats[name]; ours && !slices.Contains(out.genuine[name], value) {
+					out.genuine[name] = append(out.genuine[name], value)
+					slices.Sort(out.genuine[name])
+				}
+			}
+		}
+	})
+	return out
+}
+
+// attack carries out one operation among hostile annotations.
+func (s *settled) attack(t *testing.T, seed uint64, operation string) {
+	t.Helper()
+	bubble(t, s.moment, func(t *testing.T, api *fakeapi.Server) {
+		f := newForger(seed, s.genuine)
+		damaged, excuses := s.forgeAll(f, api)
+		time.Sleep(time.Second)
+		before := s.beside(api, excuses)
+		d := s.operate(t, api, operation)
+		if operation != "plan" {
+			time.Sleep(calm)
+		}
+		told := d.Errors() + d.Warnings()
+		if after := s.beside(api, excuses); !cmp.Equal(before, after) {
+			t.Errorf("what neither state nor configuration names has changed:\n%s\n%s", cmp.Diff(before, after), told)
+		}
+		for _, entry := range evilEntries(api) {
+			t.Errorf("a value that only records had is written: %s", entry)
+		}
+		if len(damaged) > 0 && !slices.ContainsFunc(damaged, func(key string) bool { return strings.Contains(told, key) }) {
+			t.Errorf("nothing is said of %v:\n%s", damaged, told)
+		}
+	})
+}
+
+// excuse is why an object may change that the configuration does not name.
+type excuse struct {
+	// retiring are the entries that its record says to be retiring: any apply removes these.
+	// Whoever may write it can remove them anyway.
+	retiring tolerations.Record
+	// proved is set where the record has a mark of the resource with its proof: it may be from
+	// before, when the configuration named the object.
+	proved bool
+}
+
+// forgeAll writes annotations on some objects. It returns the names of those whose records the
+// resource has to read and cannot, and what may change of other objects.
+func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string, excuses map[string]excuse) {
+	excuses = map[string]excuse{}
+	objects := annotatedObjects(api)
+	aim := objects[f.IntN(len(objects))].title()
+	for _, o := range objects {
+		read, was := s.reads(o), maps.Clone(o.annotations)
+		for _, annotation := range slices.Sorted(maps.Keys(formats)) {
+			// Most of it where it matters, and a little everywhere.
+			often := 6
+			if slices.Contains(read, annotation) {
+				often = 2
+			}
+			if f.IntN(often) > 0 && (o.title() != aim || f.IntN(2) > 0) {
+				continue
+			}
+			o.annotations[annotation] = f.forge(annotation)
+		}
+		if size(o.annotations) > records.Most {
+			// The API server would refuse them.
+			o.annotations = was
+		}
+		o.put(o.annotations)
+		e := excuse{proved: f.proves(o.annotations)}
+		e.retiring, _ = tolerations.ParseRecord(o.annotations[tolerations.OwnedAnnotation])
+		excuses[o.title()] = e
+		if slices.ContainsFunc(read, o.damaged) {
+			damaged = append(damaged, o.key())
+		}
+	}
+	return damaged, excuses
+}
+
+func size(annotations map[string]string) int {
+	sum := 0
+	for name, value := range annotations {
+		sum += len(name) + len(value)
+	}
+	return sum
+}
+
+// operate carries an operation out. A create knows nothing of the generation of the marks that
+// are there.
+func (s *settled) operate(t *testing.T, api *fakeapi.Server, operation string) acctest.Diagnostics {
+	t.Helper()
+	tf, i := through(api.Client()), s.instance
+	switch operation {
+	case "invoke":
+		return tf.Invoke(t, i.Type, s.first)
+	case "plan":
+		return tf.Plan(t, &i, s.first).Diagnostics
+	case "create":
+		return tf.Apply(t, &acctest.Instance{Type: i.Type}, s.first)
+	case "destroy":
+		return tf.Apply(t, &i, nil)
+	}
+	return tf.Apply(t, &i, s.second)
+}

@@ -1,0 +1,308 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package faults_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	taints "github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// annotated is an object that may carry a record.
+type annotated struct {
+	kind, namespace, name string
+	annotations, labels   map[string]string
+	// content is the object without its status, as JSON has it.
+	content map[string]any
+	// put writes the annotations.
+	put func(annotations map[string]string)
+}
+
+func (o annotated) key() string { return strings.TrimPrefix(o.namespace+"/"+o.name, "/") }
+
+func (o annotated) title() string { return o.kind + ` "` + o.key() + `"` }
+
+// annotatedObjects are all objects of the worlds that may carry a record.
+func annotatedObjects(api *fakeapi.Server) []annotated {
+	out := slices.Concat(
+		objectsOf[*corev1.Node](api, "Node"), objectsOf[*corev1.Namespace](api, "Namespace"),
+		objectsOf[*appsv1.Deployment](api, "Deployment"), objectsOf[*appsv1.StatefulSet](api, "StatefulSet"), objectsOf[*appsv1.DaemonSet](api, "DaemonSet"),
+		objectsOf[*admissionregistrationv1.MutatingAdmissionPolicy](api, admission.PolicyKind), objectsOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding](api, admission.BindingKind),
+	)
+	for _, plural := range []string{"machinesets", "machines"} {
+		for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource(plural)) {
+			out = append(out, annotatedObject(o.GetKind(), o, o, func(annotations map[string]string) {
+				o.SetAnnotations(annotations)
+				api.Put(o)
+			}))
+		}
+	}
+	return out
+}
+
+func objectsOf[T interface {
+	runtime.Object
+	metav1.Object
+}](api *fakeapi.Server, kind string) []annotated {
+	var out []annotated
+	for _, o := range fakeapi.Objects[T](api) {
+		out = append(out, annotatedObject(kind, o, o, func(annotations map[string]string) {
+			fakeapi.Edit(api, o.GetNamespace(), o.GetName(), func(o T) { o.SetAnnotations(annotations) })
+		}))
+	}
+	return out
+}
+
+func annotatedObject(kind string, o metav1.Object, content any, put func(map[string]string)) annotated {
+	out := annotated{kind: kind, namespace: o.GetNamespace(), name: o.GetName(), annotations: maps.Clone(o.GetAnnotations()), labels: o.GetLabels(), put: put}
+	raw, err := json.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	if err := json.Unmarshal(raw, &out.content); err != nil {
+		panic(err)
+	}
+	delete(out.content, "status")
+	if out.annotations == nil {
+		out.annotations = map[string]string{}
+	}
+	return out
+}
+
+// ofMachine reports whether an object is a Machine, or the node of one.
+func (o annotated) ofMachine() bool {
+	return o.kind == "Machine" || o.kind == "Node" && strings.HasPrefix(o.name, "ms-")
+}
+
+// damaged reports whether an annotation of the object cannot be read.
+func (o annotated) damaged(annotation string) bool {
+	value := o.annotations[annotation]
+	var err error
+	switch annotation {
+	case taints.OwnedAnnotation:
+		_, err = taints.ParseRecord(value)
+	case label.OwnedAnnotation:
+		_, err = label.ParseRecord(value)
+	case tolerations.OwnedAnnotation:
+		_, err = tolerations.ParseRecord(value)
+	case machineset.MarkerAnnotation:
+		_, err = machineset.ParseMarker(value)
+	}
+	return err != nil
+}
+
+// reads returns the annotations of an object by which a resource decides, none for an object
+// that its configuration does not name.
+func (s subject) reads(o annotated) []string {
+	nodes := s.first["node_selector"] != nil && o.labels["pool"] == "x" || s.first["node_name"] == o.name
+	sets := strings.Contains(s.name(), "machine_set")
+	switch o.kind {
+	case "Node":
+		switch {
+		case nodes && s.typeName == "node_taints":
+			return []string{taints.OwnedAnnotation}
+		case nodes && s.typeName == "dedicated_nodes":
+			return []string{taints.OwnedAnnotation, label.OwnedAnnotation}
+		}
+	case "Deployment", "StatefulSet", "DaemonSet":
+		switch {
+		case s.typeName == "workload_tolerations", s.typeName == "dedicated_nodes" && sets:
+			return []string{tolerations.OwnedAnnotation}
+		case s.typeName == "dedicated_nodes" && s.first["workloads"] != nil:
+			return []string{tolerations.OwnedAnnotation, label.OwnedAnnotation}
+		}
+	case "Namespace":
+		if s.typeName == "namespace_tolerations" && o.name == "shop" {
+			return []string{tolerations.OwnedAnnotation}
+		}
+	case "MachineSet":
+		switch {
+		case s.typeName == "dedicated_nodes" && sets:
+			return []string{taints.OwnedAnnotation, label.OwnedAnnotation, machineset.MarkerAnnotation}
+		case s.typeName == "machine_set_taints":
+			return []string{taints.OwnedAnnotation, machineset.MarkerAnnotation}
+		case sets:
+			return []string{machineset.MarkerAnnotation}
+		}
+	case admission.PolicyKind:
+		if s.typeName == "toleration_policy" || s.strategy == "admission" {
+			return []string{admission.PolicyAnnotation}
+		}
+	}
+	return nil
+}
+
+// follows reports whether controllers change an object for the resource: a MachineSet's
+// machines and their nodes, and a policy's binding.
+func (s subject) follows(o annotated) bool {
+	return strings.Contains(s.name(), "machine_set") && o.ofMachine() || o.kind == admission.BindingKind && (s.typeName == "toleration_policy" || s.strategy == "admission")
+}
+
+// The keys that the configurations name, by what they are keys of.
+var named = map[string][]string{
+	"taints": {"team", "extra"}, "tolerations": {"team", "spot"}, "labels": {"dedicated"}, "nodeSelector": {"dedicated"},
+}
+
+// entries are annotations that a namespace holds tolerations in.
+var namespaceLists = []string{admission.DefaultsAnnotation, admission.WhitelistAnnotation}
+
+// beside returns all objects without what state and configuration name, by what they are
+// called: machines, which are replaced by others with other names, by their MachineSet.
+func (s subject) beside(api *fakeapi.Server, excuses map[string]excuse) []string {
+	var out []string
+	for _, o := range annotatedObjects(api) {
+		meta, _ := o.content["metadata"].(map[string]any)
+		for _, volatile := range []string{"resourceVersion", "generation", "uid", "creationTimestamp", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"} {
+			delete(meta, volatile)
+		}
+		ours := len(s.reads(o)) > 0 || s.follows(o) || excuses[o.title()].proved
+		if ours && strings.HasPrefix(o.kind, "MutatingAdmission") {
+			// All of it is the resource's.
+			continue
+		}
+		if ours {
+			s.strip(o)
+		}
+		withoutRetiring(o.content, excuses[o.title()].retiring)
+		title := o.title()
+		if o.ofMachine() {
+			title = o.kind + " of a machine"
+			delete(meta, "name")
+			if annotations, _ := meta["annotations"].(map[string]any); annotations != nil {
+				delete(annotations, "machine.openshift.io/machine")
+			}
+		}
+		raw, err := json.Marshal(o.content)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, title+" "+string(raw))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// strip takes out of an object what the configurations name.
+func (s subject) strip(o annotated) {
+	meta, _ := o.content["metadata"].(map[string]any)
+	if annotations, _ := meta["annotations"].(map[string]any); annotations != nil {
+		maps.DeleteFunc(annotations, func(name string, _ any) bool {
+			return strings.HasPrefix(name, "kubetaint.io/") || strings.HasPrefix(name, "machine.openshift.io/")
+		})
+		for _, name := range namespaceLists {
+			stripList(annotations, name)
+		}
+		if len(annotations) == 0 {
+			delete(meta, "annotations")
+		}
+	}
+	keys := named
+	if s.strategy == "absent_taints" {
+		keys = map[string][]string{"taints": {"foreign"}}
+	}
+	without(o.content, keys)
+	if spec, _ := o.content["spec"].(map[string]any); spec != nil {
+		if o.kind == "MachineSet" {
+			delete(spec, "replicas")
+		}
+		delete(spec, "unschedulable")
+		delete(spec, "providerID")
+		if len(spec) == 0 {
+			delete(o.content, "spec")
+		}
+	}
+}
+
+// stripList takes the named tolerations out of a list that an annotation holds.
+func stripList(annotations map[string]any, name string) {
+	value, _ := annotations[name].(string)
+	var list []any
+	if json.Unmarshal([]byte(value), &list) != nil {
+		return
+	}
+	holder := map[string]any{"tolerations": list}
+	without(holder, named)
+	raw, err := json.Marshal(holder["tolerations"])
+	if err != nil {
+		panic(err)
+	}
+	if annotations[name] = string(raw); holder["tolerations"] == nil {
+		delete(annotations, name)
+	}
+}
+
+// without takes entries with some keys out of the lists and maps of these names, wherever they
+// stand; an empty one goes.
+func without(v any, keys map[string][]string) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			without(one, keys)
+		}
+	case map[string]any:
+		for name, held := range v {
+			switch inner := held.(type) {
+			case []any:
+				held = slices.DeleteFunc(inner, func(entry any) bool {
+					fields, _ := entry.(map[string]any)
+					delete(fields, "timeAdded")
+					key, _ := fields["key"].(string)
+					return slices.Contains(keys[name], key)
+				})
+				if v[name] = held; len(held.([]any)) == 0 {
+					delete(v, name)
+				}
+			case map[string]any:
+				maps.DeleteFunc(inner, func(key string, _ any) bool { return slices.Contains(keys[name], key) })
+				if len(inner) == 0 {
+					delete(v, name)
+				}
+			}
+			without(held, keys)
+		}
+	}
+}
+
+// withoutRetiring takes the tolerations out that a record says to be retiring.
+func withoutRetiring(content map[string]any, r tolerations.Record) {
+	if !r.Retiring() {
+		return
+	}
+	var keys []string
+	for _, mark := range r {
+		if mark.Retiring {
+			keys = append(keys, mark.Key)
+		}
+	}
+	without(content, map[string][]string{"tolerations": keys, "annotations": {tolerations.OwnedAnnotation}})
+}
+
+// evilEntries returns the entries of objects that have a value which no configuration has.
+func evilEntries(api *fakeapi.Server) []string {
+	var out []string
+	for _, o := range annotatedObjects(api) {
+		delete(o.content["metadata"].(map[string]any), "annotations")   //nolint:forcetypeassert // Every object has metadata.
+		delete(o.content["metadata"].(map[string]any), "managedFields") //nolint:forcetypeassert // Every object has metadata.
+		if text := fmt.Sprint(o.content); strings.Contains(text, evil) {
+			out = append(out, o.title()+": "+text)
+		}
+	}
+	return out
+}
