@@ -78,3 +78,24 @@ func TestControlPlanesReplaceAllOfStagingByOneVersion(t *testing.T) {
 		}
 	}
 }
+
+// The tests' fake API server is held against each version that a control plane can have.
+// .ci/parts takes the older ones from the files with their answers.
+func TestControlPlanesOfOlderVersionsHaveTheirAnswersRecorded(t *testing.T) {
+	t.Parallel()
+	var want, got []string
+	for _, version := range kubernetesVersions[1:] {
+		want = append(want, "conformance-"+minorOf(version)+".golden")
+	}
+	files, err := filepath.Glob(filepath.Join("..", "test", "fakeapi", "testdata", "conformance-*.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		got = append(got, filepath.Base(file))
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the recorded answers are %q, want %q", got, want)
+	}
+}
