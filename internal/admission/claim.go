@@ -61,6 +61,14 @@ type Plan struct {
 	Changed, Adds bool
 }
 
+// lacks reports whether a live taint is tolerated by a toleration and by nothing that the
+// policy gives.
+func (p Policy) lacks(t corev1.Toleration, live []corev1.Taint, comparison bool) bool {
+	return slices.ContainsFunc(live, func(l corev1.Taint) bool {
+		return l.Effect != corev1.TaintEffectPreferNoSchedule && taint.Tolerates(t, l, comparison) && taint.FirstMatch(p.given(), l, comparison) < 0
+	})
+}
+
 // Plan merges the claim with what is there. A toleration that is no longer wanted stays,
 // as retiring, where one of the live taints is tolerated by it and by nothing else that
 // the policy gives: pods that are made meanwhile need it. Of a release nothing stays.
@@ -83,9 +91,7 @@ func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan,
 		if !seen.gives(t) || toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
 			continue
 		}
-		if slices.ContainsFunc(live, func(l corev1.Taint) bool {
-			return l.Effect != corev1.TaintEffectPreferNoSchedule && taint.Tolerates(t, l, comparison) && taint.FirstMatch(wanted.given(), l, comparison) < 0
-		}) {
+		if wanted.lacks(t, live, comparison) {
 			wanted.Retiring = append(wanted.Retiring, t)
 		}
 	}

@@ -96,7 +96,7 @@ func TestNumbers_thatAreNotWholeAreRefusedWhereTheyStand(t *testing.T) {
 			return resp.Diagnostics, err
 		})
 	}
-	actions, _ := server.(tfprotov6.ProviderServerWithActions)
+	actions, _ := server.(tfprotov6.ActionServer)
 	for name, s := range schemas.ActionSchemas {
 		try(name, s.Schema, func(config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error) {
 			resp, err := actions.ValidateActionConfig(t.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: config})

@@ -298,8 +298,8 @@ func withoutRetiring(content map[string]any, r tolerations.Record) {
 func evilEntries(api *fakeapi.Server) []string {
 	var out []string
 	for _, o := range annotatedObjects(api) {
-		delete(o.content["metadata"].(map[string]any), "annotations")   //nolint:forcetypeassert // Every object has metadata.
-		delete(o.content["metadata"].(map[string]any), "managedFields") //nolint:forcetypeassert // Every object has metadata.
+		delete(o.content["metadata"].(map[string]any), "annotations")
+		delete(o.content["metadata"].(map[string]any), "managedFields")
 		if text := fmt.Sprint(o.content); strings.Contains(text, evil) {
 			out = append(out, o.title()+": "+text)
 		}
