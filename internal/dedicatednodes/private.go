@@ -36,43 +36,36 @@ func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader
 
 // recovered finds out again what a private state held that is lost.
 func recovered(desired wanted, observed observation, diags *diag.Diagnostics) ownership {
-	generation := ""
-	look := func(owner, found string) {
-		if owner == desired.owner() {
-			generation = found
-		}
-	}
-	for _, p := range observed.policies {
+	found := fw.GenerationsOf(desired.owner())
+	for name, p := range observed.policies {
 		if p != nil && p.Err == nil {
-			look(p.Owner, p.Generation)
+			found.Note("policy "+name, p.Owner, p.Generation)
 		}
 	}
 	for _, s := range observed.members {
 		for _, mark := range s.workload.Record {
-			look(mark.Owner, mark.Generation)
+			found.Note(s.Title(), mark.Owner, mark.Generation)
 		}
 		for _, mark := range s.workload.LabelRecord {
-			look(mark.Owner, mark.Generation)
+			found.Note(s.Title(), mark.Owner, mark.Generation)
 		}
 	}
 	for _, n := range observed.nodes {
 		for _, mark := range n.LabelRecord {
-			look(mark.Owner, mark.Generation)
+			found.Note("node "+n.Name, mark.Owner, mark.Generation)
 		}
 		for _, mark := range n.Record {
-			look(mark.Owner, mark.Generation)
+			found.Note("node "+n.Name, mark.Owner, mark.Generation)
 		}
 	}
 	for _, o := range observed.sets {
 		for _, mark := range o.Set.Record {
-			look(mark.Owner, mark.Generation)
+			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
 		}
 		for _, mark := range o.Set.LabelRecord {
-			look(mark.Owner, mark.Generation)
+			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
 		}
 	}
-	if generation == "" {
-		diags.Append(fw.NotThisCluster("Neither a node, a MachineSet nor a workload", desired.owner()))
-	}
+	generation := found.One("Neither a node, a MachineSet nor a workload", diags)
 	return fw.RecoverOwnership(generation, taint.IDs(desired.nodes.Claim.Taints))
 }

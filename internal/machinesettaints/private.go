@@ -33,17 +33,13 @@ func (r *machineSetTaints) ownership(ctx context.Context, private fw.PrivateRead
 
 // recovered finds out again what a private state held that is lost.
 func recovered(ctx context.Context, state model, sets []machineset.Observed, diags *diag.Diagnostics) ownership {
-	generation, id := "", state.ID.ValueString()
+	found := fw.GenerationsOf(state.ID.ValueString())
 	for _, o := range sets {
 		for _, mark := range o.Set.Record {
-			if mark.Owner == id {
-				generation = mark.Generation
-			}
+			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
 		}
 	}
-	if generation == "" {
-		diags.Append(fw.NotThisCluster("No MachineSet", id))
-	}
+	generation := found.One("No MachineSet", diags)
 	taints, _ := fw.Taints(ctx, state.Taints, diags)
 	return fw.RecoverOwnership(generation, taint.IDs(taints))
 }

@@ -96,16 +96,11 @@ func (r *namespaceTolerations) ownership(ctx context.Context, private fw.Private
 	if err != nil {
 		return own, err
 	}
-	generation := ""
+	found := fw.GenerationsOf(state.ID.ValueString())
 	for _, mark := range seen.Record {
-		if mark.Owner == state.ID.ValueString() {
-			generation = mark.Generation
-		}
+		found.Note("namespace "+state.Namespace.ValueString(), mark.Owner, mark.Generation)
 	}
-	if generation == "" {
-		diags.Append(fw.NotThisCluster("No namespace", state.ID.ValueString()))
-	}
-	return fw.RecoverOwnership[entry](generation, nil), nil
+	return fw.RecoverOwnership[entry](found.One("No namespace", diags), nil), nil
 }
 
 // ImportState takes entries of a namespace into the state: those that carry marks of this

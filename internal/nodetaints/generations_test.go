@@ -4,7 +4,9 @@
 package nodetaints_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -210,5 +212,72 @@ func TestNodeTaints_nodesThatComeWhileAnApplyRuns(t *testing.T) {
 		}
 		wantTaints(t, c, pool, "dedicated=gpu:NoSchedule")
 		tf.Destroy(t, i)
+	})
+}
+
+// Which of two generations a state has written is not known once its private state is lost: to
+// take the last one found would leave the entries of the other behind.
+func TestNodeTaints_lostPrivateStateAmongSeveralGenerationsIsAnError(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		pool, nodes := pool(t, c, 2)
+		tf, i := terraform(t, c), newInstance()
+		config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
+		tf.Settle(t, i, config)
+		lost := *i
+		lost.Private = nil
+		record := c.Get(t, nodes[1]).Annotations["kubetaint.io/owned-taints"]
+		generation := regexp.MustCompile(`"generation":"[^"]*"`)
+		annotate(t, c, nodes[1], generation.ReplaceAllString(record, `"generation":"forged"`))
+		wantError(t, tf.Plan(t, &lost, config).Diagnostics, "Unable to tell which marks of", "node "+nodes[0], "generation forged: node "+nodes[1], "terraform state rm")
+		wantError(t, tf.Apply(t, &lost, nil), "Unable to tell which marks of")
+		wantTaints(t, c, nodes[0], foreignTaint+", dedicated=gpu:NoSchedule")
+		annotate(t, c, nodes[1], record)
+		if d := tf.Apply(t, &lost, nil); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		wantOwned(t, c, nodes, "")
+	})
+}
+
+// annotate writes a node's record as whoever may annotate the node can.
+func annotate(t *testing.T, c *acctest.Cluster, node, record string) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kubetaint.io/owned-taints": record}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Patch(t, node, string(patch))
+}
+
+// A kubelet may damage the record of its own node: the rest of the pool is tainted all the same.
+func TestNodeTaints_damagedRecordStopsItsOwnNodeAlone(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		pool, nodes := pool(t, c, 2)
+		tf, i := terraform(t, c), newInstance()
+		config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
+		annotate(t, c, nodes[0], "[{")
+		skipped := "Nothing is written to node \"" + nodes[0] + "\": the annotation kubetaint.io/owned-taints is damaged"
+		d := tf.Apply(t, i, config)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		wantWarning(t, d, skipped, "kubectl annotate node "+nodes[0]+" kubetaint.io/owned-taints-")
+		wantTaints(t, c, nodes[0], foreignTaint)
+		wantTaints(t, c, nodes[1], foreignTaint+", dedicated=gpu:NoSchedule")
+		planned := tf.Plan(t, i, config)
+		wantWarning(t, planned.Diagnostics, skipped)
+		if drifted, _ := tf.Attributes(t, i)["nodes"].(map[string]any); drifted[nodes[0]] != "missing" || len(drifted) != 1 {
+			t.Errorf("nodes is %v, want %s alone", drifted, nodes[0])
+		}
+		// A destroy would leave what may be ours there, and a node by its name is meant alone.
+		wantError(t, tf.Apply(t, i, nil), "node "+nodes[0], "kubectl annotate node "+nodes[0])
+		wantError(t, tf.Plan(t, newInstance(), map[string]any{"node_name": nodes[0], "taints": acctest.Objects(t, "x:NoSchedule")}).Diagnostics, "node "+nodes[0], "kubectl annotate node")
+		annotate(t, c, nodes[0], "")
+		tf.Settle(t, i, config)
+		tf.Destroy(t, i)
+		wantTaints(t, c, nodes[0], foreignTaint)
+		wantTaints(t, c, nodes[1], foreignTaint)
 	})
 }

@@ -18,17 +18,13 @@ type ownership = fw.Ownership[taint.ID]
 
 // recovered finds out again what a private state held that is lost.
 func recovered(ctx context.Context, state model, nodes []*eviction.Node, diags *diag.Diagnostics) ownership {
-	generation, id := "", state.ID.ValueString()
+	found := fw.GenerationsOf(state.ID.ValueString())
 	for _, n := range nodes {
 		for _, mark := range n.Record {
-			if mark.Owner == id {
-				generation = mark.Generation
-			}
+			found.Note("node "+n.Name, mark.Owner, mark.Generation)
 		}
 	}
-	if generation == "" {
-		diags.Append(fw.NotThisCluster("No node", id))
-	}
+	generation := found.One("No node", diags)
 	taints, _ := fw.Taints(ctx, state.Taints, diags)
 	return fw.RecoverOwnership(generation, taint.IDs(taints))
 }

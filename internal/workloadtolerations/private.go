@@ -44,20 +44,19 @@ func (r *workloadTolerations) ownership(ctx context.Context, private fw.PrivateR
 // that have all that the state says may carry no mark of it: what others have
 // put there is left to them.
 func recovered(id string, stored []corev1.Toleration, workloads []*workload.Workload, diags *diag.Diagnostics) ownership {
-	generation := ""
+	found := fw.GenerationsOf(id)
 	covered := len(workloads) > 0
 	for _, w := range workloads {
 		for _, mark := range w.Record {
-			if mark.Owner == id {
-				generation = mark.Generation
-			}
+			found.Note(w.Title(), mark.Owner, mark.Generation)
 		}
 		for _, t := range stored {
 			covered = covered && toleration.CoveredBy(w.Tolerations, t)
 		}
 	}
-	if generation == "" && !covered {
-		diags.Append(fw.NotThisCluster("No workload", id))
+	objects := "No workload"
+	if covered {
+		objects = ""
 	}
-	return fw.RecoverOwnership[toleration.ID](generation, nil)
+	return fw.RecoverOwnership[toleration.ID](found.One(objects, diags), nil)
 }
