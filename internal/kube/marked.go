@@ -22,6 +22,8 @@ import (
 // entries of its template's node selector.
 type Marked struct {
 	workload.Ref
+	// Labels are those of the object itself.
+	Labels map[string]string
 	Record toleration.Record
 	Pins   label.Record
 }
@@ -166,7 +168,7 @@ func (c *Cluster) knownBetter(listed []Marked) []Marked {
 // pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations):
 // what is marked there is not theirs.
 func markedOf(ref workload.Ref, object metav1.Object) (Marked, bool) {
-	m := Marked{Ref: ref}
+	m := Marked{Ref: ref, Labels: object.GetLabels()}
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Deployment" && ref.Kind == "ReplicaSet" {
 		return m, false
 	}

@@ -4,30 +4,59 @@
 package rollout
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// A tenant's workload with a copied id does not hold up taints that wait for another one.
+// A tenant's workload with a copied id does not hold up taints that wait for another one, nor
+// does its neighbour in the namespace.
 func TestNameable(t *testing.T) {
 	t.Parallel()
-	web := workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}
-	for id, want := range map[string]bool{
-		"terraform/workload_tolerations/Deployment/shop/web/team=a:NoExecute":     true,
-		"terraform/workload_tolerations/Deployment/shop/app=web/team=a:NoExecute": true,
-		"a/b/workload_tolerations/Deployment/shop/web#spec.tolerations/team=a":    true,
-		"terraform/workload_tolerations/Deployment/tenant/web/team=a:NoExecute":   false,
-		"terraform/workload_tolerations/Deployment/shopping/web/team=a:NoExecute": false,
-		"terraform/workload_tolerations/StatefulSet/shop/web/team=a:NoExecute":    false,
-		"terraform/dedicated_nodes/pool=x/team:NoExecute":                         true,
+	web := kube.Marked{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}, Labels: map[string]string{"app": "web", "example.com/tier": "front", "gpu": ""}}
+	for target, want := range map[string]bool{
+		"Deployment/shop/web/team=a:NoExecute":                               true,
+		"Deployment/shop/web#spec.tolerations/team=a":                        true,
+		"Deployment/shop/web/":                                               true,
+		"Deployment/shop/db/team=a:NoExecute":                                false,
+		"Deployment/shop/web-2/team=a:NoExecute":                             false,
+		"Deployment/shop/we/team=a:NoExecute":                                false,
+		"Deployment/shop/db/app=web":                                         false,
+		"Deployment/tenant/web/team=a:NoExecute":                             false,
+		"Deployment/shopping/web/team=a:NoExecute":                           false,
+		"StatefulSet/shop/web/team=a:NoExecute":                              false,
+		"Deployment/shop/app=web/team=a:NoExecute":                           true,
+		"Deployment/shop/app=web#spec.tolerations/team=a:NoExecute":          true,
+		"Deployment/shop/app=db/team=a:NoExecute":                            false,
+		"Deployment/shop/example.com/tier=front/team=a:NoExecute":            true,
+		"Deployment/shop/example.com/tier=back/team=a:NoExecute":             false,
+		"Deployment/shop/app in (db,web),example.com/tier/example.com/a:b":   true,
+		"Deployment/shop/app in (db,cache),example.com/tier/example.com/a:b": false,
+		"Deployment/shop/gpu/team=a:NoExecute":                               true,
+		"Deployment/shop/!gpu/team=a:NoExecute":                              false,
 	} {
-		if got := nameable(id, web); got != want {
-			t.Errorf("%s can name it: %t, want %t", id, got, want)
+		for _, owner := range []string{"terraform", "a/b"} {
+			if id := owner + "/workload_tolerations/" + target; nameable(id, web) != want {
+				t.Errorf("%s can name it: %t, want %t", id, !want, want)
+			}
 		}
 	}
-	dns := workload.Ref{APIVersion: "operator.openshift.io/v1", Kind: "DNS", Name: "default"}
-	if !nameable("terraform/workload_tolerations/DNS/default/team=a", dns) || nameable("terraform/workload_tolerations/DNSes/default/team=a", dns) {
-		t.Error("an object without a namespace is named by its kind")
+	if !nameable("terraform/dedicated_nodes/pool=x/team:NoExecute", web) {
+		t.Error("the id of another type names its nodes alone, and may have any workload")
+	}
+	if nameable("terraform/namespace_tolerations/shop/team=a", web) {
+		t.Error("a resource that gives nothing to workloads names one")
+	}
+	dns := kube.Marked{Ref: workload.Ref{APIVersion: "operator.openshift.io/v1", Kind: "DNS", Name: "default"}}
+	for _, other := range []string{"DNSes/default", "DNS/other"} {
+		if nameable("terraform/workload_tolerations/"+other+"/team=a", dns) || !nameable("terraform/workload_tolerations/DNS/default/team=a", dns) {
+			t.Error("an object without a namespace is named by its kind and its name")
+		}
+	}
+	// Only its length is the point.
+	if nameable("terraform/workload_tolerations/Deployment/shop/"+strings.Repeat("x/", 500), web) {
+		t.Error("a long id names it")
 	}
 }

@@ -299,7 +299,7 @@ func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerati
 		paths := map[string]*Tolerations{}
 		for _, mark := range m.Record {
 			fields, known := pathOf(m, mark.Path)
-			if mark.Owner != id || mark.Retiring || !known || !nameable(id, m.Ref) {
+			if mark.Owner != id || mark.Retiring || !known || !nameable(id, m) {
 				continue
 			}
 			if paths[mark.Path] == nil {
@@ -315,13 +315,6 @@ func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerati
 		return nil, &UnseenError{ID: id, Err: err}
 	}
 	return out, nil
-}
-
-// nameable reports whether the id of a resource can name a workload. An id can be guessed, and
-// a mark with it on another object would hold up the taints.
-func nameable(id string, ref workload.Ref) bool {
-	_, target, found := strings.Cut(id, "/workload_tolerations/")
-	return !found || strings.HasPrefix(target, strings.TrimSuffix(workload.Ref{Kind: ref.Kind, Namespace: ref.Namespace}.String(), "/")+"/")
 }
 
 // UnseenError says that it is not known which workloads a linked resource gives

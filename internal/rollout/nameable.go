@@ -1,0 +1,43 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// nameable reports whether the id of a resource can name a workload: by its name, or by a
+// selector that matches it. An id can be guessed, and a mark with it on any other object would
+// hold up the taints. A selector that asks for a label alone reads like a name: it counts as
+// both, since a taint that does not wait evicts pods.
+func nameable(id string, m kube.Marked) bool {
+	_, target, found := strings.Cut(id, "/workload_tolerations/")
+	if !found {
+		// No other type but this one gives tolerations to workloads, and its id names nodes.
+		return strings.Contains(id, "/dedicated_nodes/")
+	}
+	kind := strings.TrimSuffix(workload.Ref{Kind: m.Kind, Namespace: m.Namespace}.String(), "/") + "/"
+	target, same := strings.CutPrefix(target, kind)
+	if !same {
+		return false
+	}
+	// A path or the entries follow. Keys of labels and of entries have slashes as well.
+	for at, sign := range target {
+		if sign != '/' && sign != '#' {
+			continue
+		}
+		if target[:at] == m.Name {
+			return true
+		}
+		if selector, err := labels.Parse(target[:at]); err == nil && !selector.Empty() && selector.Matches(labels.Set(m.Labels)) {
+			return true
+		}
+	}
+	return false
+}
