@@ -130,6 +130,9 @@ func RefuseRolloutParameters(ctx context.Context, at path.Path, from types.Objec
 // how it can go on where no more than another run is needed for that.
 func ExplainMachines(summary, goesOn string, err error) diag.Diagnostic {
 	late, stopped, gone := new(rollout.MachinesError), new(rollout.StoppedError), new(rollout.SetGoneError)
+	if zero := new(rollout.AtZeroError); errors.As(err, &zero) {
+		summary += fmt.Sprintf(": %s is left with 0 of %s", zero.Set.Title(), Count(zero.Replicas, "replica"))
+	}
 	switch {
 	case errors.As(err, &late):
 		return diag.NewErrorDiagnostic(summary+": "+Ended("the rollout", late.Err), paragraphs(explainLate(late), goesOn, "Original error: "+late.Err.Error()))
@@ -154,8 +157,12 @@ func paragraphs(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(one string) bool { return one == "" }), "\n\n")
 }
 
-// restored says that a count has been brought back, "" where none has.
+// restored says that a count has been brought back, or what to do where that failed; ""
+// where none had to be. The command writes the subresource scale, which webhooks do not see.
 func restored(err error) string {
+	if zero := new(rollout.AtZeroError); errors.As(err, &zero) {
+		return fmt.Sprintf("spec.replicas could not be set back. Set it yourself: kubectl scale machineset.machine.openshift.io %s -n %s --replicas=%d", zero.Set.Name, zero.Set.Namespace, zero.Replicas)
+	}
 	if back := new(rollout.RestoredError); errors.As(err, &back) {
 		return fmt.Sprintf("spec.replicas has been set back to %d.", back.Replicas)
 	}

@@ -72,7 +72,11 @@ func TestExplainMachines(t *testing.T) {
 		"gone":                      {&rollout.SetGoneError{Key: "ns/gpu"}, "Unable to do it", "MachineSet ns/gpu is not there. If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A), then plan and apply again."},
 		"recreated":                 {&rollout.SetGoneError{Key: "ns/gpu", Recreated: true}, "Unable to do it", "MachineSet ns/gpu has been deleted and recreated in the meantime. What was written to the old one is gone with it. Plan and apply again."},
 		"another error":             {&rollout.RestoredError{Replicas: 3, Err: errors.New("no")}, "Unable to do it", "spec.replicas has been set back to 3.\n\nApply again.\n\nOriginal error: no"},
-		"a request":                 {kube.ErrForbidden, "Unable to do it", Advise(kube.ErrForbidden) + "\n\nApply again.\n\nOriginal error: " + kube.ErrForbidden.Error()},
+		"a count that is left at zero": {
+			&rollout.AtZeroError{Set: set(machineset.ScaleToZero, 0), Replicas: 3, Err: errors.New("no")}, `Unable to do it: MachineSet "ns/gpu" is left with 0 of 3 replicas`,
+			"spec.replicas could not be set back. Set it yourself: kubectl scale machineset.machine.openshift.io gpu -n ns --replicas=3\n\nApply again.\n\nOriginal error: no",
+		},
+		"a request": {kube.ErrForbidden, "Unable to do it", Advise(kube.ErrForbidden) + "\n\nApply again.\n\nOriginal error: " + kube.ErrForbidden.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

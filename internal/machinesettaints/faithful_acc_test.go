@@ -36,6 +36,7 @@ func TestAccMachineSetTaints_faithful(t *testing.T) {
 		"rolling ends though controllers conflict and drain in turn":    (*stage).faithfulRolling,
 		"scale_to_zero waits for nodes that come uninitialized":         (*stage).faithfulScaleToZero,
 		"surge that a webhook refuses ends with an error":               (*stage).faithfulSurgeRefused,
+		"surge whose machine it refuses ends when its time is over":     func(s *stage) { s.faithfulRefusedInTheMiddle("surge") },
 		"a MachineSet in another namespace is warned of and not begun":  (*stage).faithfulElsewhere,
 		"a health check that deletes a machine in the middle is no end": func(s *stage) { s.faithfulHealthCheck("rolling") },
 	} {
@@ -239,6 +240,9 @@ func (s *stage) faithfulRefusedInTheMiddle(strategy string) {
 	}
 	if !strings.Contains(told, want) || strings.Contains(told, "permission") {
 		s.Errorf("it ends with %q", told)
+	}
+	if left := "is left with 0 of 2 replicas"; strings.Contains(told, left) != (strategy == "scale_to_zero") {
+		s.Errorf("of the count it says %q", told)
 	}
 	s.withdraw(image, false)
 	// Any write wakes the controller from its back-off of minutes.

@@ -77,6 +77,21 @@ func (e *RestoredError) Error() string { return e.Err.Error() }
 // Unwrap returns the original error.
 func (e *RestoredError) Unwrap() error { return e.Err }
 
+// AtZeroError is an error that ended a rollout whose count could not be brought back: the
+// MachineSet is left without machines.
+type AtZeroError struct {
+	Set *machineset.Set
+	// Replicas is what the count was before the rollout.
+	Replicas int
+	Err      error
+}
+
+// Error returns the original error.
+func (e *AtZeroError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the original error.
+func (e *AtZeroError) Unwrap() error { return e.Err }
+
 // MachinesError says what a rollout waited for when it timed out or was interrupted.
 type MachinesError struct {
 	// Set is as it is left.

@@ -47,7 +47,7 @@ type MachineHooks struct {
 //
 // The machines must be followed meanwhile. Errors: *SetGoneError,
 // *SetConflictError, *StoppedError, *MachinesError, *FightError, those of the hooks and of
-// kube, and *RestoredError around any of them but *MachinesError.
+// kube, and *RestoredError or *AtZeroError around any of them but *MachinesError.
 func RollOut(ctx context.Context, cluster *kube.Cluster, key string, desired machineset.Desired, hooks MachineHooks) error {
 	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks, writes: map[string]int{}, conflicts: map[string]int{}}
 	for {
@@ -298,16 +298,20 @@ func (r *machineRollout) leave(ctx context.Context, err error) error {
 		return err
 	}
 	var restored *int
+	failed := false
 	if r.approved || ctx.Err() != nil {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 		defer cancel()
-		restored = r.restore(detached)
+		restored, failed = r.restore(detached)
 	}
 	if ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return r.late(restored != nil, err)
 	}
 	if restored != nil {
 		return &RestoredError{Replicas: *restored, Err: err}
+	}
+	if observed, there := r.cluster.MachineSet(r.key); failed && there && observed.Set.Marker != nil {
+		return &AtZeroError{Set: observed.Set, Replicas: observed.Set.Marker.OriginalReplicas, Err: err}
 	}
 	return err
 }
@@ -323,7 +327,7 @@ func (r *machineRollout) late(restored bool, err error) *MachinesError {
 
 // restore brings the count back, and returns it; nil where there is nothing to bring
 // back, or where that failed.
-func (r *machineRollout) restore(ctx context.Context) *int {
+func (r *machineRollout) restore(ctx context.Context) (restored *int, failed bool) {
 	if r.approved && r.desired.Rollout.Strategy == machineset.ScaleToZero {
 		// The patch that scales to zero may have been carried out though its answer
 		// never came.
@@ -333,5 +337,5 @@ func (r *machineRollout) restore(ctx context.Context) *int {
 	if err != nil {
 		tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})
 	}
-	return restored
+	return restored, err != nil
 }

@@ -166,6 +166,6 @@ func (r *reconciler) targets(ctx context.Context, check *machinev1beta1.MachineH
 
 func (r *reconciler) writeStatus(ctx context.Context, check *machinev1beta1.MachineHealthCheck, expected, healthy, allowed int) error {
 	base := check.DeepCopy()
-	check.Status.ExpectedMachines, check.Status.CurrentHealthy, check.Status.RemediationsAllowed = &expected, &healthy, int32(allowed) //nolint:gosec // A count of machines.
+	check.Status.ExpectedMachines, check.Status.CurrentHealthy, check.Status.RemediationsAllowed = &expected, &healthy, int32(allowed)
 	return r.client.Status().Patch(ctx, check, client.MergeFrom(base))
 }
