@@ -35,7 +35,7 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s left to replace. The action continues where it stopped, and spec.replicas is %d at the end.",
 				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, fw.CountVerb(machineset.Left(o, w.Desired), "machine is", "machines are"), m.OriginalReplicas))
 	}
-	fw.WarnUnattended(o, diags)
+	fw.WarnUnattended(o, effect.Strategy, diags)
 	if warnings := machineset.Warnings(o, w.Desired); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", w.title()), "  "+strings.Join(warnings, "\n  "))
 	}

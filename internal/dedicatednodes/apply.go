@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -26,8 +25,8 @@ import (
 
 // applied is what an apply has done: its steps, and what machines were left with.
 type applied struct {
-	steps      []string
-	leftBehind map[types.UID][]taint.ID
+	steps    []string
+	remnants machineset.Remnants
 }
 
 // apply carries out what is desired; false where it has failed.
@@ -52,7 +51,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
-		if done.leftBehind, err = r.leftBehind(ctx, desired); err != nil {
+		if done.remnants, err = r.leftBehind(ctx, desired, diags); err != nil {
 			diags.Append(explain(verb, desired, err))
 			return done, false
 		}
@@ -73,12 +72,17 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 
 // leftBehind is what machines are about to be left with. Once a template is written nothing
 // tells any more that an entry was ours.
-func (r *dedicatedNodes) leftBehind(ctx context.Context, desired wanted) (map[types.UID][]taint.ID, error) {
+func (r *dedicatedNodes) leftBehind(ctx context.Context, desired wanted, diags *diag.Diagnostics) (machineset.Remnants, error) {
 	if desired.rollout.Strategy != machineset.TemplateOnly {
 		return nil, nil
 	}
 	sets, err := r.Data.Cluster.MachineSets(ctx)
-	return desired.sets().Changes(sets).LeftBehind(), err
+	changes := desired.sets().Changes(sets)
+	if desired.releases() {
+		// A replacement has no plan of its destroy.
+		fw.WarnLeftBehind(changes, diags)
+	}
+	return changes.LeftBehind(), err
 }
 
 // awaitNodes waits for nodes that are named and do not exist yet.

@@ -258,7 +258,7 @@ func TestAccDedicatedNodes_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testing
 	wish := fleetWish{"crew=a:NoSchedule", "tier=a"}
 	tf.Settle(t, i, f.config(wish, templateOnly))
 	f.WantTemplate(2, foreignTaint+" crew=a:NoSchedule")
-	acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "Destroying leaves team:NoSchedule on 2 machines of MachineSet")
+	acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "Destroying leaves team=a:NoSchedule on 2 machines of MachineSet")
 	tf.Settle(t, i, f.config(wish, inPlace))
 	f.want(wish)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
@@ -65,8 +64,8 @@ type wanted struct {
 	// are the taints that were wanted before and that they may still carry.
 	rollout machineset.Rollout
 	retired []taint.ID
-	// leftBehind is what template_only has left machines with, by the UID of their MachineSet.
-	leftBehind map[apitypes.UID][]taint.ID
+	// remnants are what template_only has left machines with.
+	remnants machineset.Remnants
 }
 
 // target returns which nodes are meant; false while that is not known.
@@ -129,7 +128,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 		if !rolloutKnown {
 			return wanted{}, false
 		}
-		w.rollout, w.leftBehind = rollout, own.LeftBehind
+		w.rollout, w.remnants = rollout, own.Remnants
 	}
 	for i, one := range models {
 		resolved, ok := one.member(i, taints, w.labels.Claim, diags)

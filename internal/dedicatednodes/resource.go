@@ -87,7 +87,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	r.Data.Created.Store(desired.owner(), true)
 	if done, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, done.steps, &resp.Diagnostics)
-		own.LeftBehind = done.leftBehind
+		own.Remnants = done.remnants
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
@@ -112,9 +112,15 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 		return
 	}
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
-	if done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
+	done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics)
+	if !ok && len(done.remnants) > 0 {
+		// Some of the MachineSets may have been changed.
+		own.Remnants = done.remnants
+		own.Save(ctx, resp.Private, &resp.Diagnostics)
+	}
+	if ok {
 		plan.take(ctx, done.steps, &resp.Diagnostics)
-		own.LeftBehind = done.leftBehind
+		own.Remnants = done.remnants
 		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }

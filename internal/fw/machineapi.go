@@ -20,9 +20,13 @@ func NoMachineAPI(err error) diag.Diagnostic {
 }
 
 // WarnUnattended warns of a MachineSet that no controller acts on.
-func WarnUnattended(o machineset.Observed, diags *diag.Diagnostics) {
+func WarnUnattended(o machineset.Observed, strategy machineset.Strategy, diags *diag.Diagnostics) {
 	if why := o.Neglected(); why != "" {
-		diags.AddWarning("No controller acts on "+o.Set.Title()+": no machine will follow this change", why+
+		what := "no machine will follow this change"
+		if strategy == machineset.InPlace {
+			what = "its machines are changed, and no new one will come"
+		}
+		diags.AddWarning("No controller acts on "+o.Set.Title()+": "+what, why+
 			" Check the namespace. If another controller serves it, find out why that has not seen the newest generation (kubectl describe machineset.machine.openshift.io "+o.Set.Name+" -n "+o.Set.Namespace+").")
 	}
 }

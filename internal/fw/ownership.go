@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
@@ -39,9 +39,9 @@ type Ownership[ID comparable] struct {
 	// Drifted is set while the last look has found something to mend that the state
 	// does not tell by itself.
 	Drifted bool `json:"drifted,omitempty"`
-	// LeftBehind holds the entries, by the UID of a MachineSet, that machines still have
-	// since they left its template. See machineset.LeftBehind.
-	LeftBehind map[apitypes.UID][]ID `json:"left_behind,omitempty"`
+	// Remnants are taints that left the template of a MachineSet while its machines were
+	// left as they were.
+	Remnants machineset.Remnants `json:"remnants,omitempty"`
 }
 
 // NewOwnership begins a generation.

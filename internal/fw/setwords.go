@@ -5,10 +5,12 @@ package fw
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -22,13 +24,18 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	if stop != "" {
 		diags.AddWarning("Apply will stop before it changes "+o.Set.Title(), stop)
 	} else {
-		WarnUnattended(o, diags)
+		WarnUnattended(o, e.Strategy, diags)
 	}
 	if m := e.Interrupted; m != nil && stop == "" {
 		left := machineset.Left(o, d)
 		diags.AddWarning("Apply continues an interrupted rollout of "+o.Set.Title(),
 			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s still to be changed. Apply continues where it stopped, and spec.replicas is %d at the end.",
 				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, CountVerb(left, "machine is", "machines are"), m.OriginalReplicas))
+	}
+	if left := d.Remnants.Remaining(o); len(left) > 0 && e.Strategy != machineset.TemplateOnly {
+		names, taints := carriers(o, left)
+		diags.AddWarning(fmt.Sprintf("Apply takes %s from %s of %s", taints, Count(len(names), "machine"), o.Set.Title()),
+			"An earlier apply took this out of the template with template_only, and left it on machines:\n  "+strings.Join(names, "\n  "))
 	}
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))
@@ -47,20 +54,23 @@ func WarnLeftBehind(all planner.MachineSets, diags *diag.Diagnostics) {
 		if c.Desired.Rollout.Strategy != machineset.TemplateOnly || len(left) == 0 {
 			continue
 		}
-		carrying := c.Carrying(left...)
-		diags.AddWarning(fmt.Sprintf("Destroying leaves %s on %s of %s", joined(left), Count(len(carrying), "machine"), c.Set.Title()),
-			"The strategy template_only changes no machine, so these keep what they have until they are replaced, and nothing manages it any more:\n  "+strings.Join(carrying, "\n  ")+"\n"+
+		names, taints := carriers(c.Observed, left)
+		diags.AddWarning(fmt.Sprintf("Destroying leaves %s on %s of %s", taints, Count(len(names), "machine"), c.Set.Title()),
+			"The strategy template_only changes no machine, so these keep what they have until they are replaced, and nothing manages it any more:\n  "+strings.Join(names, "\n  ")+"\n"+
 				"To take it from them as well, apply another rollout strategy first, and destroy then.")
 	}
 }
 
-// joined lists entries.
-func joined(ids []taint.ID) string {
-	var out []string
-	for _, id := range ids {
-		out = append(out, id.String())
+// carriers returns the names of the machines that something was left behind on, and what it is.
+func carriers(o machineset.Observed, left machineset.Remnants) (names []string, taints string) {
+	var all []corev1.Taint
+	for _, m := range o.Machines {
+		if len(left[m.UID]) > 0 {
+			names, all = append(names, m.Name), append(all, left[m.UID]...)
+		}
 	}
-	return strings.Join(out, ", ")
+	slices.Sort(names)
+	return names, taint.FormatAll(slices.CompactFunc(taint.Sort(all), func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value }))
 }
 
 // anotherInstance says, after what the entry is called, why one with the resource's own id

@@ -115,6 +115,8 @@ func TestWorkload_findsPodsWhateverKindsStandBetween(t *testing.T) {
 			&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "uid-web-1", OwnerReferences: controlledBy("apps/v1", "Deployment", "web")}},
 			&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "init", UID: "uid-init", OwnerReferences: controlledBy("example.com/v1", "App", "mine")}},
 			pod("web-1-a", "apps/v1", "ReplicaSet", "web-1"), pod("init-a", "batch/v1", "Job", "init"), pod("cache-a", "apps.kruise.io/v1alpha1", "CloneSet", "cache"),
+			// From before a version of the kind was given up.
+			pod("cache-b", "apps.kruise.io/v1alpha0", "CloneSet", "cache"),
 			pod("stranger-a", "apps.kruise.io/v1alpha1", "CloneSet", "stranger"), pod("round-a", "example.com/v1", "Part", "round-a"),
 		)
 	}
@@ -122,10 +124,11 @@ func TestWorkload_findsPodsWhateverKindsStandBetween(t *testing.T) {
 		forbidden string
 		mine      []string
 	}{
-		"all kinds may be listed":               {"", []string{"cache-a", "init-a", "web-1-a"}},
+		"all kinds may be listed":               {"", []string{"cache-a", "cache-b", "init-a", "web-1-a"}},
 		"what may not be listed ends the walk":  {"clonesets", []string{"init-a", "web-1-a"}},
-		"a kind between may not be listed":      {"parts", []string{"cache-a", "init-a"}},
-		"without ReplicaSets by the Deployment": {"replicasets", []string{"cache-a", "init-a", "web-1-a"}},
+		"a kind between may not be listed":      {"parts", []string{"cache-a", "cache-b", "init-a"}},
+		"pods may not be listed":                {"pods", []string{"web-1-a"}},
+		"without ReplicaSets by the Deployment": {"replicasets", []string{"cache-a", "cache-b", "init-a", "web-1-a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +154,7 @@ func TestWorkload_findsPodsWhateverKindsStandBetween(t *testing.T) {
 				for _, p := range snapshot.WorkloadPods(w.Pods...) {
 					pods = append(pods, p.Name)
 				}
-				if app == "other" && tt.forbidden == "clonesets" {
+				if app == "other" && (tt.forbidden == "clonesets" || tt.forbidden == "pods") {
 					want = nil
 				}
 				slices.Sort(pods)

@@ -37,7 +37,7 @@ func (t *outspoken) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil || !strings.Contains(err.Error(), "getting credentials: exec: ") {
 		return resp, err
 	}
-	t.once.Do(func() { t.said = says(r.Context(), t.command) })
+	t.once.Do(func() { t.said = says(context.WithoutCancel(r.Context()), t.command) })
 	if t.said == "" {
 		return resp, err
 	}
@@ -83,7 +83,8 @@ func (t *tail) Write(p []byte) (int, error) {
 // httpClient makes the client that everything is sent through.
 func httpClient(rc *rest.Config) (*http.Client, error) {
 	client, err := rest.HTTPClientFor(rc)
-	if err == nil && rc.ExecProvider != nil {
+	// A command that wants to know the cluster would complain about that here.
+	if err == nil && rc.ExecProvider != nil && !rc.ExecProvider.ProvideClusterInfo {
 		told := *client
 		told.Transport = &outspoken{RoundTripper: client.Transport, command: rc.ExecProvider}
 		client = &told

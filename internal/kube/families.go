@@ -92,22 +92,16 @@ func (c *Cluster) walk(ctx context.Context, f *family, object *unstructured.Unst
 				controllers[ref.UID] = *ref
 			}
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrForbidden) {
 			return err
 		}
 		f.controllers = controllers
 	}
 	target := object.GroupVersionKind().GroupKind()
 	for next := f.unlisted(target); len(next) > 0; next = f.unlisted(target) {
-		for kind, version := range next {
+		for kind, apiVersion := range next {
 			f.listed[kind] = true
-			mapping, err := c.mapper.RESTMapping(kind, version)
-			if err != nil || mapping.Scope.Name() == meta.RESTScopeNameRoot {
-				// What is not served, or stands above namespaces, is owned by nothing in one.
-				continue
-			}
-			err = c.owned(ctx, mapping.Resource, namespace, func(one metav1.Object) { f.owners[one.GetUID()] = one.GetOwnerReferences() })
-			if err != nil && !errors.Is(err, ErrForbidden) && !errors.Is(err, ErrNotFound) {
+			if err := c.ascend(ctx, f, kind, apiVersion); err != nil && !errors.Is(err, ErrForbidden) && !errors.Is(err, ErrNotFound) {
 				delete(f.listed, kind)
 				return err
 			}
@@ -116,14 +110,30 @@ func (c *Cluster) walk(ctx context.Context, f *family, object *unstructured.Unst
 	return nil
 }
 
+// ascend lists the objects of a kind, with their owners. Owner references can name a version
+// that is not served any more.
+func (c *Cluster) ascend(ctx context.Context, f *family, kind schema.GroupKind, apiVersion string) error {
+	mapping, err := c.mapper.RESTMapping(kind)
+	switch {
+	case meta.IsNoMatchError(err):
+		return c.unserved(ctx, apiVersion)
+	case err != nil:
+		return wrap("find out about "+kind.String(), err)
+	case mapping.Scope.Name() == meta.RESTScopeNameRoot:
+		// It is owned by nothing in a namespace.
+		return nil
+	}
+	return c.owned(ctx, mapping.Resource, f.namespace, func(one metav1.Object) { f.owners[one.GetUID()] = one.GetOwnerReferences() })
+}
+
 // unlisted are the kinds that own something and have not been listed yet, but for that of the
-// object that is looked for, with the versions that name them.
+// object that is looked for, each with an API version that names it.
 func (f *family) unlisted(target schema.GroupKind) map[schema.GroupKind]string {
 	out := map[schema.GroupKind]string{}
 	note := func(ref metav1.OwnerReference) {
 		gv, err := schema.ParseGroupVersion(ref.APIVersion)
 		if kind := (schema.GroupKind{Group: gv.Group, Kind: ref.Kind}); err == nil && kind != target && !f.listed[kind] {
-			out[kind] = gv.Version
+			out[kind] = ref.APIVersion
 		}
 	}
 	for _, ref := range f.controllers {

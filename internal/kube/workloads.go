@@ -152,6 +152,16 @@ func (c *Cluster) listWorkloads(ctx context.Context, kind workload.Ref, selector
 	return matched, marked, err
 }
 
+// unserved makes sure that a version of an API is not served where no kind of it is found: that
+// is so as well while its API server is out of reach. Errors: those of that server.
+func (c *Cluster) unserved(ctx context.Context, apiVersion string) error {
+	_, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, apiVersion)
+	if errors.Is(err, memory.ErrCacheNotFound) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return wrap("find out about "+apiVersion, err)
+}
+
 // objects returns the client for an object's kind and namespace.
 func (c *Cluster) objects(ctx context.Context, ref workload.Ref) (dynamic.ResourceInterface, error) {
 	if kind, known := workload.Lookup(ref.APIVersion, ref.Kind); known {
@@ -160,9 +170,8 @@ func (c *Cluster) objects(ctx context.Context, ref workload.Ref) (dynamic.Resour
 	gvk := ref.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
-		// Nor does one match whose API server is out of reach.
-		if _, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, ref.APIVersion); err != nil && !errors.Is(err, memory.ErrCacheNotFound) && !apierrors.IsNotFound(err) {
-			return nil, wrap("find out about "+gvk.String(), err)
+		if err := c.unserved(ctx, ref.APIVersion); err != nil {
+			return nil, err
 		}
 		if other, err := c.mapper.RESTMapping(gvk.GroupKind()); err == nil {
 			// The objects are there, in another version: they are not gone.

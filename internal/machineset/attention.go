@@ -38,13 +38,17 @@ func (o Observed) Neglected() string {
 		seen = "is older than its generation"
 	}
 	return fmt.Sprintf("Its status.observedGeneration %s, and it was last written more than %s ago. OpenShift's Machine API operator has its controllers watch the namespace %s alone. "+
-		"In another namespace no machine is added, replaced or removed, and no taint of a Machine reaches its node.", seen, attention, OperatorNamespace)
+		"In another namespace no machine is added, replaced or removed by itself, and nothing brings a Machine's taints to its node.", seen, attention, OperatorNamespace)
 }
+
+// neverAttended reports whether no controller has ever acted on it. One that has may be late:
+// clocks differ.
+func (o Observed) neverAttended() bool { return o.Unattended && !o.Set.Reconciled }
 
 // obstacleOfNeglect says why a rollout that replaces machines must not begin where no
 // controller has ever acted: what it deletes does not come back.
 func (v *view) obstacleOfNeglect() string {
-	if !v.Unattended || v.Set.Reconciled || !v.strategy().Replaces() || v.Set.Marker == nil && len(v.old) == 0 {
+	if !v.neverAttended() || !v.strategy().Replaces() || v.Set.Marker == nil && len(v.old) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("No controller acts on %s, so nothing would replace its machines. %s Move the MachineSet to %s, or make sure that a controller watches its namespace. The strategies in_place and template_only need none.",

@@ -110,6 +110,7 @@ func changeOf(all []Affected) eviction.Change {
 			if n == nil {
 				continue
 			}
+			t := t.on(m, n)
 			if a.Effect.Replaced {
 				c.Taints[n.Name], c.Drains[n.Name], c.Undrained[n.Name] = t.Apply(n.Taints), true, m.NoDrain
 			} else {

@@ -80,7 +80,7 @@ func PlanLabels(o Observed, claim label.Claim) Labelling {
 	}
 	switch {
 	case len(p.out.Intents) > 0 || !p.merged.Changed:
-	case !o.Set.Observed && !o.Unattended:
+	case !o.Set.Observed && !o.neverAttended():
 		// It may yet make a machine from the template as it was.
 		p.out.Waits = true
 	default:

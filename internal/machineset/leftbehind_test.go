@@ -4,12 +4,15 @@
 package machineset
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -17,52 +20,81 @@ import (
 // was its own.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
-	const id = "team:NoSchedule"
+	const left = "team=a:NoSchedule"
 	for name, tt := range map[string]struct {
-		template, machine, node string
-		marked, deleting        bool
-		want                    string
+		template, machine, node   string
+		marked, damaged, deleting bool
+		another                   bool
+		want                      string
 	}{
-		"what a machine still has":                {machine: "team=a:NoSchedule", want: id},
-		"what its node alone still has":           {node: "team=a:NoSchedule", want: id},
-		"not what the template has again":         {template: "team=b:NoSchedule", machine: "team=a:NoSchedule"},
+		"what a machine still has":                {machine: left, want: left},
+		"what its node alone still has":           {node: left, want: left},
+		"not what the template has again":         {template: "team=b:NoSchedule", machine: left},
 		"not what no machine has":                 {machine: "other:NoSchedule", node: "other:NoSchedule"},
-		"not what is marked on a node":            {node: "team=a:NoSchedule", marked: true},
-		"not what goes with a machine":            {machine: "team=a:NoSchedule", node: "team=a:NoSchedule", deleting: true},
-		"not an entry that was not among ours":    {machine: "spot:NoSchedule"},
+		"not what is marked on a node":            {node: left, marked: true},
+		"not on a node whose record is damaged":   {node: left, damaged: true},
+		"not what goes with a machine":            {machine: left, node: left, deleting: true},
+		"not what another machine has since":      {machine: left, node: left, another: true},
+		"not what has another value since":        {machine: "team=b:NoSchedule", node: "team=b:NoSchedule"},
 		"not another effect of the same key":      {machine: "team=a:NoExecute"},
-		"whatever others have put on the machine": {machine: "vendor=x:NoSchedule team=a:NoSchedule", node: "vendor=x:NoSchedule", want: id},
+		"whatever others have put on the machine": {machine: "vendor=x:NoSchedule team=a:NoSchedule", node: "vendor=x:NoSchedule", want: left},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			var record taint.Record
+			n := &eviction.Node{Name: "n", Taints: taintsOf(t, tt.node)}
 			if tt.marked {
-				record = taint.Record{{Key: "team", Effect: "NoSchedule", Owner: "terraform/x"}}
+				n.Record = taint.Record{{Key: "team", Effect: "NoSchedule", Owner: "terraform/x"}}
 			}
-			o := Observed{
-				Set:      &Set{UID: "u", Taints: taintsOf(t, tt.template)},
-				Machines: []*Machine{{Name: "m", Node: "n", Taints: taintsOf(t, tt.machine), Deleting: tt.deleting}},
-				Nodes:    map[string]*eviction.Node{"n": {Name: "n", Taints: taintsOf(t, tt.node), Record: record}},
+			if tt.damaged {
+				n.RecordErr = errors.New("damaged")
 			}
+			m := &Machine{Name: "m", UID: "m-uid", Node: "n", Taints: taintsOf(t, tt.machine), Deleting: tt.deleting}
+			if tt.another {
+				m.UID = "another"
+			}
+			o := Observed{Set: &Set{UID: "u", Taints: taintsOf(t, tt.template)}, Machines: []*Machine{m}, Nodes: map[string]*eviction.Node{"n": n}}
 			d := desire(t, InPlace, "crew=a:NoSchedule")
-			d.LeftBehind = map[types.UID][]taint.ID{"u": {{Key: "team", Effect: "NoSchedule"}}, "another": {{Key: "spot", Effect: "NoSchedule"}}}
-			d = d.Of(o.Set, Target{})
-			var got []string
-			for _, one := range LeftBehind(o, d) {
-				got = append(got, one.String())
+			d.Remnants = Remnants{"m-uid": taintsOf(t, left)}
+			got := taint.FormatAll(LeftBehind(o, d)[m.UID])
+			if got != tt.want {
+				t.Errorf("left behind are %q, want %q", got, tt.want)
 			}
-			if strings.Join(got, " ") != tt.want {
-				t.Errorf("left behind are %v, want %q", got, tt.want)
+			if remaining := taint.FormatAll(d.Remnants.Remaining(o)[m.UID]); tt.template == "" && remaining != tt.want {
+				t.Errorf("remaining are %q, want %q", remaining, tt.want)
 			}
-			if reached := len(Plan(o, d).Stale) > 0; tt.want != "" && !reached {
-				t.Error("no rollout would reach the machine")
+			if tt.deleting {
+				return
 			}
-			template := d.Merge(o.Set)
-			o.Machines[0].Taints = template.Apply(o.Machines[0].Taints)
-			o.Nodes["n"].Taints = template.of(o.Nodes["n"]).Apply(o.Nodes["n"].Taints)
-			if left := LeftBehind(o, d); len(left) > 0 {
-				t.Errorf("left behind after a rollout are still %v", left)
+			// What a rollout writes takes it away, and nothing else that is not ours.
+			template := d.Merge(o.Set).on(m, n)
+			others := func(list []corev1.Taint) string {
+				return taint.FormatAll(slices.DeleteFunc(slices.Clone(list), func(one corev1.Taint) bool { return one.Key == "crew" || tt.want != "" && taint.Format(one) == left }))
+			}
+			machine, node := template.Apply(m.Taints), template.of(n).Apply(n.Taints)
+			if tt.template == "" && (others(machine) != others(m.Taints) || len(machine) != strings.Count(others(m.Taints), ":")+1) {
+				t.Errorf("the machine had %s, and would have %s", taint.FormatAll(m.Taints), taint.FormatAll(machine))
+			}
+			m.Taints, n.Taints = machine, node
+			if after := LeftBehind(o, d); len(after) > 0 {
+				t.Errorf("left behind after a rollout are still %v", after)
 			}
 		})
+	}
+}
+
+// TestDesired_ofOtherMachineSets: a mark on a MachineSet that is not meant counts by its proof
+// alone, whatever entry it is about.
+func TestDesired_ofOtherMachineSets(t *testing.T) {
+	t.Parallel()
+	d := desire(t, InPlace, "team=a:NoSchedule")
+	d.Claim.Seal = record.Seal{Nonce: "nonce"}
+	forged := taint.Record{{Key: "team", Effect: "NoSchedule", Owner: d.Claim.Owner, Generation: d.Claim.Generation}}
+	o := Observed{Set: &Set{Namespace: "other", Name: "gpu", Taints: taintsOf(t, "team=x:NoSchedule"), Record: forged}}
+	of := d.Of(o.Set, Target{Namespace: "openshift-machine-api", Name: "gpu"})
+	if of.Owns(o) {
+		t.Error("a mark without a proof is taken for ours")
+	}
+	if merged := of.Merge(o.Set); taint.FormatAll(merged.Taints) != "team=x:NoSchedule" {
+		t.Errorf("the template would have %s", taint.FormatAll(merged.Taints))
 	}
 }

@@ -148,7 +148,7 @@ func (v *view) goOn() Decision {
 	}
 	// A controller that has not seen the template makes machines of the one before. Where
 	// machines are replaced, and none is owed, it makes none; nor does one that does not act.
-	if replaces := v.strategy().Replaces() && len(v.old) > 0; !v.Set.Observed && (replaces || v.strategy() == InPlace && len(v.old) == 0 && !v.Unattended) {
+	if replaces := v.strategy().Replaces() && len(v.old) > 0; !v.Set.Observed && (replaces || v.strategy() == InPlace && len(v.old) == 0 && !v.neverAttended()) {
 		return Decision{Waiting: v.unfinished()}
 	}
 	switch v.strategy() {
@@ -201,7 +201,7 @@ func (v *view) stale(m *Machine) bool {
 	if v.desired.Cycle {
 		return v.Set.Marker == nil || slices.Contains(v.Set.Marker.Machines, m.UID)
 	}
-	if !v.template.Agrees(m.Taints) {
+	if !v.templateOn(m).Agrees(m.Taints) {
 		return true
 	}
 	return v.strategy() == InPlace && v.astray(m) != nil
@@ -210,11 +210,14 @@ func (v *view) stale(m *Machine) bool {
 // astray returns the node of a machine where it differs from the template in an
 // entry of ours.
 func (v *view) astray(m *Machine) *eviction.Node {
-	if n := v.Nodes[m.Node]; n != nil && !v.template.of(n).Agrees(n.Taints) {
+	if n := v.Nodes[m.Node]; n != nil && !v.templateOn(m).of(n).Agrees(n.Taints) {
 		return n
 	}
 	return nil
 }
+
+// templateOn is the template as a machine is measured by it.
+func (v *view) templateOn(m *Machine) Template { return v.template.on(m, v.Nodes[m.Node]) }
 
 // mend corrects the nodes of machines that are as wanted: nodelink adds what is
 // missing, and neither changes a value nor takes anything away
@@ -226,7 +229,7 @@ func (v *view) mend() []Intent {
 		if n == nil {
 			continue
 		}
-		if t := v.template.of(n).present(n.Taints); !t.Agrees(n.Taints) {
+		if t := v.templateOn(m).of(n).present(n.Taints); !t.Agrees(n.Taints) {
 			out = append(out, Intent{Kind: WriteNode, Machine: m, Node: n, Taints: t.Apply(n.Taints), Reason: fmt.Sprintf("it differs from its Machine in %d entries", len(t.Ours))})
 		}
 	}

@@ -158,8 +158,10 @@ func Deviations(o Observed, d Desired) map[string]taint.Status {
 		if m.Deleting {
 			continue
 		}
+		n := o.Nodes[m.Node]
+		t := t.on(m, n)
 		status := t.deviation(m)
-		if n := o.Nodes[m.Node]; n != nil && status == "" {
+		if n != nil && status == "" {
 			// What a node lacks nodelink is about to add.
 			if own := t.of(n).present(n.Taints); !own.Agrees(n.Taints) {
 				status = taint.Different

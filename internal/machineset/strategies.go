@@ -18,11 +18,12 @@ func (v *view) inPlace() Decision {
 	}
 	m, reason := v.old[0], fmt.Sprintf("%d of %d machines differ, and one at a time is changed", len(v.old), len(v.old)+len(v.fresh))
 	var out []Intent
-	if !v.template.Agrees(m.Taints) {
-		out = append(out, Intent{Kind: WriteMachine, Machine: m, Taints: v.template.Apply(m.Taints), Reason: reason})
+	t := v.templateOn(m)
+	if !t.Agrees(m.Taints) {
+		out = append(out, Intent{Kind: WriteMachine, Machine: m, Taints: t.Apply(m.Taints), Reason: reason})
 	}
 	if n := v.astray(m); n != nil {
-		out = append(out, Intent{Kind: WriteNode, Machine: m, Node: n, Taints: v.template.of(n).Apply(n.Taints), Reason: reason})
+		out = append(out, Intent{Kind: WriteNode, Machine: m, Node: n, Taints: t.of(n).Apply(n.Taints), Reason: reason})
 	}
 	return Decision{Intents: out}
 }

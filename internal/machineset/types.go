@@ -173,10 +173,10 @@ type Desired struct {
 	// Retired are entries that are no longer wanted and that machines may still
 	// carry, beside those that the template's record or the marker tells of.
 	Retired []taint.ID
-	// LeftBehind are the entries, by the UID of a MachineSet, that left its template earlier
-	// while machines were left as they were. See [LeftBehind].
-	LeftBehind map[types.UID][]taint.ID
-	Rollout    Rollout
+	// Remnants are entries that left the template earlier while machines were left as they
+	// were.
+	Remnants Remnants
+	Rollout  Rollout
 	// Cycle replaces every machine that is there when it begins, whatever its taints:
 	// the marker lists them.
 	Cycle bool
@@ -192,11 +192,13 @@ type Template struct {
 	// wanted, and those that are retired. Whatever else differs between a machine
 	// and the template is somebody else's business.
 	Ours []taint.ID
+	// remnants belong to single machines.
+	remnants Remnants
 }
 
 // Merge merges the claim into the template of a MachineSet.
 func (d Desired) Merge(s *Set) Template {
-	t := Template{Merged: taint.Merge(s.Taints, s.Record, d.Claim)}
+	t := Template{Merged: taint.Merge(s.Taints, s.Record, d.Claim), remnants: d.Remnants}
 	ours := slices.Clone(d.Retired)
 	if !d.Claim.Release {
 		ours = append(ours, d.Claim.IDs()...)
@@ -220,18 +222,21 @@ func (d Desired) Merge(s *Set) Template {
 
 // Of is what is wanted of one MachineSet: all is given up in one that is not meant.
 func (d Desired) Of(s *Set, t Target) Desired {
-	d.Retired = slices.Concat(d.Retired, d.LeftBehind[s.UID])
 	if !t.Matches(s) {
 		d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
-		d.Claim.Imported = nil
+		// The configuration names no entry of it, so that marks count by their proof alone.
+		d.Claim.Imported, d.Claim.Taints, d.Claim.Absent = nil, nil, nil
 	}
 	return d
 }
 
 // Owns says whether a MachineSet carries something of ours: an entry, a rollout that
-// has begun, or machines with entries that were left behind.
-func (d Desired) Owns(s *Set) bool {
-	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.Owns(s.Record) || len(d.LeftBehind[s.UID]) > 0
+// has begun, or machines with entries that were left behind. What is desired has to be that of
+// this MachineSet.
+func (d Desired) Owns(o Observed) bool {
+	s := o.Set
+	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.Owns(s.Record) ||
+		slices.ContainsFunc(o.Machines, func(m *Machine) bool { return len(d.Remnants[m.UID]) > 0 })
 }
 
 // Agrees says whether a list has the entries that are ours as the template has

@@ -15,8 +15,8 @@ import (
 )
 
 // apply carries out what is desired, on as many MachineSets at once in a run as the
-// provider block allows. It returns what is wanted from then on, with what machines were left
-// with; false where it has failed.
+// provider block allows. It returns what is wanted from then on, with what machines are left
+// with, some of it also where it has failed; false then.
 func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) (wanted, bool) {
 	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
@@ -35,11 +35,16 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		return desired, false
 	}
 	meant := concerned(sets, desired)
+	if desired.Claim.Release {
+		// A replacement has no plan of its destroy.
+		fw.WarnLeftBehind(desired.changes(sets), diags)
+	}
+	after := desired
 	// Once a template is written nothing tells any more that an entry was ours.
-	left := desired.changes(sets).LeftBehind()
+	after.Remnants = desired.changes(sets).LeftBehind()
 	if len(meant) == 0 && desired.target.Selector == nil && !desired.Claim.Release {
 		diags.Append(gone(verb, desired))
-		return desired, false
+		return after, false
 	}
 	run := &fw.SetRollouts{
 		Data: r.Data, Meant: meant, Of: desired.of, Place: desired.target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("tolerated_by"), Timeout: timeout,
@@ -53,11 +58,10 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		}
 	}
 	if diags.HasError() {
-		return desired, false
+		return after, false
 	}
 	r.contract(ctx, desired, diags)
-	desired.LeftBehind = left
-	return desired, true
+	return after, true
 }
 
 // contract takes away what pods lived by under the taints that have gone.

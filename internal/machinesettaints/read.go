@@ -53,7 +53,7 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	own.Drifted = state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
-	own.LeftBehind = desired.changes(sets).LeftBehind()
+	own.Remnants = desired.changes(sets).LeftBehind()
 	own.Save(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	if resp.Identity != nil {
@@ -82,7 +82,7 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, target 
 func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	var out []machineset.Observed
 	for _, o := range sets {
-		if meant := w.target.Matches(o.Set); meant && !w.Claim.Heir || !meant && w.Owns(o.Set) {
+		if meant := w.target.Matches(o.Set); meant && !w.Claim.Heir || !meant && w.of(o.Set).Owns(o) {
 			out = append(out, o)
 		}
 	}
@@ -117,12 +117,12 @@ func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, 
 // note puts into the model and the private state what an apply has left: nothing, unless
 // machines are left as they are.
 func (r *machineSetTaints) note(ctx context.Context, m *model, own *ownership, desired wanted, diags *diag.Diagnostics) {
-	m.RolloutState, own.LeftBehind = types.StringValue(stateComplete), nil
+	m.RolloutState, own.Remnants = types.StringValue(stateComplete), nil
 	if desired.Rollout.Strategy != machineset.TemplateOnly {
 		m.Machines = noMachines()
 		return
 	}
-	own.LeftBehind = desired.LeftBehind
+	own.Remnants = desired.Remnants
 	if !m.Machines.IsUnknown() {
 		// Where it is known at plan, nothing was written.
 		return

@@ -113,9 +113,13 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	if desired, ok = r.apply(ctx, "update", plan, desired.retire(before), timeout, &resp.Diagnostics); ok {
-		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	if desired, ok = r.apply(ctx, "update", plan, desired.retire(before), timeout, &resp.Diagnostics); !ok {
+		// Some of the MachineSets may have been changed.
+		own.Remnants = desired.Remnants
+		own.Save(ctx, resp.Private, &resp.Diagnostics)
+		return
 	}
+	r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation, with the same rollout. What another

@@ -4,6 +4,7 @@
 package machinesettaints_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // templateOnly leaves machines as they are.
@@ -125,6 +127,38 @@ func TestAccMachineSetTaints_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testi
 	}
 }
 
+// TestAccMachineSetTaints_anApplyThatFailsForgetsNothingThatItLeavesOnMachines: one of two
+// MachineSets has been changed by then.
+func TestAccMachineSetTaints_anApplyThatFailsForgetsNothingThatItLeavesOnMachines(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.tf.Provider = acctest.With(s.tf.Provider, map[string]any{"max_concurrent_rollouts": 2})
+	labelled := map[string]any{"name": nil, "selector": "group=gpu"}
+	pool := func() *acctest.Pool {
+		return s.pool(1, func(m *acctest.MachineSet) { m.Labels = map[string]string{"group": "gpu"} })
+	}
+	leaver, stays, i := pool(), pool(), newInstance()
+	s.apply(i, acctest.With(s.config("", "team=a:NoSchedule", map[string]any{"strategy": "in_place"}), labelled))
+	s.c.Change(t, leaver.Thing, "somebody", `{"metadata":{"labels":{"group":"cpu"}}}`)
+	config := acctest.With(s.config("", "team=b:NoSchedule", templateOnly), labelled)
+	planned := s.tf.Plan(t, i, config)
+	record := stays.Annotation(taint.OwnedAnnotation)
+	damage := func(record string) {
+		raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{taint.OwnedAnnotation: record}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.c.Change(t, stays.Thing, "somebody", string(raw))
+	}
+	damage("damaged")
+	acctest.WantAll(t, s.tf.Carry(t, i, planned, config).Errors(), "damaged")
+	leaver.WantTemplate(1, foreign)
+	damage(record)
+	s.apply(i, acctest.With(config, map[string]any{"rollout": map[string]any{"strategy": "in_place"}}))
+	leaver.Want(1, foreign)
+	stays.Want(1, foreign+" team=b:NoSchedule")
+}
+
 // TestAccMachineSetTaints_aDestroyThatChangesNoMachineSaysWhatItLeaves on which of them.
 func TestAccMachineSetTaints_aDestroyThatChangesNoMachineSaysWhatItLeaves(t *testing.T) {
 	t.Parallel()
@@ -133,7 +167,7 @@ func TestAccMachineSetTaints_aDestroyThatChangesNoMachineSaysWhatItLeaves(t *tes
 	s.apply(i, s.config(p.Name, "team=a:NoSchedule spot:NoSchedule", map[string]any{"strategy": "in_place"}))
 	s.apply(i, s.config(p.Name, "team=a:NoSchedule", templateOnly))
 	acctest.WantAll(t, s.tf.Plan(t, i, nil).Diagnostics.Warnings(),
-		"Destroying leaves spot:NoSchedule, team:NoSchedule on 1 machine of MachineSet", "\n  "+p.Names()[0]+"\n", "apply another rollout strategy first")
+		"Destroying leaves spot:NoSchedule, team=a:NoSchedule on 1 machine of MachineSet", "\n  "+p.Names()[0]+"\n", "apply another rollout strategy first")
 	s.apply(i, nil)
 	p.WantTemplate(1, foreign)
 }

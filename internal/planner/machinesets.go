@@ -9,12 +9,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // DesiredSets is what one resource wants of MachineSets.
@@ -31,10 +29,11 @@ func (d DesiredSets) Of(o machineset.Observed) SetChange {
 	c := SetChange{Observed: o, Desired: d.Desired.Of(o.Set, d.Target), Labels: d.Labels}
 	switch {
 	case !d.Target.Matches(o.Set):
-		c.Labels.Release, c.Labels.TakeOver = true, false
+		// Marks count by their proof alone there, as those of taints do.
+		c.Labels.Release, c.Labels.TakeOver, c.Labels.Labels = true, false, nil
 	case d.Desired.Claim.Heir:
 		// Its taints, and a rollout that goes on, are another object's concern.
-		c.Desired = machineset.Desired{Rollout: d.Desired.Rollout}
+		c.Desired = machineset.Desired{Rollout: d.Desired.Rollout, Remnants: d.Desired.Remnants}
 	}
 	return c
 }
@@ -44,8 +43,8 @@ func (d DesiredSets) Of(o machineset.Observed) SetChange {
 func (d DesiredSets) Changes(all []machineset.Observed) MachineSets {
 	out := MachineSets{AtOnce: d.AtOnce}
 	for _, o := range all {
-		if d.Target.Matches(o.Set) || d.Desired.Owns(o.Set) || d.Labels.Owns(o.Set.LabelRecord) {
-			out.Sets = append(out.Sets, d.Of(o))
+		if c := d.Of(o); d.Target.Matches(o.Set) || c.Desired.Owns(o) || c.Labels.Owns(o.Set.LabelRecord) {
+			out.Sets = append(out.Sets, c)
 		}
 	}
 	slices.SortFunc(out.Sets, func(a, b SetChange) int { return strings.Compare(a.Set.Key(), b.Set.Key()) })
@@ -59,14 +58,12 @@ type MachineSets struct {
 	AtOnce int
 }
 
-// LeftBehind returns, by the UID of each MachineSet, what its machines are left with that
-// its template lacks once the change is made. See [machineset.LeftBehind].
-func (m MachineSets) LeftBehind() map[types.UID][]taint.ID {
-	out := map[types.UID][]taint.ID{}
+// LeftBehind returns what machines are left with that their template lacks once the change
+// is made.
+func (m MachineSets) LeftBehind() machineset.Remnants {
+	out := machineset.Remnants{}
 	for _, c := range m.Sets {
-		if left := machineset.LeftBehind(c.Observed, c.Desired); len(left) > 0 {
-			out[c.Set.UID] = left
-		}
+		maps.Copy(out, machineset.LeftBehind(c.Observed, c.Desired))
 	}
 	return out
 }
