@@ -145,10 +145,6 @@ func Restricting(t testing.TB) *Cluster {
 	return Own(t, "--api-server-flags", "--enable-admission-plugins=PodTolerationRestriction")
 }
 
-// MachineAPINamespace is the only namespace that OpenShift's operator, and a faithful
-// Machine API of the test bed, have their controllers watch.
-const MachineAPINamespace = "openshift-machine-api"
-
 // Faithful starts a cluster for this test alone whose Machine API is as awkward as that of
 // OpenShift, and has its pauses of up to 30 seconds: see internal/testbed/modules/machineapi.
 func Faithful(t testing.TB) *Cluster {

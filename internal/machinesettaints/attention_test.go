@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 )
 
@@ -26,7 +27,7 @@ func TestMachineSetTaints_warnsOnlyWhereNoControllerActs(t *testing.T) {
 		"an old generation observed":     {status: `{"status":{"observedGeneration":1}}`, after: time.Minute, warns: "Its status.observedGeneration is older than its generation"},
 		"just written":                   {status: `{"status":{"replicas":0}}`, after: 10 * time.Second},
 		"the newest one observed":        {status: `{"status":{"observedGeneration":2}}`, after: time.Minute},
-		"never observed, the operator's": {namespace: acctest.MachineAPINamespace, status: `{"status":{"replicas":0}}`, after: time.Minute},
+		"never observed, the operator's": {namespace: machineset.OperatorNamespace, status: `{"status":{"replicas":0}}`, after: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,13 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
 // faithful is a stage on a cluster whose Machine API is as awkward as OpenShift's. Its
 // MachineSets are in the one namespace that is watched there.
 func faithful(t *testing.T, c *acctest.Cluster) *stage {
 	t.Helper()
-	return &stage{T: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: acctest.MachineAPINamespace}
+	return &stage{T: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: machineset.OperatorNamespace}
 }
 
 // TestAccMachineSetTaints_faithful runs what OpenShift's habits could break, on a cluster
@@ -231,7 +232,7 @@ func (s *stage) faithfulRefusedInTheMiddle(strategy string) {
 	image := acctest.Name(s.T, "image")
 	p, i := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"image": image} }), newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
-	brief := acctest.With(config, map[string]any{"timeouts": map[string]any{"create": "30s"}})
+	brief := acctest.With(config, map[string]any{"timeouts": map[string]any{"create": "40s"}})
 	// The machines that the first write brings come before the second one.
 	told := s.disturbed(i, brief, func(acctest.Request) { s.withdraw(image, true) })
 	want := "this image has been withdrawn"
