@@ -117,6 +117,10 @@ func TestAccDedicatedNodes_machineSets(t *testing.T) {
 	for _, strategy := range []string{"in_place", "rolling", "surge", "scale_to_zero"} {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
+			if strategy != "in_place" && strategy != "rolling" {
+				// TestAccMachineSetTaints_strategies has them.
+				acctest.Exhaustive(t)
+			}
 			f := newFleet(t)
 			tf, i := terraform(t, f.c), newInstance()
 			evicted := f.c.Evictions(t, f.Namespace)

@@ -91,7 +91,7 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 		for _, machines := range []int{1, 3} {
 			t.Run(strings.ReplaceAll(name, " ", "_")+"/"+map[int]string{1: "one", 3: "three"}[machines], func(t *testing.T) {
 				t.Parallel()
-				if machines == 1 {
+				if machines == 1 || name == "rolling two at a time" || name == "scale_to_zero removed" {
 					acctest.Exhaustive(t)
 				}
 				s := newStage(t)
