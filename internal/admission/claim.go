@@ -61,14 +61,6 @@ type Plan struct {
 	Changed, Adds bool
 }
 
-// lacks reports whether a live taint is tolerated by a toleration and by nothing that the
-// policy gives.
-func (p Policy) lacks(t corev1.Toleration, live []corev1.Taint, comparison bool) bool {
-	return slices.ContainsFunc(live, func(l corev1.Taint) bool {
-		return l.Effect != corev1.TaintEffectPreferNoSchedule && taint.Tolerates(t, l, comparison) && taint.FirstMatch(p.given(), l, comparison) < 0
-	})
-}
-
 // Plan merges the claim with what is there. A toleration that is no longer wanted stays,
 // as retiring, where one of the live taints is tolerated by it and by nothing else that
 // the policy gives: pods that are made meanwhile need it. Of a release nothing stays.
@@ -86,12 +78,13 @@ func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan,
 	if seen == nil {
 		return Plan{Name: c.Name, Policy: &wanted, Changed: true, Adds: true}, nil
 	}
-	for _, t := range seen.given() {
-		// What the annotation alone says has been written there by somebody else.
-		if !seen.gives(t) || toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
+	for _, t := range seen.inSpec() {
+		if toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
 			continue
 		}
-		if wanted.lacks(t, live, comparison) {
+		if slices.ContainsFunc(live, func(l corev1.Taint) bool {
+			return l.Effect != corev1.TaintEffectPreferNoSchedule && taint.Tolerates(t, l, comparison) && taint.FirstMatch(wanted.given(), l, comparison) < 0
+		}) {
 			wanted.Retiring = append(wanted.Retiring, t)
 		}
 	}

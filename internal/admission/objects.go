@@ -176,10 +176,17 @@ func Observe(o Objects) Observed {
 	return out
 }
 
-// gives reports whether the policy gives a toleration, by its spec where it has been read.
-func (o *Observed) gives(t corev1.Toleration) bool {
-	return o.Objects.Policy == nil || slices.ContainsFunc(o.Objects.Policy.Spec.Mutations, func(m admissionregistrationv1.Mutation) bool {
-		return m.JSONPatch != nil && strings.Contains(m.JSONPatch.Expression, tolerationExpression(t))
+// inSpec returns the tolerations that the policy gives, as far as its spec does where it has been
+// read: what the annotation alone says has been written there by somebody else.
+func (o *Observed) inSpec() []corev1.Toleration {
+	given := o.given()
+	if o.Objects.Policy == nil {
+		return given
+	}
+	return slices.DeleteFunc(given, func(t corev1.Toleration) bool {
+		return !slices.ContainsFunc(o.Objects.Policy.Spec.Mutations, func(m admissionregistrationv1.Mutation) bool {
+			return m.JSONPatch != nil && strings.Contains(m.JSONPatch.Expression, tolerationExpression(t))
+		})
 	})
 }
 

@@ -160,9 +160,7 @@ func (f *forger) aboutForeign(annotation string, mark map[string]any) {
 		for _, name := range []string{"value", "effect", "seconds", "path", "key"} {
 			delete(mark, name)
 		}
-		if mark["operator"] = "Exists"; f.IntN(3) > 0 {
-			mark["key"] = "foreign"
-		}
+		mark["operator"], mark["key"] = "Exists", pick(f, "foreign", spare, spare)
 	}
 }
 

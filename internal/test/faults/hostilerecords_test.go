@@ -40,7 +40,7 @@ func hostileSeeds(t *testing.T) (from, count int) {
 	case count == 0 && acctest.All():
 		return 1, 400
 	case count == 0:
-		return 1, 8
+		return 1, 12
 	}
 	return 1, count
 }
@@ -99,6 +99,7 @@ func settle(t *testing.T, s subject) *settled {
 	out := &settled{subject: s, instance: acctest.Instance{Type: "kubetaint_" + s.typeName}}
 	bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
 		s.world(api)
+		addSpare(api)
 		time.Sleep(calm)
 		if !s.action {
 			if d := through(api.Client()).Apply(t, &out.instance, s.first); d.Errors() != "" {

@@ -258,15 +258,17 @@ func without(v any, keys map[string][]string) {
 		}
 	case map[string]any:
 		for name, held := range v {
+			// From the inside: what holds nothing any more goes.
+			without(held, keys)
 			switch inner := held.(type) {
 			case []any:
-				held = slices.DeleteFunc(inner, func(entry any) bool {
+				v[name] = slices.DeleteFunc(inner, func(entry any) bool {
 					fields, _ := entry.(map[string]any)
 					delete(fields, "timeAdded")
 					key, _ := fields["key"].(string)
 					return slices.Contains(keys[name], key)
 				})
-				if v[name] = held; len(held.([]any)) == 0 {
+				if left, _ := v[name].([]any); len(left) == 0 {
 					delete(v, name)
 				}
 			case map[string]any:
@@ -275,7 +277,6 @@ func without(v any, keys map[string][]string) {
 					delete(v, name)
 				}
 			}
-			without(held, keys)
 		}
 	}
 }
@@ -292,6 +293,26 @@ func withoutRetiring(content map[string]any, r tolerations.Record) {
 		}
 	}
 	without(content, map[string][]string{"tolerations": keys, "annotations": {tolerations.OwnedAnnotation}})
+}
+
+// spare is the key of a toleration that is nobody's, and that no taint needs: what would be
+// removed by a forged mark goes at once.
+const spare = "spare"
+
+// addSpare adds the toleration to all workloads.
+func addSpare(api *fakeapi.Server) {
+	add := func(template *corev1.PodTemplateSpec) {
+		template.Spec.Tolerations = append(template.Spec.Tolerations, corev1.Toleration{Key: spare, Operator: corev1.TolerationOpExists})
+	}
+	for _, o := range fakeapi.Objects[*appsv1.Deployment](api) {
+		fakeapi.Edit(api, o.Namespace, o.Name, func(d *appsv1.Deployment) { add(&d.Spec.Template) })
+	}
+	for _, o := range fakeapi.Objects[*appsv1.StatefulSet](api) {
+		fakeapi.Edit(api, o.Namespace, o.Name, func(s *appsv1.StatefulSet) { add(&s.Spec.Template) })
+	}
+	for _, o := range fakeapi.Objects[*appsv1.DaemonSet](api) {
+		fakeapi.Edit(api, o.Namespace, o.Name, func(d *appsv1.DaemonSet) { add(&d.Spec.Template) })
+	}
 }
 
 // evilEntries returns the entries of objects that have a value which no configuration has.
