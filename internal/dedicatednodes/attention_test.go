@@ -25,7 +25,7 @@ func TestDedicatedNodes_warnsOfMachineSetsThatNoControllerActsOn(t *testing.T) {
 			"taints":       acctest.Objects(t, "team=a:NoSchedule"), "labels": map[string]any{"team": "a"},
 		}
 		planned := tf.Plan(t, i, config)
-		acctest.WantAll(t, planned.Diagnostics.Warnings(), `No controller acts on MachineSet "`+set.Namespace+"/"+set.Name+`": no machine will follow this change`)
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), `No controller acts on MachineSet "`+set.Namespace+"/"+set.Name+`": its machines are changed, and no new one will come`)
 		began := time.Now()
 		tf.Settle(t, i, config)
 		tf.Destroy(t, i)

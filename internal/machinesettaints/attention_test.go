@@ -44,14 +44,16 @@ func TestMachineSetTaints_warnsOnlyWhereNoControllerActs(t *testing.T) {
 				// No time passes for it: see acctest.OnFake.
 				time.Sleep(tt.after)
 				tf := &acctest.Terraform{Provider: c.Provider(t)}
-				for _, strategy := range []string{"rolling", "in_place", "template_only"} {
+				for strategy, follows := range map[string]string{
+					"rolling": "no machine will follow this change", "in_place": "its machines are changed, and no new one will come", "template_only": "no machine will follow this change",
+				} {
 					told := tf.Plan(t, newInstance(), map[string]any{
 						"namespace": namespace, "name": set.Name, "taints": acctest.Objects(t, "team=a:NoSchedule"), "rollout": map[string]any{"strategy": strategy},
 					}).Diagnostics
 					if told.Errors() != "" {
 						t.Fatal(told.Errors())
 					}
-					if warns := strings.Contains(told.Warnings(), `No controller acts on MachineSet "`+namespace+"/"+set.Name+`": no machine will follow this change`); warns != (tt.warns != "") || !strings.Contains(told.Warnings(), tt.warns) {
+					if warns := strings.Contains(told.Warnings(), `No controller acts on MachineSet "`+namespace+"/"+set.Name+`": `+follows); warns != (tt.warns != "") || !strings.Contains(told.Warnings(), tt.warns) {
 						t.Errorf("%s: it warns of %q, want %q", strategy, told.Warnings(), tt.warns)
 					}
 				}
