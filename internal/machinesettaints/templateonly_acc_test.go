@@ -132,12 +132,15 @@ func TestAccMachineSetTaints_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testi
 func TestAccMachineSetTaints_anApplyThatFailsForgetsNothingThatItLeavesOnMachines(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.tf.Provider = acctest.With(s.tf.Provider, map[string]any{"max_concurrent_rollouts": 2})
 	labelled := map[string]any{"name": nil, "selector": "group=gpu"}
 	pool := func() *acctest.Pool {
 		return s.pool(1, func(m *acctest.MachineSet) { m.Labels = map[string]string{"group": "gpu"} })
 	}
 	leaver, stays, i := pool(), pool(), newInstance()
+	if leaver.Name > stays.Name {
+		// They are changed in the order of their names, until one fails.
+		leaver, stays = stays, leaver
+	}
 	s.apply(i, acctest.With(s.config("", "team=a:NoSchedule", map[string]any{"strategy": "in_place"}), labelled))
 	s.c.Change(t, leaver.Thing, "somebody", `{"metadata":{"labels":{"group":"cpu"}}}`)
 	config := acctest.With(s.config("", "team=b:NoSchedule", templateOnly), labelled)
@@ -150,8 +153,9 @@ func TestAccMachineSetTaints_anApplyThatFailsForgetsNothingThatItLeavesOnMachine
 		}
 		s.c.Change(t, stays.Thing, "somebody", string(raw))
 	}
-	damage("damaged")
-	acctest.WantAll(t, s.tf.Carry(t, i, planned, config).Errors(), "damaged")
+	walk := s.tf.Walk(t)
+	walk.Between = func() { damage("damaged") }
+	acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), "damaged")
 	leaver.WantTemplate(1, foreign)
 	damage(record)
 	s.apply(i, acctest.With(config, map[string]any{"rollout": map[string]any{"strategy": "in_place"}}))
