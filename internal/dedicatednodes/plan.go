@@ -215,7 +215,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	return !diags.HasError()
 }
 
-// warnUnreadable says which nodes are left as they are, because a record of theirs is damaged.
+// warnUnreadable warns of nodes that are skipped because their record is damaged.
 func warnUnreadable(desired wanted, observed observation, diags *diag.Diagnostics) {
 	fw.WarnUnreadable(desired.nodes.Unreadable(observed.nodes), taint.OwnedAnnotation, diags)
 	fw.WarnUnreadable(desired.labels.Unreadable(observed.nodes), label.OwnedAnnotation, diags)

@@ -24,8 +24,8 @@ func GenerationsOf(id string) *Generations {
 	return &Generations{id: id, objects: map[string][]string{}}
 }
 
-// Note notes a mark of an object, such as: node "a". Marks of another id and without a
-// generation are nobody's.
+// Note notes a mark of an object, such as: node "a". It leaves out marks of another id and
+// marks without a generation.
 func (g *Generations) Note(object, owner, generation string) {
 	if owner == g.id && generation != "" && !slices.Contains(g.objects[generation], object) {
 		g.objects[generation] = append(g.objects[generation], object)

@@ -47,7 +47,7 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	}
 }
 
-// WarnLeftBehind says what a destroy that changes no machine leaves on those of each MachineSet.
+// WarnLeftBehind warns of taints that a destroy with template_only leaves on machines.
 func WarnLeftBehind(all planner.MachineSets, diags *diag.Diagnostics) {
 	for _, c := range all.Sets {
 		left := machineset.LeftBehind(c.Observed, c.Desired)

@@ -59,8 +59,8 @@ func TolerationAttributes() map[string]schema.Attribute {
 // objectAsIs reads objects whose attributes are all of framework types.
 var objectAsIs = basetypes.ObjectAsOptions{}
 
-// known says whether every part of the toleration is known; seconds that are not whole are
-// refused by themselves.
+// known reports whether every part of the toleration is known. Seconds that are not whole are
+// rejected by their own type.
 func (m TolerationModel) known() bool {
 	return m.TolerationSeconds.written == nil && !m.Key.IsUnknown() && !m.Operator.IsUnknown() && !m.Value.IsUnknown() && !m.Effect.IsUnknown() && !m.TolerationSeconds.IsUnknown()
 }

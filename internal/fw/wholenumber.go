@@ -48,7 +48,7 @@ func WholeOrNull(n *int64) WholeNumber {
 // String names the type.
 func (WholeNumberType) String() string { return "fw.WholeNumberType" }
 
-// Equal says whether another type is this one.
+// Equal reports whether another type is this one.
 func (WholeNumberType) Equal(o attr.Type) bool {
 	_, same := o.(WholeNumberType)
 	return same
@@ -89,7 +89,7 @@ func (t WholeNumberType) ValueFromTerraform(ctx context.Context, in tftypes.Valu
 // Type returns the type.
 func (WholeNumber) Type(context.Context) attr.Type { return WholeNumberType{} }
 
-// Equal says whether another value is this one.
+// Equal reports whether another value is this one.
 func (v WholeNumber) Equal(o attr.Value) bool {
 	other, same := o.(WholeNumber)
 	if !same || (v.written == nil) != (other.written == nil) {

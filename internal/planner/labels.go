@@ -41,17 +41,9 @@ func (d NodeLabels) Adding() NodeLabels {
 	return d
 }
 
-// Unreadable returns the names of the nodes that are meant and whose record of labels cannot be
-// read.
+// Unreadable returns the names of the targeted nodes whose record of owned labels is damaged.
 func (d NodeLabels) Unreadable(nodes []*eviction.Node) []string {
-	var out []string
-	for _, n := range nodes {
-		if n.LabelRecordErr != nil && d.Target.Matches(n) {
-			out = append(out, n.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
+	return d.Target.names(nodes, func(n *eviction.Node) bool { return n.LabelRecordErr != nil })
 }
 
 // PlanLabels compares nodes with what is desired.

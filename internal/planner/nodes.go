@@ -193,11 +193,16 @@ func (p *NodePlan) skip(n *eviction.Node, claim taint.Claim) {
 	}
 }
 
-// Unreadable returns the names of the nodes that are meant and whose record cannot be read.
+// Unreadable returns the names of the targeted nodes whose record of owned taints is damaged.
 func (d NodeTaints) Unreadable(nodes []*eviction.Node) []string {
+	return d.Target.names(nodes, func(n *eviction.Node) bool { return n.RecordErr != nil })
+}
+
+// names returns the names of the targeted nodes with some property, sorted.
+func (t Target) names(nodes []*eviction.Node, has func(*eviction.Node) bool) []string {
 	var out []string
 	for _, n := range nodes {
-		if n.RecordErr != nil && d.Target.Matches(n) {
+		if t.Matches(n) && has(n) {
 			out = append(out, n.Name)
 		}
 	}

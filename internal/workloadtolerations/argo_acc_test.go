@@ -9,14 +9,11 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,26 +33,12 @@ const rolloutDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"Custo
 func (s *shop) rollOut(rollout acctest.Thing) {
 	s.t.Helper()
 	objects := s.c.Objects(s.t, rollout)
-	ctx, stop := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			object, err := objects.Get(ctx, rollout.Name, metav1.GetOptions{})
-			if err == nil {
-				err = s.nextReplicaSet(ctx, object)
-			}
-			if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-				s.t.Error(err)
-			}
-			select {
-			case <-time.After(50 * time.Millisecond):
-			case <-ctx.Done():
-			}
+	s.reconcile(func(ctx context.Context) error {
+		object, err := objects.Get(ctx, rollout.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-	})
-	s.t.Cleanup(func() {
-		stop()
-		wg.Wait()
+		return s.nextReplicaSet(ctx, object)
 	})
 }
 

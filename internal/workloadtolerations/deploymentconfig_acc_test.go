@@ -42,11 +42,20 @@ func (s *shop) deploymentConfig(name string, replicas int, tolerations string) a
 		"triggers": []any{map[string]any{"type": "ConfigChange"}},
 	}})
 	objects := s.c.Objects(s.t, thing)
+	s.reconcile(func(ctx context.Context) error { return s.rollConfig(ctx, objects, thing, int32(replicas)) })
+	s.c.Running(s.t, s.namespace, name, replicas)
+	return thing
+}
+
+// reconcile calls a step of a controller again and again until the test ends. Conflicts, and
+// objects that are deleted, are no errors.
+func (s *shop) reconcile(step func(context.Context) error) {
+	s.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			if err := s.rollConfig(ctx, objects, thing, int32(replicas)); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			if err := step(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 				s.t.Error(err)
 			}
 			select {
@@ -59,8 +68,6 @@ func (s *shop) deploymentConfig(name string, replicas int, tolerations string) a
 		stop()
 		wg.Wait()
 	})
-	s.c.Running(s.t, s.namespace, name, replicas)
-	return thing
 }
 
 // rollConfig does the next thing that there is to do for a DeploymentConfig.
