@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
@@ -77,12 +78,31 @@ func (c *Cluster) MachineSet(t testing.TB, s MachineSet) *Pool {
 	c.Make(t, p.Thing, p.content)
 	t.Cleanup(func() { p.scaleAway() })
 	p.Serve(s.Replicas)
-	// Its controller has nothing more to write to it, which a first write would conflict with.
-	Until(t, "the controller has counted the machines of "+s.Name, func(context.Context) (bool, error) {
-		ready, _, err := unstructured.NestedInt64(c.Look(t, p.Thing).Object, "status", "readyReplicas")
-		return int(ready) == s.Replicas, err
-	})
+	p.settle(s.Replicas)
 	return p
+}
+
+// settle waits until the MachineSet's controller has counted the machines: it has nothing
+// more to write then, which a first write would conflict with. No change of a Node makes it
+// count, changes of Machines do. When a Node becomes ready within the second in which nodelink
+// has written to its Machine, the time that it writes is the same, nothing changes, and the
+// controller would count with its next look at everything, after ten minutes.
+func (p *Pool) settle(replicas int) {
+	p.t.Helper()
+	waking := time.Now()
+	Until(p.t, "the controller has counted the machines of "+p.Name, func(ctx context.Context) (bool, error) {
+		ready, _, err := unstructured.NestedInt64(p.c.Look(p.t, p.Thing).Object, "status", "readyReplicas")
+		if err != nil || int(ready) == replicas {
+			return err == nil, err
+		}
+		if time.Since(waking) > time.Second {
+			waking = time.Now()
+			for _, m := range p.machines(ctx) {
+				p.c.Change(p.t, p.machine(m.Name), "acctest", fmt.Sprintf(`{"metadata":{"annotations":{"acctest.example.com/woken":%q}}}`, waking.Format(time.RFC3339Nano)))
+			}
+		}
+		return false, nil
+	})
 }
 
 // follow notes all machines that are made until the test ends.
