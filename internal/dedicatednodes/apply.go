@@ -102,7 +102,7 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 // contract takes away what pods of other workloads lived by under the taints that
 // have gone. They are gone already, so that a failure of it fails nothing.
 func (r *dedicatedNodes) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Comparison); err != nil {
+	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, desired.named(), r.Data.Comparison); err != nil {
 		diags.Append(fw.NotContracted(desired.place(), err))
 	}
 }

@@ -55,6 +55,9 @@ func (w wanted) retire(before wanted) wanted {
 	return w
 }
 
+// named returns the taints that configuration or state name.
+func (w wanted) named() []taint.ID { return slices.Concat(w.nodes.Claim.IDs(), w.retired) }
+
 // observeSets reads MachineSets where any are meant.
 func (r *dedicatedNodes) observeSets(ctx context.Context, desired wanted, diags *diag.Diagnostics) ([]machineset.Observed, error) {
 	if desired.nodes.Target.MachineSets == nil {

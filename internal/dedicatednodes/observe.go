@@ -112,7 +112,7 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal}
 	var out []member
 	for _, m := range all {
-		for _, list := range ownPaths(m, claim, pin) {
+		for _, list := range ownPaths(m, claim.On(m.String()), pin.On(m.String())) {
 			one := member{WorkloadTarget: fw.WorkloadTarget{Ref: m.Ref, ClaimPath: list}, claim: claim, pin: pin}
 			one.claim.Path = list
 			if kind, known := workload.Lookup(m.APIVersion, m.Kind); list == "" && known {

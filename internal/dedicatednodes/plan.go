@@ -166,10 +166,12 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	}
 	for _, step := range plan.Steps {
 		if step.Switch != nil {
-			r.Data.WarnMachineRestarts(ctx, step.Switch.Affected, desired.place(), desired.owner(), diags, members...)
+			r.Data.WarnMachineRestarts(ctx, step.Switch.Affected, desired.named(), desired.place(), desired.owner(), diags, members...)
 		}
 	}
-	r.Data.WarnRestarts(ctx, desired.nodes, planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes), diags, members...)
+	nodes := desired.nodes
+	nodes.Former = desired.retired
+	r.Data.WarnRestarts(ctx, nodes, planner.PlanNodes(slices.Clone(observed.nodes), nodes), diags, members...)
 }
 
 // belongs is the error where something that is wanted belongs to somebody else.

@@ -92,7 +92,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 
 // labelled says how the labels of a node differ from what is wanted.
 func labelled(n *eviction.Node, desired planner.NodeLabels) taint.Status {
-	if !desired.Target.Matches(n) && !desired.Claim.Owns(n.LabelRecord) {
+	if !desired.Target.Matches(n) && !desired.Claim.On(n.Object()).Owns(n.LabelRecord) {
 		return ""
 	}
 	return statusOf(planner.MergeLabels(n, desired))
@@ -111,7 +111,7 @@ func statusOf(merged label.Merged) taint.Status {
 // status says how a workload differs from what is wanted. What retires is no
 // difference: it goes when pods do not live by it any more.
 func (s seen) status() taint.Status {
-	merged := toleration.Merge(s.workload.Tolerations, s.workload.Record, s.claim, nil, true)
+	merged := toleration.Merge(s.workload.Tolerations, s.workload.Record, s.claim.On(s.workload.String()), nil, true)
 	pins := statusOf(s.planned(s.workload).MergePins())
 	switch {
 	case len(merged.Missing) > 0 || pins == taint.Missing:
@@ -126,7 +126,7 @@ func (s seen) status() taint.Status {
 // wanted and does not retire.
 func (s seen) superfluous() bool {
 	return slices.ContainsFunc(s.workload.Record, func(mark toleration.Mark) bool {
-		return s.claim.Owns(toleration.Record{mark}) && !mark.Retiring &&
+		return s.claim.On(s.workload.String()).Owns(toleration.Record{mark}) && !mark.Retiring &&
 			!slices.ContainsFunc(s.claim.Tolerations, func(t corev1.Toleration) bool { return toleration.IDOf(t) == mark.ID() })
 	})
 }

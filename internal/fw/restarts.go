@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -34,9 +35,9 @@ func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, pla
 	d.warnFreed(ctx, planned, subject, desired.Claim.Owner, own, diags)
 }
 
-// WarnMachineRestarts says the same of MachineSets whose nodes lose taints; own are the
-// workloads that the resource changes itself.
-func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affected, where, owner string, diags *diag.Diagnostics, own ...workload.Ref) {
+// WarnMachineRestarts says the same of MachineSets whose nodes lose taints; named are those
+// that configuration or state name, own the workloads that the resource changes itself.
+func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affected, named []taint.ID, where, owner string, diags *diag.Diagnostics, own ...workload.Ref) {
 	after := machineset.TaintsAfter(all)
 	var nodes []*eviction.Node
 	for _, a := range all {
@@ -46,7 +47,7 @@ func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affecte
 	if len(taken) == 0 {
 		return
 	}
-	planned := d.Switching.Note(planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}})
+	planned := d.Switching.Note(planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: named})
 	d.warnFreed(ctx, planned, Subject{Verb: "Removing", Taints: taken, Preposition: "from", Where: where}, owner, own, diags)
 }
 

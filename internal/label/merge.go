@@ -114,6 +114,12 @@ type merge struct {
 	out     Merged
 }
 
+// On is the claim to the entries of one object, such as Node/worker-1.
+func (c Claim) On(object string) Claim {
+	c.Seal.Object = object
+	return c
+}
+
 // Owns says whether the record holds an entry of the claim.
 func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)

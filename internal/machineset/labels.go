@@ -58,7 +58,7 @@ type SetLabels struct {
 // the node. Its mark stays in the template until the last of them is clean, so that
 // whoever is killed in between finds what is left.
 func PlanLabels(o Observed, claim label.Claim) Labelling {
-	p := &labelPlan{Observed: o, merged: label.Merge(o.Set.NodeLabels, o.Set.LabelRecord, claim)}
+	p := &labelPlan{Observed: o, merged: label.Merge(o.Set.NodeLabels, o.Set.LabelRecord, claim.On(o.Set.Object()))}
 	p.out.Template, p.out.Machines = p.merged, map[string]bool{}
 	if !claim.Release {
 		p.wanted = claim.Labels

@@ -135,6 +135,6 @@ func (v *view) mark(surge int, now time.Time) *Marker {
 			m.Retired = append(m.Retired, id.String())
 		}
 	}
-	m.Proof = v.desired.Claim.Seal.Proof(m.parts()...)
+	m.Proof = v.desired.Claim.On(v.Set.Object()).Seal.Proof(m.parts()...)
 	return &m
 }

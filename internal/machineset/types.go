@@ -72,6 +72,9 @@ func (s *Set) Title() string {
 	return `MachineSet "` + s.Namespace + "/" + s.Name + `"`
 }
 
+// Object names it in the proofs of its marks.
+func (s *Set) Object() string { return "MachineSet/" + s.Key() }
+
 // Bounds are the replicas between which an autoscaler scales.
 type Bounds struct {
 	// Owner is namespace/name of the MachineAutoscaler.
@@ -198,7 +201,8 @@ type Template struct {
 
 // Merge merges the claim into the template of a MachineSet.
 func (d Desired) Merge(s *Set) Template {
-	t := Template{Merged: taint.Merge(s.Taints, s.Record, d.Claim), remnants: d.Remnants}
+	claim := d.Claim.On(s.Object())
+	t := Template{Merged: taint.Merge(s.Taints, s.Record, claim), remnants: d.Remnants}
 	ours := slices.Clone(d.Retired)
 	if !d.Claim.Release {
 		ours = append(ours, d.Claim.IDs()...)
@@ -213,7 +217,7 @@ func (d Desired) Merge(s *Set) Template {
 			ours = append(ours, id)
 		}
 	}
-	if m := s.Marker; m != nil && m.ID == d.Claim.Owner && d.Claim.Seal.Proves(m.Proof, m.parts()...) {
+	if m := s.Marker; m != nil && m.ID == d.Claim.Owner && claim.Seal.Proves(m.Proof, m.parts()...) {
 		ours = append(ours, m.retired()...)
 	}
 	t.Ours = slices.Compact(taint.SortIDs(ours))
@@ -235,7 +239,7 @@ func (d Desired) Of(s *Set, t Target) Desired {
 // this MachineSet.
 func (d Desired) Owns(o Observed) bool {
 	s := o.Set
-	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.Owns(s.Record) ||
+	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.On(s.Object()).Owns(s.Record) ||
 		slices.ContainsFunc(o.Machines, func(m *Machine) bool { return len(d.Remnants[m.UID]) > 0 })
 }
 

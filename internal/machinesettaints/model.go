@@ -95,6 +95,9 @@ func (w wanted) retire(state wanted) wanted {
 	return w
 }
 
+// named returns the taints that configuration or state name.
+func (w wanted) named() []taint.ID { return slices.Concat(w.Claim.IDs(), w.Retired) }
+
 // keepWording plans what the state holds where the configuration says the same in
 // other words.
 func (m *model) keepWording(ctx context.Context, state model) {

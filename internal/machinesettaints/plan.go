@@ -139,7 +139,7 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	}
 	if len(all) > 0 && !diags.HasError() {
 		r.impact(ctx, m, desired, all, budget, strict, diags)
-		r.Data.WarnMachineRestarts(ctx, all, desired.target.Place(), desired.Claim.Owner, diags)
+		r.Data.WarnMachineRestarts(ctx, all, desired.named(), desired.target.Place(), desired.Claim.Owner, diags)
 	}
 }
 

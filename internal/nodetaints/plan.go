@@ -72,6 +72,8 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	if !creating {
 		r.warnLeft(state, desired, own, &resp.Diagnostics)
+		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		desired.Former = before.Claim.IDs()
 	}
 	r.preview(ctx, plan, desired, own, &resp.Diagnostics)
 }

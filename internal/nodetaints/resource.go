@@ -102,7 +102,9 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	if !ok {
 		return
 	}
+	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
+	desired.Former = before.Claim.IDs()
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
 	}

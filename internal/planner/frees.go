@@ -18,11 +18,11 @@ import (
 )
 
 // Frees returns the contractions that changes of taints lead to together: those of
-// workloads whose retiring entries no live taint needs any more after the last of
-// the changes.
+// workloads whose retiring entries of these taints no live taint needs any more after
+// the last of the changes.
 func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes TaintChanges, comparison eviction.Comparison) []Step {
 	o := &order{snapshot: s, comparison: comparison, taints: map[string][]corev1.Taint{}, ahead: newAhead()}
-	nodes := s.SortedNodes()
+	nodes, named := s.SortedNodes(), slices.Clone(changes.Named)
 	for i, n := range nodes {
 		for _, machines := range changes.Machines {
 			if taints, changes := machines[n.Name]; changes {
@@ -33,6 +33,7 @@ func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes TaintCha
 		}
 	}
 	for _, desired := range changes.Nodes {
+		named = append(named, desired.Named()...)
 		switches := map[*eviction.Node]Switch{}
 		for _, one := range PlanNodes(nodes, desired).Switches {
 			switches[one.Node] = one
@@ -46,7 +47,7 @@ func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes TaintCha
 		}
 	}
 	for _, w := range retiring {
-		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath()}}
+		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath(), Named: named}}
 		o.contract(t, t.template())
 	}
 	return o.plan.Steps
@@ -82,10 +83,12 @@ func distinct(taints []corev1.Taint) []corev1.Taint {
 }
 
 // TaintChanges are changes of taints: of nodes, and of nodes by way of the templates
-// of MachineSets, for which Machines holds what each will have, by name.
+// of MachineSets, for which Machines holds what each will have, by name, and Named which
+// taints configurations or states name there.
 type TaintChanges struct {
 	Nodes    []NodeTaints
 	Machines []map[string][]corev1.Taint
+	Named    []taint.ID
 }
 
 // Switching is the changes of taints that the resources of one run plan: what one
@@ -99,6 +102,6 @@ type Switching struct {
 func (s *Switching) Note(more TaintChanges) TaintChanges {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.planned = TaintChanges{slices.Concat(s.planned.Nodes, more.Nodes), slices.Concat(s.planned.Machines, more.Machines)}
+	s.planned = TaintChanges{slices.Concat(s.planned.Nodes, more.Nodes), slices.Concat(s.planned.Machines, more.Machines), slices.Concat(s.planned.Named, more.Named)}
 	return s.planned
 }

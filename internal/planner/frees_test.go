@@ -40,6 +40,7 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 		changes    []NodeTaints
 		machines   []map[string][]corev1.Taint
 		hold       string
+		others     bool
 		want       []string
 	}{
 		"the last taint goes":                                {a: []string{"*x=1:NoExecute"}, list: []string{"foreign Exists", "~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web: foreign Exists, restarts a1 b1"}},
@@ -57,6 +58,7 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 		"another MachineSet's nodes have it still":           {a: []string{"!x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}}},
 		"two MachineSets' nodes lose it":                     {a: []string{"!x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}, {"b": nil}}, want: []string{"contract web:, restarts a1 b1"}},
 		"a MachineSet's node and another one lose it":        {a: []string{"*x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, machines: []map[string][]corev1.Taint{{"b": nil}}, want: []string{"contract web:, restarts a1 b1"}},
+		"what is of other taints than the changes stays":     {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, others: true, changes: []NodeTaints{without(t, "a")}},
 		"what nobody needed before goes with any change too": {list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web:, restarts a1 b1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +67,12 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 			w.Rolling.Hold = tt.hold
 			nodes := []*eviction.Node{aNode(t, "a", "gpu", tt.a...), aNode(t, "b", "cpu", tt.b...)}
 			snapshot := aSnapshot(nodes, aPod(t, w, "a1", "a"), aPod(t, w, "b1", "b"))
+			named := []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}, {Key: "y", Effect: corev1.TaintEffectNoExecute}}
+			if tt.others {
+				named = []taint.ID{{Key: "z", Effect: corev1.TaintEffectNoExecute}}
+			}
 			before := len(nodes[0].Taints)
-			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, TaintChanges{tt.changes, tt.machines}, eviction.ComparisonOff)})
+			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, TaintChanges{Nodes: tt.changes, Machines: tt.machines, Named: named}, eviction.ComparisonOff)})
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}

@@ -51,7 +51,7 @@ func PlanLabels(nodes []*eviction.Node, desired NodeLabels) LabelPlan {
 	var p LabelPlan
 	leaver := desired.leaving().Claim
 	for _, n := range nodes {
-		if !desired.Target.Matches(n) && !leaver.Owns(n.LabelRecord) || desired.skips(n) {
+		if !desired.Target.Matches(n) && !leaver.On(n.Object()).Owns(n.LabelRecord) || desired.skips(n) {
 			continue
 		}
 		merged := MergeLabels(n, desired)
@@ -85,7 +85,7 @@ func MergeLabels(n *eviction.Node, desired NodeLabels) label.Merged {
 	if !desired.Target.Matches(n) {
 		desired = desired.leaving()
 	}
-	return label.Merge(n.Labels, n.LabelRecord, desired.Claim)
+	return label.Merge(n.Labels, n.LabelRecord, desired.Claim.On(n.Object()))
 }
 
 // RefuseLabels says why the labels of one node must not be written, nothing where

@@ -43,7 +43,7 @@ func (d DesiredSets) Of(o machineset.Observed) SetChange {
 func (d DesiredSets) Changes(all []machineset.Observed) MachineSets {
 	out := MachineSets{AtOnce: d.AtOnce}
 	for _, o := range all {
-		if c := d.Of(o); d.Target.Matches(o.Set) || c.Desired.Owns(o) || c.Labels.Owns(o.Set.LabelRecord) {
+		if c := d.Of(o); d.Target.Matches(o.Set) || c.Desired.Owns(o) || c.Labels.On(o.Set.Object()).Owns(o.Set.LabelRecord) {
 			out.Sets = append(out.Sets, c)
 		}
 	}

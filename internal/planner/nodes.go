@@ -71,13 +71,20 @@ type NodeTaints struct {
 	// Machines holds the taints of OpenShift's Machines by namespace/name. Only
 	// taints that must be absent, or are removed, need it.
 	Machines map[string][]corev1.Taint
+	// Former are the taints that the state names and the configuration does not.
+	Former []taint.ID
+}
+
+// Named returns the taints that configuration or state name.
+func (d NodeTaints) Named() []taint.ID {
+	return slices.Concat(d.Claim.IDs(), d.Former)
 }
 
 // NeedsMachines says whether the Machines of these nodes have to be read before
 // a plan is made.
 func (d NodeTaints) NeedsMachines(nodes []*eviction.Node) bool {
 	return !d.Claim.Release && slices.ContainsFunc(nodes, func(n *eviction.Node) bool {
-		return n.Machine != "" && d.Target.Matches(n) && (len(d.Claim.Absent) > 0 || len(removed(n, taint.Merge(n.Taints, n.Record, d.Claim))) > 0)
+		return n.Machine != "" && d.Target.Matches(n) && (len(d.Claim.Absent) > 0 || len(removed(n, taint.Merge(n.Taints, n.Record, d.Claim.On(n.Object())))) > 0)
 	})
 }
 
@@ -124,8 +131,8 @@ type NodePlan struct {
 	Refusals []Refusal
 	// Matched counts the nodes that are meant.
 	Matched int
-	// TakenOver are the nodes where entries of an earlier generation are taken
-	// over.
+	// TakenOver are the nodes where entries of an earlier generation are taken over, with what
+	// a destroy restores there.
 	TakenOver []string
 	// Deviations says, by node, how it differs from what is wanted now.
 	Deviations map[string]taint.Status
@@ -142,7 +149,7 @@ func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
 		if meant {
 			p.Matched++
 		}
-		if !meant && !leaver.Owns(n.Record) {
+		if !meant && !leaver.On(n.Object()).Owns(n.Record) {
 			continue
 		}
 		if desired.skips(n) {
@@ -229,14 +236,28 @@ func MergeNode(n *eviction.Node, desired NodeTaints) taint.Merged {
 	if !desired.Target.Matches(n) {
 		desired = desired.leaving()
 	}
-	return taint.Merge(n.Taints, n.Record, desired.Claim)
+	return taint.Merge(n.Taints, n.Record, desired.Claim.On(n.Object()))
+}
+
+// restoring names what a destroy restores of the entries that are taken over, by their marks.
+func restoring(merged taint.Merged) string {
+	var out []corev1.Taint
+	for _, id := range merged.TakenOver {
+		if mark, _ := merged.Record.Of(id); mark.Previous != nil {
+			out = append(out, corev1.Taint{Key: id.Key, Value: *mark.Previous, Effect: id.Effect})
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " (a destroy restores " + taint.FormatAll(out) + ")"
 }
 
 // look notes what stands in the way of a step and how its node deviates.
 func (p *NodePlan) look(s Switch, desired NodeTaints) {
 	name := s.Node.Name
 	if len(s.Merged.TakenOver) > 0 {
-		p.TakenOver = append(p.TakenOver, name)
+		p.TakenOver = append(p.TakenOver, name+restoring(s.Merged))
 	}
 	status := taint.Status("")
 	for _, d := range s.Merged.Deviations {

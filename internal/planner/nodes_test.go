@@ -234,6 +234,13 @@ func TestPlanNodes_tellsWhereItTakesOver(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, p.TakenOver); diff != "" {
 		t.Error(diff)
 	}
+	// A plan names what a record says to be restored: others may have written it.
+	removed := aNode(t, "d", "gpu")
+	removed.Record = taint.Record{{Key: "y", Effect: "NoExecute", Owner: "me", Generation: "g2", Absent: true, Previous: new("1")}}
+	d.Claim.Absent = []taint.ID{{Key: "y", Effect: "NoExecute"}}
+	if got := PlanNodes([]*eviction.Node{removed}, d).TakenOver; !slices.Equal(got, []string{"d (a destroy restores y=1:NoExecute)"}) {
+		t.Errorf("taken over is %q", got)
+	}
 	if _, deviates := p.Deviations["a"]; deviates {
 		t.Error("a node that is as wanted deviates only because its mark changes hands")
 	}

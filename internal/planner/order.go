@@ -24,9 +24,6 @@ type Change struct {
 	MachineSets MachineSets
 	Workloads   []Tolerations
 	Policies    []DesiredPolicy
-	// Retiring are workloads beside these whose retiring entries may become
-	// unneeded by the change.
-	Retiring []*workload.Workload
 	// Planned are changes of tolerations that other resources of the run make.
 	Planned map[eviction.WorkloadKey]eviction.Planned
 }
@@ -90,10 +87,6 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 		o.unlabel(l, expanded, contracted)
 	}
 	o.unlabelMachines(expanded, contracted)
-	for _, w := range change.Retiring {
-		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath()}}
-		o.contract(t, t.template())
-	}
 	return o.plan
 }
 
@@ -110,6 +103,11 @@ type order struct {
 	plan  Plan
 }
 
+// claim and pin are what is wanted of this workload.
+func (t Tolerations) claim() toleration.Claim { return t.Claim.On(t.Workload.String()) }
+
+func (t Tolerations) pin() label.Claim { return t.Pin.On(t.Workload.String()) }
+
 // Merge merges a claim into a workload's list, with what its pods live by as the
 // nodes are now.
 func (t Tolerations) Merge(s *eviction.Snapshot, comparison eviction.Comparison) toleration.Merged {
@@ -119,12 +117,12 @@ func (t Tolerations) Merge(s *eviction.Snapshot, comparison eviction.Comparison)
 func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s *eviction.Snapshot, after map[string][]corev1.Taint, comparison eviction.Comparison) toleration.Merged {
 	var live []corev1.Taint
 	releases, abandons := t.Claim.Release && len(t.Claim.Imported) > 0, t.abandons()
-	if !t.Now && !abandons && (record.Retiring() || releases || t.Claim.Owns(record)) {
+	if !t.Now && !abandons && (record.Retiring() || releases || t.claim().Owns(record)) {
 		live = LiveTaints(s, t.Workload, after)
 	}
 	// Where the gate is not known, an entry with Lt or Gt may be the one that
 	// pods live by.
-	merged := toleration.Merge(list, record, t.Claim, live, comparison != eviction.ComparisonOff)
+	merged := toleration.Merge(list, record, t.claim(), live, comparison != eviction.ComparisonOff)
 	if abandons {
 		merged.Tolerations, merged.Template, merged.Removed = list, false, nil
 	}
@@ -193,7 +191,7 @@ func allows(w *workload.Workload, pods []*eviction.Pod, n *eviction.Node) bool {
 
 // MergePins merges what the template shall require into what it requires.
 func (t Tolerations) MergePins() label.Merged {
-	return label.Merge(t.Workload.NodeSelector, t.Workload.LabelRecord, t.Pin)
+	return label.Merge(t.Workload.NodeSelector, t.Workload.LabelRecord, t.pin())
 }
 
 // Lacking returns the live pods of a workload that do not carry what is wanted.
@@ -359,7 +357,7 @@ func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 // still needs. It also takes away what the template shall not require any more.
 func (o *order) contract(t Tolerations, expanded template) template {
 	merged := t.merge(expanded.tolerations, expanded.record, o.snapshot, o.taints, o.comparison)
-	pins := label.Merge(expanded.pins, expanded.pinRecord, t.Pin)
+	pins := label.Merge(expanded.pins, expanded.pinRecord, t.pin())
 	if t.abandons() {
 		pins.Labels, pins.Changes = expanded.pins, nil
 	}

@@ -51,8 +51,8 @@ func tols(t *testing.T, notations ...string) []corev1.Toleration {
 }
 
 // aWorkload has tolerations; those after a "*" are marked as of generation g2,
-// those after a "!" as another owner's, and those after a "~" retire, whoever has
-// left them.
+// those after a "!" as another owner's. Those after a "~" retire, left by others, and those
+// after a "*~" by generation g2.
 func aWorkload(t *testing.T, kind, name string, notations ...string) *workload.Workload {
 	t.Helper()
 	known, ok := workload.Lookup("", kind)
@@ -74,6 +74,7 @@ func aWorkload(t *testing.T, kind, name string, notations ...string) *workload.W
 		case '~':
 			mark.Owner, mark.Generation, mark.Retiring = "gone", "g1", true
 		case '*':
+			mark.Retiring = strings.HasPrefix(s, "*~")
 		default:
 			continue
 		}

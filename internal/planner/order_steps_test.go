@@ -8,10 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // orderCase is a change of the taints of the pool gpu, which is the node a, and
@@ -116,17 +117,17 @@ func TestOrder_stepsOfAChange(t *testing.T) {
 		},
 		{
 			name: "an update that was killed after it expanded waits, and foresees that it has waited",
-			node: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "*x=2:NoExecute"}, pod: []string{"x=1:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
+			node: []string{"*x=1:NoExecute"}, list: []string{"*~x=1:NoExecute", "*x=2:NoExecute"}, pod: []string{"x=1:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
 			steps: []string{"wait for web: a1 b1", "switch a: x=2:NoExecute", "contract web: x=2:NoExecute, restarts a1 b1"},
 		},
 		{
 			name: "an update that was killed after it waited switches",
-			node: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "*x=2:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
+			node: []string{"*x=1:NoExecute"}, list: []string{"*~x=1:NoExecute", "*x=2:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
 			steps: []string{"switch a: x=2:NoExecute", "contract web: x=2:NoExecute, restarts a1 b1"},
 		},
 		{
 			name: "an update that was killed after it switched contracts",
-			node: []string{"*x=2:NoExecute"}, list: []string{"~x=1:NoExecute", "*x=2:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
+			node: []string{"*x=2:NoExecute"}, list: []string{"*~x=1:NoExecute", "*x=2:NoExecute"}, taints: []string{"x=2:NoExecute"}, tolerations: []string{"x=2:NoExecute"},
 			steps: []string{"contract web: x=2:NoExecute, restarts a1 b1"},
 		},
 		{
@@ -257,19 +258,23 @@ func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
 		{
 			name: "what retires of others goes with the switch that makes it unneeded",
 			node: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, taints: []string{},
-			but:   func(c *Change) { c.Retiring, c.Workloads = []*workload.Workload{c.Workloads[0].Workload}, nil },
+			but: func(c *Change) {
+				c.Workloads[0].Claim = toleration.Claim{Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}}}
+			},
 			steps: []string{"switch a: ", "contract web:, restarts a1 b1"},
 		},
 		{
 			name: "what retires of others stays while pods live by a taint that stays",
 			node: []string{"x=1:NoExecute", "*y:NoExecute"}, list: []string{"~x=1:NoExecute", "y Exists"}, taints: []string{},
-			but:   func(c *Change) { c.Retiring, c.Workloads = []*workload.Workload{c.Workloads[0].Workload}, nil },
+			but: func(c *Change) {
+				c.Workloads[0].Claim = toleration.Claim{Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}}}
+			},
 			steps: []string{"switch a: x=1:NoExecute"},
 		},
 		{
-			name: "what retires of others goes with a change of the same workload", tolerations: one,
+			name: "what retires of others stays with a change of the same workload", tolerations: one,
 			list:  []string{"~y:NoExecute"},
-			steps: []string{"expand web: x=1:NoExecute, restarts a1 b1", "wait for web: a1 b1"},
+			steps: []string{"expand web: x=1:NoExecute, ~y:NoExecute, restarts a1 b1", "wait for web: a1 b1"},
 		},
 		{
 			name: "what retires is wanted again without a write of the template", tolerations: one,
@@ -313,22 +318,20 @@ func TestOrder_ofSeveralWorkloadsAndTargetsKeepsThePhases(t *testing.T) {
 	t.Parallel()
 	web, db := aWorkload(t, "Deployment", "web", "*x=1:NoExecute"), aWorkload(t, "StatefulSet", "db", "*x=1:NoExecute")
 	done := aWorkload(t, "DaemonSet", "done", "x Exists")
-	left := aWorkload(t, "Deployment", "left", "~x=1:NoExecute", "x=2:NoExecute")
 	nodes := []*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu", "*x=1:NoExecute")}
-	snapshot := aSnapshot(nodes, aPod(t, web, "web1", "a"), aPod(t, db, "db1", "b"), aPod(t, done, "done1", "b"), aPod(t, left, "left1", "b"))
+	snapshot := aSnapshot(nodes, aPod(t, web, "web1", "a"), aPod(t, db, "db1", "b"), aPod(t, done, "done1", "b"))
 	second := desire(t, Target{Name: "b"}, "x=2:NoExecute")
 	second.Claim.Generation = "g3"
 	nodes[1].Record[0].Generation = "g3"
 	plan := Order(snapshot, Change{
 		Nodes:     []NodeTaints{desire(t, Target{Name: "a"}, "x=2:NoExecute"), second},
 		Workloads: []Tolerations{tolerate(t, web, "x=2:NoExecute"), tolerate(t, done, "x=2:NoExecute"), tolerate(t, db, "x=2:NoExecute")},
-		Retiring:  []*workload.Workload{left},
 	}, eviction.ComparisonOff)
 	want := []string{
 		"expand web: ~x=1:NoExecute, x=2:NoExecute, restarts web1", "expand db: ~x=1:NoExecute, x=2:NoExecute, restarts db1",
 		"wait for web: web1", "wait for db: db1",
 		"switch a: x=2:NoExecute", "switch b: x=2:NoExecute",
-		"contract web: x=2:NoExecute, restarts web1", "contract db: x=2:NoExecute, restarts db1", "contract left: x=2:NoExecute, restarts left1",
+		"contract web: x=2:NoExecute, restarts web1", "contract db: x=2:NoExecute, restarts db1",
 	}
 	if diff := cmp.Diff(want, writeSteps(plan)) + cmp.Diff([]string(nil), verdicts(plan)); diff != "" {
 		t.Error(diff)

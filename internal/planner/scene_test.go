@@ -271,6 +271,11 @@ func (s *scene) claims() map[*simWorkload]toleration.Claim {
 	return out
 }
 
+// frees is the claim of a change of taints to what others have left for them.
+func (s *scene) frees() toleration.Claim {
+	return toleration.Claim{Named: taint.IDs(slices.Concat(s.before.taints, s.after.taints))}
+}
+
 // change is what the planner is asked for in one phase.
 func (s *scene) change(p phase) Change {
 	var out Change
@@ -281,7 +286,7 @@ func (s *scene) change(p phase) Change {
 		case p.workloads && claimed:
 			out.Workloads = append(out.Workloads, Tolerations{Workload: s.observe(w), Claim: claim})
 		case p.nodes && w.Record.Retiring():
-			out.Retiring = append(out.Retiring, s.observe(w))
+			out.Workloads = append(out.Workloads, Tolerations{Workload: s.observe(w), Claim: s.frees(), NoWait: true})
 		}
 	}
 	if p.nodes {

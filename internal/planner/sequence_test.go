@@ -158,7 +158,7 @@ func (s *scene) take(p phase, step Step) {
 		}
 	default:
 		w := s.workload(step.Workload.Name)
-		t := Tolerations{Workload: s.observe(w), Claim: toleration.Claim{Path: w.ClaimPath()}}
+		t := Tolerations{Workload: s.observe(w), Claim: s.frees()}
 		if claim, claimed := s.claims()[w]; claimed && p.workloads {
 			t.Claim = claim
 		}
@@ -226,13 +226,18 @@ func same(x corev1.Taint) func(corev1.Taint) bool {
 	return func(other corev1.Taint) bool { return taint.IDOf(x) == taint.IDOf(other) && x.Value == other.Value }
 }
 
+// names says whether the change is about taints of the key of a mark.
+func (s *scene) names(mark toleration.Mark) bool {
+	return slices.ContainsFunc(slices.Concat(s.before.taints, s.after.taints), func(x corev1.Taint) bool { return x.Key == mark.Key })
+}
+
 // endOf looks at one workload.
 func (s *scene) endOf(w *simWorkload) {
 	s.t.Helper()
 	want := slices.Clone(w.foreign)
 	for _, mark := range w.Record {
 		switch {
-		case mark.Retiring:
+		case mark.Retiring && (mark.Owner == "me" || s.names(mark)):
 			s.fail("%s of %s retires", taint.FormatToleration(mark.Toleration()), w.Name)
 		case mark.Owner == "me" && (s.release || !toleration.Contains(s.after.tolerations[w], mark.Toleration())):
 			s.fail("%s of %s is marked as ours", taint.FormatToleration(mark.Toleration()), w.Name)

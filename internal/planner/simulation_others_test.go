@@ -98,7 +98,11 @@ func (c *simulation) writeForeign(w *simWorkload) {
 
 // retire is another resource that has switched its taints.
 func (c *simulation) retire(w *simWorkload) {
-	merged := Tolerations{Workload: c.observe(w)}.Merge(c.look(), eviction.ComparisonUnknown)
+	var named []taint.ID
+	for _, mark := range w.Record {
+		named = append(named, taint.ID{Key: mark.Key, Effect: mark.Effect})
+	}
+	merged := Tolerations{Workload: c.observe(w), Claim: toleration.Claim{Named: named}}.Merge(c.look(), eviction.ComparisonUnknown)
 	if merged.Changed {
 		c.tell("  somebody leaves %s with %s", w.Name, toleration.Format(merged.Tolerations))
 		c.write(w, merged.Tolerations)

@@ -9,10 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 func TestPlanNodes_refusesWhatCannotBeRead(t *testing.T) {
@@ -64,12 +68,14 @@ func TestPlanNodes_believesAMarkOnANodeThatIsNotMeantByItsProof(t *testing.T) {
 	seal := record.Seal{Nonce: "n"}
 	desired := desire(t, pool(t, "gpu"), "x:NoExecute")
 	desired.Claim.Seal = seal
-	genuine := taint.Merge(nil, nil, desired.Claim).Record
+	genuine := taint.Merge(nil, nil, desired.Claim.On("Node/a")).Record
+	copied := taint.Merge(nil, nil, desired.Claim.On("Node/b")).Record
 	for name, tt := range map[string]struct {
 		mark taint.Mark
 		want int
 	}{
 		"with its proof":              {genuine[0], 1},
+		"with that of another node":   {copied[0], 0},
 		"without one":                 {taint.Mark{Key: "x", Effect: "NoExecute", Owner: "me", Generation: desired.Claim.Generation}, 0},
 		"with what is to be restored": {taint.Mark{Key: "x", Effect: "NoExecute", Owner: "me", Generation: desired.Claim.Generation, Absent: true, Previous: new("evil"), Proof: genuine[0].Proof}, 0},
 	} {
@@ -77,6 +83,58 @@ func TestPlanNodes_believesAMarkOnANodeThatIsNotMeantByItsProof(t *testing.T) {
 		left.Record = taint.Record{tt.mark}
 		if p := PlanNodes([]*eviction.Node{left}, desired); len(p.Switches) != tt.want {
 			t.Errorf("%s: %d changes, want %d", name, len(p.Switches), tt.want)
+		}
+	}
+}
+
+// A mark that is copied with its proof has nothing removed on another object of any kind.
+func TestProofsAreOfOneObject(t *testing.T) {
+	t.Parallel()
+	seal := record.Seal{Nonce: "n"}
+	taints := taint.Claim{Owner: "me", Generation: "g2", Seal: seal, Taints: taintsOf(t, "x:NoExecute")}
+	labels := label.Claim{Owner: "me", Generation: "g2", Seal: seal, Labels: map[string]string{"dedicated": "gpu"}}
+	tolerations := toleration.Claim{Owner: "me", Generation: "g2", Seal: seal, Tolerations: []corev1.Toleration{tol(t, "x:NoExecute")}}
+	nothing := struct {
+		taints      taint.Claim
+		labels      label.Claim
+		tolerations toleration.Claim
+	}{taints, labels, tolerations}
+	nothing.taints.Taints, nothing.labels.Labels, nothing.tolerations.Tolerations = nil, nil, nil
+	// Each returns whether the object of this name loses what a mark of the object "a" names.
+	for kind, loses := range map[string]func(name string) bool{
+		"the taints of a node": func(name string) bool {
+			n := aNode(t, name, "gpu", "x:NoExecute")
+			n.Record = taint.Merge(nil, nil, taints.On("Node/a")).Record
+			return MergeNode(n, NodeTaints{Target: pool(t, "gpu"), Claim: nothing.taints}).Changed
+		},
+		"the labels of a node": func(name string) bool {
+			n := aNode(t, name, "gpu")
+			n.Labels["dedicated"] = "gpu"
+			n.LabelRecord = label.Merge(nil, nil, labels.On("Node/a")).Record
+			return MergeLabels(n, NodeLabels{Target: pool(t, "gpu"), Claim: nothing.labels}).Changed
+		},
+		"the tolerations of a workload": func(name string) bool {
+			w := aWorkload(t, "Deployment", name, "x:NoExecute")
+			w.Record = toleration.Merge(nil, nil, tolerations.On("Deployment/shop/a"), nil, true).Record
+			return Tolerations{Workload: w, Claim: nothing.tolerations}.Merge(aSnapshot(nil), eviction.ComparisonOff).Changed
+		},
+		"what a workload requires": func(name string) bool {
+			w := aWorkload(t, "Deployment", name)
+			w.NodeSelector = map[string]string{"dedicated": "gpu"}
+			w.LabelRecord = label.Merge(nil, nil, labels.On("Deployment/shop/a")).Record
+			return Tolerations{Workload: w, Pin: nothing.labels}.MergePins().Changed
+		},
+		"the taints of a MachineSet": func(name string) bool {
+			s := &machineset.Set{Namespace: "api", Name: name, Taints: taintsOf(t, "x:NoExecute"), Record: taint.Merge(nil, nil, taints.On("MachineSet/api/a")).Record}
+			return machineset.Desired{Claim: nothing.taints}.Merge(s).Changed
+		},
+		"the labels of a MachineSet": func(name string) bool {
+			s := &machineset.Set{Namespace: "api", Name: name, NodeLabels: map[string]string{"dedicated": "gpu"}, LabelRecord: label.Merge(nil, nil, labels.On("MachineSet/api/a")).Record}
+			return machineset.PlanLabels(machineset.Observed{Set: s}, nothing.labels).Template.Changed
+		},
+	} {
+		if !loses("a") || loses("b") {
+			t.Errorf("%s: lost where the mark is from %t, where it is copied to %t; want true and false", kind, loses("a"), loses("b"))
 		}
 	}
 }

@@ -22,6 +22,7 @@ func TestSeal(t *testing.T) {
 		"its own proof":                    {ours, proof, []string{"taint", "team", "NoExecute"}, true},
 		"a proof of another entry":         {ours, proof, []string{"taint", "other", "NoExecute"}, false},
 		"parts that are joined otherwise":  {ours, proof, []string{"taint", "teamNoExecute"}, false},
+		"a proof on another object":        {record.Seal{Nonce: "n1", Object: "Node/b"}, proof, []string{"taint", "team", "NoExecute"}, false},
 		"a proof of another resource":      {theirs, proof, []string{"taint", "team", "NoExecute"}, false},
 		"no proof":                         {ours, "", []string{"taint", "team", "NoExecute"}, false},
 		"no proof, and the nonce was lost": {record.Seal{Nonce: "n3", Lenient: true}, "", []string{"taint", "team", "NoExecute"}, true},

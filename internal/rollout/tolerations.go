@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -194,16 +195,16 @@ func holds(s *eviction.Snapshot, t planner.Tolerations) error {
 	return &HoldError{Workload: t.Workload, Pods: lacking}
 }
 
-// ContractTolerations takes away the retiring tolerations that no live taint
-// needs any more, whoever has left them, after taints have been switched: those of
+// ContractTolerations takes away the retiring tolerations of these taints that no live
+// taint needs any more, whoever has left them, after taints have been switched: those of
 // workloads, and those that policies of admission give. It
 // does not wait for the pods that restart by it. Pods are looked at only where
 // something retires. One object that cannot be changed keeps nobody else from it.
-func ContractTolerations(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
-	return errors.Join(contractWorkloads(ctx, cluster, comparison), contractPolicies(ctx, cluster, comparison))
+func ContractTolerations(ctx context.Context, cluster *kube.Cluster, named []taint.ID, comparison eviction.Comparison) error {
+	return errors.Join(contractWorkloads(ctx, cluster, named, comparison), contractPolicies(ctx, cluster, comparison))
 }
 
-func contractWorkloads(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
+func contractWorkloads(ctx context.Context, cluster *kube.Cluster, named []taint.ID, comparison eviction.Comparison) error {
 	marked, err := cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return err
@@ -219,7 +220,7 @@ func contractWorkloads(ctx context.Context, cluster *kube.Cluster, comparison ev
 	var errs []error
 	for _, m := range marked {
 		for _, path := range retiringPaths(m) {
-			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: toleration.Claim{Path: path.claim}, NoWait: true}
+			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: toleration.Claim{Path: path.claim, Named: named}, NoWait: true}
 			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !kube.Gone(err) {
 				errs = append(errs, err)
 			}

@@ -108,6 +108,12 @@ func Merge(current []corev1.Taint, record Record, claim Claim) Merged {
 	return merged
 }
 
+// On is the claim to the entries of one object, such as Node/worker-1.
+func (c Claim) On(object string) Claim {
+	c.Seal.Object = object
+	return c
+}
+
 // Owns says whether the record holds an entry of the claim: an object without
 // one needs no look.
 func (c Claim) Owns(record Record) bool {
@@ -130,10 +136,15 @@ func (c Claim) owns(mark Mark) bool {
 }
 
 // believe returns a mark as far as it is believed. Of one of our own without a proof that is
-// whose entry it is about, and not what a destroy restores: somebody else has written that.
+// whose entry it is about, and not what a destroy restores: somebody else has written that. The
+// proofs of an earlier create are lost with it. What it has removed would be as well, so that
+// a plan names what its marks restore; nothing is restored in place of what is wanted.
 func (c Claim) believe(mark Mark) Mark {
-	if mark.Generation == c.Generation && c.owns(mark) && !c.Seal.Proves(mark.Proof, mark.parts()...) {
-		mark.Absent, mark.Previous = slices.Contains(c.Absent, mark.ID()), nil
+	absent := slices.Contains(c.Absent, mark.ID())
+	switch {
+	case !c.owns(mark):
+	case c.TakeOver && mark.Generation != c.Generation && !absent, mark.Generation == c.Generation && !c.Seal.Proves(mark.Proof, mark.parts()...):
+		mark.Absent, mark.Previous = absent, nil
 	}
 	return mark
 }

@@ -92,6 +92,10 @@ func TestMerge_ofACreate(t *testing.T) {
 			want: []string{}, wantRecord: []string{"a:NoExecute me/g2 absent was=1"}, takenOver: []string{"a:NoExecute"},
 		},
 		{
+			name: "a take-over puts nothing back in place of what is wanted", current: []string{"a=1:NoExecute"}, record: []string{"a:NoExecute me/g1 was=0"}, claim: want(t, "a=1:NoExecute").takingOver(),
+			want: []string{"a=1:NoExecute"}, wantRecord: []string{"a:NoExecute me/g2"}, takenOver: []string{"a:NoExecute"},
+		},
+		{
 			name: "an update does not take over another generation of its own id", current: []string{"a=1:NoExecute"}, record: []string{"a:NoExecute me/g1"}, claim: want(t, "a=1:NoExecute"),
 			conflicts: []string{`a:NoExecute=1 of "me"`}, deviations: []string{"a:NoExecute different"},
 		},

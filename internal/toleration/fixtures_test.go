@@ -202,8 +202,12 @@ func want(t *testing.T, notations ...string) Claim {
 	return Claim{Owner: "me", Generation: "g2", Tolerations: tols(t, notations...)}
 }
 
-func (c Claim) takingOver() Claim       { c.TakeOver = true; return c }
-func (c Claim) releasing() Claim        { c.Release = true; return c }
+func (c Claim) takingOver() Claim { c.TakeOver = true; return c }
+func (c Claim) releasing() Claim  { c.Release = true; return c }
+func (c Claim) naming(key string, effect corev1.TaintEffect) Claim {
+	c.Named = append(slices.Clone(c.Named), taint.ID{Key: key, Effect: effect})
+	return c
+}
 func (c Claim) along(path string) Claim { c.Path = path; return c }
 
 // importing says which entries were imported, with the generations of their marks.

@@ -15,8 +15,7 @@ import (
 )
 
 // Claim is what one resource wants of one list of tolerations, and what it may
-// call its own there. The zero claim wants nothing and owns nothing: merging it
-// takes away what retires and is needed no more.
+// call its own there. The zero claim wants nothing and owns nothing.
 type Claim struct {
 	// Owner and Generation are written into the marks.
 	Owner      string
@@ -37,6 +36,10 @@ type Claim struct {
 	Imported map[ID][]string
 	// Release gives up everything that is ours, as a destroy does.
 	Release bool
+	// Named are taints that a configuration or a state names: what tolerates one of them by
+	// its key and retires goes when it is needed no more, whoever has left it. A mark alone
+	// has nothing removed, as others can write it.
+	Named []taint.ID
 }
 
 // Conflict is a wanted entry that belongs to another resource.
@@ -67,8 +70,8 @@ type Merged struct {
 // entries and their order stay as they are, and new ones are appended. An entry
 // that is not wanted any more goes, unless one of the live taints would be
 // tolerated for a shorter time without it: then it stays, marked as retiring.
-// Retiring entries of anybody go once they are not needed. What a foreign entry
-// covers is not written: it would restart pods for nothing.
+// Retiring entries of others stay, but for those of the claim's named taints. What a
+// foreign entry covers is not written: it would restart pods for nothing.
 //
 // live are the taints that the workload's pods live with; none takes everything
 // unwanted away at once. Merging again changes nothing.
@@ -116,6 +119,12 @@ type merge struct {
 	removed    []corev1.Toleration
 }
 
+// On is the claim to the entries of one object, such as Node/worker-1.
+func (c Claim) On(object string) Claim {
+	c.Seal.Object = object
+	return c
+}
+
 // Owns says whether the record holds an entry of the claim. Of unmarked entries
 // that a release gives up no record tells: on an object that is not meant they
 // are not known to be ours.
@@ -150,6 +159,13 @@ func (c Claim) wants(id ID) bool {
 // names reports whether configuration or state name an entry.
 func (c Claim) names(id ID) bool {
 	return slices.ContainsFunc(c.Tolerations, func(t corev1.Toleration) bool { return IDOf(t) == id })
+}
+
+// frees says whether a mark is of an entry that retires and tolerates one of the named taints.
+func (c Claim) frees(mark Mark) bool {
+	return mark.Retiring && slices.ContainsFunc(c.Named, func(id taint.ID) bool {
+		return mark.Key == id.Key && (mark.Effect == "" || mark.Effect == id.Effect)
+	})
 }
 
 func (m *merge) markOf(id ID) int {
@@ -327,7 +343,7 @@ func (m *merge) beyondImport(record Record) Record {
 func (m *merge) retire(live []corev1.Taint) {
 	var unwanted []Mark
 	for _, mark := range m.marks {
-		if mark.Retiring || m.claim.owns(mark) && !m.claim.wants(mark.ID()) {
+		if m.claim.owns(mark) && !m.claim.wants(mark.ID()) || m.claim.frees(mark) {
 			unwanted = append(unwanted, mark)
 		}
 	}

@@ -91,6 +91,7 @@ func aWorld(t *rapid.T) ([]corev1.Toleration, Record, Claim) {
 		}
 	}
 	c := Claim{
+		Named: rapid.SliceOfN(rapid.Map(aTaint(), taint.IDOf), 0, 2).Draw(t, "named"),
 		Owner: "me", Generation: "g2", Tolerations: wishes(t, "wanted"), TakeOver: rapid.Bool().Draw(t, "take over"),
 		Release: rapid.Float64Range(0, 1).Draw(t, "release") < 0.2, Imported: map[ID][]string{},
 	}
@@ -189,7 +190,7 @@ func checkLive(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration, 
 		}
 	}
 	for _, m := range got.Record {
-		if !m.Retiring || m.Path != claim.Path {
+		if !m.Retiring || m.Path != claim.Path || !claim.owns(m) && !claim.frees(m) {
 			continue
 		}
 		at := stands(got.Tolerations, m)
@@ -200,7 +201,7 @@ func checkLive(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration, 
 			t.Fatalf("%s retires, and no live taint needs it: %v", taint.FormatToleration(m.Toleration()), write(got.Tolerations))
 		}
 	}
-	if len(live) == 0 && slices.DeleteFunc(slices.Clone(got.Record), func(m Mark) bool { return m.Path != claim.Path }).Retiring() {
+	if len(live) == 0 && slices.DeleteFunc(slices.Clone(got.Record), func(m Mark) bool { return m.Path != claim.Path || !claim.owns(m) && !claim.frees(m) }).Retiring() {
 		t.Fatalf("nothing lives and something retires: %v", writeMarks(got.Record))
 	}
 }
@@ -289,7 +290,7 @@ func TestMerge_expandThenContractEndsWithWhatIsWanted(t *testing.T) {
 		contracted := Merge(expanded.Tolerations, expanded.Record, claim, []corev1.Taint{after}, gate)
 		// One more step, once the pods no longer live by the taint either, leaves
 		// nothing that was not wanted.
-		end := Merge(contracted.Tolerations, contracted.Record, Claim{}, nil, gate)
+		end := Merge(contracted.Tolerations, contracted.Record, claim, nil, gate)
 		var wanted []corev1.Toleration
 		for _, x := range next {
 			marked := slices.ContainsFunc(first.Record, func(m Mark) bool { return m.ID() == IDOf(x) })

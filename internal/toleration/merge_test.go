@@ -32,7 +32,7 @@ func TestMerge_ofACreate(t *testing.T) {
 		},
 		{
 			name: "a retiring entry covers nothing, since it will go", list: []string{"a Exists"}, record: []string{"a Exists of other/g1 retiring"}, claim: want(t, "a=1:NoExecute"), live: []string{"a=2:NoExecute"},
-			want: []string{"a Exists", "a=1:NoExecute"}, wantRecord: []string{"a Exists of other/g1 retiring", "a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"}, retired: []string{"a Exists"},
+			want: []string{"a Exists", "a=1:NoExecute"}, wantRecord: []string{"a Exists of other/g1 retiring", "a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
 			name: "an entry of ours covers no other of ours", claim: want(t, "a Exists", "a=1:NoExecute"),
@@ -174,14 +174,31 @@ func TestMerge_retiresWhatPodsLiveBy(t *testing.T) {
 		},
 		{name: "a retiring entry stays while it is needed", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g2 retiring"}, claim: want(t), live: []string{"a=1:NoExecute"}, retired: []string{"a=1:NoExecute"}},
 		{
-			name: "a retiring entry of anybody goes when it is not needed, whoever comes by", list: []string{"a=1:NoExecute", "z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}, live: []string{"b:NoExecute"},
+			name: "a retiring entry of anybody goes with the taint that it is for", list: []string{"a=1:NoExecute", "z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{"b:NoExecute"},
 			want: []string{"z Exists"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute"},
+		},
+		{
+			name: "a retiring entry for all effects goes with a taint of its key", list: []string{"a Exists", "z Exists"}, record: []string{"a Exists of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{"b:NoExecute"},
+			want: []string{"z Exists"}, wantRecord: []string{}, removed: []string{"a Exists"},
+		},
+		{
+			name: "a retiring entry of others stays where a taint of another key is named", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("b", "NoExecute"), live: []string{"b:NoExecute"},
+		},
+		{
+			name: "a retiring entry of others stays where a taint of another effect is named", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("a", "NoSchedule"), live: []string{"b:NoExecute"},
+		},
+		{
+			name: "a retiring entry of others that tolerates everything stays", list: []string{"Exists"}, record: []string{"Exists of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{},
+		},
+		{
+			name: "a retiring entry of others stays with a change of the same list", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: want(t, "b"), live: []string{},
+			want: []string{"a=1:NoExecute", "b"}, wantRecord: []string{"a=1:NoExecute of other/g1 retiring", "b of me/g2"}, missing: []string{"b"},
 		},
 		{
 			name: "the claim of nobody owns nothing", list: []string{"a=1:NoExecute", "b:NoExecute"}, record: []string{"a=1:NoExecute of other/g1", "b:NoExecute of /"}, claim: Claim{},
 		},
 		{
-			name: "a retiring entry that somebody else removed loses its mark", list: []string{"z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}, live: []string{"a=1:NoExecute"},
+			name: "a retiring entry that somebody else removed loses its mark", list: []string{"z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{"a=1:NoExecute"},
 			wantRecord: []string{},
 		},
 		{
@@ -201,7 +218,7 @@ func TestMerge_retiresWhatPodsLiveBy(t *testing.T) {
 			want: []string{"a=1:NoExecute", "z Exists"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
-			name: "without live taints everything unwanted goes at once", list: []string{"a=1:NoExecute", "b Exists", "z Exists"}, record: []string{"a=1:NoExecute of me/g2", "b Exists of other/g1 retiring"}, claim: want(t),
+			name: "without live taints everything unwanted goes at once", list: []string{"a=1:NoExecute", "b Exists", "z Exists"}, record: []string{"a=1:NoExecute of me/g2", "b Exists of other/g1 retiring"}, claim: want(t).naming("b", "NoExecute"),
 			want: []string{"z Exists"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute", "b Exists"},
 		},
 		{
@@ -297,7 +314,7 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			want: []string{"a=1:NoExecute", "z Exists"}, wantRecord: []string{"a=1:NoExecute of me/g2 retiring"}, retired: []string{"a=1:NoExecute"}, removed: []string{"a=1:NoExecute"},
 		},
 		{
-			name: "unmarked and released: removed with the retained entry of its identity, once that is needed no more", list: []string{"a=1:NoExecute", "a Exists:NoExecute for 60s", "a=1", "a=1:NoExecute for 5s"}, record: []string{"a=1:NoExecute of other/g7 retiring"}, claim: with(imported).importing(t, "a Exists:NoExecute", "").releasing(), live: []string{"a=1:NoExecute"},
+			name: "unmarked and released: removed with the retained entry of its identity, once that is needed no more", list: []string{"a=1:NoExecute", "a Exists:NoExecute for 60s", "a=1", "a=1:NoExecute for 5s"}, record: []string{"a=1:NoExecute of other/g7 retiring"}, claim: with(imported).importing(t, "a Exists:NoExecute", "").releasing().naming("a", "NoExecute"), live: []string{"a=1:NoExecute"},
 			want: []string{"a=1"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute", "a Exists:NoExecute for 60s", "a=1:NoExecute for 5s"},
 		},
 		{

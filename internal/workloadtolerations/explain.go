@@ -78,11 +78,11 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 			continue
 		}
 		it := fw.Agree(len(left), "it", "them")
-		goes := "An apply of a kubetaint resource that changes taints removes " + it + " once these taints are gone."
+		goes := "The apply of a kubetaint resource that removes taints of the same key removes " + it + " as well. What has no key stays until it is removed by hand, with the annotation " + toleration.OwnedAnnotation + "."
 		if found, err := r.Data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
-			goes = "Only an apply that manages tolerations of this object removes " + it + " once these taints are gone. No other apply looks for " + it + " there, because the credentials have no permission for this kind (list and patch): " +
-				"the guide \"Permissions\" of the provider's documentation says how to grant it. " +
-				"If nothing is to manage this object any more, remove the entry by hand then, and the annotation " + toleration.OwnedAnnotation + " as well."
+			goes = "No apply looks for " + it + " there, because the credentials have no permission for this kind (list and patch): " +
+				"the guide \"Permissions\" of the provider's documentation says how to grant it. Without it, " +
+				"remove the entry by hand once these taints are gone, and the annotation " + toleration.OwnedAnnotation + " as well."
 		}
 		diags.AddWarning(fmt.Sprintf("%s of %s %s for now: %s", fw.Count(len(left), "toleration"), w.Title(), fw.Agree(len(left), "stays", "stay"), strings.Join(left, ", ")),
 			"Its pods run on nodes whose taints they tolerate only by "+it+": without "+it+" they could not return there. "+fw.Agree(len(left), "It is", "They are")+" marked as retiring. "+goes)
@@ -126,7 +126,7 @@ func warnAbandoned(desired wanted, observed observation, diags *diag.Diagnostics
 	for _, w := range observed.workloads {
 		var left []corev1.Toleration
 		for _, mark := range w.Record {
-			if w.Rolling.Immutable && desired.claim.Owns(toleration.Record{mark}) {
+			if w.Rolling.Immutable && desired.claim.On(w.String()).Owns(toleration.Record{mark}) {
 				left = append(left, mark.Toleration())
 			}
 		}

@@ -62,7 +62,7 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marked []kube.Marked) ([]*workload.Workload, error) {
 	var out []*workload.Workload
 	for _, m := range marked {
-		if !desired.claim.Owns(m.Record) {
+		if !desired.claim.On(m.String()).Owns(m.Record) {
 			continue
 		}
 		w, err := r.Data.Cluster.Workload(ctx, m.Ref, desired.target.Path)

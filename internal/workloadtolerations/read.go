@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -74,7 +75,7 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 		}
 		// Nothing is given up here: what is missing does not depend on what
 		// pods live by.
-		for _, missing := range toleration.Merge(w.Tolerations, w.Record, desired.claim, nil, true).Missing {
+		for _, missing := range toleration.Merge(w.Tolerations, w.Record, desired.claim.On(w.String()), nil, true).Missing {
 			there = slices.DeleteFunc(there, func(t corev1.Toleration) bool { return toleration.Equal(t, missing) })
 			changed = true
 		}
@@ -120,7 +121,7 @@ func begun(workloads []*workload.Workload, claim toleration.Claim) (extra bool, 
 		for _, mark := range w.Record {
 			stands := toleration.Contains(claim.Tolerations, mark.Toleration())
 			switch {
-			case !claim.Owns(toleration.Record{mark}):
+			case !claim.On(w.String()).Owns(toleration.Record{mark}):
 			case !mark.Retiring:
 				more = more || !stands
 			case stands:
@@ -143,6 +144,11 @@ func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, obse
 	// out of the state because it is missing elsewhere is still wanted.
 	own := desired
 	own.claim.Tolerations, own.claim.Generation, own.claim.Imported = nil, "", nil
+	for _, w := range observed.workloads {
+		for _, t := range retiring(w, desired.claim) {
+			own.claim.Named = append(own.claim.Named, taint.ID{Key: t.Key, Effect: t.Effect})
+		}
+	}
 	change := observation{workloads: slices.DeleteFunc(slices.Clone(observed.workloads), func(w *workload.Workload) bool {
 		return len(retiring(w, desired.claim)) == 0
 	})}.change(own)
@@ -177,7 +183,7 @@ func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, obse
 func retiring(w *workload.Workload, claim toleration.Claim) []corev1.Toleration {
 	var out []corev1.Toleration
 	for _, mark := range w.Record {
-		if mark.Retiring && claim.Owns(toleration.Record{mark}) {
+		if mark.Retiring && claim.On(w.String()).Owns(toleration.Record{mark}) {
 			out = append(out, mark.Toleration())
 		}
 	}

@@ -32,7 +32,7 @@ func TestAccOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 	if d := s.tf.Apply(t, taints, config); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "An apply of a kubetaint resource that changes taints removes it once these taints are gone.")
+	says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource that removes taints of the same key removes it as well.")
 	if got := formatted(s.standing(o.object, path)); got != "team=a:NoExecute" {
 		t.Fatalf("the object has %s", got)
 	}
@@ -69,7 +69,7 @@ func TestAccOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 				t.Fatal(d.Errors())
 			}
 		}
-		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "An apply of a kubetaint resource that changes taints removes it once these taints are gone.")
+		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource that removes taints of the same key removes it as well.")
 		if got := formatted(s.standing(object, path)); got != "team=a:NoExecute" {
 			t.Fatalf("%s has %s", object.Kind, got)
 		}
@@ -99,12 +99,21 @@ func TestAccWorkloadTolerations_customObjectsThatNoRightsNameKeepWhatRetires(t *
 	}
 	i := s.fresh()
 	s.apply(i, manage("custom=a:NoExecute"))
-	says(t, "warning", s.destroy(i).Warnings(), "stays for now: custom=a:NoExecute", "Only an apply that manages tolerations of this object removes it once these taints are gone",
+	says(t, "warning", s.destroy(i).Warnings(), "stays for now: custom=a:NoExecute", "No apply looks for it there",
 		"the credentials have no permission for this kind", "remove the entry by hand")
 
 	s.c.Patch(t, s.pool, `{"spec":{"taints":[]}}`)
-	s.apply(s.fresh(), manage("other=a:NoExecute"))
-	if got := formatted(s.standing(object, strings.Split(acctest.WidgetPath, "."))); got != "other=a:NoExecute" {
-		t.Fatalf("the object has %s", got)
+	standing := func() string { return formatted(s.standing(object, strings.Split(acctest.WidgetPath, "."))) }
+	other := s.fresh()
+	s.apply(other, manage("other=a:NoExecute"))
+	if got := standing(); got != "custom=a:NoExecute, other=a:NoExecute" {
+		t.Fatalf("a resource for other tolerations takes none away: the object has %s", got)
+	}
+	s.destroy(other)
+	again := s.fresh()
+	s.apply(again, manage("custom=a:NoExecute"))
+	s.destroy(again)
+	if got := standing(); got != "" {
+		t.Fatalf("managed again and destroyed, it goes: the object has %s", got)
 	}
 }

@@ -97,16 +97,6 @@ func (f *forger) forge(annotation string) string {
 	return f.text(string(raw))
 }
 
-// proves reports whether annotations hold a proof that the resource has written.
-func (f *forger) proves(annotations map[string]string) bool {
-	for name, value := range annotations {
-		if strings.HasPrefix(name, "kubetaint.io/") && slices.ContainsFunc(f.copied["proof"], func(proof string) bool { return strings.Contains(value, proof) }) {
-			return true
-		}
-	}
-	return false
-}
-
 // start returns what is mutated: mostly a genuine value of the annotation.
 func (f *forger) start(annotation string) any {
 	from := f.genuine[annotation]

@@ -126,15 +126,15 @@ func (s *settled) attack(t *testing.T, seed uint64, operation string) {
 	t.Helper()
 	bubble(t, s.moment, func(t *testing.T, api *fakeapi.Server) {
 		f := newForger(seed, s.genuine)
-		damaged, excuses := s.forgeAll(f, api)
+		damaged, retiring := s.forgeAll(f, api)
 		time.Sleep(time.Second)
-		before := s.beside(api, excuses)
+		before := s.beside(api, retiring)
 		d := s.operate(t, api, operation)
 		if operation != "plan" {
 			time.Sleep(calm)
 		}
 		told := d.Errors() + d.Warnings()
-		if after := s.beside(api, excuses); !cmp.Equal(before, after) {
+		if after := s.beside(api, retiring); !cmp.Equal(before, after) {
 			t.Errorf("what neither state nor configuration names has changed:\n%s\n%s", cmp.Diff(before, after), told)
 		}
 		for _, entry := range evilEntries(api) {
@@ -146,20 +146,11 @@ func (s *settled) attack(t *testing.T, seed uint64, operation string) {
 	})
 }
 
-// excuse is why an object may change that the configuration does not name.
-type excuse struct {
-	// retiring are the entries that its record says to be retiring: any apply removes these.
-	// Whoever may write it can remove them anyway.
-	retiring tolerations.Record
-	// proved is set where the record has a mark of the resource with its proof: it may be from
-	// before, when the configuration named the object.
-	proved bool
-}
-
 // forgeAll writes annotations on some objects. It returns the names of those whose records the
-// resource has to read and cannot, and what may change of other objects.
-func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string, excuses map[string]excuse) {
-	excuses = map[string]excuse{}
+// resource has to read and cannot, and the keys of the resource's taints for which an object's
+// record says that a toleration retires: that goes with the taint.
+func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string, retiring map[string][]string) {
+	retiring = map[string][]string{}
 	objects := annotatedObjects(api)
 	aim := objects[f.IntN(len(objects))].title()
 	for _, o := range objects {
@@ -180,14 +171,17 @@ func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string, ex
 			o.annotations = was
 		}
 		o.put(o.annotations)
-		e := excuse{proved: f.proves(o.annotations)}
-		e.retiring, _ = tolerations.ParseRecord(o.annotations[tolerations.OwnedAnnotation])
-		excuses[o.title()] = e
+		marks, _ := tolerations.ParseRecord(o.annotations[tolerations.OwnedAnnotation])
+		for _, mark := range marks {
+			if mark.Retiring && slices.Contains(s.taintKeys(), mark.Key) {
+				retiring[o.title()] = append(retiring[o.title()], mark.Key)
+			}
+		}
 		if slices.ContainsFunc(read, o.damaged) {
 			damaged = append(damaged, o.key())
 		}
 	}
-	return damaged, excuses
+	return damaged, retiring
 }
 
 func size(annotations map[string]string) int {

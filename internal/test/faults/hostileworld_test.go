@@ -164,15 +164,16 @@ var named = map[string][]string{
 var namespaceLists = []string{admission.DefaultsAnnotation, admission.WhitelistAnnotation}
 
 // beside returns all objects without what state and configuration name, by what they are
-// called: machines, which are replaced by others with other names, by their MachineSet.
-func (s subject) beside(api *fakeapi.Server, excuses map[string]excuse) []string {
+// called: machines, which are replaced by others with other names, by their MachineSet. Of
+// these objects tolerations of these keys are left out, too.
+func (s subject) beside(api *fakeapi.Server, retiring map[string][]string) []string {
 	var out []string
 	for _, o := range annotatedObjects(api) {
 		meta, _ := o.content["metadata"].(map[string]any)
 		for _, volatile := range []string{"resourceVersion", "generation", "uid", "creationTimestamp", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"} {
 			delete(meta, volatile)
 		}
-		ours := len(s.reads(o)) > 0 || s.follows(o) || excuses[o.title()].proved
+		ours := len(s.reads(o)) > 0 || s.follows(o)
 		if ours && strings.HasPrefix(o.kind, "MutatingAdmission") {
 			// All of it is the resource's.
 			continue
@@ -180,7 +181,9 @@ func (s subject) beside(api *fakeapi.Server, excuses map[string]excuse) []string
 		if ours {
 			s.strip(o)
 		}
-		withoutRetiring(o.content, excuses[o.title()].retiring)
+		if keys := retiring[o.title()]; len(keys) > 0 {
+			without(o.content, map[string][]string{"tolerations": keys, "annotations": {tolerations.OwnedAnnotation}})
+		}
 		title := o.title()
 		if o.ofMachine() {
 			title = o.kind + " of a machine"
@@ -199,6 +202,17 @@ func (s subject) beside(api *fakeapi.Server, excuses map[string]excuse) []string
 	return slices.Compact(out)
 }
 
+// taintKeys returns the keys of the taints that the configurations of a resource name.
+func (s subject) taintKeys() []string {
+	switch {
+	case s.strategy == "absent_taints":
+		return []string{"foreign"}
+	case strings.Contains(s.typeName, "taints") || s.typeName == "dedicated_nodes":
+		return named["taints"]
+	}
+	return nil
+}
+
 // strip takes out of an object what the configurations name.
 func (s subject) strip(o annotated) {
 	meta, _ := o.content["metadata"].(map[string]any)
@@ -215,7 +229,7 @@ func (s subject) strip(o annotated) {
 	}
 	keys := named
 	if s.strategy == "absent_taints" {
-		keys = map[string][]string{"taints": {"foreign"}}
+		keys = map[string][]string{"taints": s.taintKeys()}
 	}
 	without(o.content, keys)
 	if spec, _ := o.content["spec"].(map[string]any); spec != nil {
@@ -279,20 +293,6 @@ func without(v any, keys map[string][]string) {
 			}
 		}
 	}
-}
-
-// withoutRetiring takes the tolerations out that a record says to be retiring.
-func withoutRetiring(content map[string]any, r tolerations.Record) {
-	if !r.Retiring() {
-		return
-	}
-	var keys []string
-	for _, mark := range r {
-		if mark.Retiring {
-			keys = append(keys, mark.Key)
-		}
-	}
-	without(content, map[string][]string{"tolerations": keys, "annotations": {tolerations.OwnedAnnotation}})
 }
 
 // spare is the key of a toleration that is nobody's, and that no taint needs: what would be
