@@ -102,15 +102,19 @@ func Own(t testing.TB, flags ...string) *Cluster {
 
 // Alone returns a cluster on which no other test runs meanwhile, for tests that count what
 // a plan reads, or that depend on what retires anywhere in the cluster. All such tests share
-// it, one at a time. Without a second cluster it is that of Connect: the callers do not run
-// in parallel, so that they are alone there as long as one package is tested.
+// it, one at a time, beside the tests on the other one. Without a second cluster it is that
+// of Connect: then they do not run in parallel, so that they are alone there as long as one
+// package is tested.
 func Alone(t testing.TB) *Cluster {
 	t.Helper()
-	shared := Connect(t)
 	dir := os.Getenv(aloneEnv)
 	if dir == "" {
-		return shared
+		return Connect(t)
 	}
+	if one, ok := t.(interface{ Parallel() }); ok {
+		one.Parallel()
+	}
+	Connect(t)
 	release, err := takeTurn(filepath.Join(dir, "alone.lock"))
 	must(t, err)
 	t.Cleanup(release)
