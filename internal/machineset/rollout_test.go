@@ -87,7 +87,8 @@ func TestNext_ends(t *testing.T) {
 			t.Run(name+", "+change, func(t *testing.T) {
 				t.Parallel()
 				for _, machines := range []int{0, 1, 3, 20} {
-					for seed := range uint64(8) {
+					// Each of twenty machines is looked at in each of some hundred rounds.
+					for seed := range max(1, seeds(t, 3)/uint64(1+machines/10)) {
 						c := begun(t, seed, machines, tt.from)
 						d := desire(t, how.rollout.Strategy, tt.to)
 						d.Rollout = how.rollout
@@ -117,7 +118,7 @@ func TestNext_endsWhateverOthersEdit(t *testing.T) {
 		for change, tt := range changes {
 			t.Run(name+", "+change, func(t *testing.T) {
 				t.Parallel()
-				for seed := range uint64(40) {
+				for seed := range seeds(t, 12) {
 					const machines = 4
 					c := begun(t, seed, machines, tt.from)
 					c.edits = 6

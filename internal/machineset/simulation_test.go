@@ -6,7 +6,9 @@ package machineset
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,6 +18,20 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
+
+// seeds returns how many seeds a simulation tries: KUBETAINT_SEEDS=40 tries more than the few.
+func seeds(t *testing.T, few uint64) uint64 {
+	t.Helper()
+	given := os.Getenv("KUBETAINT_SEEDS")
+	if given == "" {
+		return few
+	}
+	n, err := strconv.ParseUint(given, 10, 32)
+	if err != nil {
+		t.Fatalf("KUBETAINT_SEEDS: %v", err)
+	}
+	return n
+}
 
 // cloud is a small Machine API: one MachineSet, and controllers that do one thing
 // at a time in random order, with the habits of the real ones: all that is missing

@@ -32,7 +32,7 @@ var (
 
 // seeds runs a test on many random scenes, each a test by its seed: go test -run
 // 'TestOrder_neverEvicts.*/seed_17$' replays one and tells its story, and
-// KUBETAINT_SEEDS=20000 tries more.
+// KUBETAINT_SEEDS=20000 tries more than the given number.
 func seeds(t *testing.T, many int, run func(*testing.T, uint64)) {
 	t.Helper()
 	if n, err := strconv.Atoi(os.Getenv("KUBETAINT_SEEDS")); err == nil {
@@ -68,7 +68,7 @@ func TestOrder_neverEvictsAndAlwaysEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			seeds(t, 500, func(t *testing.T, seed uint64) {
+			seeds(t, 150, func(t *testing.T, seed uint64) {
 				s := newScene(t, seed, tt.creates, tt.release)
 				for _, p := range tt.phases {
 					s.carryOut(p)

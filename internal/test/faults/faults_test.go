@@ -17,7 +17,7 @@ import (
 // always tried at all of them.
 var (
 	one       = map[bool]int{true: 7, false: 49}
-	oneSecond = 10
+	oneSecond = 16
 )
 
 func init() {
