@@ -23,17 +23,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// applied is what an apply has done: its steps, and what machines were left with.
-type applied struct {
-	steps    []string
-	remnants machineset.Remnants
-}
-
-// apply carries out what is desired; false where it has failed.
-func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) (done applied, ok bool) {
+// apply carries out what is desired, and returns its steps; false where it has failed.
+func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) (steps []string, ok bool) {
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
-		return done, false
+		return steps, false
 	}
 	follow := func(ctx context.Context) (func(), error) { return r.Data.Cluster.Follow(ctx, true) }
 	if desired.nodes.Target.MachineSets != nil {
@@ -42,47 +36,43 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	release, err := follow(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
-		return done, false
+		return steps, false
 	}
 	defer release()
 	if !r.awaitNodes(ctx, desired, diags) {
-		return done, false
+		return steps, false
 	}
 	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
-		if done.remnants, err = r.leftBehind(ctx, desired, diags); err != nil {
+		if err := r.handOver(ctx, desired, diags); err != nil {
 			diags.Append(explain(verb, desired, err))
-			return done, false
+			return steps, false
 		}
 		change.RollOut = func(ctx context.Context) error { return r.rollOut(ctx, m, desired, budget) }
 	}
 	for _, one := range desired.members {
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
-	done.steps, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison, r.hooks(ctx, m, desired, budget))
+	steps, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison, r.hooks(ctx, m, desired, budget))
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
-		return done, false
+		return steps, false
 	}
 	r.contract(ctx, desired, diags)
 	r.noteApplied(ctx, desired)
-	return done, true
+	return steps, true
 }
 
-// leftBehind is what machines are about to be left with. Once a template is written nothing
-// tells any more that an entry was ours.
-func (r *dedicatedNodes) leftBehind(ctx context.Context, desired wanted, diags *diag.Diagnostics) (machineset.Remnants, error) {
-	if desired.rollout.Strategy != machineset.TemplateOnly {
-		return nil, nil
+// handOver hands over what machines kept, and warns of what a destroy leaves there: a
+// replacement has no plan of its destroy.
+func (r *dedicatedNodes) handOver(ctx context.Context, desired wanted, diags *diag.Diagnostics) error {
+	if err := r.Data.HandOver(ctx, *desired.nodes.Target.MachineSets, desired.nodes.Claim); err != nil || !desired.releases() {
+		return err
 	}
 	sets, err := r.Data.Cluster.MachineSets(ctx)
-	changes := desired.sets().Changes(sets)
-	if desired.releases() {
-		// A replacement has no plan of its destroy.
-		fw.WarnLeftBehind(changes, diags)
-	}
-	return changes.LeftBehind(), err
+	fw.WarnLeftBehind(desired.sets().Changes(sets), diags)
+	return err
 }
 
 // awaitNodes waits for nodes that are named and do not exist yet.

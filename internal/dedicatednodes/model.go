@@ -64,8 +64,6 @@ type wanted struct {
 	// are the taints that were wanted before and that they may still carry.
 	rollout machineset.Rollout
 	retired []taint.ID
-	// remnants are what template_only has left machines with.
-	remnants machineset.Remnants
 }
 
 // target returns which nodes are meant; false while that is not known.
@@ -128,7 +126,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 		if !rolloutKnown {
 			return wanted{}, false
 		}
-		w.rollout, w.remnants = rollout, own.Remnants
+		w.rollout = rollout
 	}
 	for i, one := range models {
 		resolved, ok := one.member(i, taints, w.labels.Claim, diags)

@@ -44,7 +44,7 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	if resp.Diagnostics.HasError() || !known {
 		return
 	}
-	own.Cluster, own.Remnants = observed.cluster, observed.changes(desired).LeftBehind()
+	own.Cluster = observed.cluster
 	state.Drift = observed.drift(ctx, desired, &resp.Diagnostics)
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }

@@ -84,10 +84,9 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired = desired.as(plan.ID.ValueString())
-	r.Data.Created.Store(desired.owner(), true)
-	if done, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
-		plan.take(ctx, done.steps, &resp.Diagnostics)
-		own.Remnants = done.remnants
+	r.Data.Created.Store(desired.owner(), desired.nodes.Claim)
+	if steps, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, steps, &resp.Diagnostics)
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
@@ -112,15 +111,8 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 		return
 	}
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
-	done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics)
-	if !ok && len(done.remnants) > 0 {
-		// Some of the MachineSets may have been changed.
-		own.Remnants = done.remnants
-		own.Save(ctx, resp.Private, &resp.Diagnostics)
-	}
-	if ok {
-		plan.take(ctx, done.steps, &resp.Diagnostics)
-		own.Remnants = done.remnants
+	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, steps, &resp.Diagnostics)
 		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }

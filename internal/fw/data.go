@@ -34,9 +34,10 @@ type Data struct {
 	MaxConcurrentRollouts int64
 	// Rollouts are those that run now.
 	Rollouts Slots
-	// Created holds the ids of the objects that this process has created or tried
-	// to.
-	Created sync.Map
+	// Created holds the objects that this process has created or tried to, by id, and
+	// Succeeded those that it has destroyed or tried to and that another one with the same id
+	// takes over from. Values of objects with MachineSets are their claims.
+	Created, Succeeded sync.Map
 	// Heirs are the objects that this run is about to create.
 	Heirs *Heirs
 	// Claims are the entries that resources of this run want.

@@ -10,6 +10,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-log/tflog"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 const (
@@ -85,6 +89,28 @@ func (h *Heirs) heard(ctx context.Context, announced <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// HandOver hands over what machines of MachineSets kept from an object that is destroyed to its
+// heir, and does nothing for any other claim: only the first can prove what it has written. The
+// two are applied in any order and often both at once, so that each is noted before it looks
+// for the other.
+func (d *Data) HandOver(ctx context.Context, target machineset.Target, claim taint.Claim) error {
+	var other any
+	from, to, both := claim, claim, false
+	switch {
+	case claim.Heir:
+		d.Succeeded.Store(claim.Owner, claim)
+		other, _ = d.Created.Load(claim.Owner)
+		to, both = other.(taint.Claim)
+	case claim.TakeOver:
+		other, _ = d.Succeeded.Load(claim.Owner)
+		from, both = other.(taint.Claim)
+	}
+	if !both {
+		return nil
+	}
+	return rollout.HandOver(ctx, d.Cluster, target, from, to)
 }
 
 // ForgetHeir takes back what the plan of a destroy remembered that failed: its private

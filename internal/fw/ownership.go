@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
@@ -39,9 +38,6 @@ type Ownership[ID comparable] struct {
 	// Drifted is set while the last look has found something to mend that the state
 	// does not tell by itself.
 	Drifted bool `json:"drifted,omitempty"`
-	// Remnants are taints that left the template of a MachineSet while its machines were
-	// left as they were.
-	Remnants machineset.Remnants `json:"remnants,omitempty"`
 }
 
 // NewOwnership begins a generation.
@@ -115,6 +111,8 @@ func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags
 	if len(raw) == 0 {
 		return o
 	}
+	// What earlier builds kept beside these fields is dropped, such as the taints that
+	// template_only had left on machines: MachineSets record those. See machineset.Remnant.
 	if err := json.Unmarshal(raw, &o); err != nil {
 		diags.AddError("Unable to read the private state", "The resource's private state is damaged. Remove the resource from the state and import it again.\n\nOriginal error: "+err.Error())
 	}

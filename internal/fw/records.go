@@ -98,7 +98,7 @@ func waysOut(thing string, lost bool) string {
 // for none.
 func damaged(err error) string {
 	one := new(record.DamagedError)
-	if errors.As(err, &one) && slices.Contains([]string{machineset.MarkerAnnotation, taint.OwnedAnnotation, toleration.OwnedAnnotation, label.OwnedAnnotation}, one.Annotation) {
+	if errors.As(err, &one) && slices.Contains([]string{machineset.MarkerAnnotation, machineset.RemnantsAnnotation, taint.OwnedAnnotation, toleration.OwnedAnnotation, label.OwnedAnnotation}, one.Annotation) {
 		return one.Annotation
 	}
 	return ""
@@ -111,6 +111,8 @@ func owned(annotation, thing string) string {
 		return "taints"
 	case toleration.OwnedAnnotation:
 		return "tolerations"
+	case machineset.RemnantsAnnotation:
+		return "taints left on machines"
 	}
 	// Nodes get labels; a workload's pods require them.
 	kind, _, _ := strings.Cut(thing, " ")

@@ -32,10 +32,17 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s still to be changed. Apply continues where it stopped, and spec.replicas is %d at the end.",
 				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, CountVerb(left, "machine is", "machines are"), m.OriginalReplicas))
 	}
-	if left := d.Remnants.Remaining(o); len(left) > 0 && e.Strategy != machineset.TemplateOnly {
+	if left := machineset.Remaining(o, d); len(left) > 0 && e.Strategy != machineset.TemplateOnly {
 		names, taints := carriers(o, left)
 		diags.AddWarning(fmt.Sprintf("Apply takes %s from %s of %s", taints, Count(len(names), "machine"), o.Set.Title()),
 			"An earlier apply took this out of the template with template_only, and left it on machines:\n  "+strings.Join(names, "\n  "))
+	}
+	if left := machineset.Unproved(o, d); len(left) > 0 {
+		names, taints := carriers(o, left)
+		diags.AddWarning(fmt.Sprintf("Apply leaves %s on %s of %s", taints, Count(len(names), "machine"), o.Set.Title()),
+			"An earlier object with this resource's id took this out of the template with template_only, and left it on machines. Nothing proves to this one who wrote that, so it is not removed, "+
+				"unless the same run destroys the earlier object and so hands it over:\n  "+strings.Join(names, "\n  ")+"\n"+
+				"To remove it, edit the Machines ("+kubectl("edit", fmt.Sprintf("Machine %q", o.Set.Namespace+"/"+names[0]), "")+") and their nodes.")
 	}
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))

@@ -47,6 +47,9 @@ func setPatch(s *machineset.Set, w *machineset.SetWrite) map[string]any {
 		}
 		annotations[label.OwnedAnnotation] = orNothing(l.Record.String())
 	}
+	if r := w.Remnants; r != nil {
+		annotations[machineset.RemnantsAnnotation] = orNothing(r.String())
+	}
 	if len(template) > 0 {
 		spec["template"] = map[string]any{"spec": template}
 	}

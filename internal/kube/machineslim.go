@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -65,6 +66,8 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 		s.Authority = printable.Line(string(authority))
 	}
 	s.Record, s.RecordErr = taint.ParseRecord(in.Annotations[taint.OwnedAnnotation])
+	remnants, err := machineset.ParseRemnants(in.Annotations[machineset.RemnantsAnnotation])
+	s.Remnants, s.RecordErr = remnants, cmp.Or(s.RecordErr, err)
 	s.LabelRecord, s.LabelRecordErr = label.ParseRecord(in.Annotations[label.OwnedAnnotation])
 	s.Marker, s.MarkerErr = machineset.ParseMarker(in.Annotations[machineset.MarkerAnnotation])
 	s.Autoscaler = bounds(in.Annotations)

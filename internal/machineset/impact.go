@@ -25,7 +25,7 @@ type Affected struct {
 // taken to have come to its end.
 func Imagine(o Observed, taints []corev1.Taint, absent []taint.ID, r Rollout) (Affected, Desired) {
 	set := *o.Set
-	set.Record, set.Marker, set.Replicas = nil, nil, o.goal()
+	set.Record, set.Remnants, set.Marker, set.Replicas = nil, nil, nil, o.goal()
 	set.Taints = slices.DeleteFunc(slices.Clone(set.Taints), func(t corev1.Taint) bool {
 		return taint.Find(taints, taint.IDOf(t)) >= 0 || slices.Contains(absent, taint.IDOf(t))
 	})

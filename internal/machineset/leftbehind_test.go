@@ -16,8 +16,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// TestLeftBehind: what a resource must remember, since nothing in the cluster tells that it
-// was its own.
+// TestLeftBehind: what the record has to hold, since nothing else in the cluster tells whose it
+// was.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	const left = "team=a:NoSchedule"
@@ -54,12 +54,12 @@ func TestLeftBehind(t *testing.T) {
 			}
 			o := Observed{Set: &Set{UID: "u", Taints: taintsOf(t, tt.template)}, Machines: []*Machine{m}, Nodes: map[string]*eviction.Node{"n": n}}
 			d := desire(t, InPlace, "crew=a:NoSchedule")
-			d.Remnants = Remnants{"m-uid": taintsOf(t, left)}
+			o.Set.Remnants = Remnants{"m-uid": taintsOf(t, left)}.record(d.Claim.On(o.Set.Object()))
 			got := taint.FormatAll(LeftBehind(o, d)[m.UID])
 			if got != tt.want {
 				t.Errorf("left behind are %q, want %q", got, tt.want)
 			}
-			if remaining := taint.FormatAll(d.Remnants.Remaining(o)[m.UID]); tt.template == "" && remaining != tt.want {
+			if remaining := taint.FormatAll(Remaining(o, d)[m.UID]); tt.template == "" && remaining != tt.want {
 				t.Errorf("remaining are %q, want %q", remaining, tt.want)
 			}
 			if tt.deleting {
@@ -91,7 +91,7 @@ func TestDesired_ofOtherMachineSets(t *testing.T) {
 	forged := taint.Record{{Key: "team", Effect: "NoSchedule", Owner: d.Claim.Owner, Generation: d.Claim.Generation}}
 	o := Observed{Set: &Set{Namespace: "other", Name: "gpu", Taints: taintsOf(t, "team=x:NoSchedule"), Record: forged}}
 	of := d.Of(o.Set, Target{Namespace: "openshift-machine-api", Name: "gpu"})
-	if of.Owns(o) {
+	if of.Owns(o.Set) {
 		t.Error("a mark without a proof is taken for ours")
 	}
 	if merged := of.Merge(o.Set); taint.FormatAll(merged.Taints) != "team=x:NoSchedule" {

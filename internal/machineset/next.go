@@ -65,6 +65,8 @@ type SetWrite struct {
 	Template *Template
 	// Labels is set where the labels change that it gives to nodes.
 	Labels *SetLabels
+	// Remnants is set where the record of what machines kept changes.
+	Remnants *RemnantRecord
 	// Replicas is set where the count changes.
 	Replicas *int
 	// Marker is written, nil takes it away; it is looked at where MarkerChanges.
@@ -112,7 +114,7 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 	}
 	if o.Set.Marker == nil {
 		// What comes and goes without a rollout is not waited for.
-		return Decision{Done: true}
+		return v.finish()
 	}
 	return v.goOn()
 }
@@ -330,18 +332,22 @@ func (v *view) begin(now time.Time) (*SetWrite, string) {
 	return w, fmt.Sprintf("%d of %d machines differ, and there are to be %d", len(v.old), len(v.old)+len(v.fresh), w.Marker.OriginalReplicas)
 }
 
-// finish takes the marker away.
+// finish takes the marker away, and brings the record of what machines kept up to date.
 func (v *view) finish() Decision {
-	if v.Set.Marker == nil {
+	marked := v.Set.Marker != nil
+	if _, changes := v.remnants(); !marked && !changes {
 		return Decision{Done: true}
 	}
-	last := v.write(&SetWrite{MarkerChanges: true}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
+	last := v.write(&SetWrite{MarkerChanges: marked}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
 	// Without its marker a cycle would begin again, and whoever looks again would take it
 	// for removed by somebody else.
-	last.Last = true
+	last.Last = marked
 	return last
 }
 
 func (v *view) write(w *SetWrite, reason string) Decision {
+	if next, changes := v.remnants(); changes {
+		w.Remnants = &next
+	}
 	return Decision{Intents: []Intent{{Kind: WriteSet, Set: w, Reason: reason}}}
 }

@@ -53,9 +53,7 @@ func Refuse(o Observed, d Desired) []Refusal {
 	if s.Hive && !d.Claim.Release && !d.Cycle {
 		add("Hive manages this MachineSet, and puts taints and replicas back to those of its MachinePool", "Change the MachinePool instead")
 	}
-	if why := d.tooLarge(s); why != "" {
-		add(why, "Give the MachineSet fewer taints")
-	}
+	out = append(out, tooLarge(o, d)...)
 	scaled := func(format string, args ...any) {
 		out = append(out, Refusal{Why: fmt.Sprintf(format, args...), Attribute: attributeStrategy, Instead: "Use in_place or rolling, which leave the number of machines to the autoscaler"})
 	}
@@ -70,16 +68,22 @@ func Refuse(o Observed, d Desired) []Refusal {
 	return out
 }
 
-// tooLarge says why the record does not fit into an annotation, "" where it does.
-func (d Desired) tooLarge(s *Set) string {
-	t := d.Merge(s)
-	if !t.Changed || d.Claim.Release {
-		return ""
+// tooLarge refuses records that do not fit into an annotation.
+func tooLarge(o Observed, d Desired) (out []Refusal) {
+	v := look(o, d)
+	check := func(annotation, value string, refusal Refusal) {
+		if size := len(value); size > record.Most {
+			refusal.Why = fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d", annotation, size, record.Most)
+			out = append(out, refusal)
+		}
 	}
-	if size := len(t.Record.String()); size > record.Most {
-		return fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d", taint.OwnedAnnotation, size, record.Most)
+	if v.template.Changed && !d.Claim.Release {
+		check(taint.OwnedAnnotation, v.template.Record.String(), Refusal{Instead: "Give the MachineSet fewer taints"})
 	}
-	return ""
+	if next, changes := v.remnants(); changes {
+		check(RemnantsAnnotation, next.String(), Refusal{Attribute: attributeStrategy, Instead: "Use another strategy, which leaves no taint on machines that the template loses"})
+	}
+	return out
 }
 
 // goal is how many machines there are to be once nothing rolls out.
@@ -109,11 +113,13 @@ type Effect struct {
 	Gap Gap
 	// Interrupted is set where an earlier rollout goes on.
 	Interrupted *Marker
+	// Records is set where the record of what machines kept changes.
+	Records bool
 }
 
 // Changes says whether anything is written at all.
 func (e Effect) Changes() bool {
-	return e.Template.Changed || len(e.Stale)+len(e.Mends) > 0 || e.Interrupted != nil
+	return e.Template.Changed || len(e.Stale)+len(e.Mends) > 0 || e.Interrupted != nil || e.Records
 }
 
 // Brings says whether the template has an entry of ours that some machine, or the
@@ -130,6 +136,7 @@ func Plan(o Observed, d Desired) Effect {
 		e.Stale, e.Mends = v.old, v.mend()
 	}
 	e.Leaving, e.Gap = v.leaving(), v.gap()
+	_, e.Records = v.remnants()
 	if m := o.Set.Marker; m != nil && m.ID == d.Claim.Owner {
 		e.Interrupted = m
 	}

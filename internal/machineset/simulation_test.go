@@ -171,6 +171,9 @@ func (c *cloud) carry(i Intent) {
 		if t := i.Set.Template; t != nil {
 			c.set.Taints, c.set.Record = t.Taints, t.Record
 		}
+		if r := i.Set.Remnants; r != nil {
+			c.set.Remnants, c.set.RecordErr = ParseRemnants(r.String())
+		}
 		c.set.Observed = false
 		if i.Set.Replicas != nil {
 			c.set.Replicas = *i.Set.Replicas

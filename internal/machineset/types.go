@@ -36,8 +36,11 @@ type Set struct {
 	Reconciled bool
 	Written    time.Time
 	// Taints are those of the template, Record says who owns which.
-	Taints    []corev1.Taint
-	Record    taint.Record
+	Taints []corev1.Taint
+	Record taint.Record
+	// Remnants are taints that left the template and that machines kept.
+	Remnants RemnantRecord
+	// RecordErr is set where one of the two cannot be read.
 	RecordErr error
 	// Marker is the rollout that is going on, nil for none.
 	Marker    *Marker
@@ -176,10 +179,10 @@ type Desired struct {
 	// Retired are entries that are no longer wanted and that machines may still
 	// carry, beside those that the template's record or the marker tells of.
 	Retired []taint.ID
-	// Remnants are entries that left the template earlier while machines were left as they
-	// were.
-	Remnants Remnants
-	Rollout  Rollout
+	// Unselected is set where all is given up because the MachineSet is not selected any
+	// more: its resource is there to remember what machines kept.
+	Unselected bool
+	Rollout    Rollout
 	// Cycle replaces every machine that is there when it begins, whatever its taints:
 	// the marker lists them.
 	Cycle bool
@@ -195,14 +198,14 @@ type Template struct {
 	// wanted, and those that are retired. Whatever else differs between a machine
 	// and the template is somebody else's business.
 	Ours []taint.ID
-	// remnants belong to single machines.
+	// remnants are what single machines kept.
 	remnants Remnants
 }
 
 // Merge merges the claim into the template of a MachineSet.
 func (d Desired) Merge(s *Set) Template {
 	claim := d.Claim.On(s.Object())
-	t := Template{Merged: taint.Merge(s.Taints, s.Record, claim), remnants: d.Remnants}
+	t := Template{Merged: taint.Merge(s.Taints, s.Record, claim), remnants: d.remnants(s)}
 	ours := slices.Clone(d.Retired)
 	if !d.Claim.Release {
 		ours = append(ours, d.Claim.IDs()...)
@@ -227,6 +230,7 @@ func (d Desired) Merge(s *Set) Template {
 // Of is what is wanted of one MachineSet: all is given up in one that is not meant.
 func (d Desired) Of(s *Set, t Target) Desired {
 	if !t.Matches(s) {
+		d.Unselected = !d.Claim.Release
 		d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
 		// The configuration names no entry of it, so that marks count by their proof alone.
 		d.Claim.Imported, d.Claim.Taints, d.Claim.Absent = nil, nil, nil
@@ -235,12 +239,10 @@ func (d Desired) Of(s *Set, t Target) Desired {
 }
 
 // Owns says whether a MachineSet carries something of ours: an entry, a rollout that
-// has begun, or machines with entries that were left behind. What is desired has to be that of
-// this MachineSet.
-func (d Desired) Owns(o Observed) bool {
-	s := o.Set
-	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.On(s.Object()).Owns(s.Record) ||
-		slices.ContainsFunc(o.Machines, func(m *Machine) bool { return len(d.Remnants[m.UID]) > 0 })
+// has begun, or a record of what machines kept. What is desired has to be that of this
+// MachineSet.
+func (d Desired) Owns(s *Set) bool {
+	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.On(s.Object()).Owns(s.Record) || len(d.remnants(s)) > 0
 }
 
 // Agrees says whether a list has the entries that are ours as the template has

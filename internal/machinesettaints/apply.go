@@ -11,40 +11,41 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
 // apply carries out what is desired, on as many MachineSets at once in a run as the
-// provider block allows. It returns what is wanted from then on, with what machines are left
-// with, some of it also where it has failed; false then.
-func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) (wanted, bool) {
+// provider block allows; false where it has failed.
+func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) bool {
 	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
-		return desired, false
+		return false
 	}
 	release, err := r.Data.Cluster.FollowMachines(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, nil, err))
-		return desired, false
+		return false
 	}
 	defer release()
-	sets, err := r.Data.Cluster.MachineSets(ctx)
+	err = r.Data.HandOver(ctx, desired.target, desired.Claim)
+	var sets []machineset.Observed
+	if err == nil {
+		sets, err = r.Data.Cluster.MachineSets(ctx)
+	}
 	if err != nil {
 		diags.Append(explain(verb, desired, nil, err))
-		return desired, false
+		return false
 	}
 	meant := concerned(sets, desired)
 	if desired.Claim.Release {
 		// A replacement has no plan of its destroy.
 		fw.WarnLeftBehind(desired.changes(sets), diags)
 	}
-	after := desired
-	// Once a template is written nothing tells any more that an entry was ours.
-	after.Remnants = desired.changes(sets).LeftBehind()
 	if len(meant) == 0 && desired.target.Selector == nil && !desired.Claim.Release {
 		diags.Append(gone(verb, desired))
-		return after, false
+		return false
 	}
 	run := &fw.SetRollouts{
 		Data: r.Data, Meant: meant, Of: desired.of, Place: desired.target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("tolerated_by"), Timeout: timeout,
@@ -58,10 +59,10 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		}
 	}
 	if diags.HasError() {
-		return after, false
+		return false
 	}
 	r.contract(ctx, desired, diags)
-	return after, true
+	return true
 }
 
 // contract takes away what pods lived by under the taints that have gone.

@@ -80,7 +80,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Imported: own.Imported,
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 		},
-		Remnants: own.Remnants, Rollout: rollout,
+		Rollout: rollout,
 	}}, true
 }
 

@@ -53,7 +53,6 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	own.Drifted = state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
-	own.Remnants = desired.changes(sets).LeftBehind()
 	own.Save(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	if resp.Identity != nil {
@@ -82,7 +81,7 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, target 
 func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	var out []machineset.Observed
 	for _, o := range sets {
-		if meant := w.target.Matches(o.Set); meant && !w.Claim.Heir || !meant && w.of(o.Set).Owns(o) {
+		if meant := w.target.Matches(o.Set); meant && !w.Claim.Heir || !meant && w.of(o.Set).Owns(o.Set) {
 			out = append(out, o)
 		}
 	}
@@ -114,15 +113,14 @@ func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, 
 	return drifted
 }
 
-// note puts into the model and the private state what an apply has left: nothing, unless
-// machines are left as they are.
-func (r *machineSetTaints) note(ctx context.Context, m *model, own *ownership, desired wanted, diags *diag.Diagnostics) {
-	m.RolloutState, own.Remnants = types.StringValue(stateComplete), nil
+// note puts into the model what an apply has left: nothing, unless machines are left as they
+// are.
+func (r *machineSetTaints) note(ctx context.Context, m *model, desired wanted, diags *diag.Diagnostics) {
+	m.RolloutState = types.StringValue(stateComplete)
 	if desired.Rollout.Strategy != machineset.TemplateOnly {
 		m.Machines = noMachines()
 		return
 	}
-	own.Remnants = desired.Remnants
 	if !m.Machines.IsUnknown() {
 		// Where it is known at plan, nothing was written.
 		return

@@ -91,8 +91,8 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-	r.Data.Created.Store(desired.Claim.Owner, true)
-	if desired, ok = r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics); ok {
+	r.Data.Created.Store(desired.Claim.Owner, desired.Claim)
+	if r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics) {
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
@@ -113,13 +113,9 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	if desired, ok = r.apply(ctx, "update", plan, desired.retire(before), timeout, &resp.Diagnostics); !ok {
-		// Some of the MachineSets may have been changed.
-		own.Remnants = desired.Remnants
-		own.Save(ctx, resp.Private, &resp.Diagnostics)
-		return
+	if desired = desired.retire(before); r.apply(ctx, "update", plan, desired, timeout, &resp.Diagnostics) {
+		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
-	r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation, with the same rollout. What another
@@ -153,7 +149,7 @@ func (r *machineSetTaints) owned(ctx context.Context, private fw.PrivateReader, 
 
 // save writes state, identity and private state.
 func (r *machineSetTaints) save(ctx context.Context, m model, own ownership, desired wanted, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
-	r.note(ctx, &m, &own, desired, diags)
+	r.note(ctx, &m, desired, diags)
 	own.Save(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if to != nil {

@@ -33,7 +33,7 @@ func (d DesiredSets) Of(o machineset.Observed) SetChange {
 		c.Labels.Release, c.Labels.TakeOver, c.Labels.Labels = true, false, nil
 	case d.Desired.Claim.Heir:
 		// Its taints, and a rollout that goes on, are another object's concern.
-		c.Desired = machineset.Desired{Rollout: d.Desired.Rollout, Remnants: d.Desired.Remnants}
+		c.Desired = machineset.Desired{Rollout: d.Desired.Rollout}
 	}
 	return c
 }
@@ -43,7 +43,7 @@ func (d DesiredSets) Of(o machineset.Observed) SetChange {
 func (d DesiredSets) Changes(all []machineset.Observed) MachineSets {
 	out := MachineSets{AtOnce: d.AtOnce}
 	for _, o := range all {
-		if c := d.Of(o); d.Target.Matches(o.Set) || c.Desired.Owns(o) || c.Labels.On(o.Set.Object()).Owns(o.Set.LabelRecord) {
+		if c := d.Of(o); d.Target.Matches(o.Set) || c.Desired.Owns(o.Set) || c.Labels.On(o.Set.Object()).Owns(o.Set.LabelRecord) {
 			out.Sets = append(out.Sets, c)
 		}
 	}
@@ -56,16 +56,6 @@ type MachineSets struct {
 	Sets []SetChange
 	// AtOnce is how many of them roll out at the same time at most.
 	AtOnce int
-}
-
-// LeftBehind returns what machines are left with that their template lacks once the change
-// is made.
-func (m MachineSets) LeftBehind() machineset.Remnants {
-	out := machineset.Remnants{}
-	for _, c := range m.Sets {
-		maps.Copy(out, machineset.LeftBehind(c.Observed, c.Desired))
-	}
-	return out
 }
 
 // SetChange is what is desired of one MachineSet: taints, which reach its machines by a

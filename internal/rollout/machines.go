@@ -164,7 +164,7 @@ func (r *machineRollout) observe() (machineset.Observed, error) {
 // gone says that there is nothing left to give up where the MachineSet is gone. One
 // that has been made anew out of a copy can have all that was ours.
 func (r *machineRollout) gone(anew *machineset.Set, err error) (bool, error) {
-	if r.desired.Claim.Release && (anew == nil || !r.desired.Owns(machineset.Observed{Set: anew})) {
+	if r.desired.Claim.Release && (anew == nil || !r.desired.Owns(anew)) {
 		return true, nil
 	}
 	return false, err

@@ -23,10 +23,11 @@ import (
 // formats are the annotations that the provider reads, with what their values are made of: the
 // fields of a mark, of a marker, and of a policy with its mark.
 var formats = map[string]reflect.Type{
-	taints.OwnedAnnotation:      reflect.TypeFor[taints.Mark](),
-	label.OwnedAnnotation:       reflect.TypeFor[label.Mark](),
-	tolerations.OwnedAnnotation: reflect.TypeFor[tolerations.Mark](),
-	machineset.MarkerAnnotation: reflect.TypeFor[machineset.Marker](),
+	taints.OwnedAnnotation:        reflect.TypeFor[taints.Mark](),
+	label.OwnedAnnotation:         reflect.TypeFor[label.Mark](),
+	tolerations.OwnedAnnotation:   reflect.TypeFor[tolerations.Mark](),
+	machineset.MarkerAnnotation:   reflect.TypeFor[machineset.Marker](),
+	machineset.RemnantsAnnotation: reflect.TypeFor[machineset.Remnant](),
 	admission.PolicyAnnotation: reflect.TypeFor[struct {
 		admission.Policy
 		admission.Mark
@@ -46,6 +47,8 @@ type forger struct {
 	genuine map[string][]string
 	// copied are the strings that prove something: ids, generations and proofs.
 	copied map[string][]string
+	// machines are the UIDs of all Machines.
+	machines []string
 }
 
 func newForger(seed uint64, genuine map[string][]string) *forger {
@@ -144,6 +147,11 @@ func (f *forger) aboutForeign(annotation string, mark map[string]any) {
 	switch annotation {
 	case taints.OwnedAnnotation:
 		mark["key"], mark["effect"] = "foreign", "NoSchedule"
+	case machineset.RemnantsAnnotation:
+		mark["key"], mark["effect"], mark["value"] = "foreign", "NoSchedule", "kept"
+		if len(f.machines) > 0 {
+			mark["machines"] = f.machines
+		}
 	case label.OwnedAnnotation:
 		mark["key"] = "pool"
 	case tolerations.OwnedAnnotation:

@@ -112,10 +112,14 @@ func foreignEntries(api *fakeapi.Server) []string {
 func forge(t *testing.T, api *fakeapi.Server) int {
 	t.Helper()
 	records := 0
+	var machines []any
+	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machines")) {
+		machines = append(machines, string(o.GetUID()))
+	}
 	forged := func(annotations map[string]string) {
 		for name, value := range annotations {
 			if strings.HasPrefix(name, "kubetaint.io/owned-") {
-				annotations[name] = forgeRecord(t, name, value)
+				annotations[name] = forgeRecord(t, name, value, machines)
 				records++
 			}
 		}
@@ -138,14 +142,19 @@ func forge(t *testing.T, api *fakeapi.Server) int {
 	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machinesets")) {
 		annotations := o.GetAnnotations()
 		forged(annotations)
+		if owned := annotations["kubetaint.io/owned-taints"]; owned != "" {
+			// As if machines had kept what is not the resource's.
+			annotations["kubetaint.io/remaining-taints"] = owned
+		}
 		o.SetAnnotations(annotations)
 		api.Put(runtime.Object(o))
 	}
 	return records
 }
 
-// forgeRecord adds marks that copy all but the entry from the first one.
-func forgeRecord(t *testing.T, annotation, value string) string {
+// forgeRecord adds marks that copy all but the entry from the first one. Those of taints name
+// these machines as well.
+func forgeRecord(t *testing.T, annotation, value string, machines []any) string {
 	t.Helper()
 	var items []map[string]any
 	if err := json.Unmarshal([]byte(value), &items); err != nil || len(items) == 0 {
@@ -164,7 +173,7 @@ func forgeRecord(t *testing.T, annotation, value string) string {
 	}
 	switch annotation {
 	case "kubetaint.io/owned-taints":
-		mark(map[string]any{"key": "foreign", "effect": "NoSchedule"})
+		mark(map[string]any{"key": "foreign", "effect": "NoSchedule", "value": "kept", "machines": machines})
 		mark(map[string]any{"key": "foreign", "effect": "PreferNoSchedule", "previous": "evil"})
 		mark(map[string]any{"key": "quarantine", "effect": "NoExecute", "absent": true, "previous": "x"})
 		mark(map[string]any{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute", "absent": true, "previous": ""})

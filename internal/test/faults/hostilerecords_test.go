@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	records "github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -49,7 +50,7 @@ func hostileSeeds(t *testing.T) (from, count int) {
 // that carries a record.
 var cheap = []string{
 	"node_taints/taints", "node_taints/absent_taints", "namespace_tolerations", "toleration_policy", "workload_tolerations/Deployment",
-	"dedicated_nodes/nodes for a Deployment", "dedicated_nodes/admission", "machine_set_taints/in_place", "machine_set_taints/surge",
+	"dedicated_nodes/nodes for a Deployment", "dedicated_nodes/admission", "machine_set_taints/in_place", "machine_set_taints/surge", "machine_set_taints/in_place and then template_only",
 }
 
 // settled is a world in which the first configuration has been applied.
@@ -126,6 +127,10 @@ func (s *settled) attack(t *testing.T, seed uint64, operation string) {
 	t.Helper()
 	bubble(t, s.moment, func(t *testing.T, api *fakeapi.Server) {
 		f := newForger(seed, s.genuine)
+		for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machines")) {
+			f.machines = append(f.machines, string(o.GetUID()))
+		}
+		slices.Sort(f.machines)
 		damaged, retiring := s.forgeAll(f, api)
 		time.Sleep(time.Second)
 		before := s.beside(api, retiring)

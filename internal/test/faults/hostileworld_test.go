@@ -104,6 +104,8 @@ func (o annotated) damaged(annotation string) bool {
 		_, err = tolerations.ParseRecord(value)
 	case machineset.MarkerAnnotation:
 		_, err = machineset.ParseMarker(value)
+	case machineset.RemnantsAnnotation:
+		_, err = machineset.ParseRemnants(value)
 	}
 	return err != nil
 }
@@ -135,9 +137,9 @@ func (s subject) reads(o annotated) []string {
 	case "MachineSet":
 		switch {
 		case s.typeName == "dedicated_nodes" && sets:
-			return []string{taints.OwnedAnnotation, label.OwnedAnnotation, machineset.MarkerAnnotation}
+			return []string{taints.OwnedAnnotation, label.OwnedAnnotation, machineset.MarkerAnnotation, machineset.RemnantsAnnotation}
 		case s.typeName == "machine_set_taints":
-			return []string{taints.OwnedAnnotation, machineset.MarkerAnnotation}
+			return []string{taints.OwnedAnnotation, machineset.MarkerAnnotation, machineset.RemnantsAnnotation}
 		case sets:
 			return []string{machineset.MarkerAnnotation}
 		}

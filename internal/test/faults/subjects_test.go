@@ -69,6 +69,11 @@ func subjects() []subject {
 			},
 		})
 	}
+	out = append(out, subject{
+		typeName: "machine_set_taints", strategy: "in_place and then template_only", kinds: controllers.MachineAPI, world: pool,
+		first:  object{"namespace": "machines", "name": "ms", "taints": []any{taint("team", "a", "NoSchedule")}, "rollout": rollouts["in_place"]},
+		second: object{"namespace": "machines", "name": "ms", "taints": []any{taint("extra", "", "NoSchedule")}, "rollout": rollouts["template_only"]},
+	})
 	for strategy, rollout := range rollouts {
 		out = append(out, subject{
 			typeName: "machine_set_taints", strategy: strategy, kinds: controllers.MachineAPI, world: pool,
