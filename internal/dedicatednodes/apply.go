@@ -67,11 +67,12 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 // handOver hands over what machines kept, and warns of what a destroy leaves there: a
 // replacement has no plan of its destroy.
 func (r *dedicatedNodes) handOver(ctx context.Context, desired wanted, diags *diag.Diagnostics) error {
-	if err := r.Data.HandOver(ctx, *desired.nodes.Target.MachineSets, desired.nodes.Claim); err != nil || !desired.releases() {
+	of := desired.sets()
+	if err := r.Data.HandOver(ctx, of.Target, of.Desired); err != nil || !desired.releases() {
 		return err
 	}
 	sets, err := r.Data.Cluster.MachineSets(ctx)
-	fw.WarnLeftBehind(desired.sets().Changes(sets), diags)
+	fw.WarnLeftBehind(of.Changes(sets), diags)
 	return err
 }
 

@@ -35,8 +35,8 @@ type Data struct {
 	// Rollouts are those that run now.
 	Rollouts Slots
 	// Created holds the objects that this process has created or tried to, by id, and
-	// Succeeded those that it has destroyed or tried to and that another one with the same id
-	// takes over from. Values of objects with MachineSets are their claims.
+	// Succeeded those that it destroys and that another one with the same id may take over
+	// from. Values of objects with MachineSets are their claims.
 	Created, Succeeded sync.Map
 	// Heirs are the objects that this run is about to create.
 	Heirs *Heirs

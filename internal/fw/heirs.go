@@ -91,15 +91,17 @@ func (h *Heirs) heard(ctx context.Context, announced <-chan struct{}) bool {
 	}
 }
 
-// HandOver hands over what machines of MachineSets kept from an object that is destroyed to its
-// heir, and does nothing for any other claim: only the first can prove what it has written. The
-// two are applied in any order and often both at once, so that each is noted before it looks
-// for the other.
-func (d *Data) HandOver(ctx context.Context, target machineset.Target, claim taint.Claim) error {
+// HandOver hands over the record of what machines of MachineSets kept, from an object that is
+// destroyed to one with the same id that this process creates: only the first can prove what it
+// has written. The two are applied in any order and often both at once, so that each is noted
+// before it looks for the other. A destroy without an heir that reaches machines removes from
+// them what they kept, and hands over nothing.
+func (d *Data) HandOver(ctx context.Context, target machineset.Target, desired machineset.Desired) error {
 	var other any
-	from, to, both := claim, claim, false
+	claim, both := desired.Claim, false
+	from, to := claim, claim
 	switch {
-	case claim.Heir:
+	case claim.Heir, claim.Release && desired.Rollout.Strategy == machineset.TemplateOnly:
 		d.Succeeded.Store(claim.Owner, claim)
 		other, _ = d.Created.Load(claim.Owner)
 		to, both = other.(taint.Claim)

@@ -110,7 +110,7 @@ func (r Remnants) record(claim taint.Claim) RemnantRecord {
 	var out RemnantRecord
 	for t, uids := range machines {
 		slices.Sort(uids)
-		one := Remnant{Key: t.Key, Effect: t.Effect, Value: t.Value, Machines: uids, Owner: claim.Owner, Generation: claim.Generation}
+		one := Remnant{Key: t.Key, Effect: t.Effect, Value: t.Value, Machines: slices.Compact(uids), Owner: claim.Owner, Generation: claim.Generation}
 		one.Proof = claim.Seal.Proof(one.parts()...)
 		out = append(out, one)
 	}
@@ -120,7 +120,7 @@ func (r Remnants) record(claim taint.Claim) RemnantRecord {
 // remnants returns the claim's entries of the record, by machine.
 func (d Desired) remnants(s *Set) Remnants {
 	claim := d.Claim.On(s.Object())
-	return RemnantRecord(slices.DeleteFunc(slices.Clone(s.Remnants), func(r Remnant) bool { return !r.of(claim) })).byMachine()
+	return slices.DeleteFunc(slices.Clone(s.Remnants), func(r Remnant) bool { return !r.of(claim) }).byMachine()
 }
 
 // Unproved returns what machines kept by entries with the claim's id that it cannot prove, as
@@ -128,7 +128,7 @@ func (d Desired) remnants(s *Set) Remnants {
 func Unproved(o Observed, d Desired) Remnants {
 	claim := d.Claim.On(o.Set.Object())
 	left := slices.DeleteFunc(slices.Clone(o.Set.Remnants), func(r Remnant) bool { return r.Owner != claim.Owner || r.of(claim) })
-	return Template{Merged: taint.Merged{Taints: o.Set.Taints}, remnants: RemnantRecord(left).byMachine()}.remaining(o)
+	return Template{Merged: taint.Merged{Taints: o.Set.Taints}, remnants: left.byMachine()}.remaining(o)
 }
 
 // LeftBehind returns what the machines that are not being deleted, or their nodes, have of

@@ -29,7 +29,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		return false
 	}
 	defer release()
-	err = r.Data.HandOver(ctx, desired.target, desired.Claim)
+	err = r.Data.HandOver(ctx, desired.target, desired.Desired)
 	var sets []machineset.Observed
 	if err == nil {
 		sets, err = r.Data.Cluster.MachineSets(ctx)

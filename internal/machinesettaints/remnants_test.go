@@ -146,11 +146,16 @@ func TestMachineSetTaints_noKillForgetsWhatTemplateOnlyLeft(t *testing.T) {
 // where a resource is renamed without a moved block: its in_place takes it from the Machine.
 func TestMachineSetTaints_anHeirTakesOverWhatTemplateOnlyLeft(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct{ createFirst, otherProcess bool }{
+	for name, tt := range map[string]struct {
+		createFirst, otherProcess bool
+		// replaced is set where there is no plan of the destroy, as with create_before_destroy.
+		replaced bool
+	}{
 		"the destroy comes first":                       {},
 		"the create comes first":                        {createFirst: true},
 		"the create comes in another process":           {otherProcess: true},
 		"the create comes first, and another process's": {createFirst: true, otherProcess: true},
+		"it is replaced, and the create comes first":    {createFirst: true, replaced: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +172,9 @@ func TestMachineSetTaints_anHeirTakesOverWhatTemplateOnlyLeft(t *testing.T) {
 				plans := s.tf.Walk(t)
 				create, destroyed := plans.Plan(newer, config), plans.Plan(older, nil)
 				acctest.WantAll(t, create.Diagnostics.Warnings(), "Apply leaves team=a:NoSchedule on 1 machine of MachineSet", "unless the same run destroys the earlier object")
+				if tt.replaced {
+					destroyed = acctest.Planned{Private: older.Private}
+				}
 				first := s.tf.Walk(t)
 				second := first
 				if tt.otherProcess {
