@@ -148,9 +148,14 @@ func (f *forger) aboutForeign(annotation string, mark map[string]any) {
 	case taints.OwnedAnnotation:
 		mark["key"], mark["effect"] = "foreign", "NoSchedule"
 	case machineset.RemnantsAnnotation:
-		mark["key"], mark["effect"], mark["value"] = "foreign", "NoSchedule", "kept"
+		mark["key"], mark["effect"], mark["value"] = rack, "NoSchedule", "kept"
 		if len(f.machines) > 0 {
 			mark["machines"] = f.machines
+		}
+		for _, name := range []string{"owner", "generation"} {
+			if len(f.copied[name]) > 0 {
+				mark[name] = f.copied[name][0]
+			}
 		}
 	case label.OwnedAnnotation:
 		mark["key"] = "pool"

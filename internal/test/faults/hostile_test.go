@@ -36,6 +36,8 @@ func TestHostileMarks(t *testing.T) {
 				bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
 					s.world(api)
 					time.Sleep(calm)
+					s.addRack(api)
+					time.Sleep(calm)
 					before := foreignEntries(api)
 					i := acctest.Instance{Type: "kubetaint_" + s.typeName}
 					if d := through(api.Client()).Apply(t, &i, s.first); d.Errors() != "" {
@@ -77,7 +79,7 @@ func foreignEntries(api *fakeapi.Server) []string {
 		if err != nil {
 			panic(err)
 		}
-		for _, key := range []string{`"foreign"`, `"pool"`, `"quarantine"`, `"node.kubernetes.io/out-of-service"`} {
+		for _, key := range []string{`"foreign"`, `"rack"`, `"pool"`, `"quarantine"`, `"node.kubernetes.io/out-of-service"`} {
 			if strings.Contains(string(raw), key) {
 				out = append(out, where+" "+key)
 			}
@@ -173,7 +175,8 @@ func forgeRecord(t *testing.T, annotation, value string, machines []any) string 
 	}
 	switch annotation {
 	case "kubetaint.io/owned-taints":
-		mark(map[string]any{"key": "foreign", "effect": "NoSchedule", "value": "kept", "machines": machines})
+		mark(map[string]any{"key": "foreign", "effect": "NoSchedule"})
+		mark(map[string]any{"key": rack, "effect": "NoSchedule", "value": "kept", "machines": machines})
 		mark(map[string]any{"key": "foreign", "effect": "PreferNoSchedule", "previous": "evil"})
 		mark(map[string]any{"key": "quarantine", "effect": "NoExecute", "absent": true, "previous": "x"})
 		mark(map[string]any{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute", "absent": true, "previous": ""})

@@ -102,6 +102,8 @@ func settle(t *testing.T, s subject) *settled {
 		s.world(api)
 		addSpare(api)
 		time.Sleep(calm)
+		s.addRack(api)
+		time.Sleep(calm)
 		if !s.action {
 			if d := through(api.Client()).Apply(t, &out.instance, s.first); d.Errors() != "" {
 				t.Fatal(d.Errors())

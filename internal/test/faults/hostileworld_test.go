@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
@@ -314,6 +315,24 @@ func addSpare(api *fakeapi.Server) {
 	}
 	for _, o := range fakeapi.Objects[*appsv1.DaemonSet](api) {
 		fakeapi.Edit(api, o.Namespace, o.Name, func(d *appsv1.DaemonSet) { add(&d.Spec.Template) })
+	}
+}
+
+// rack is the key of a taint of Machines that is nobody's, and not in their template: what
+// would be removed by a forged record of what they kept goes at once.
+const rack = "rack"
+
+// addRack adds the taint to all Machines, where none of them is replaced.
+func (s subject) addRack(api *fakeapi.Server) {
+	if !strings.Contains(s.strategy, "in_place") && !strings.Contains(s.strategy, "template_only") {
+		return
+	}
+	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machines")) {
+		taints, _, _ := unstructured.NestedSlice(o.Object, "spec", "taints")
+		if err := unstructured.SetNestedSlice(o.Object, append(taints, any(map[string]any{"key": rack, "value": "kept", "effect": "NoSchedule"})), "spec", "taints"); err != nil {
+			panic(err)
+		}
+		api.Put(o)
 	}
 }
 
