@@ -16,7 +16,8 @@ import (
 // NoPreview says that a preview could not be made: of what, such as evictions on a
 // node, and what the change does to pods, such as evicts. It never passes in silence,
 // which would read as "no evictions", and fails the plan only where a budget
-// depends on it.
+// depends on it. A cluster that the same apply makes cannot be read at plan at all: its
+// budget is checked at apply, which plans again with the cluster before the first write.
 func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.Diagnostics) {
 	why, original := Advise(err), "\n\nOriginal error: "+err.Error()
 	switch {
@@ -26,6 +27,9 @@ func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.
 		why = "The credentials have no permission to read what the preview needs. The guide \"Permissions\" of the provider's documentation lists it."
 	}
 	switch {
+	case strict && data.Cluster == nil:
+		diags.AddWarning("Unable to check the budget for "+of+" before apply: the provider block is not known yet",
+			notConnected+" The change is planned, and which pods it "+does+" is not known. Apply checks the budget before its first write, and ends with an error where it is exceeded.")
 	case strict:
 		diags.Append(unchecked(of, why, original, data))
 	case kube.OutOfReach(err):
@@ -54,5 +58,5 @@ func unchecked(of, why, original string, data *Data) diag.Diagnostic {
 // could not be removed. The taints are gone already, so that it fails nothing.
 func NotContracted(place string, err error) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Unable to remove tolerations that "+place+" no longer needs",
-		"The change of the taints is complete. The tolerations stay on their workloads and in policies and do no harm; the next apply that changes taints or these tolerations removes them.\n\nOriginal error: "+err.Error())
+		"The change of the taints is complete. The tolerations stay on their workloads and in policies and do no harm; the next apply of their own resource, or of one that names taints of their keys, removes them.\n\nOriginal error: "+err.Error())
 }

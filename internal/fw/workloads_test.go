@@ -139,13 +139,13 @@ func TestNoPreview(t *testing.T) {
 		"any other error":          {&Data{Cluster: &kube.Cluster{}}, errors.New("strange"), false, `Unable to preview evictions on node "a"`, []string{"is not known.\n\nOriginal error: strange"}, false},
 		"a budget of the resource": {&Data{Cluster: &kube.Cluster{}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"A budget is set in evictions. ", "remove the budget for this run"}, true},
 		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: Budget{MaxPods: &none}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
-		"no cluster yet":           {&Data{}, errNotConnected, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"known only after apply"}, true},
+		"no cluster yet":           {&Data{}, errNotConnected, true, `Unable to check the budget for evictions on node "a" before apply: the provider block is not known yet`, []string{"known only after apply", "Apply checks the budget before its first write"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var diags diag.Diagnostics
 			NoPreview(`evictions on node "a"`, "evicts", tt.err, tt.strict, tt.data, &diags)
-			if len(diags) != 1 || diags[0].Summary() != tt.summary || diags.HasError() != tt.strict {
+			if len(diags) != 1 || diags[0].Summary() != tt.summary || diags.HasError() != (tt.strict && tt.data.Cluster != nil) {
 				t.Fatalf("it says %v", diags)
 			}
 			for _, want := range tt.want {

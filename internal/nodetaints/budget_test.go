@@ -31,6 +31,36 @@ func TestNodeTaints_budget(t *testing.T) {
 	})
 }
 
+// A cluster and its taints come by one apply: while the provider block is unknown the budget
+// cannot be checked, and apply, which knows the cluster, checks it before it writes.
+func TestNodeTaints_budgetOnAClusterThatTheSameApplyMakes(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+		c.Node(t, acctest.Node{Name: name})
+		c.Pod(t, namespace, "one", name, nil)
+		unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown}}
+		config := func(most int) map[string]any {
+			return map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": most}}
+		}
+		for _, most := range []int{0, 1} {
+			planned := unknown.Plan(t, newInstance(), config(most))
+			if planned.Diagnostics.Errors() != "" {
+				t.Fatalf("within %d: %s", most, planned.Diagnostics.Errors())
+			}
+			wantWarning(t, planned.Diagnostics, `Unable to check the budget for evictions on node "`+name+`" before apply`, "known only after apply")
+			d := tf.Carry(t, newInstance(), planned, config(most))
+			if most == 0 {
+				wantError(t, d, "max_pods")
+				wantTaints(t, c, name, "")
+			} else if d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+		}
+		wantTaints(t, c, name, "dedicated=gpu:NoExecute")
+	})
+}
+
 func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
