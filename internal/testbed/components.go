@@ -67,6 +67,19 @@ func components() []component {
 			cold:    "3 minutes",
 		},
 		{
+			// The oldest that the provider supports. It stores no identities.
+			name:    terraformComponent + "-1.11",
+			folder:  terraformComponent,
+			modFile: "1.11.mod",
+			title:   "Terraform",
+			version: "v1.11.4",
+			module:  "github.com/hashicorp/terraform",
+			pkg:     "github.com/hashicorp/terraform",
+			binary:  "terraform",
+			vars:    []string{"github.com/hashicorp/terraform/version.dev=no"},
+			cold:    "3 minutes",
+		},
+		{
 			name:    "opentofu",
 			title:   "OpenTofu",
 			version: "v1.12.6",

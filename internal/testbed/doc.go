@@ -37,9 +37,10 @@
 //	go -C internal/testbed build -o "$PWD/bin/testbed" .
 //	bin/testbed run -- go test ./...
 //
-// Each folder of modules pins one component by its go.mod and go.sum. Binaries
-// are kept in the user's cache folder, or in KUBETAINT_CACHE, keyed by all that
-// goes into them: a second clone builds nothing.
+// Each folder of modules pins one component by its go.mod and go.sum, and another
+// version of it by files such as 1.11.mod and 1.11.sum. Binaries are kept in the
+// user's cache folder, or in KUBETAINT_CACHE, keyed by all that goes into them: a
+// second clone builds nothing.
 //
 // CMD finds the cluster through KUBE_CONFIG_PATH and KUBECONFIG, an admin
 // kubeconfig, and through KUBETAINT_TESTBED_DIR, a folder with these files:
