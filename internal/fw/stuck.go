@@ -63,6 +63,9 @@ func unfinished(stuck *rollout.StuckError) string {
 	if len(stuck.Blocking) > 0 {
 		b.WriteString("\n\n" + blocked(stuck.Workload.Namespace, stuck.Blocking))
 	}
+	if stop := stuck.Workload.Rolling.Stands; stop.Why != "" {
+		b.WriteString("\n\nThe rollout stands still: " + stop.Why + ". To continue it, " + stop.WayOut + ".")
+	}
 	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses && !stuck.Lost {
 		b.WriteString("\n  its controller has not reported yet that it has seen the change")
 	}
@@ -72,6 +75,9 @@ func unfinished(stuck *rollout.StuckError) string {
 // findOut says what to do about a rollout that does not end.
 func findOut(ref workload.Ref) string {
 	commands := "kubectl describe pod, kubectl get events"
+	if ref.ArgoRollout() {
+		commands = "kubectl argo rollouts get rollout " + ref.Name + " -n " + ref.Namespace + ", " + commands
+	}
 	switch ref.Kind {
 	case "Deployment", "StatefulSet", "DaemonSet":
 		commands = "kubectl rollout status " + strings.ToLower(ref.Kind) + "/" + ref.Name + " -n " + ref.Namespace + ", " + commands
@@ -89,19 +95,38 @@ func inTime(err error) string {
 	return ", because the run was interrupted"
 }
 
-// WarnBlocked warns that the controller of a StatefulSet will not replace the pods for which
-// a plan waits, because one of them is not ready.
+// WarnBlocked warns that a rollout for which a plan waits does not come to its end by itself:
+// the controller of a StatefulSet will not replace pods because one of them is not ready, or
+// a Rollout of Argo pauses.
 func WarnBlocked(w *workload.Workload, snapshot *eviction.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) {
-	waits := slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Wait && s.Workload == w && s.Shed == nil })
+	if !slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Wait && s.Workload == w && s.Shed == nil }) {
+		return
+	}
+	writes := slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == w && s.Template() })
+	warnPaused(w, writes, at, diags)
 	var names []string
 	for _, p := range planner.Blocking(snapshot, w) {
 		names = append(names, p.Name)
 	}
-	if !waits || len(names) == 0 {
+	if len(names) == 0 {
 		return
 	}
 	diags.AddAttributeWarning(at.Workload, "The rollout of "+w.Title()+" stops until "+Some(names)+" "+Agree(len(names), "is", "are")+" ready",
 		blocked(w.Namespace, names)+" No taint is written before the rollout has finished.")
+}
+
+// warnPaused warns that a rollout pauses, or stands still already. A new template begins a new
+// rollout, whose pauses are those of the strategy.
+func warnPaused(w *workload.Workload, writes bool, at WorkloadAt, diags *diag.Diagnostics) {
+	stop := w.Rolling.Stands
+	if writes || stop.Why == "" {
+		stop = w.Rolling.Pauses
+	}
+	if stop.Why == "" {
+		return
+	}
+	diags.AddAttributeWarning(at.Workload, "The rollout of "+w.Title()+" stops before its end: "+stop.Why,
+		"Apply waits for it until timeouts end the wait, and running pods may lack the tolerations meanwhile. While apply waits, "+stop.WayOut+". No taint is written before the rollout has finished.")
 }
 
 // blocked says what pods that are not ready do to a rollout in order, and the way out.

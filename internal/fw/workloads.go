@@ -91,6 +91,8 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 		return conflicting(conflict.Conflicts, at)
 	case errors.As(err, &hold):
 		return Held(hold, at)
+	case errors.As(err, &wrongPath) && wrongPath.WayOut != "":
+		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to find the tolerations of "+title, wrongPath.Message+". "+wrongPath.WayOut)
 	case errors.As(err, &wrongPath):
 		return diag.NewAttributeErrorDiagnostic(at.Path, "Unable to find the tolerations of "+title,
 			wrongPath.Message+". Name the field that holds the list of tolerations.")

@@ -12,14 +12,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Templates returns the pod templates by which a Deployment's pods are made at
-// this moment, the newest and those that it is leaving: of every ReplicaSet of it
-// that wants pods, has some, or has not yet seen how many it shall have. One that
-// is behind makes pods of an old template although none is there. Nothing is
+// Templates returns the pod templates by which the pods of a Deployment, or of a Rollout of
+// Argo, are made at this moment, the newest and those that it is leaving: of every
+// ReplicaSet of it that wants pods, has some, or has not yet seen how many it shall have.
+// One that is behind makes pods of an old template although none is there. Nothing is
 // returned for other kinds, whose controllers make pods from one template, except
 // for what a workload.Workload says itself: that it relapses.
 func (c *Cluster) Templates(ctx context.Context, w *workload.Workload) ([]corev1.PodSpec, error) {
-	if w.Kind != "Deployment" || w.GroupVersionKind().Group != "apps" {
+	if deployment := w.Kind == "Deployment" && w.GroupVersionKind().Group == "apps"; !deployment && !w.ArgoRollout() {
 		return nil, nil
 	}
 	var out []corev1.PodSpec

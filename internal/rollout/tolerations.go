@@ -102,6 +102,9 @@ func (e *StuckError) Error() string {
 	if e.Missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d pods are not made yet", e.Missing, e.Workload.Wants))
 	}
+	if stop := e.Workload.Rolling.Stands; stop.Why != "" {
+		parts = append(parts, "its rollout stands still: "+stop.Why)
+	}
 	if e.Relapses {
 		parts = append(parts, "a pod that is lost would come back from an older template")
 	}

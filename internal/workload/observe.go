@@ -25,6 +25,8 @@ import (
 type PathError struct {
 	Path    string
 	Message string
+	// WayOut says what to do where no other path does it, empty where one may.
+	WayOut string
 }
 
 // Error returns the message.
@@ -57,7 +59,7 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 		w.Reverter = printable.Line(owner.Kind + " \"" + owner.Name + "\"")
 	}
 	if err := w.follow(object); err != nil {
-		return nil, &PathError{JoinPath(path), fmt.Sprintf("what there is of %s is not of its kind: %v", w.Title(), err)}
+		return nil, &PathError{Path: JoinPath(path), Message: fmt.Sprintf("what there is of %s is not of its kind: %v", w.Title(), err)}
 	}
 	return w, nil
 }
@@ -73,7 +75,11 @@ func elsewhere(object *unstructured.Unstructured, path []string) error {
 	if template || !found {
 		return nil
 	}
-	return &PathError{JoinPath(path), fmt.Sprintf("%s has no pod template of its own: spec.workloadRef takes that of %s. Manage the tolerations of that object instead", object.GetKind(), printable.Line(fmt.Sprintf("%v %q", ref["kind"], ref["name"])))}
+	return &PathError{
+		Path:    JoinPath(path),
+		Message: fmt.Sprintf("%s has no pod template of its own: spec.workloadRef takes that of %s", object.GetKind(), printable.Line(fmt.Sprintf("%v %q", ref["kind"], ref["name"]))),
+		WayOut:  fmt.Sprintf("Manage the tolerations of that object instead. Its pods belong to the %s, so no taint waits for them: apply the tolerations first, and the taint once every pod has them.", object.GetKind()),
+	}
 }
 
 // Kept says that an object, as the API server gives it back, has what was written
@@ -85,7 +91,7 @@ func Kept(object *unstructured.Unstructured, path []string, written []corev1.Tol
 	}
 	for _, t := range written {
 		if !toleration.Contains(list, t) {
-			return &PathError{JoinPath(path), fmt.Sprintf("%s of %s does not keep the toleration %s: objects of this kind may have no such field, or an admission policy removes it",
+			return &PathError{Path: JoinPath(path), Message: fmt.Sprintf("%s of %s does not keep the toleration %s: objects of this kind may have no such field, or an admission policy removes it",
 				JoinPath(path), object.GetKind(), taint.FormatToleration(t))}
 		}
 	}
@@ -97,23 +103,23 @@ func tolerations(object *unstructured.Unstructured, path []string) ([]corev1.Tol
 	written := JoinPath(path)
 	value, found, err := unstructured.NestedFieldNoCopy(object.Object, path...)
 	if err != nil {
-		return nil, &PathError{written, fmt.Sprintf("%s of %s leads through something that is not an object: %v", written, object.GetKind(), err)}
+		return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s leads through something that is not an object: %v", written, object.GetKind(), err)}
 	}
 	if !found || value == nil {
 		return nil, nil
 	}
 	entries, ok := value.([]any)
 	if !ok {
-		return nil, &PathError{written, fmt.Sprintf("%s of %s is not a list but a %T", written, object.GetKind(), value)}
+		return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s is not a list but a %T", written, object.GetKind(), value)}
 	}
 	out := make([]corev1.Toleration, len(entries))
 	for i, entry := range entries {
 		fields, isObject := entry.(map[string]any)
 		if !isObject {
-			return nil, &PathError{written, fmt.Sprintf("%s of %s is a list of %T, not of tolerations", written, object.GetKind(), entry)}
+			return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s is a list of %T, not of tolerations", written, object.GetKind(), entry)}
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &out[i], true); err != nil {
-			return nil, &PathError{written, fmt.Sprintf("%s of %s is not a list of tolerations: %v", written, object.GetKind(), err)}
+			return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s is not a list of tolerations: %v", written, object.GetKind(), err)}
 		}
 	}
 	return out, nil

@@ -80,6 +80,16 @@ type Rolling struct {
 	Later bool
 	// Manner describes how pods are replaced, such as "at most 1 at a time".
 	Manner string
+	// Pauses is set if every rollout stops before its end until somebody promotes it.
+	Pauses Stop
+	// Stands is set if the present rollout stands still.
+	Stands Stop
+}
+
+// Stop is a stop in the middle of a rollout. The zero value is none.
+type Stop struct {
+	// Why says why the rollout stops, and WayOut what makes it continue.
+	Why, WayOut string
 }
 
 // Operated takes from the workloads that an operator makes of the object what the
@@ -105,8 +115,11 @@ func (w *Workload) Direct(object *unstructured.Unstructured) {
 	if wants, found, err := unstructured.NestedInt64(object.Object, "spec", "replicas"); found && err == nil {
 		w.Wants = wants
 	}
-	if observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration"); found && err == nil {
+	if observed, known := observedGeneration(object); known {
 		w.Observed = observed >= object.GetGeneration()
+	}
+	if w.ArgoRollout() {
+		w.argoRollout(object)
 	}
 }
 
