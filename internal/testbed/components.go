@@ -42,6 +42,8 @@ const (
 	machineAPIComponent = "machineapi"
 	// terraformComponent is the command line that tests and the demo drive.
 	terraformComponent = "terraform"
+	// argoRolloutsComponent is a controller that owns ReplicaSets of its own.
+	argoRolloutsComponent = "argo-rollouts"
 )
 
 // components lists all that can be built, the cluster's first.
@@ -137,6 +139,16 @@ func components() []component {
 			pkg:     "sigs.k8s.io/kind",
 			binary:  "kind",
 			cold:    "1 minute",
+		},
+		{
+			// The controller of Rollouts, which tests run on request only.
+			name:    argoRolloutsComponent,
+			title:   "Argo Rollouts",
+			version: "v1.10.1",
+			module:  "github.com/argoproj/argo-rollouts",
+			pkg:     "github.com/argoproj/argo-rollouts/cmd/rollouts-controller",
+			binary:  "rollouts-controller",
+			cold:    "4 minutes",
 		},
 		{
 			name:    "tfplugindocs",
