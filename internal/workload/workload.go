@@ -118,8 +118,11 @@ func (w *Workload) Direct(object *unstructured.Unstructured) {
 	if observed, known := observedGeneration(object); known {
 		w.Observed = observed >= object.GetGeneration()
 	}
-	if w.ArgoRollout() {
+	switch {
+	case w.ArgoRollout():
 		w.argoRollout(object)
+	case w.GroupVersionKind().Group == kruiseGroup:
+		w.kruise(object)
 	}
 }
 

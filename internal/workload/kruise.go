@@ -1,0 +1,57 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workload
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// kruiseGroup is the API group of OpenKruise's workloads, whose types are not compiled in.
+const kruiseGroup = "apps.kruise.io"
+
+// kruise reads why the pods of a CloneSet, a DaemonSet or a StatefulSet of OpenKruise do not
+// follow a change: the strategy has these fields itself or in rollingUpdate
+// (github.com/openkruise/kruise v1.9.1 apis/apps/v1alpha1/cloneset_types.go,
+// CloneSetUpdateStrategy; apis/apps/v1beta1/daemonset_types.go, RollingUpdateDaemonSet).
+// InPlaceOnly changes images and metadata, and fails where a pod would have to be replaced
+// (pkg/controller/cloneset/sync/cloneset_update.go, updatePod).
+func (w *Workload) kruise(object *unstructured.Unstructured) {
+	strategy, _, _ := unstructured.NestedMap(object.Object, "spec", "updateStrategy")
+	rolling, _ := strategy["rollingUpdate"].(map[string]any)
+	left := partition(strategy["partition"])
+	if left == "" {
+		left = partition(rolling["partition"])
+	}
+	const replace = "set another update strategy, or delete its pods one by one after the change"
+	switch {
+	case strategy["paused"] == true || rolling["paused"] == true:
+		w.Rolling.Hold, w.Rolling.WayOut = "it is paused", "set paused to false in its update strategy"
+	case strategy["type"] == "OnDelete":
+		w.Rolling.Hold, w.Rolling.WayOut = "its update strategy is OnDelete", replace
+	case strategy["type"] == "InPlaceOnly":
+		w.Rolling.Hold, w.Rolling.WayOut = "its update strategy is InPlaceOnly, which does not change tolerations", replace
+	case left != "":
+		w.Rolling.Hold, w.Rolling.WayOut = "its update leaves out the pods of partition "+left, "set the partition to 0"
+	}
+}
+
+// partition returns a number of pods, or a share of them, that an update leaves out, empty for
+// none.
+func partition(value any) string {
+	switch size := value.(type) {
+	case int64:
+		if size > 0 {
+			return fmt.Sprint(size)
+		}
+	case string:
+		if share, err := strconv.Atoi(strings.TrimSuffix(size, "%")); err == nil && share > 0 {
+			return fmt.Sprintf("%d%%", share)
+		}
+	}
+	return ""
+}
