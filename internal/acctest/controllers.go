@@ -8,38 +8,80 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// argoEnv names the program that is the controller of Argo's Rollouts, "" where it is not built.
-const argoEnv = "KUBETAINT_ARGO_ROLLOUTS"
+// Variables that name the programs of controllers which "make test" does not build.
+const (
+	argoEnv   = "KUBETAINT_ARGO_ROLLOUTS"
+	kruiseEnv = "KUBETAINT_KRUISE"
+)
 
 // ArgoRollouts starts a cluster for this test alone on which the real controller of Argo's
 // Rollouts runs, with the definitions of the same version. It takes minutes to build, so the
 // test is skipped unless "make testacc-argo" runs it.
 func ArgoRollouts(t testing.TB) *Cluster {
 	t.Helper()
-	program := os.Getenv(argoEnv)
-	if program == "" {
-		t.Skip("needs the controller of Argo Rollouts, which is built on request: run \"make testacc-argo\"")
-	}
+	program := onRequest(t, argoEnv, "the controller of Argo Rollouts", "testacc-argo")
 	c := Own(t)
-	definitions := filepath.Join(moduleDir(t, "argo-rollouts", "github.com/argoproj/argo-rollouts"), "manifests", "crds")
-	for resource, file := range map[string]string{
-		"rollouts": "rollout-crd.yaml", "experiments": "experiment-crd.yaml", "analysisruns": "analysis-run-crd.yaml",
-		"analysistemplates": "analysis-template-crd.yaml", "clusteranalysistemplates": "cluster-analysis-template-crd.yaml",
-	} {
-		raw, err := os.ReadFile(filepath.Join(definitions, file))
-		must(t, err)
-		c.Define(t, schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: resource}, string(raw))
-	}
+	c.defineAll(t, filepath.Join(moduleDir(t, "argo-rollouts", "github.com/argoproj/argo-rollouts"), "manifests", "crds"))
 	c.beside(t, program, "--kubeconfig="+filepath.Join(c.Dir(t), "kubeconfig"), "--leader-elect=false",
 		// Ports of its own choice, which nobody asks.
 		"--metricsPort=0", "--healthzPort=0", "--qps=1000", "--burst=2000")
 	return c
+}
+
+// Kruise starts a cluster for this test alone on which the real controllers of OpenKruise's
+// CloneSets and DaemonSets run, as internal/testbed/modules/kruise says. The test is skipped
+// unless "make testacc-kruise" runs it.
+func Kruise(t testing.TB) *Cluster {
+	t.Helper()
+	program := onRequest(t, kruiseEnv, "the controllers of OpenKruise", "testacc-kruise")
+	c := Own(t)
+	c.defineAll(t, filepath.Join(moduleDir(t, "kruise", "github.com/openkruise/kruise"), "config", "crd", "bases"))
+	c.beside(t, program, "--kubeconfig="+filepath.Join(c.Dir(t), "kubeconfig"))
+	return c
+}
+
+// onRequest returns the program that a variable names, and skips the test where it is not built.
+func onRequest(t testing.TB, variable, what, target string) string {
+	t.Helper()
+	program := os.Getenv(variable)
+	if program == "" {
+		t.Skipf("needs %s, built on request: run \"make %s\"", what, target)
+	}
+	return program
+}
+
+// defineAll installs the custom resource definitions of a folder.
+func (c *Cluster) defineAll(t testing.TB, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	must(t, err)
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		object := &unstructured.Unstructured{}
+		must(t, yaml.Unmarshal(raw, &object.Object))
+		if object.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		versions, _, err := unstructured.NestedSlice(object.Object, "spec", "versions")
+		must(t, err)
+		resource, group, _ := strings.Cut(object.GetName(), ".")
+		for _, version := range versions {
+			if fields, _ := version.(map[string]any); fields["served"] == true {
+				name, _ := fields["name"].(string)
+				c.Define(t, schema.GroupVersionResource{Group: group, Version: name, Resource: resource}, string(raw))
+			}
+		}
+	}
 }
 
 // moduleDir returns the folder of a module's files, in the version that a module of the test

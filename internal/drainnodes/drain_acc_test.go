@@ -33,13 +33,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{T: t, c: acctest.Connect(t), cli: acctest.NewCLI(t), pool: acctest.Name(t, "pool")}
-	s.cli.NeedTerraform(14)
-	s.apps = s.c.Namespace(t)
-	for _, name := range []string{s.node("a"), s.node("b")} {
-		s.c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": s.pool, "node": name}})
-	}
-	return s
+	return stageOn(t, acctest.Connect(t))
 }
 
 func (s *stage) node(name string) string { return s.pool + "-" + name }

@@ -42,8 +42,6 @@ const (
 	machineAPIComponent = "machineapi"
 	// terraformComponent is the command line that tests and the demo drive.
 	terraformComponent = "terraform"
-	// argoRolloutsComponent is a controller that owns ReplicaSets of its own.
-	argoRolloutsComponent = "argo-rollouts"
 )
 
 // components lists all that can be built, the cluster's first.
@@ -142,12 +140,23 @@ func components() []component {
 		},
 		{
 			// The controller of Rollouts, which tests run on request only.
-			name:    argoRolloutsComponent,
+			name:    "argo-rollouts",
 			title:   "Argo Rollouts",
 			version: "v1.10.1",
 			module:  "github.com/argoproj/argo-rollouts",
 			pkg:     "github.com/argoproj/argo-rollouts/cmd/rollouts-controller",
 			binary:  "rollouts-controller",
+			cold:    "4 minutes",
+		},
+		{
+			// The controllers of CloneSets and of DaemonSets that are not Kubernetes' own,
+			// which tests run on request only.
+			name:    "kruise",
+			title:   "OpenKruise",
+			version: "v1.9.1",
+			module:  "github.com/openkruise/kruise",
+			pkg:     ".",
+			binary:  "kruise",
 			cold:    "4 minutes",
 		},
 		{

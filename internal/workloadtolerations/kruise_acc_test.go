@@ -1,0 +1,107 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// openKruise opens a shop on a cluster with the real controllers of OpenKruise.
+func openKruise(t *testing.T, c *acctest.Cluster) *shop {
+	t.Helper()
+	s := openShopOn(t, c)
+	s.tf = &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenAnd(t, rbacv1.PolicyRule{
+		APIGroups: []string{"apps.kruise.io"}, Resources: []string{"clonesets", "daemonsets"}, Verbs: []string{"get", "list", "patch"},
+	}))}
+	return s
+}
+
+// cloneSet makes a CloneSet of three pods, with what OpenKruise's webhook fills in.
+func (s *shop) cloneSet(strategy map[string]any) acctest.Thing {
+	s.t.Helper()
+	thing := s.custom(acctest.Thing{APIVersion: "apps.kruise.io/v1alpha1", Kind: "CloneSet", Namespace: s.namespace, Name: "web"}, map[string]any{
+		"replicas": 3, "revisionHistoryLimit": 10, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": s.template("web", ""),
+		"updateStrategy": acctest.With(map[string]any{"type": "ReCreate", "partition": 0, "maxUnavailable": "20%", "maxSurge": 0}, strategy),
+	})
+	s.c.Running(s.t, s.namespace, "web", 3)
+	return thing
+}
+
+// manageByPath is the configuration of the tolerations of an object of a custom kind, whose
+// name may be that of a known one.
+func (s *shop) manageByPath(thing acctest.Thing, tolerations string) map[string]any {
+	s.t.Helper()
+	return s.manage(thing, tolerations, map[string]any{
+		"path":     rolloutPath,
+		"workload": map[string]any{"api_version": thing.APIVersion, "kind": thing.Kind, "namespace": thing.Namespace, "name": thing.Name},
+	})
+}
+
+// TestAccWorkloadTolerations_theRealControllersOfOpenKruise runs OpenKruise's own controllers.
+func TestAccWorkloadTolerations_theRealControllersOfOpenKruise(t *testing.T) {
+	t.Parallel()
+	c := acctest.Kruise(t)
+	for name, test := range map[string]func(s *shop){
+		"pods of a CloneSet are counted at plan, and waited for": func(s *shop) {
+			web := s.cloneSet(nil)
+			i, config := s.fresh(), s.manageByPath(web, "team=a:NoExecute")
+			s.warned(config, "restarts 3 pods")
+			s.apply(i, config)
+			s.wantPods("web", 3, "team=a:NoExecute", "CloneSet")
+		},
+		"pods of its DaemonSet are counted at plan, and waited for": func(s *shop) {
+			agent := s.custom(acctest.Thing{APIVersion: "apps.kruise.io/v1beta1", Kind: "DaemonSet", Namespace: s.namespace, Name: "agent"}, map[string]any{
+				"selector": map[string]any{"matchLabels": map[string]any{"app": "agent"}}, "template": s.template("agent", ""), "burstReplicas": 250, "revisionHistoryLimit": 10,
+				"updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"rollingUpdateType": "Standard", "partition": 0, "maxUnavailable": 1, "maxSurge": 0}},
+			})
+			s.c.Running(s.t, s.namespace, "agent", 1)
+			i, config := s.fresh(), s.manageByPath(agent, "team=a:NoExecute")
+			s.warned(config, "restarts 1 pod")
+			s.apply(i, config)
+			s.wantPods("agent", 1, "team=a:NoExecute", "DaemonSet")
+		},
+		"a CloneSet with a partition is refused":         func(s *shop) { s.wantHeld(map[string]any{"partition": 2}, "partition 2", 1) },
+		"a CloneSet that is paused is refused":           func(s *shop) { s.wantHeld(map[string]any{"paused": true}, "it is paused", 0) },
+		"a CloneSet that updates in place is refused":    func(s *shop) { s.wantHeld(map[string]any{"type": "InPlaceOnly"}, "InPlaceOnly", 0) },
+		"a CloneSet of strategy OnDelete is refused too": func(s *shop) { s.wantHeld(map[string]any{"type": "OnDelete"}, "OnDelete", 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(openKruise(t, c))
+		})
+	}
+}
+
+// wantHeld expects that a change of a CloneSet is refused for a reason, and that its real
+// controller replaces so many pods and no more once the template has changed all the same.
+func (s *shop) wantHeld(strategy map[string]any, why string, replaced int) {
+	s.t.Helper()
+	web := s.cloneSet(strategy)
+	config := s.manageByPath(web, "team=a:NoExecute")
+	s.refused(s.fresh(), config, "its pods would not be replaced", why)
+	if d := s.tf.Apply(s.t, s.fresh(), acctest.With(config, map[string]any{"wait_for_rollout": false})); d.Errors() != "" {
+		s.t.Fatal(d.Errors())
+	}
+	s.c.Observed(s.t, web)
+	followed := func() (count int) {
+		for _, p := range s.live("web") {
+			if tolerates(p, "team") {
+				count++
+			}
+		}
+		return count
+	}
+	// It writes what it has seen after it has acted on that.
+	if replaced > 0 {
+		s.until("the controller has replaced pods", func() bool { return followed() == replaced })
+		s.c.Running(s.t, s.namespace, "web", 3)
+	}
+	if got := followed(); got != replaced {
+		s.t.Errorf("%d pods have followed, want %d", got, replaced)
+	}
+}
