@@ -19,7 +19,7 @@ import (
 // returned for other kinds, whose controllers make pods from one template, except
 // for what a workload.Workload says itself: that it relapses.
 func (c *Cluster) Templates(ctx context.Context, w *workload.Workload) ([]corev1.PodSpec, error) {
-	if deployment := w.Kind == "Deployment" && w.GroupVersionKind().Group == "apps"; !deployment && !w.ArgoRollout() {
+	if deployment := w.Kind == "Deployment" && w.GroupVersionKind().Group == "apps"; !deployment && (!w.ArgoRollout() || w.Selector == "") {
 		return nil, nil
 	}
 	var out []corev1.PodSpec

@@ -22,7 +22,7 @@ func TestTemplates_areThoseOfReplicaSetsThatMayStillMakePods(t *testing.T) {
 	t.Parallel()
 	set := func(apiVersion, kind, owner, name string, wants, has int32) *appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, OwnerReferences: controlledBy(apiVersion, kind, owner)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": owner}, OwnerReferences: controlledBy(apiVersion, kind, owner)},
 			Spec:       appsv1.ReplicaSetSpec{Replicas: &wants, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeName: name}}},
 			Status:     appsv1.ReplicaSetStatus{Replicas: has, ObservedGeneration: 1},
 		}
@@ -35,7 +35,7 @@ func TestTemplates_areThoseOfReplicaSetsThatMayStillMakePods(t *testing.T) {
 				set(apiVersion, kind, "web", "new", 2, 2), set(apiVersion, kind, "web", "leaving", 0, 1),
 				set(apiVersion, kind, "web", "idle", 0, 0), set(apiVersion, kind, "db", "other", 2, 2),
 			)
-			w := &workload.Workload{Ref: workload.Ref{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: "web"}, UID: types.UID("uid-web")}
+			w := &workload.Workload{Ref: workload.Ref{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: "web"}, UID: types.UID("uid-web"), Selector: "app=web"}
 			templates, err := api.connect(t).Templates(t.Context(), w)
 			if err != nil {
 				t.Fatal(err)

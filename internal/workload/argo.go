@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
@@ -46,6 +47,7 @@ func observedGeneration(object *unstructured.Unstructured) (generation int64, kn
 // its status, and ends by itself if the step has a duration, or the blue-green strategy
 // promotes (rollout/pause.go, CompletedCanaryPauseStep and CompletedBlueGreenPause).
 func (w *Workload) argoRollout(object *unstructured.Unstructured) {
+	w.Selector = selector(object)
 	promote := "(" + w.argoCommand("promote") + ")"
 	if paused, _, _ := unstructured.NestedBool(object.Object, "spec", "paused"); paused {
 		w.Rolling.Hold, w.Rolling.WayOut = "it is paused", "resume it "+promote
@@ -102,4 +104,21 @@ func pauseReason(object *unstructured.Unstructured, steps []any, byHand bool) st
 		}
 	}
 	return ""
+}
+
+// selector returns the pod selector of an object in kubectl's syntax, empty for none.
+func selector(object *unstructured.Unstructured) (out string) {
+	err := as(object, func(typed *struct {
+		Spec struct {
+			Selector *metav1.LabelSelector `json:"selector"`
+		} `json:"spec"`
+	}) {
+		if typed.Spec.Selector != nil {
+			out = metav1.FormatLabelSelector(typed.Spec.Selector)
+		}
+	})
+	if err != nil {
+		return ""
+	}
+	return out
 }

@@ -97,3 +97,16 @@ func TestDirect_readsHowARolloutOfArgoFollows(t *testing.T) {
 		})
 	}
 }
+
+func TestDirect_readsTheSelectorOfARolloutOfArgo(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		`"selector":{"matchLabels":{"app":"web"}}`: "app=web",
+		`"replicas":1`:                         "",
+		`"selector":{"matchLabels":{"app":7}}`: "",
+	} {
+		if got := direct(t, "argoproj.io/v1alpha1", "Rollout", `{"spec":{"template":{},`+spec+`}}`).Selector; got != want {
+			t.Errorf("the selector of %s is %q, want %q", spec, got, want)
+		}
+	}
+}

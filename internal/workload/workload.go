@@ -39,7 +39,7 @@ type Workload struct {
 	NodeSelector   map[string]string
 	LabelRecord    label.Record
 	LabelRecordErr error
-	// Selector selects the pods of a Deployment, in kubectl's syntax.
+	// Selector selects the pods of a Deployment or a Rollout of Argo, in kubectl's syntax.
 	Selector string
 	// Pods are the workloads whose pods follow from this object: itself, or
 	// what an operator makes of it. Empty where that cannot be told.
