@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 )
 
 // lingering is longer than the provider's watches outlive an apply.
@@ -32,6 +33,19 @@ const lingering = 2 * time.Minute
 // A bubble has no subtests: a test with subtests calls OnFake in each of them.
 func OnFake(t *testing.T, test func(t *testing.T, c *Cluster), custom ...fakeapi.Kind) {
 	t.Helper()
+	onServer(t, func(*fakeapi.Server) {}, test, custom)
+}
+
+// OnFakeWithControllers does so beside the small controllers of package
+// fakeapi/controllers: workloads have pods that follow their templates, pods are scheduled
+// and run, and taints evict them. How the real ones go about it is not shown.
+func OnFakeWithControllers(t *testing.T, test func(t *testing.T, c *Cluster), custom ...fakeapi.Kind) {
+	t.Helper()
+	onServer(t, controllers.Start, test, custom)
+}
+
+func onServer(t *testing.T, start func(*fakeapi.Server), test func(t *testing.T, c *Cluster), custom []fakeapi.Kind) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := fakeapi.New(custom...)
 		// Runs last. Every goroutine must end before the bubble does.
@@ -39,6 +53,7 @@ func OnFake(t *testing.T, test func(t *testing.T, c *Cluster), custom ...fakeapi
 			api.Close()
 			time.Sleep(lingering)
 		})
+		start(api)
 		test(t, onFake(t, api))
 	})
 }

@@ -45,9 +45,15 @@ func (c *Cluster) OpenShiftKind(t testing.TB, resource schema.GroupVersionResour
 }
 
 // Define installs a custom resource definition, which stays for other tests, and
-// waits until the kind is served.
+// waits until the kind is served. The in-memory API server has to serve it from the beginning.
 func (c *Cluster) Define(t testing.TB, resource schema.GroupVersionResource, definition string) {
 	t.Helper()
+	if c.api != nil {
+		if !c.api.Serves(resource) {
+			t.Fatalf("%s are not served: name their kind to OnFake", resource.Resource)
+		}
+		return
+	}
 	object := &unstructured.Unstructured{}
 	must(t, yaml.Unmarshal([]byte(definition), &object.Object))
 	_, err := c.dynamic(t).Resource(definitions).Create(t.Context(), object, metav1.CreateOptions{})

@@ -14,6 +14,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 const (
@@ -25,6 +27,13 @@ const (
 
 	widgetGroup = "test.kubetaint.io"
 )
+
+// Widgets are the custom kinds for OnFake, which drops no field that they do not know.
+func Widgets() []fakeapi.Kind {
+	widget, gadget := fakeapi.CustomKind(WidgetVersion, "Widget", "widgets"), fakeapi.CustomKind(WidgetVersion, "Gadget", "gadgets")
+	widget.Status, gadget.Status, gadget.Cluster = false, false, true
+	return []fakeapi.Kind{widget, gadget}
+}
 
 // widgetDefinition is a custom resource definition that knows a list of
 // tolerations, and drops every field that it does not know.

@@ -27,31 +27,6 @@ var noPods = []rbacv1.PolicyRule{
 	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "replicasets"}, Verbs: []string{"get", "list", "patch"}},
 }
 
-// widget makes an object of a custom kind.
-func (s *shop) widget(name string, spec map[string]any) acctest.Thing {
-	s.t.Helper()
-	return s.c.Widget(s.t, s.namespace, name, spec)
-}
-
-// gadget makes an object of a custom kind without a namespace, named after the
-// shop.
-func (s *shop) gadget(spec map[string]any) acctest.Thing {
-	s.t.Helper()
-	return s.c.Gadget(s.t, s.namespace, spec)
-}
-
-// managesWidgets gives the provider the rights for objects of custom kinds.
-func (s *shop) managesWidgets() {
-	s.t.Helper()
-	s.tf = &acctest.Terraform{Provider: s.c.WidgetProvider(s.t)}
-}
-
-func (s *shop) custom(thing acctest.Thing, spec map[string]any) acctest.Thing {
-	s.t.Helper()
-	s.c.Make(s.t, thing, map[string]any{"spec": spec})
-	return thing
-}
-
 // version is a ClusterServiceVersion as owner references name it.
 func version(name, uid string) *unstructured.Unstructured {
 	owner := &unstructured.Unstructured{}
@@ -220,80 +195,6 @@ func TestAccWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPodsOfAnOperator(t
 	s.wantPods("operand", 1, "team=a:NoExecute", "Deployment")
 }
 
-// What somebody else has made around the list stays, even where it is empty.
-func TestAccWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *testing.T) {
-	t.Parallel()
-	shared := openShop(t)
-	for name, placement := range map[string]map[string]any{"empty": {}, "with something else": {"zone": "a"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := shared.on(t)
-			object := s.widget(acctest.Name(t, "widget"), map[string]any{"placement": placement})
-			s.managesWidgets()
-			before := s.c.Look(t, object).Object["spec"]
-			i := s.fresh()
-			s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": acctest.WidgetPath}))
-			s.destroy(i)
-			if diff := cmp.Diff(before, s.c.Look(t, object).Object["spec"]); diff != "" {
-				t.Fatalf("the object is not as it was: %s", diff)
-			}
-		})
-	}
-	// What came beside ours stays as well.
-	s := shared
-	object := s.widget("beside", nil)
-	s.managesWidgets()
-	i := s.fresh()
-	s.apply(i, s.manage(object, "around=a:NoExecute", map[string]any{"path": acctest.WidgetPath}))
-	s.c.Change(t, object, "somebody", `{"spec":{"placement":{"zone":"b"}}}`)
-	s.destroy(i)
-	want := map[string]any{"size": int64(3), "placement": map[string]any{"zone": "b"}}
-	if diff := cmp.Diff(any(want), s.c.Look(t, object).Object["spec"]); diff != "" {
-		t.Fatalf("what somebody else wrote is gone: %s", diff)
-	}
-}
-
-func TestAccWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
-	object := s.widget("lonely", nil)
-	s.managesWidgets()
-	config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath})
-	s.warned(config, `[AttributeName("wait_for_rollout")] The pods of Widget "`+s.namespace+`/lonely" are not known`, "names this object as its owner", "data.kubetaint_workloads")
-	s.apply(s.fresh(), config)
-	config["wait_for_rollout"] = false
-	if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); strings.Contains(got, "not known") {
-		t.Fatalf("nothing waits, and the plan warns: %s", got)
-	}
-}
-
-// Whose pods are not known may live by an old entry while any node has its taint:
-// it stays, and the plan after the taint has gone takes it away.
-func TestAccWorkloadTolerations_whatUnknownPodsMayLiveByStays(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
-	object, path := s.widget("lonely", nil), strings.Split(acctest.WidgetPath, ".")
-	s.managesWidgets()
-	tolerating := func(tolerations string) map[string]any {
-		return s.manage(object, tolerations, map[string]any{"path": acctest.WidgetPath})
-	}
-	s.c.Patch(t, s.namespace, `{"spec":{"taints":[{"key":"lonely","value":"a","effect":"NoExecute"}]}}`)
-	i := s.fresh()
-	s.apply(i, tolerating("lonely=a:NoExecute"))
-	says(t, "warning", s.apply(i, tolerating("lonely=b:NoExecute")).Warnings(), `Changing the tolerations of Widget "`+s.namespace+`/lonely" keeps 1 toleration for now`,
-		"keeps lonely=a:NoExecute as long as any node has such a taint, because its pods are not known")
-	if got := formatted(s.standing(object, path)); got != "lonely=a:NoExecute, lonely=b:NoExecute" {
-		t.Fatalf("the object has %s", got)
-	}
-	s.quiet(i, tolerating("lonely=b:NoExecute"))
-	s.c.Patch(t, s.namespace, `{"spec":{"taints":[]}}`)
-	s.apply(i, tolerating("lonely=b:NoExecute"))
-	if got := formatted(s.standing(object, path)); got != "lonely=b:NoExecute" {
-		t.Fatalf("the taint has gone, and the object has %s", got)
-	}
-	s.quiet(i, tolerating("lonely=b:NoExecute"))
-}
-
 // The first entry takes the place of what the operator uses by itself.
 func TestAccWorkloadTolerations_operatorsOwnTolerationsThatGoAreSaid(t *testing.T) {
 	t.Parallel()
@@ -304,13 +205,4 @@ func TestAccWorkloadTolerations_operatorsOwnTolerationsThatGoAreSaid(t *testing.
 	if got := s.planned(s.fresh(), s.manage(o.object, "team=a:NoExecute node-role.kubernetes.io/master*", nil)).Diagnostics.Warnings(); strings.Contains(got, "operator's own") {
 		t.Fatalf("the operator's own is among them, and the plan warns: %s", got)
 	}
-}
-
-// Without the rights for a custom kind the error names them.
-func TestAccWorkloadTolerations_customKindWithoutRightsSaysSo(t *testing.T) {
-	t.Parallel()
-	s := openShop(t)
-	object := s.widget("secret", nil)
-	got := s.tf.Plan(t, s.fresh(), s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath})).Diagnostics
-	says(t, "diagnostic", got.Errors()+got.Warnings(), "no permission", "widgets", `guide "Permissions"`)
 }

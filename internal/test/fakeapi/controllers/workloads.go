@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -23,6 +25,7 @@ var pods = corev1.SchemeGroupVersion.WithResource("pods")
 const hashLabel = "pod-template-hash"
 
 func workloads(api *fakeapi.Server) {
+	collect(api)
 	for _, d := range fakeapi.Objects[*appsv1.Deployment](api) {
 		deployment(api, d)
 	}
@@ -34,6 +37,34 @@ func workloads(api *fakeapi.Server) {
 	}
 	for _, d := range fakeapi.Objects[*appsv1.DaemonSet](api) {
 		daemonSet(api, d)
+	}
+}
+
+// collect deletes what is left of workloads that are gone, as the garbage collector does.
+func collect(api *fakeapi.Server) {
+	there := map[types.UID]bool{}
+	note(there, fakeapi.Objects[*appsv1.Deployment](api))
+	note(there, fakeapi.Objects[*appsv1.StatefulSet](api))
+	note(there, fakeapi.Objects[*appsv1.DaemonSet](api))
+	orphaned := func(o metav1.Object, kinds ...string) bool {
+		owner := metav1.GetControllerOf(o)
+		return owner != nil && slices.Contains(kinds, owner.Kind) && !there[owner.UID]
+	}
+	for _, s := range fakeapi.Objects[*appsv1.ReplicaSet](api) {
+		if there[s.UID] = true; orphaned(s, "Deployment") {
+			api.Delete(s)
+		}
+	}
+	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+		if p.DeletionTimestamp == nil && orphaned(p, "ReplicaSet", "StatefulSet", "DaemonSet") {
+			api.Delete(p)
+		}
+	}
+}
+
+func note[T metav1.Object](there map[types.UID]bool, objects []T) {
+	for _, o := range objects {
+		there[o.GetUID()] = true
 	}
 }
 

@@ -36,6 +36,13 @@ func openShop(t *testing.T) *shop {
 	return openShopOn(t, acctest.Connect(t))
 }
 
+// inShop runs a test in a shop on an in-memory API server: one that asks nothing of the
+// real controllers but that pods follow their templates. See acctest.OnFake.
+func inShop(t *testing.T, test func(t *testing.T, s *shop)) {
+	t.Helper()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) { test(t, openShopOn(t, c)) }, acctest.Widgets()...)
+}
+
 // openShopOn opens a shop on this cluster.
 func openShopOn(t *testing.T, c *acctest.Cluster) *shop {
 	t.Helper()

@@ -1,0 +1,83 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestOrder_customObjectsGiveUpWhatRetiresInALaterRun does the same with a kind that
+// nobody knows: it is found where the rights of the credentials name it, with or without
+// a namespace, by an apply that knows nothing of the object.
+func TestOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		s.managesWidgets()
+		path := strings.Split(acctest.WidgetPath, ".")
+		objects := []acctest.Thing{s.widget("lonely", nil), s.gadget(nil)}
+		taints := &acctest.Instance{Type: "kubetaint_node_taints"}
+		config := map[string]any{"node_name": s.pool, "taints": acctest.Objects(t, "team=a:NoExecute")}
+		for _, object := range objects {
+			tolerations := s.fresh()
+			s.apply(tolerations, s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath}))
+			if !taints.Exists() {
+				if d := s.tf.Apply(t, taints, config); d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+			}
+			says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource that removes taints of the same key removes it as well.")
+			if got := formatted(s.standing(object, path)); got != "team=a:NoExecute" {
+				t.Fatalf("%s has %s", object.Kind, got)
+			}
+		}
+
+		s.managesWidgets()
+		if d := s.tf.Apply(t, taints, nil); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		for _, object := range objects {
+			if got, record := s.standing(object, path), s.record(object); len(got)+len(record) > 0 {
+				t.Fatalf("the taint is gone, and %s has %s and the record %v", object.Kind, formatted(got), record)
+			}
+		}
+	})
+}
+
+// Rights to everything name no kind: what retires in an object of a custom kind is not
+// looked for with them, and the destroy says what becomes of it.
+func TestWorkloadTolerations_customObjectsThatNoRightsNameKeepWhatRetires(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		object := s.widget("lonely", nil)
+		s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenWith(t, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}))}
+		s.c.Patch(t, s.pool, `{"spec":{"taints":[{"key":"custom","value":"a","effect":"NoExecute"}]}}`)
+		manage := func(tolerations string) map[string]any {
+			return s.manage(object, tolerations, map[string]any{"path": acctest.WidgetPath})
+		}
+		i := s.fresh()
+		s.apply(i, manage("custom=a:NoExecute"))
+		says(t, "warning", s.destroy(i).Warnings(), "stays for now: custom=a:NoExecute", "No apply looks for it there",
+			"the credentials have no permission for this kind", "remove the entry by hand")
+
+		s.c.Patch(t, s.pool, `{"spec":{"taints":[]}}`)
+		standing := func() string { return formatted(s.standing(object, strings.Split(acctest.WidgetPath, "."))) }
+		other := s.fresh()
+		s.apply(other, manage("other=a:NoExecute"))
+		if got := standing(); got != "custom=a:NoExecute, other=a:NoExecute" {
+			t.Fatalf("a resource for other tolerations takes none away: the object has %s", got)
+		}
+		s.destroy(other)
+		again := s.fresh()
+		s.apply(again, manage("custom=a:NoExecute"))
+		s.destroy(again)
+		if got := standing(); got != "" {
+			t.Fatalf("managed again and destroyed, it goes: the object has %s", got)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package workloadtolerations_test
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func TestWorkloadTolerations_destroySaysWhatRestartsAndWhatStays(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		thing := s.make("Deployment", "web", 3, "foreign*", nil)
+		i := s.fresh()
+		s.apply(i, s.manage(thing, "team=a:NoExecute spot*", nil))
+		title := `Deployment "` + s.namespace + `/web"`
+		says(t, "warning", s.tf.Plan(t, i, nil).Diagnostics.Warnings(), "Removing the tolerations of "+title+" restarts 3 pods\n", "removes spot Exists, team=a:NoExecute")
+		s.c.Patch(t, s.namespace, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
+		d := s.destroy(i)
+		says(t, "warning", d.Warnings(), "Removing the tolerations of "+title+" restarts 3 pods in 2 rollouts\n", "removes spot Exists", "keeps team=a:NoExecute while pods need it",
+			"1 toleration of "+title+" stays for now: team=a:NoExecute", "marked as retiring")
+		s.want(thing, "foreign* team=a:NoExecute", 1)
+	})
+}
+
+func TestWorkloadTolerations_shadowedTolerationsArePointedOut(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ foreign, wanted, shadow string }{
+		"by one that ends sooner":    {"team=a:NoExecute@30", "team=a:NoExecute", "team=a:NoExecute for 30s"},
+		"by one of any value":        {"team*:NoExecute@30", "team=a:NoExecute", "team Exists:NoExecute for 30s"},
+		"by one that ends later":     {"team*:NoExecute", "team=a:NoExecute@30", "team Exists:NoExecute"},
+		"not by one of other values": {"team=b:NoExecute@30", "team=a:NoExecute", ""},
+		"not by one of other effect": {"team*:NoSchedule", "team=a:NoExecute", ""},
+		"not by one that is equal":   {"team*:NoExecute@30", "team=a:NoExecute@30", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inShop(t, func(t *testing.T, s *shop) {
+				thing := s.make("Deployment", acctest.Name(t, "web"), 0, tt.foreign, nil)
+				d := s.apply(s.fresh(), s.manage(thing, tt.wanted, nil))
+				if tt.shadow == "" {
+					if d.Warnings() != "" {
+						t.Fatalf("the plan warns: %s", d.Warnings())
+					}
+					return
+				}
+				says(t, "warning", d.Warnings(), `[AttributeName("tolerations")]`, "is shadowed", thing.Name, tt.shadow+" is before it")
+			})
+		})
+	}
+}
+
+func TestWorkloadTolerations_ownerThatRevertsIsNamed(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		widget := s.c.Look(t, s.widget("gpu", nil))
+		thing := s.make("Deployment", "web", 1, "", nil)
+		s.c.Change(t, thing, "operator", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"test.kubetaint.io/v1","kind":"Widget","name":"gpu","uid":%q,"controller":true}]}}`, widget.GetUID()))
+		s.warned(s.manage(thing, "team=a:NoExecute", nil), `Deployment "`+s.namespace+`/web" belongs to Widget "gpu"`, "put its own template back", "in its custom resource")
+
+		sets, err := s.c.Admin.AppsV1().ReplicaSets(s.namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(sets.Items) != 1 {
+			t.Fatalf("%d ReplicaSets: %v", len(sets.Items), err)
+		}
+		set := s.thing("ReplicaSet", sets.Items[0].Name)
+		s.warned(s.manage(set, "team=a:NoExecute", map[string]any{"wait_for_rollout": false}), `ReplicaSet "`+s.namespace+"/"+set.Name+`" belongs to Deployment "web"`)
+	})
+}
+
+func TestWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		thing := s.make("Deployment", "web", 0, "", nil)
+		allow := func(annotation string) {
+			t.Helper()
+			s.c.Allow(t, s.namespace, annotation)
+		}
+		config := s.manage(thing, "team=a:NoExecute spot*:NoSchedule", nil)
+		allow(`[{"key":"team","operator":"Exists"}]`)
+		s.warned(config, `[AttributeName("tolerations")] Namespace "`+s.namespace+`" does not allow Deployment "`+s.namespace+`/web" to tolerate spot Exists:NoSchedule`, "tolerationsWhitelist", "PodTolerationRestriction", "Add the toleration to the annotation first")
+		for _, annotation := range []string{`[{"operator":"Exists"}]`, `[{"key":"team","operator":"Exists"},{"key":"spot","operator":"Exists"}]`, "[]", "garbage"} {
+			allow(annotation)
+			if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); got != "" {
+				t.Fatalf("with %s the plan warns: %s", annotation, got)
+			}
+		}
+		// What is there already warns of nothing.
+		allow(`[{"key":"other","operator":"Exists"}]`)
+		s.apply(s.fresh(), config)
+	})
+}
+
+// A create that takes over what an earlier one has left says so.
+func TestWorkloadTolerations_takingOverIsSaid(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		thing := s.make("Deployment", "web", 0, "", nil)
+		config := s.manage(thing, "team=a:NoExecute spot*", nil)
+		s.apply(s.fresh(), config)
+		i := s.fresh()
+		d := s.apply(i, config)
+		says(t, "warning", d.Warnings(), "takes over tolerations of", `Deployment "`+s.namespace+`/web"`, "team=a:NoExecute", "spot Exists", "terraform/workload_tolerations/Deployment/"+s.namespace+"/web/")
+		s.destroy(i)
+		s.want(thing, "", 0)
+	})
+}
+
+// Without permission to look at pods the change is planned all the same. Applying
+// it would wait for pods that it cannot see.
+func TestWorkloadTolerations_previewThatCannotBeMadeSaysSo(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		thing := s.make("Deployment", "web", 1, "", nil)
+		s.tf = &acctest.Terraform{Provider: s.c.ProviderAt(t, s.c.REST.Host, s.c.TokenWith(t, noPods...))}
+		i, config := s.fresh(), s.manage(thing, "team=a:NoExecute", nil)
+		planned := s.planned(i, config)
+		says(t, "warning", planned.Diagnostics.Warnings(), `Unable to preview the change of Deployment "`+s.namespace+`/web"`, "no permission", "list pods", `guide "Permissions"`)
+		says(t, "error", s.tf.Carry(t, i, planned, config).Errors(), "no permission", "list pods", `guide "Permissions"`)
+		s.want(thing, "", 0)
+	})
+}
