@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Audit reads the API server's audit log for one user, so that a test can
@@ -145,6 +147,28 @@ func (a *Audit) means(user, agent string) bool {
 		return strings.HasPrefix(agent, a.agent)
 	}
 	return user == a.user
+}
+
+// WrittenReplicaSets names the ReplicaSets of a namespace that the provider has written: by
+// their managed fields, or by the log of the in-memory API server, which manages no fields.
+func (c *Cluster) WrittenReplicaSets(t testing.TB, namespace string) (names []string) {
+	t.Helper()
+	if c.api != nil {
+		for _, e := range c.api.Audit() {
+			if e.Resource == "replicasets" && e.Namespace == namespace && strings.HasPrefix(e.UserAgent, providerAgent) && methods[e.Verb] != "" && !e.DryRun {
+				names = append(names, e.Name)
+			}
+		}
+		return names
+	}
+	sets, err := c.Admin.AppsV1().ReplicaSets(namespace).List(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	for _, set := range sets.Items {
+		if slices.ContainsFunc(set.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == workload.FieldManager }) {
+			names = append(names, set.Name)
+		}
+	}
+	return names
 }
 
 // Within leaves out what is about objects in namespaces of other tests: an apply that

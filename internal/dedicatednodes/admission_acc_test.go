@@ -212,35 +212,6 @@ func TestAccDedicatedNodes_admissionKilledAfterEachWrite(t *testing.T) {
 	}
 }
 
-func TestAccDedicatedNodes_admissionIsRefused(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	p, tf := newPool(t, c), terraform(t, c)
-	w, name := wish{taints: "team=a:NoExecute"}, acctest.Name(t, "policy")
-	theirs := &acctest.Instance{Type: "kubetaint_toleration_policy"}
-	p.admitting(name, nil)
-	if d := tf.Apply(t, theirs, map[string]any{"name": name, "match": map[string]any{"namespaces": []any{p.namespace}}, "tolerations": acctest.TolerationObjects(t, "x*")}); d.Errors() != "" {
-		t.Fatal(d.Errors())
-	}
-	for _, tt := range []struct {
-		what   string
-		policy map[string]any
-		says   []string
-	}{
-		{"a policy of another resource", p.admitting(name, nil), []string{"Unable to change toleration policy \"" + name + "\": it belongs to another resource", "terraform/toleration_policy/" + name}},
-		{"pods to be pinned without labels", p.admitting("x", map[string]any{"pin": true}), []string{"Unable to pin pods without labels"}},
-		{"a match of every pod", p.admitting("x", map[string]any{"match": map[string]any{}}), []string{"Unable to match every pod by leaving everything out", "match_all = true"}},
-		{"namespaces of the system", p.admitting("x", map[string]any{"match": map[string]any{"namespace_selector": "kubernetes.io/metadata.name in (kube-system)"}}), []string{"Unable to match system namespaces by a selector", "kube-system"}},
-	} {
-		d := tf.Plan(t, newInstance(), acctest.With(p.config(w), map[string]any{"admission": tt.policy})).Diagnostics
-		wantError(t, d, tt.says...)
-	}
-	p.want(wish{})
-	if d := tf.Apply(t, theirs, nil); d.Errors() != "" {
-		t.Fatal(d.Errors())
-	}
-}
-
 // TestAccDedicatedNodes_admissionDrift: a policy that somebody has taken away or changed is
 // drift, and the next apply mends it without touching anything else.
 func TestAccDedicatedNodes_admissionDrift(t *testing.T) {

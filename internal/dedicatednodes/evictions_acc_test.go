@@ -55,25 +55,6 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	tf.Destroy(t, i)
 }
 
-// TestAccDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite lets a pod come
-// between plan and apply.
-func TestAccDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	p := newPool(t, c, "Deployment")
-	tf, i := terraform(t, c), newInstance()
-	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
-	config := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	planned := tf.Plan(t, i, config)
-	if planned.Diagnostics.Errors() != "" {
-		t.Fatal(planned.Diagnostics.Errors())
-	}
-	walk := tf.Walk(t)
-	walk.Between = func() { c.Pod(t, p.namespace, "stranger", p.nodes[0], nil) }
-	wantError(t, walk.ApplyChange(i, planned, config), `"evictions"`, "Nothing has been written")
-	p.want(wish{}, "Deployment")
-}
-
 // TestAccDedicatedNodes_strandedPodsAreRefused: others that tolerate the old taint
 // were meant to be there.
 func TestAccDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
@@ -105,26 +86,6 @@ func TestAccDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 	}
 	p.want(wish{taints: "team=b:NoExecute", workloads: workloads}, "Deployment")
 	tf.Destroy(t, i)
-}
-
-func TestAccDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	p := newPool(t, c, "DaemonSet")
-	tf, i := terraform(t, c), newInstance()
-	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": pinned}}
-	tf.Settle(t, i, p.config(w))
-	w.labels = "dedicated=web"
-	d := tf.Plan(t, i, p.config(w)).Diagnostics
-	wantWarning(t, d, `"labels"`, "are replaced all at once", "give the new value another key")
-	tf.Settle(t, i, p.config(w))
-	p.settled("DaemonSet", w)
-	w.labels = "reserved=gpu"
-	if d := tf.Plan(t, i, p.config(w)).Diagnostics; strings.Contains(d.Warnings(), "all at once") {
-		t.Fatal(d.Warnings())
-	}
-	tf.Destroy(t, i)
-	p.want(wish{}, "DaemonSet")
 }
 
 // TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid: no taint makes these
@@ -256,32 +217,4 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 		t.Errorf("the taint is gone by then: %s", d.Warnings())
 	}
 	tf.Destroy(t, i)
-}
-
-// TestAccDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied: whether another resource of the
-// same run writes its tolerations before the taints is not known, and the plan does not
-// guess.
-func TestAccDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	p := newPool(t, c)
-	c.Deployment(t, p.namespace, "stranger", 1, func(spec *corev1.PodSpec) {
-		spec.NodeSelector, spec.Tolerations = map[string]string{"pool": p.name}, []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
-	})
-	config := p.config(wish{taints: "team=a:NoExecute", labels: "dedicated=gpu"})
-	tolerations := map[string]any{
-		"workload":    map[string]any{"kind": "Deployment", "namespace": p.namespace, "name": "stranger"},
-		"tolerations": []any{map[string]any{"key": "team", "operator": "Equal", "value": "a", "effect": "NoExecute"}},
-	}
-	tf := terraform(t, c)
-	wantWarning(t, tf.Plan(t, newInstance(), config).Diagnostics, "evicts 1 pod of 1 workload")
-	walk := tf.Walk(t)
-	if d := walk.Plan(&acctest.Instance{Type: "kubetaint_workload_tolerations"}, tolerations).Diagnostics; d.Errors() != "" {
-		t.Fatal(d.Errors())
-	}
-	d := walk.Plan(newInstance(), config).Diagnostics
-	wantWarning(t, d, "may evict 1 pod")
-	if strings.Contains(d.Warnings(), "evicts 1 pod") {
-		t.Errorf("it is not known: %s", d.Warnings())
-	}
 }

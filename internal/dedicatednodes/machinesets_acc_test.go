@@ -26,9 +26,8 @@ type fleet struct {
 
 const webPods = 3
 
-func newFleet(t *testing.T) *fleet {
+func newFleet(t *testing.T, c *acctest.Cluster) *fleet {
 	t.Helper()
-	c := acctest.Connect(t)
 	c.NeedMachines(t)
 	f := &fleet{T: t, c: c}
 	f.Pool = c.MachineSet(t, acctest.MachineSet{Namespace: c.Namespace(t), Name: acctest.Name(t, "ms"), Replicas: 2, Taints: foreignTaint})
@@ -121,7 +120,7 @@ func TestAccDedicatedNodes_machineSets(t *testing.T) {
 				// TestAccMachineSetTaints_strategies has them.
 				acctest.Exhaustive(t)
 			}
-			f := newFleet(t)
+			f := newFleet(t, acctest.Connect(t))
 			tf, i := terraform(t, f.c), newInstance()
 			evicted := f.c.Evictions(t, f.Namespace)
 			for _, w := range []fleetWish{{"team=a:NoExecute", "dedicated=gpu"}, {"team=b:NoExecute", "reserved=gpu"}} {
@@ -147,7 +146,7 @@ func TestAccDedicatedNodes_machineSetsKill9AfterEachWrite(t *testing.T) {
 			if strategy != "in_place" {
 				acctest.Exhaustive(t)
 			}
-			f := newFleet(t)
+			f := newFleet(t, acctest.Connect(t))
 			cli := acctest.NewCLI(t)
 			evicted := f.c.Evictions(t, f.Namespace)
 			is, to := fleetWish{"team=a:NoExecute", "dedicated=gpu"}, fleetWish{"team=b:NoExecute", "reserved=gpu"}
@@ -186,7 +185,7 @@ func TestAccDedicatedNodes_machineSetsKill9AfterEachWrite(t *testing.T) {
 // into a new one, with its label and workload, and writes nothing.
 func TestAccDedicatedNodes_machineSetsImport(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
+	f := newFleet(t, acctest.Connect(t))
 	tf, i := terraform(t, f.c), newInstance()
 	w, rollout := fleetWish{"team=a:NoSchedule", "dedicated=gpu"}, map[string]any{"strategy": "in_place"}
 	tf.Settle(t, i, f.config(w, rollout))
@@ -209,60 +208,4 @@ func TestAccDedicatedNodes_machineSetsImport(t *testing.T) {
 	}
 	tf.Destroy(t, again)
 	f.want(fleetWish{})
-}
-
-// TestAccDedicatedNodes_machineSetsRefused says at plan what must not be done, writes
-// nothing, and names the attribute.
-func TestAccDedicatedNodes_machineSetsRefused(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	tf := terraform(t, f.c)
-	version := f.Version()
-	w := fleetWish{"team=a:NoExecute", "dedicated=gpu"}
-	sets := func(change map[string]any) map[string]any {
-		config := f.config(w, map[string]any{"strategy": "in_place"})
-		all := map[string]any{"namespace": f.Namespace, "name": f.Pool.Name, "rollout": map[string]any{"strategy": "in_place"}}
-		maps.Copy(all, change)
-		config["machine_sets"] = all
-		return config
-	}
-	taken := f.config(fleetWish{w.taints, "pool=other"}, map[string]any{"strategy": "in_place"})
-	for name, tt := range map[string]struct {
-		config map[string]any
-		parts  []string
-	}{
-		"a MachineSet that is not there":         {sets(map[string]any{"name": "nowhere"}), []string{"Unable to find MachineSet", "nowhere"}},
-		"a parameter of another strategy":        {sets(map[string]any{"rollout": map[string]any{"strategy": "in_place", "max_surge": 1}}), []string{"max_surge"}},
-		"a label that nodes have otherwise":      {taken, []string{`Unable to claim label "pool" on node`, "Choose another key"}},
-		"neither a name nor a selector":          {sets(map[string]any{"name": nil}), []string{"name"}},
-		"a selector that does not parse":         {sets(map[string]any{"name": nil, "selector": "a in"}), []string{"selector"}},
-		"MachineSets beside nodes of a selector": {func() map[string]any { c := sets(nil); c["node_selector"] = "a=b"; return c }(), []string{"node_selector"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			wantError(t, tf.Plan(t, newInstance(), tt.config).Diagnostics, tt.parts...)
-		})
-	}
-	if f.Version() != version {
-		t.Fatal("a plan has written to the MachineSet")
-	}
-
-	f.c.Change(t, f.Thing, "hive", `{"metadata":{"labels":{"hive.openshift.io/machine-pool":"worker","hive.openshift.io/managed":"true"}}}`)
-	wantError(t, tf.Plan(t, newInstance(), sets(nil)).Diagnostics,
-		`[AttributeName("machine_sets").AttributeName("name")] Unable to change the taints of MachineSet`, "Hive manages this MachineSet", "Change the MachinePool instead")
-}
-
-// TestAccDedicatedNodes_whatTemplateOnlyHasLeftOnMachinesGoesLater: a strategy that reaches
-// machines takes from them what left the template before.
-func TestAccDedicatedNodes_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	tf, i := &acctest.Terraform{Provider: f.c.Provider(t)}, &acctest.Instance{Type: typeName}
-	inPlace, templateOnly := map[string]any{"strategy": "in_place"}, map[string]any{"strategy": "template_only"}
-	tf.Settle(t, i, f.config(fleetWish{"team=a:NoSchedule", "tier=a"}, inPlace))
-	wish := fleetWish{"crew=a:NoSchedule", "tier=a"}
-	tf.Settle(t, i, f.config(wish, templateOnly))
-	f.WantTemplate(2, foreignTaint+" crew=a:NoSchedule")
-	acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "Destroying leaves team=a:NoSchedule on 2 machines of MachineSet")
-	tf.Settle(t, i, f.config(wish, inPlace))
-	f.want(wish)
 }

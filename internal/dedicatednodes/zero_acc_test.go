@@ -15,7 +15,7 @@ import (
 // of the StatefulSet is made once the first is ready, which needs a machine.
 func TestAccDedicatedNodes_interruptedAtZeroComesBackThoughPodsHaveNoOtherPlace(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
+	f := newFleet(t, acctest.Connect(t))
 	f.c.StatefulSet(t, f.Namespace, "db", 2, func(spec *corev1.PodSpec) {
 		spec.NodeSelector = map[string]string{"pool": f.Pool.Name}
 		spec.Tolerations = []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}

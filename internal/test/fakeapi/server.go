@@ -39,7 +39,7 @@ func New(custom ...Kind) *Server {
 		s.kinds = append(s.kinds, &k)
 	}
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
-		s.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		s.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}})
 	}
 	return s
 }

@@ -4,6 +4,8 @@
 package controllers
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,8 +107,8 @@ func budgets(api *fakeapi.Server) {
 	}
 }
 
-// evict deletes the pods that do not tolerate a NoExecute taint of their node. No pod of
-// these tests tolerates one for a time.
+// evict deletes the pods that do not tolerate a NoExecute taint of their node, and says so
+// in a condition before it does. No pod of these tests tolerates one for a time.
 func evict(api *fakeapi.Server) {
 	nodes := map[string]*corev1.Node{}
 	for _, n := range fakeapi.Objects[*corev1.Node](api) {
@@ -118,11 +120,21 @@ func evict(api *fakeapi.Server) {
 			continue
 		}
 		for _, t := range taint.Untolerated(n.Spec.Taints, p.Spec.Tolerations, false) {
-			if t.Effect == corev1.TaintEffectNoExecute {
+			if t.Effect == corev1.TaintEffectNoExecute && told(api, p) {
 				api.NoteEviction(p)
 				api.Delete(p)
 				break
 			}
 		}
 	}
+}
+
+// told gives a pod the condition that a taint deletes it (k8s.io/kubernetes v1.37.2
+// pkg/controller/tainteviction/taint_eviction.go, addConditionAndDeletePod). Where somebody
+// else has written the pod meanwhile, it is looked at again.
+func told(api *fakeapi.Server, p *corev1.Pod) bool {
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager"})
+	api.Put(p)
+	now, there := fakeapi.Get[*corev1.Pod](api, p.Namespace, p.Name)
+	return there && slices.ContainsFunc(now.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const (
@@ -41,6 +41,13 @@ type pool struct {
 	namespace string
 	nodes     []string
 	other     string
+}
+
+// onFake runs a test on an in-memory API server, one that asks nothing of the real
+// controllers but that pods and machines follow their templates. See acctest.OnFake.
+func onFake(t *testing.T, test func(t *testing.T, c *acctest.Cluster)) {
+	t.Helper()
+	acctest.OnFakeWithControllers(t, test, slices.Concat(controllers.MachineAPI, acctest.Widgets())...)
 }
 
 // newPool makes nodes, and workloads that each bear the name of their kind and
@@ -191,16 +198,8 @@ func (p *pool) want(w wish, kinds ...string) {
 // ReplicaSet: it carries copies of its Deployment's marks.
 func (p *pool) wantNoReplicaSetWritten() {
 	p.t.Helper()
-	sets, err := p.c.Admin.AppsV1().ReplicaSets(p.namespace).List(p.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for _, set := range sets.Items {
-		for _, entry := range set.ManagedFields {
-			if entry.Manager == workload.FieldManager {
-				p.t.Errorf("ReplicaSet %s was written by the provider", set.Name)
-			}
-		}
+	if names := p.c.WrittenReplicaSets(p.t, p.namespace); len(names) > 0 {
+		p.t.Errorf("ReplicaSets %v were written by the provider", names)
 	}
 }
 

@@ -80,51 +80,52 @@ func (o *others) want(at, all, first, ours string) {
 	}
 }
 
-// TestAccDedicatedNodes_otherWritersDuringTheApplyLoseNothing has others add
+// TestDedicatedNodes_otherWritersDuringTheApplyLoseNothing has others add
 // taints, labels and tolerations of their own right before the provider's writes
 // of a create, an update and a destroy.
-func TestAccDedicatedNodes_otherWritersDuringTheApplyLoseNothing(t *testing.T) {
+func TestDedicatedNodes_otherWritersDuringTheApplyLoseNothing(t *testing.T) {
 	t.Parallel()
-	c := acctest.Connect(t)
-	p := newPool(t, c, "Deployment")
-	i, o := newInstance(), &others{p: p, added: map[string][]string{}}
-	workloads := map[string]string{"Deployment": pinned}
-	evicted := c.Evictions(t, p.namespace)
-	for _, w := range []wish{
-		{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: workloads},
-		{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: workloads},
-		{},
-	} {
-		var config map[string]any
-		if w.taints != "" {
-			config = p.config(w)
-		}
-		planned := terraform(t, c).Plan(t, i, config)
-		if planned.Diagnostics.Errors() != "" {
-			t.Fatal(planned.Diagnostics.Errors())
-		}
-		proxy := c.Proxy(t)
-		o.begin()
-		proxy.Spoil(o.between)
-		if d := (&acctest.Terraform{Provider: proxy.Provider(t, c)}).Carry(t, i, planned, config); d.Errors() != "" {
-			t.Fatal(d.Errors())
-		}
-		proxy.Spoil(nil)
-		for _, node := range p.nodes {
-			o.want(node, c.Taints(t, node), foreignTaint, w.taints)
-			for n := range o.added[node] {
-				if labels := c.Get(t, node).Labels; labels[fmt.Sprintf("theirs-%d", n)] != "x" {
-					t.Fatalf("node %s has lost a label of others: %v", node, labels)
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "Deployment")
+		i, o := newInstance(), &others{p: p, added: map[string][]string{}}
+		workloads := map[string]string{"Deployment": pinned}
+		evicted := c.Evictions(t, p.namespace)
+		for _, w := range []wish{
+			{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: workloads},
+			{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: workloads},
+			{},
+		} {
+			var config map[string]any
+			if w.taints != "" {
+				config = p.config(w)
+			}
+			planned := terraform(t, c).Plan(t, i, config)
+			if planned.Diagnostics.Errors() != "" {
+				t.Fatal(planned.Diagnostics.Errors())
+			}
+			proxy := c.Proxy(t)
+			o.begin()
+			proxy.Spoil(o.between)
+			if d := (&acctest.Terraform{Provider: proxy.Provider(t, c)}).Carry(t, i, planned, config); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			proxy.Spoil(nil)
+			for _, node := range p.nodes {
+				o.want(node, c.Taints(t, node), foreignTaint, w.taints)
+				for n := range o.added[node] {
+					if labels := c.Get(t, node).Labels; labels[fmt.Sprintf("theirs-%d", n)] != "x" {
+						t.Fatalf("node %s has lost a label of others: %v", node, labels)
+					}
 				}
 			}
+			o.want("deployment", c.Tolerations(t, p.namespace, "Deployment", "deployment"), "foreign Exists", w.taints)
+			if config != nil {
+				terraform(t, c).Settle(t, i, config)
+			}
 		}
-		o.want("deployment", c.Tolerations(t, p.namespace, "Deployment", "deployment"), "foreign Exists", w.taints)
-		if config != nil {
-			terraform(t, c).Settle(t, i, config)
+		p.settled("Deployment", wish{})
+		if names := evicted(); len(names) > 0 {
+			t.Fatalf("the taint-eviction controller deleted %v", names)
 		}
-	}
-	p.settled("Deployment", wish{})
-	if names := evicted(); len(names) > 0 {
-		t.Fatalf("the taint-eviction controller deleted %v", names)
-	}
+	})
 }

@@ -1,0 +1,201 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+func (p *pool) wantNode(name, taints, label string) {
+	p.t.Helper()
+	node := p.c.Get(p.t, name)
+	if got := p.c.Taints(p.t, name); got != taints || node.Labels["dedicated"] != label {
+		p.t.Fatalf("node %s has the taints %q and the label %q, want %q and %q", name, got, node.Labels["dedicated"], taints, label)
+	}
+}
+
+func (p *pool) wantDrift(tf *acctest.Terraform, i *acctest.Instance, config map[string]any, where, what string) {
+	p.t.Helper()
+	planned := tf.Plan(p.t, i, config)
+	if planned.Diagnostics.Errors() != "" {
+		p.t.Fatal(planned.Diagnostics.Errors())
+	}
+	drift, _ := tf.Attributes(p.t, i)["drift"].(map[string]any)
+	if got, _ := drift[where].(string); got != what || planned.Empty != (what == "") {
+		p.t.Fatalf("the drift is %v and the plan is empty: %t", drift, planned.Empty)
+	}
+}
+
+func TestDedicatedNodes_nodesOfASelectorComeAndGo(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "Deployment")
+		w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+		// A wait for pods that do not come fails the test long before its own end.
+		soon := map[string]any{"timeouts": map[string]any{"create": "5m", "update": "5m", "delete": "5m"}}
+		config, mine := acctest.With(p.config(w), soon), "gpu-"+p.name
+		fresh := acctest.Node{Name: p.nodes[1], Labels: map[string]string{"field": p.name, "pool": p.name}}
+		tf, i := terraform(t, c), newInstance()
+		tf.Settle(t, i, config)
+
+		// One that goes is no drift, and one that comes back under its name is new.
+		c.DeleteNode(t, p.nodes[1])
+		p.wantDrift(tf, i, config, "", "")
+		c.Node(t, fresh)
+		p.wantDrift(tf, i, config, "node/"+p.nodes[1], "missing")
+		tf.Settle(t, i, config)
+		p.wantNode(p.nodes[1], "team=a:NoExecute", mine)
+
+		// One that goes while it is written is no error.
+		for _, nth := range []int{1, 2} {
+			proxy, writes := c.Proxy(t), 0
+			disturbed := &acctest.Terraform{Provider: proxy.Provider(t, c)}
+			proxy.Spoil(func(r acctest.Request) acctest.Fault {
+				if r.Write() && strings.HasSuffix(r.Path, p.nodes[1]) {
+					if writes++; writes == nth {
+						c.DeleteNode(t, p.nodes[1])
+					}
+				}
+				return acctest.None
+			})
+			changed := acctest.With(p.config(wish{taints: "team=b:NoExecute", labels: "reserved=gpu", workloads: w.workloads}), soon)
+			if d := disturbed.Apply(t, i, changed); d.Errors() != "" {
+				t.Fatalf("the node went at its write %d: %s\n%s", nth, d.Errors(), c.Unscheduled(t, p.namespace))
+			}
+			proxy.Spoil(nil)
+			if writes < nth {
+				t.Fatalf("the node was written only %d times", writes)
+			}
+			p.wantDrift(tf, i, changed, "", "")
+			c.Node(t, fresh)
+			tf.Settle(t, i, config)
+			p.wantNode(p.nodes[1], "team=a:NoExecute", mine)
+		}
+
+		// One that comes between plan and apply is dedicated as well.
+		fresh.Name += "-late"
+		changed := acctest.With(p.config(wish{taints: "team=b:NoExecute", labels: "dedicated=gpu", workloads: w.workloads}), soon)
+		planned, walk := tf.Plan(t, i, changed), tf.Walk(t)
+		walk.Between = func() { c.Node(t, fresh) }
+		if d := walk.ApplyChange(i, planned, changed); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		p.wantNode(fresh.Name, "team=b:NoExecute", mine)
+		p.wantDrift(tf, i, changed, "", "")
+		tf.Destroy(t, i)
+		for _, name := range []string{p.nodes[1], fresh.Name} {
+			p.wantNode(name, "", "")
+		}
+		p.wantTemplate("Deployment", wish{})
+	})
+}
+
+func TestDedicatedNodes_namedNodesComeAndGo(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "Deployment")
+		config := acctest.With(p.config(wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}),
+			map[string]any{"node_selector": nil, "node_names": p.nodes, "timeouts": map[string]any{"update": "8s"}})
+		tf, i := terraform(t, c), newInstance()
+		tf.Settle(t, i, config)
+		c.DeleteNode(t, p.nodes[1])
+		p.wantDrift(tf, i, config, "node/"+p.nodes[1], "missing")
+		// It may come back: the state keeps it, and an apply says that it does not.
+		wantError(t, tf.Apply(t, i, config), `[AttributeName("node_names")] Unable to find node "`+p.nodes[1]+`"`, "remove it from node_names", "Nothing has been written")
+		if !i.Exists() {
+			t.Fatal("the state was dropped")
+		}
+		tf.Settle(t, i, acctest.With(config, map[string]any{"node_names": p.nodes[:1], "timeouts": nil}))
+		c.Node(t, acctest.Node{Name: p.nodes[1], Labels: map[string]string{"field": p.name}})
+		config["timeouts"] = nil
+		tf.Settle(t, i, config)
+		p.wantNode(p.nodes[1], "team=a:NoExecute", "gpu-"+p.name)
+		c.DeleteNode(t, p.nodes[1])
+		tf.Destroy(t, i)
+		p.wantNode(p.nodes[0], foreignTaint, "")
+		p.wantTemplate("Deployment", wish{})
+	})
+}
+
+// TestDedicatedNodes_workloadsComeAndGo deletes one of two workloads.
+func TestDedicatedNodes_workloadsComeAndGo(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "StatefulSet", "Deployment")
+		both := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned, "StatefulSet": pinned}}
+		one := wish{taints: both.taints, labels: both.labels, workloads: map[string]string{"Deployment": pinned}}
+		thing := acctest.Thing{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: p.namespace, Name: "statefulset"}
+		tf, i := terraform(t, c), newInstance()
+		tf.Settle(t, i, p.config(both))
+		c.Remove(t, thing)
+		wantError(t, tf.Plan(t, i, p.config(both)).Diagnostics, `[AttributeName("workloads").ElementKeyInt(1)] Unable to find StatefulSet "`+p.namespace+`/statefulset"`)
+		tf.Settle(t, i, p.config(one))
+		p.run("StatefulSet", "statefulset", nil)
+		p.wantDrift(tf, i, p.config(one), "", "")
+		tf.Settle(t, i, p.config(both))
+		p.want(both, "Deployment", "StatefulSet")
+
+		// Made anew under its name, it lacks all of it.
+		c.Remove(t, thing)
+		p.run("StatefulSet", "statefulset", nil)
+		p.wantDrift(tf, i, p.config(both), "StatefulSet/"+p.namespace+"/statefulset", "missing")
+		tf.Settle(t, i, p.config(both))
+		p.want(both, "Deployment", "StatefulSet")
+		c.Remove(t, thing)
+		tf.Destroy(t, i)
+		p.want(wish{}, "Deployment")
+	})
+}
+
+func TestDedicatedNodes_refreshOnlyStaysQuietWhilePodsComeAndGo(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "Deployment", "DaemonSet")
+		config := p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned, "DaemonSet": tolerating}})
+		tf, i := terraform(t, c), newInstance()
+		tf.Settle(t, i, config)
+		before := tf.Attributes(t, i)
+		pods, deployment := c.Admin.CoreV1().Pods(p.namespace), acctest.Thing{APIVersion: "apps/v1", Kind: "Deployment", Namespace: p.namespace, Name: "deployment"}
+		for what, change := range map[string]func(){
+			"a stranger comes": func() { c.Pod(t, p.namespace, "stranger", p.nodes[0], nil) },
+			"pods are deleted": func() {
+				list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "app in (deployment,daemonset)"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, pod := range list.Items {
+					if err := pods.Delete(t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+						t.Fatal(err)
+					}
+				}
+			},
+			"a workload is scaled": func() { c.Change(t, deployment, "autoscaler", `{"spec":{"replicas":7}}`) },
+			"a workload restarts": func() {
+				c.Change(t, deployment, "kubectl", `{"spec":{"template":{"metadata":{"annotations":{"restarted":"now"}}}}}`)
+			},
+			"others label a node":           func() { c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"changed":"yes"}}}`) },
+			"a node beside the pool joins":  func() { c.Node(t, acctest.Node{Name: p.name + "-late", Labels: map[string]string{"field": p.name}}) },
+			"others annotate the workload":  func() { c.Change(t, deployment, "somebody", `{"metadata":{"annotations":{"note":"x"}}}`) },
+			"a node of the pool goes":       func() { c.DeleteNode(t, p.nodes[1]) },
+			"a node of the pool is drained": func() { c.Patch(t, p.nodes[0], `{"spec":{"unschedulable":true}}`) },
+		} {
+			change()
+			t.Log(what)
+			// A plan for a refresh alone shows what a refresh changes in the state.
+			if planned := tf.Plan(t, i, config); !planned.Empty || len(planned.Diagnostics) > 0 {
+				t.Fatalf("the plan is empty: %t, and says %s%s", planned.Empty, planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+			}
+			if diff := cmp.Diff(before, tf.Attributes(t, i)); diff != "" {
+				t.Fatalf("a refresh changes the state: %s", diff)
+			}
+		}
+	})
+}
