@@ -91,35 +91,6 @@ func TestAccTolerationPolicy_driftIsMended(t *testing.T) {
 	})
 }
 
-func TestAccTolerationPolicy_import(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	name := acctest.Name(t, "policy")
-	config := s.config(name, "team=a:NoSchedule spot*:NoExecute@7", map[string]any{
-		"match": map[string]any{"namespaces": []any{s.namespace}, "requests": []any{"example.com/gpu"}, "pod_selector": "app=x"}, "pin": map[string]any{"pool": "a"}, "failure_policy": "Fail",
-	})
-	s.apply(fresh(), config)
-	i, d := s.tf.Import(t, "kubetaint_toleration_policy", name)
-	if d.Errors() != "" {
-		t.Fatal(d.Errors())
-	}
-	// By its identity as by its id.
-	again, d := s.tf.ImportAgain(t, i)
-	if d.Errors() != "" {
-		t.Fatal(d.Errors())
-	}
-	for _, one := range []*acctest.Instance{i, again} {
-		if planned := s.tf.Plan(t, one, config); !planned.Empty || len(planned.Diagnostics) > 0 {
-			t.Fatalf("a plan right after the import is not empty: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
-		}
-	}
-	s.tf.Destroy(s.t, i)
-	s.gone(name)
-
-	_, d = s.tf.Import(t, "kubetaint_toleration_policy", name)
-	acctest.WantAll(s.t, d.Errors(), `Unable to import toleration policy "`+name+`"`, "There is none of this name")
-}
-
 // TestAccTolerationPolicy_createBeforeDestroy: the old object leaves alone what the new one
 // has taken over.
 func TestAccTolerationPolicy_createBeforeDestroy(t *testing.T) {

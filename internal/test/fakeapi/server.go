@@ -31,14 +31,14 @@ type Server struct {
 	closed chan struct{}
 }
 
-// New returns a server with the namespaces default and kube-system, with all kinds of
+// New returns a server with the namespaces that each cluster has, with all kinds of
 // Kubernetes that the provider reads, and with these.
 func New(custom ...Kind) *Server {
 	s := &Server{store: newStore(), accounts: map[string]*Account{}, texts: &texts{}, closed: make(chan struct{})}
 	for _, k := range append(builtin(), custom...) {
 		s.kinds = append(s.kinds, &k)
 	}
-	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem} {
+	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
 		s.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}})
 	}
 	return s

@@ -36,6 +36,13 @@ func stageOn(t *testing.T, c *acctest.Cluster) *stage {
 	return &stage{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
 }
 
+// onFake runs a test on an in-memory API server, where no policy gives anything. See
+// acctest.OnFake.
+func onFake(t *testing.T, test func(t *testing.T, s *stage)) {
+	t.Helper()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) { test(t, stageOn(t, c)) })
+}
+
 // on is the same stage for a subtest.
 func (s *stage) on(t *testing.T) *stage {
 	t.Helper()

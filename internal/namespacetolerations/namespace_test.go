@@ -1,0 +1,193 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package namespacetolerations_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// stage is a namespace.
+type stage struct {
+	t         *testing.T
+	c         *acctest.Cluster
+	tf        *acctest.Terraform
+	namespace string
+}
+
+func stageOn(t *testing.T, c *acctest.Cluster) *stage {
+	t.Helper()
+	return &stage{t: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: c.Namespace(t)}
+}
+
+func fresh() *acctest.Instance { return &acctest.Instance{Type: "kubetaint_namespace_tolerations"} }
+
+// config wants tolerations as the notation of the tests has them; "" leaves a list out.
+func (s *stage) config(defaults, allowed string) map[string]any {
+	s.t.Helper()
+	out := map[string]any{"namespace": s.namespace}
+	for name, all := range map[string]string{"default": defaults, "allowed": allowed} {
+		if all != "" {
+			out[name] = acctest.TolerationObjects(s.t, all)
+		}
+	}
+	return out
+}
+
+func (s *stage) annotations() map[string]string {
+	s.t.Helper()
+	n, err := s.c.Admin.CoreV1().Namespaces().Get(s.t.Context(), s.namespace, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n.Annotations
+}
+
+// annotate writes annotations as somebody else does; nil takes one away.
+func (s *stage) annotate(annotations map[string]*string) {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.c.Admin.CoreV1().Namespaces().Patch(s.t.Context(), s.namespace, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// want expects these entries in their order, and that no mark is left without an entry.
+func (s *stage) want(defaults, allowed string, marks int) {
+	s.t.Helper()
+	lists := admission.ObserveLists(s.annotations())
+	if lists.Err != nil || formatted(lists.Default) != defaults || formatted(lists.Allowed) != allowed || len(lists.Record) != marks {
+		s.t.Fatalf("got default %q, allowed %q, marks %s (%v), want %q, %q and %d marks", formatted(lists.Default), formatted(lists.Allowed), lists.Record, lists.Err, defaults, allowed, marks)
+	}
+}
+
+func formatted(list []corev1.Toleration) string {
+	out := make([]string, len(list))
+	for i, t := range list {
+		out[i] = taint.FormatToleration(t)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Somebody else's entries, with a field in another order than ours.
+const (
+	theirDefault = `[{"operator":"Exists","key":"theirs"}]`
+	theirAllowed = `[{"key":"theirs","operator":"Exists"},{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists"}]`
+
+	theirAllowedEntries = "theirs Exists, node.kubernetes.io/not-ready Exists, node.kubernetes.io/unreachable Exists"
+)
+
+func TestNamespaceTolerations_lifecycle(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, i := stageOn(t, c), fresh()
+		s.annotate(map[string]*string{admission.DefaultsAnnotation: new(theirDefault), admission.WhitelistAnnotation: new(theirAllowed)})
+		s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", "team*"))
+		s.want("theirs Exists, team=a:NoSchedule", theirAllowedEntries+", team Exists", 2)
+		s.tf.Settle(s.t, i, s.config("team=b:NoExecute@5 spot*", ""))
+		s.want("theirs Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
+		// Somebody takes one away and adds another.
+		s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"more","operator":"Exists"},{"key":"spot","operator":"Exists"}]`)})
+		s.tf.Settle(s.t, i, s.config("team=b:NoExecute@5 spot*", ""))
+		s.want("more Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
+		s.tf.Destroy(s.t, i)
+		s.want("more Exists", theirAllowedEntries, 0)
+
+		// Where nothing stood, nothing stands in the end.
+		s = stageOn(t, s.c)
+		i = fresh()
+		s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*"))
+		s.tf.Destroy(s.t, i)
+		if left := s.annotations(); len(left) > 0 {
+			t.Fatalf("annotations are left: %v", left)
+		}
+	})
+}
+
+func TestNamespaceTolerations_import(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s := stageOn(t, c)
+		s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"team","operator":"Equal","value":"a","effect":"NoSchedule"}]`), admission.WhitelistAnnotation: new(theirAllowed)})
+		config := s.config("team=a:NoSchedule", "theirs* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*")
+		for range 2 {
+			i, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+			if d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			if planned := s.tf.Plan(t, i, config); !planned.Empty || len(planned.Diagnostics) > 0 {
+				t.Fatalf("a plan right after the import is not empty: %s%s", planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+			}
+		}
+		i, _ := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+		again, d := s.tf.ImportAgain(t, i)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		if planned := s.tf.Plan(t, again, config); !planned.Empty {
+			t.Fatalf("a plan right after the import by identity is not empty: %s", planned.Diagnostics.Errors())
+		}
+		s.tf.Destroy(s.t, again)
+		s.want("", "", 0)
+		_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+		acctest.WantAll(s.t, d.Errors(), "Unable to import tolerations of namespace", "It has no tolerations, or all of them belong to other resources")
+		_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", "no-such-namespace")
+		acctest.WantAll(s.t, d.Errors(), "there is no such namespace")
+	})
+}
+
+func TestNamespaceTolerations_ofTwoResources(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, one, other := stageOn(t, c), fresh(), fresh()
+		s.tf.Settle(s.t, one, s.config("team=a:NoSchedule", ""))
+		acctest.WantAll(s.t, s.tf.Plan(t, other, s.config("team=a:NoSchedule b*", "")).Diagnostics.Errors(), `[AttributeName("default")]`, "team=a:NoSchedule belongs to another resource", "terraform/namespace_tolerations/"+s.namespace)
+		s.tf.Settle(s.t, other, s.config("b*", ""))
+		s.want("team=a:NoSchedule, b Exists", "", 2)
+		s.tf.Destroy(s.t, one)
+		s.want("b Exists", "", 1)
+		s.tf.Destroy(s.t, other)
+		s.want("", "", 0)
+	})
+}
+
+// TestNamespaceTolerations_operatorsThatTheProviderBlockRulesOut would have every pod
+// refused; among what is allowed they do no harm.
+func TestNamespaceTolerations_operatorsThatTheProviderBlockRulesOut(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s := stageOn(t, c)
+		s.tf.Provider = acctest.With(s.tf.Provider, map[string]any{"comparison_operators": false})
+		acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config("team>5:NoSchedule", "")).Diagnostics.Errors(),
+			`[AttributeName("default")] Unable to use the operator Gt in toleration "team>5:NoSchedule"`, "comparison_operators = false")
+		if d := s.tf.Plan(t, fresh(), s.config("", "team>5:NoSchedule")).Diagnostics; d.Errors() != "" {
+			t.Error(d.Errors())
+		}
+	})
+}
+
+func TestNamespaceTolerations_whatCannotBeReadIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, i := stageOn(t, c), fresh()
+		s.annotate(map[string]*string{admission.DefaultsAnnotation: new("not a list")})
+		acctest.WantAll(s.t, s.tf.Plan(t, i, s.config("team=a:NoSchedule", "")).Diagnostics.Errors(), "Unable to change tolerations of namespace", "the annotation "+admission.DefaultsAnnotation+" cannot be read", "Nothing has been written")
+		if got := s.annotations()[admission.DefaultsAnnotation]; got != "not a list" {
+			t.Fatalf("the annotation is %q", got)
+		}
+		acctest.WantAll(s.t, s.tf.Plan(t, fresh(), map[string]any{"namespace": "no-such-namespace", "default": acctest.TolerationObjects(t, "a*")}).Diagnostics.Errors(), "there is no such namespace")
+	})
+}
