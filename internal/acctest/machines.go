@@ -37,6 +37,10 @@ func (c *Cluster) MachineAPI(t testing.TB) {
 // OpenShift's types that the provider itself is built with.
 func (c *Cluster) OpenShiftKind(t testing.TB, resource schema.GroupVersionResource, file ...string) {
 	t.Helper()
+	if c.api != nil {
+		c.Define(t, resource, "")
+		return
+	}
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/openshift/api").Output()
 	must(t, err)
 	raw, err := os.ReadFile(filepath.Join(append([]string{strings.TrimSpace(string(dir))}, file...)...))

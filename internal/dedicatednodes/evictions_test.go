@@ -81,3 +81,37 @@ func TestDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
 		}
 	})
 }
+
+// TestDedicatedNodes_strandedPodsAreRefused: others that tolerate the old taint
+// were meant to be there.
+func TestDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "Deployment")
+		tf, i := terraform(t, c), newInstance()
+		workloads := map[string]string{"Deployment": tolerating}
+		tf.Settle(t, i, p.config(wish{taints: "team=a:NoExecute", workloads: workloads}))
+		c.Pod(t, p.namespace, "stranger", p.nodes[0], func(pod *corev1.Pod) {
+			pod.Spec.Tolerations = []corev1.Toleration{{Key: "team", Value: "a", Operator: corev1.TolerationOpEqual}}
+		})
+		config := p.config(wish{taints: "team=b:NoExecute", workloads: workloads})
+		wantWarning(t, tf.Plan(t, i, config).Diagnostics, "apply will refuse this: 1 pod tolerates the replaced taint but not the new one", "name their workload in workloads of this resource")
+		wantError(t, tf.Apply(t, i, config), `"workloads"`, "1 pod tolerates the replaced taint, but not the new one", "Nothing has been written")
+		p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
+		// Taints that evict nobody strand as well: what comes to replace the pod finds no place.
+		config = p.config(wish{taints: "team=b:NoSchedule", workloads: workloads})
+		wantError(t, tf.Apply(t, i, config), `"workloads"`, "Unable to apply team=b:NoSchedule to ", "1 pod tolerates the replaced taint, but not the new one", "name their workload in workloads of this resource")
+		p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
+		config = p.config(wish{taints: "team=b:NoExecute", workloads: workloads})
+
+		evicted := c.Evictions(t, p.namespace)
+		config["evictions"] = map[string]any{"stranded": "evict"}
+		tf.Settle(t, i, config)
+		p.gone("stranger")
+		if names := evicted(); len(names) != 1 {
+			t.Fatalf("the taint-eviction controller deleted %v", names)
+		}
+		p.want(wish{taints: "team=b:NoExecute", workloads: workloads}, "Deployment")
+		tf.Destroy(t, i)
+	})
+}

@@ -123,3 +123,43 @@ func TestWorkloadTolerations_customKindWithoutRightsSaysSo(t *testing.T) {
 		says(t, "diagnostic", got.Errors()+got.Warnings(), "no permission", "widgets", `guide "Permissions"`)
 	})
 }
+
+// Between the end of the old and the beginning of the new pods of what an operator
+// makes there is none that lacks anything: the wait must not end there.
+func TestWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPodsOfAnOperator(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		object := s.widget("widget", nil)
+		operand := s.make("Deployment", "operand", 1, "", map[string]any{"strategy": map[string]any{"type": "Recreate"}})
+		s.c.Own(t, operand, s.c.Look(t, object))
+		s.managesWidgets()
+		s.c.Operate(t, object, strings.Split(acctest.WidgetPath, "."), operand, s.pathOf("Deployment"))()
+
+		// The old pod goes, and no new one may come.
+		none := s.c.ForbidPods(t, s.namespace)
+		config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "25s"}})
+		i := s.fresh()
+		says(t, "error", s.tf.Apply(t, i, config).Errors(), "the rollout did not finish in time", "1 of 1 pods not created yet", "apply again: it continues")
+		if pods := s.live("operand"); len(pods) > 0 {
+			t.Fatalf("%d pods are there, none is allowed", len(pods))
+		}
+		none()
+		// After that many refusals its controller takes its time for the next try.
+		delete(config, "timeouts")
+		s.apply(i, config)
+		s.wantPods("operand", 1, "team=a:NoExecute", "Deployment")
+	})
+}
+
+// The first entry takes the place of what the operator uses by itself.
+func TestWorkloadTolerations_operatorsOwnTolerationsThatGoAreSaid(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		o := operators["DNS"](s)
+		says(t, "warning", s.planned(s.fresh(), s.manage(o.object, "team=a:NoExecute", nil)).Diagnostics.Warnings(),
+			`[AttributeName("tolerations")] The first toleration of DNS "`+o.object.Name+`" replaces its operator's own: node-role.kubernetes.io/master`)
+		if got := s.planned(s.fresh(), s.manage(o.object, "team=a:NoExecute node-role.kubernetes.io/master*", nil)).Diagnostics.Warnings(); strings.Contains(got, "operator's own") {
+			t.Fatalf("the operator's own is among them, and the plan warns: %s", got)
+		}
+	})
+}

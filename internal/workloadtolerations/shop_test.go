@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -40,7 +41,9 @@ func openShop(t *testing.T) *shop {
 // real controllers but that pods follow their templates. See acctest.OnFake.
 func inShop(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
-	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) { test(t, openShopOn(t, c)) }, acctest.Widgets()...)
+	ingress, dns := fakeapi.CustomKind("operator.openshift.io/v1", "IngressController", "ingresscontrollers"), fakeapi.CustomKind("operator.openshift.io/v1", "DNS", "dnses")
+	dns.Cluster = true
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) { test(t, openShopOn(t, c)) }, append(acctest.Widgets(), ingress, dns)...)
 }
 
 // openShopOn opens a shop on this cluster.

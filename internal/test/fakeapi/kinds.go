@@ -70,6 +70,7 @@ func builtin() []Kind {
 		{GroupVersionKind: core.WithKind("PersistentVolumeClaim"), Plural: "persistentvolumeclaims", Status: true},
 		{GroupVersionKind: core.WithKind("Pod"), Plural: "pods", Generation: true, Status: true},
 		{GroupVersionKind: core.WithKind("ReplicationController"), Plural: "replicationcontrollers", Generation: true, Status: true},
+		{GroupVersionKind: core.WithKind("ResourceQuota"), Plural: "resourcequotas", Status: true},
 		{GroupVersionKind: apps.WithKind("ControllerRevision"), Plural: "controllerrevisions"},
 		{GroupVersionKind: apps.WithKind("DaemonSet"), Plural: "daemonsets", Generation: true, Status: true},
 		{GroupVersionKind: apps.WithKind("Deployment"), Plural: "deployments", Generation: true, Status: true},

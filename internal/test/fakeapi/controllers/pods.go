@@ -76,6 +76,23 @@ func kubelet(api *fakeapi.Server) {
 	}
 }
 
+// quotas puts ResourceQuotas in force.
+func quotas(api *fakeapi.Server) {
+	for _, q := range fakeapi.Objects[*corev1.ResourceQuota](api) {
+		q.Status.Hard = q.Spec.Hard
+		api.Put(q)
+	}
+}
+
+// forbidden reports whether a ResourceQuota allows no pods in a namespace: the only one that
+// is played.
+func forbidden(api *fakeapi.Server, namespace string) bool {
+	return slices.ContainsFunc(fakeapi.Objects[*corev1.ResourceQuota](api), func(q *corev1.ResourceQuota) bool {
+		most, limited := q.Status.Hard[corev1.ResourcePods]
+		return q.Namespace == namespace && limited && most.IsZero()
+	})
+}
+
 // budgets counts the pods of PodDisruptionBudgets.
 func budgets(api *fakeapi.Server) {
 	pods := fakeapi.Objects[*corev1.Pod](api)

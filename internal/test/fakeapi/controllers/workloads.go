@@ -122,7 +122,7 @@ func countReady(pods []*corev1.Pod) (n int32) {
 }
 
 // deployment has a ReplicaSet for each template: the newest gets all pods, and the others
-// lose theirs once these are ready.
+// lose theirs once these are ready, or before that with the strategy Recreate.
 func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
 	current, wants := hash(d.Spec.Template), ptr.Deref(d.Spec.Replicas, 1)
 	var newest *appsv1.ReplicaSet
@@ -136,7 +136,8 @@ func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
 			older = append(older, s)
 		}
 	}
-	if newest == nil && !d.Spec.Paused {
+	recreates := d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && !d.Spec.Paused
+	if newest == nil && !d.Spec.Paused && (!recreates || !anyPods(api, older)) {
 		newest = replicaSetOf(d, current)
 		api.Put(newest)
 	}
@@ -148,7 +149,7 @@ func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
 	}
 	for _, s := range older {
 		old += s.Status.Replicas
-		if updated >= wants && !d.Spec.Paused {
+		if recreates || updated >= wants && !d.Spec.Paused {
 			s.Spec.Replicas = ptr.To[int32](0)
 			api.Put(s)
 		}
@@ -158,6 +159,13 @@ func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
 		ReadyReplicas: updated + old, AvailableReplicas: updated + old,
 	}
 	api.Put(d)
+}
+
+// anyPods reports whether pods of these are there, those that terminate included.
+func anyPods(api *fakeapi.Server, sets []*appsv1.ReplicaSet) bool {
+	return slices.ContainsFunc(fakeapi.Objects[*corev1.Pod](api), func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(sets, func(s *appsv1.ReplicaSet) bool { return metav1.IsControlledBy(p, s) })
+	})
 }
 
 func replicaSetOf(d *appsv1.Deployment, hash string) *appsv1.ReplicaSet {
@@ -176,7 +184,7 @@ func replicaSetOf(d *appsv1.Deployment, hash string) *appsv1.ReplicaSet {
 
 func replicaSet(api *fakeapi.Server, s *appsv1.ReplicaSet) {
 	own, wants := owned(api, s), int(ptr.Deref(s.Spec.Replicas, 1))
-	for n := len(own); n < wants; n++ {
+	for n := len(own); n < wants && !forbidden(api, s.Namespace); n++ {
 		// Names are never used twice.
 		api.Put(podOf(s, "ReplicaSet", fmt.Sprintf("%s-%05d", s.Name, api.Created(pods)), s.Spec.Template))
 	}
