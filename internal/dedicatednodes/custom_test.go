@@ -60,7 +60,7 @@ func TestDedicatedNodes_customResourcesAndCronJobs(t *testing.T) {
 		begin := c.Operate(t, widget, path, operand, deployment.Path)
 
 		// The taint waits for the pods of what the operator makes.
-		done := make(chan acctest.Diagnostics)
+		done := make(chan acctest.Diagnostics, 1)
 		go func() { done <- tf.Apply(t, i, config("team=a:NoExecute", "dedicated=gpu")) }()
 		acctest.Until(t, "the widget tolerates the taint", func(context.Context) (bool, error) {
 			return len(c.TolerationsAt(t, widget, path)) == 2, nil

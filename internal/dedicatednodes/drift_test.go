@@ -104,7 +104,7 @@ func TestDedicatedNodes_namedNodesAreWaitedForAndChangeInPlace(t *testing.T) {
 		}
 
 		delete(config, "timeouts")
-		done := make(chan acctest.Diagnostics)
+		done := make(chan acctest.Diagnostics, 1)
 		i := newInstance()
 		proxy, waits := c.Proxy(t), make(chan struct{})
 		var once sync.Once

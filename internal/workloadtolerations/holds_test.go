@@ -133,7 +133,7 @@ func TestWorkloadTolerations_pausedInTheMiddleOfTheWait(t *testing.T) {
 		config["timeouts"] = map[string]any{"create": "5m"}
 		i := s.fresh()
 		began := time.Now()
-		done := make(chan acctest.Diagnostics)
+		done := make(chan acctest.Diagnostics, 1)
 		go func() { done <- s.tf.Apply(t, i, config) }()
 		s.until("the new pods are there", func() bool { return len(s.live("web")) > 2 })
 		s.c.Change(t, thing, "somebody", `{"spec":{"paused":true}}`)

@@ -177,7 +177,7 @@ func TestWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
 		thing, config := s.stuck()
 		config["timeouts"] = map[string]any{"create": "5m"}
 		i := s.fresh()
-		done := make(chan acctest.Diagnostics)
+		done := make(chan acctest.Diagnostics, 1)
 		go func() { done <- s.tf.Apply(t, i, config) }()
 		s.until("the new pods are there", func() bool { return len(s.live("web")) > 2 })
 		s.replace(thing, "theirs*")
