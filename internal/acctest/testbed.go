@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"syscall"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -120,7 +122,30 @@ func Alone(t testing.TB) *Cluster {
 	t.Cleanup(release)
 	c, err := aloneCluster()
 	must(t, err)
+	t.Cleanup(func() { c.empty(t) })
 	return c
+}
+
+// empty ends all pods of the cluster, and what makes them: a pod whose ReplicaSet is gone would
+// make the next test's plan list ReplicaSets once more.
+func (c *Cluster) empty(t testing.TB) {
+	t.Helper()
+	now, every := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{}
+	// The test's own context has ended.
+	must(t, untilWithin(context.Background(), patience, func(ctx context.Context) (bool, error) {
+		sets, err := c.Admin.AppsV1().ReplicaSets("").List(ctx, every)
+		if err != nil {
+			return false, err
+		}
+		pods, err := c.Admin.CoreV1().Pods("").List(ctx, every)
+		if err != nil {
+			return false, err
+		}
+		for _, pod := range pods.Items {
+			_ = c.Admin.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, now)
+		}
+		return len(sets.Items)+len(pods.Items) == 0, nil
+	}))
 }
 
 var aloneCluster = sync.OnceValues(func() (*Cluster, error) {

@@ -27,6 +27,7 @@ func TestAccTolerationPolicy_kill9AfterEachRequest(t *testing.T) {
 			s, cli := newStage(t), acctest.NewCLI(t)
 			policy := acctest.Name(t, "policy")
 			t.Cleanup(func() { s.remove(policy) })
+			// Its name is the key: a taint of another test's node would have a toleration retire.
 			hcl := func(value string) string {
 				if value == "" {
 					return ""
@@ -34,7 +35,7 @@ func TestAccTolerationPolicy_kill9AfterEachRequest(t *testing.T) {
 				return `resource "kubetaint_toleration_policy" "this" {
   name        = "` + policy + `"
   match       = { namespaces = ["` + s.namespace + `"] }
-  tolerations = [{ key = "team", operator = "Equal", value = "` + value + `", effect = "NoSchedule" }]
+  tolerations = [{ key = "` + policy + `", operator = "Equal", value = "` + value + `", effect = "NoSchedule" }]
 }
 `
 			}
@@ -44,7 +45,7 @@ func TestAccTolerationPolicy_kill9AfterEachRequest(t *testing.T) {
 					s.gone(policy)
 					return
 				}
-				s.becomes("tolerations", s.given, "team="+value+":NoSchedule")
+				s.becomes("tolerations", s.given, policy+"="+value+":NoSchedule")
 			}
 			counts := func(r acctest.Request) bool { return strings.HasPrefix(r.Path, "/apis/admissionregistration.k8s.io/") }
 			kills := 0

@@ -15,8 +15,10 @@ func TestAccTolerationPolicy_lifecycle(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	name, i := acctest.Name(t, "policy"), fresh()
-	s.apply(i, s.config(name, "team=a:NoSchedule", nil))
-	s.becomes("tolerations", s.given, "team=a:NoSchedule")
+	// A taint of another test's node would have the first one retire.
+	first := "team=" + name + ":NoSchedule"
+	s.apply(i, s.config(name, first, nil))
+	s.becomes("tolerations", s.given, first)
 	made := s.policy(name)
 	for key, want := range map[string]string{"app.kubernetes.io/managed-by": "terraform-provider-kubetaint", "app.kubernetes.io/component": "toleration-policy"} {
 		s.want("label "+key+" of the policy", made.Labels[key], want)
