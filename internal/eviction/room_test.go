@@ -23,6 +23,13 @@ func asking(cores, gi int64, others ...Amount) podOption {
 	}
 }
 
+// disk is as much local storage of a node, and scratch what a pod asks for of it.
+func disk(n *Node, gi int64) *Node { n.Allocatable.EphemeralStorage = gi << 30; return n }
+
+func scratch(gi int64) podOption {
+	return func(p *Pod) { p.Demand.Asks.EphemeralStorage, p.Demand.Holds.EphemeralStorage = gi<<30, gi<<30 }
+}
+
 func priority(n int32) podOption { return func(p *Pod) { p.Demand.Priority = n } }
 func patient(p *Pod)             { p.Demand.Patient = true }
 
@@ -61,6 +68,8 @@ func TestEvaluate_whetherAnotherNodeHasRoom(t *testing.T) {
 		{name: "it comes back where it just fits", world: two(pod("p", "n1", asking(4, 8)), having(node("n2"), 4, 8)), back: true},
 		{name: "it does not where memory is short", world: two(pod("p", "n1", asking(1, 9)), having(node("n2"), 4, 8))},
 		{name: "it does not where processors are short", world: two(pod("p", "n1", asking(5, 1)), having(node("n2"), 4, 8))},
+		{name: "it comes back where its local storage fits", world: two(pod("p", "n1", asking(1, 1), scratch(2)), disk(having(node("n2"), 4, 8), 2)), back: true},
+		{name: "it does not where local storage is short", world: two(pod("p", "n1", asking(1, 1), scratch(3)), disk(having(node("n2"), 4, 8), 2))},
 		{name: "it does not where a resource is not listed", world: two(pod("p", "n1", asking(1, 1, gpu(1))), having(node("n2"), 4, 8))},
 		{name: "it does where the resource is listed", world: two(pod("p", "n1", asking(1, 1, gpu(1))), having(node("n2"), 4, 8, gpu(1))), back: true},
 		{

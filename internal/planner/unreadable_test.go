@@ -43,11 +43,13 @@ func TestPlanNodes_skipsANodeOfASelectorThatCannotBeRead(t *testing.T) {
 		taints []string
 		want   taint.Status
 	}{
-		"without the taint": {nil, taint.Missing}, "with another value": {[]string{"x=other:NoExecute"}, taint.Different}, "with the taint": {[]string{"x:NoExecute"}, ""},
+		"with what must be absent": {[]string{"x:NoExecute", "gone:NoExecute"}, taint.Different},
+		"without the taint":        {nil, taint.Missing}, "with another value": {[]string{"x=other:NoExecute"}, taint.Different}, "with the taint": {[]string{"x:NoExecute"}, ""},
 	} {
 		broken, other := aNode(t, "a", "gpu", tt.taints...), aNode(t, "b", "gpu")
 		broken.RecordErr = errors.New("the annotation cannot be read")
 		desired := desire(t, pool(t, "gpu"), "x:NoExecute")
+		desired.Claim.Absent = []taint.ID{{Key: "gone", Effect: corev1.TaintEffectNoExecute}}
 		p := PlanNodes([]*eviction.Node{broken, other}, desired)
 		if len(p.Refusals) > 0 || len(p.Switches) != 1 || p.Switches[0].Node != other {
 			t.Errorf("%s: b alone is to be changed: refused %v, changed %v", name, refusals(p), p.Switches)
