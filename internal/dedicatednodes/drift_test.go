@@ -97,8 +97,8 @@ func TestDedicatedNodes_namedNodesAreWaitedForAndChangeInPlace(t *testing.T) {
 		c.Node(t, acctest.Node{Name: name + "-a"})
 		config := map[string]any{"node_names": []string{name + "-a", name + "-b"}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "timeouts": map[string]any{"create": "8s"}}
 		d := tf.Apply(t, newInstance(), config)
-		wantWarning(t, d, "1 node does not exist yet", name+"-b")
-		wantError(t, d, `"node_names"`, `Unable to find node "`+name+`-b"`)
+		acctest.WantAll(t, d.Warnings(), "1 node does not exist yet", name+"-b")
+		acctest.WantAll(t, d.Errors(), `"node_names"`, `Unable to find node "`+name+`-b"`)
 		if taints := c.Taints(t, name+"-a"); taints != "" {
 			t.Fatalf("something was written: %q", taints)
 		}
@@ -149,13 +149,13 @@ func TestDedicatedNodes_failedCreateIsTakenUp(t *testing.T) {
 			return acctest.None
 		})
 		d := tf.Apply(t, i, p.config(w))
-		wantError(t, d, "Apply again to continue where it stopped", "no permission")
+		acctest.WantAll(t, d.Errors(), "Apply again to continue where it stopped", "no permission")
 		if i.Exists() {
 			t.Fatal("a create that failed has saved a state")
 		}
 		proxy.Spoil(nil)
 		p.wantOwned("Deployment")
-		wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Creating takes over entries of", p.nodes[0], fmt.Sprintf("Deployment \"%s/deployment\": team=a:NoExecute", p.namespace))
+		acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(), "Creating takes over entries of", p.nodes[0], fmt.Sprintf("Deployment \"%s/deployment\": team=a:NoExecute", p.namespace))
 		tf.Settle(t, i, p.config(w))
 		p.want(w, "Deployment")
 		tf.Destroy(t, i)

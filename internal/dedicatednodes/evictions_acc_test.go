@@ -27,11 +27,11 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	d := tf.Plan(t, i, p.config(w)).Diagnostics
-	wantWarning(t, d, "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 will not come back)", "Pod "+p.namespace+"/stranger",
+	acctest.WantAll(t, d.Warnings(), "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 will not come back)", "Pod "+p.namespace+"/stranger",
 		"Dedicating nodes matching \"pool="+p.name+"\" to its workloads restarts 4 pods", "adds team=a:NoExecute", "requires dedicated=gpu-"+p.name+" of its nodes")
 
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "1 pod would leave")
+	acctest.WantAll(t, tf.Plan(t, i, budget).Diagnostics.Errors(), `"evictions"`, `"max_pods"`, "1 pod would leave")
 	evicted := c.Evictions(t, p.namespace)
 	tf.Settle(t, i, p.config(w))
 	p.gone("stranger")
@@ -72,14 +72,14 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 	})
 	tf, i := terraform(t, c), newInstance()
 	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 will not come back)`
-	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DaemonSet "+p.namespace+"/shuns", "its DaemonSet does not select the node by its new labels")
-	wantError(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics, `"max_pods"`, "2 pods would leave")
+	acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(), "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DaemonSet "+p.namespace+"/shuns", "its DaemonSet does not select the node by its new labels")
+	acctest.WantAll(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics.Errors(), `"max_pods"`, "2 pods would leave")
 	tf.Settle(t, i, p.config(w))
 	c.Running(t, p.namespace, "shuns", 1)
 	c.Running(t, p.namespace, "seeks", 2)
 
 	planned := tf.Plan(t, i, nil)
-	wantWarning(t, planned.Diagnostics, "Removing label dedicated from 2 "+where, "DaemonSet "+p.namespace+"/seeks")
+	acctest.WantAll(t, planned.Diagnostics.Warnings(), "Removing label dedicated from 2 "+where, "DaemonSet "+p.namespace+"/seeks")
 	if d := tf.Carry(t, i, planned, nil); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
@@ -99,9 +99,9 @@ func TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid(t *test
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": pinned}}
 	tf, i := terraform(t, c), newInstance()
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	wantError(t, tf.Plan(t, i, budget).Diagnostics, `"evictions"`, `"max_pods"`, "Unable to add node selector dedicated=gpu-"+p.name+" to DaemonSet", "1 pod would leave", "Nothing has been written. Choose other nodes, leave out pin for DaemonSets")
+	acctest.WantAll(t, tf.Plan(t, i, budget).Diagnostics.Errors(), `"evictions"`, `"max_pods"`, "Unable to add node selector dedicated=gpu-"+p.name+" to DaemonSet", "1 pod would leave", "Nothing has been written. Choose other nodes, leave out pin for DaemonSets")
 	title := "DaemonSet \"" + p.namespace + "/daemonset\""
-	wantWarning(t, tf.Plan(t, i, p.config(w)).Diagnostics,
+	acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(),
 		"Adding node selector dedicated=gpu-"+p.name+" to "+title+" evicts 1 pod (1 will not come back)", "on "+p.other+": evicted now, pin makes its DaemonSet require labels that the node does not have",
 		"to its workloads restarts 2 pods")
 	tf.Settle(t, i, p.config(w))
@@ -132,9 +132,9 @@ func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {
 	within := func(pods int) map[string]any {
 		return acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": pods}})
 	}
-	wantError(t, tf.Plan(t, i, within(3)).Diagnostics, `"max_pods"`, "4 pods would leave")
+	acctest.WantAll(t, tf.Plan(t, i, within(3)).Diagnostics.Errors(), `"max_pods"`, "4 pods would leave")
 	planned := tf.Plan(t, i, within(4))
-	wantWarning(t, planned.Diagnostics, "Applying label dedicated=gpu-"+p.name+" to 2 nodes", "Applying team=a:NoExecute to 2 nodes")
+	acctest.WantAll(t, planned.Diagnostics.Warnings(), "Applying label dedicated=gpu-"+p.name+" to 2 nodes", "Applying team=a:NoExecute to 2 nodes")
 	if d := tf.Carry(t, i, planned, within(4)); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
@@ -159,7 +159,7 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 	w.workloads = nil
 	title := p.namespace + "/daemonset"
 	planned := tf.Plan(t, i, p.config(w))
-	wantWarning(t, planned.Diagnostics, `AttributeName("workloads")`, "Removing the tolerations of 2 workloads now: 6 pods lose their place on nodes tainted team=a:NoExecute; 2 of the 6 are deleted at once by the DaemonSet controller",
+	acctest.WantAll(t, planned.Diagnostics.Warnings(), `AttributeName("workloads")`, "Removing the tolerations of 2 workloads now: 6 pods lose their place on nodes tainted team=a:NoExecute; 2 of the 6 are deleted at once by the DaemonSet controller",
 		"DaemonSet "+title, "deleted at once, whatever its update strategy", "its replacement cannot be scheduled on this node", "but on another", "leave their workload in workloads")
 	if strings.Contains(planned.Diagnostics.Warnings(), "on no other node") {
 		t.Errorf("the Deployment's pods find another node once it does not require the labels: %s", planned.Diagnostics.Warnings())

@@ -27,7 +27,7 @@ func TestDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite(t *testing.T) {
 		}
 		walk := tf.Walk(t)
 		walk.Between = func() { c.Pod(t, p.namespace, "stranger", p.nodes[0], nil) }
-		wantError(t, walk.ApplyChange(i, planned, config), `"evictions"`, "Nothing has been written")
+		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), `"evictions"`, "Nothing has been written")
 		p.want(wish{}, "Deployment")
 	})
 }
@@ -41,7 +41,7 @@ func TestDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.
 		tf.Settle(t, i, p.config(w))
 		w.labels = "dedicated=web"
 		d := tf.Plan(t, i, p.config(w)).Diagnostics
-		wantWarning(t, d, `"labels"`, "are replaced all at once", "give the new value another key")
+		acctest.WantAll(t, d.Warnings(), `"labels"`, "are replaced all at once", "give the new value another key")
 		tf.Settle(t, i, p.config(w))
 		p.settled("DaemonSet", w)
 		w.labels = "reserved=gpu"
@@ -69,13 +69,13 @@ func TestDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
 			"tolerations": []any{map[string]any{"key": "team", "operator": "Equal", "value": "a", "effect": "NoExecute"}},
 		}
 		tf := terraform(t, c)
-		wantWarning(t, tf.Plan(t, newInstance(), config).Diagnostics, "evicts 1 pod of 1 workload")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Warnings(), "evicts 1 pod of 1 workload")
 		walk := tf.Walk(t)
 		if d := walk.Plan(&acctest.Instance{Type: "kubetaint_workload_tolerations"}, tolerations).Diagnostics; d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
 		d := walk.Plan(newInstance(), config).Diagnostics
-		wantWarning(t, d, "may evict 1 pod")
+		acctest.WantAll(t, d.Warnings(), "may evict 1 pod")
 		if strings.Contains(d.Warnings(), "evicts 1 pod") {
 			t.Errorf("it is not known: %s", d.Warnings())
 		}
@@ -95,12 +95,12 @@ func TestDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 			pod.Spec.Tolerations = []corev1.Toleration{{Key: "team", Value: "a", Operator: corev1.TolerationOpEqual}}
 		})
 		config := p.config(wish{taints: "team=b:NoExecute", workloads: workloads})
-		wantWarning(t, tf.Plan(t, i, config).Diagnostics, "apply will refuse this: 1 pod tolerates the replaced taint but not the new one", "name their workload in workloads of this resource")
-		wantError(t, tf.Apply(t, i, config), `"workloads"`, "1 pod tolerates the replaced taint, but not the new one", "Nothing has been written")
+		acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Warnings(), "apply will refuse this: 1 pod tolerates the replaced taint but not the new one", "name their workload in workloads of this resource")
+		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `"workloads"`, "1 pod tolerates the replaced taint, but not the new one", "Nothing has been written")
 		p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
 		// Taints that evict nobody strand as well: what comes to replace the pod finds no place.
 		config = p.config(wish{taints: "team=b:NoSchedule", workloads: workloads})
-		wantError(t, tf.Apply(t, i, config), `"workloads"`, "Unable to apply team=b:NoSchedule to ", "1 pod tolerates the replaced taint, but not the new one", "name their workload in workloads of this resource")
+		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `"workloads"`, "Unable to apply team=b:NoSchedule to ", "1 pod tolerates the replaced taint, but not the new one", "name their workload in workloads of this resource")
 		p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
 		config = p.config(wish{taints: "team=b:NoExecute", workloads: workloads})
 

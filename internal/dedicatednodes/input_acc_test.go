@@ -37,7 +37,7 @@ func TestAccDedicatedNodes_workloadThatCannotChangeNamesTheAttribute(t *testing.
 		t.Run(name, func(t *testing.T) {
 			config := p.config(wish{taints: "team=a:NoExecute"})
 			config["workloads"] = []any{acctest.With(tt.workload, map[string]any{"namespace": p.namespace})}
-			wantError(t, terraform(t, c).Plan(t, newInstance(), config).Diagnostics, append(tt.want, `[AttributeName("workloads")`)...)
+			acctest.WantAll(t, terraform(t, c).Plan(t, newInstance(), config).Diagnostics.Errors(), append(tt.want, `[AttributeName("workloads")`)...)
 		})
 	}
 	p.want(wish{}, "Deployment")

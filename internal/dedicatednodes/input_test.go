@@ -47,7 +47,7 @@ func TestDedicatedNodes_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) 
 			"a kind that the cluster has not":   {map[string]any{"workloads": deployment(map[string]any{"kind": "Thing", "api_version": "example.com/v1", "path": "spec.tolerations"})}, []string{`"kind"`, "serves no such kind"}},
 		} {
 			t.Log(name)
-			wantError(t, tf.Plan(t, newInstance(), acctest.With(base, tt.change)).Diagnostics, tt.want...)
+			acctest.WantAll(t, tf.Plan(t, newInstance(), acctest.With(base, tt.change)).Diagnostics.Errors(), tt.want...)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestDedicatedNodes_workloadThatDoesNotRollIsRefusedBeforeTheFirstWrite(t *t
 		}
 		tf := terraform(t, c)
 		w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
-		wantError(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `"workloads"`, "ElementKeyInt(0)", "it is paused", "kubectl rollout resume")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics.Errors(), `"workloads"`, "ElementKeyInt(0)", "it is paused", "kubectl rollout resume")
 		p.want(wish{}, "Deployment")
 	})
 }
@@ -91,14 +91,14 @@ func TestDedicatedNodes_labelThatIsThereWithAnotherValueIsAConflict(t *testing.T
 		tf := terraform(t, c)
 		w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 		c.Patch(t, p.nodes[1], `{"metadata":{"labels":{"dedicated":"web"}}}`)
-		wantError(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `"labels"`, `Unable to claim label "dedicated" on node "`+p.nodes[1]+`"`, `with the value "web"`)
+		acctest.WantAll(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics.Errors(), `"labels"`, `Unable to claim label "dedicated" on node "`+p.nodes[1]+`"`, `with the value "web"`)
 		c.Patch(t, p.nodes[1], `{"metadata":{"labels":{"dedicated":null}}}`)
 
 		patch := []byte(`{"spec":{"template":{"spec":{"nodeSelector":{"dedicated":"web"}}}}}`)
 		if _, err := c.Admin.AppsV1().Deployments(p.namespace).Patch(t.Context(), "deployment", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `"pin"`, `already requires dedicated=web`)
+		acctest.WantAll(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics.Errors(), `"pin"`, `already requires dedicated=web`)
 	})
 }
 
@@ -130,7 +130,7 @@ func TestDedicatedNodes_anotherOwnerOfALabelIsNamed(t *testing.T) {
 		p := newPool(t, c)
 		other := &acctest.Terraform{Provider: acctest.With(c.Provider(t), map[string]any{"owner": "team-a"})}
 		other.Settle(t, newInstance(), p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"}))
-		wantError(t, terraform(t, c).Plan(t, newInstance(), p.config(wish{taints: "group=b:NoSchedule", labels: "dedicated=gpu"})).Diagnostics,
+		acctest.WantAll(t, terraform(t, c).Plan(t, newInstance(), p.config(wish{taints: "group=b:NoSchedule", labels: "dedicated=gpu"})).Diagnostics.Errors(),
 			`"labels"`, "team-a/dedicated_nodes/selector/pool="+p.name)
 	})
 }
@@ -154,8 +154,8 @@ func TestDedicatedNodes_taintsAndTolerationsHaveOneOwnerInARun(t *testing.T) {
 				t.Fatal(d.Errors())
 			}
 		}
-		wantError(t, walk.Plan(newInstance(), p.config(wish{taints: "team=a:NoExecute"})).Diagnostics, `"taints"`, `Unable to claim taint "team:NoExecute" on node "`+p.nodes[0]+`" twice`)
-		wantError(t, walk.Plan(newInstance(), p.config(wish{taints: "group=b:NoExecute", workloads: map[string]string{"Deployment": tolerating}})).Diagnostics,
+		acctest.WantAll(t, walk.Plan(newInstance(), p.config(wish{taints: "team=a:NoExecute"})).Diagnostics.Errors(), `"taints"`, `Unable to claim taint "team:NoExecute" on node "`+p.nodes[0]+`" twice`)
+		acctest.WantAll(t, walk.Plan(newInstance(), p.config(wish{taints: "group=b:NoExecute", workloads: map[string]string{"Deployment": tolerating}})).Diagnostics.Errors(),
 			`"workloads"`, `Unable to claim toleration "group=b:NoExecute" of Deployment`)
 	})
 }
@@ -195,7 +195,7 @@ func TestDedicatedNodes_labelsAndPinsHaveOneOwnerInARun(t *testing.T) {
 		}
 		judge := func(t *testing.T, d acctest.Diagnostics, want []string) {
 			t.Helper()
-			wantError(t, d, want...)
+			acctest.WantAll(t, d.Errors(), want...)
 			if len(want) == 0 && d.Errors() != "" {
 				t.Fatal(d.Errors())
 			}
@@ -229,7 +229,7 @@ func TestDedicatedNodes_labelsMustNotDecideWhichNodesAreMeant(t *testing.T) {
 		p := newPool(t, c)
 		config := p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"})
 		config["node_selector"] = "pool=" + p.name + ",!dedicated"
-		wantError(t, terraform(t, c).Plan(t, newInstance(), config).Diagnostics, `"labels"`, "would not match it any more")
+		acctest.WantAll(t, terraform(t, c).Plan(t, newInstance(), config).Diagnostics.Errors(), `"labels"`, "would not match it any more")
 	})
 }
 

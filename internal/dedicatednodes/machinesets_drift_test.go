@@ -61,7 +61,7 @@ func TestDedicatedNodes_machineSetsGone(t *testing.T) {
 		config := f.config(fleetWish{"team=a:NoSchedule", "dedicated=gpu"}, map[string]any{"strategy": "in_place"})
 		tf.Settle(t, i, config)
 		f.c.Remove(t, f.Thing)
-		wantError(t, tf.Plan(t, i, config).Diagnostics, "Unable to find MachineSet", f.Pool.Name)
+		acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Errors(), "Unable to find MachineSet", f.Pool.Name)
 		tf.Destroy(t, i)
 		// Its machines may be there for a while yet, and pods live by the toleration there.
 		_, annotations := f.c.Template(t, f.Namespace, "Deployment", "web")
@@ -90,7 +90,7 @@ func TestDedicatedNodes_machineSetsLeaveUnreadableRecordsAlone(t *testing.T) {
 		}
 		f.c.Patch(t, node, `{"metadata":{"annotations":{"`+label.OwnedAnnotation+`":"not JSON"}}}`)
 		config := f.config(fleetWish{"team=a:NoSchedule", "dedicated=gpu"}, map[string]any{"strategy": "in_place"})
-		wantError(t, tf.Apply(t, newInstance(), config), node, "cannot be read")
+		acctest.WantAll(t, tf.Apply(t, newInstance(), config).Errors(), node, "cannot be read")
 		if got := f.c.Get(t, node).Annotations[label.OwnedAnnotation]; got != "not JSON" {
 			t.Fatalf("the record is %q", got)
 		}

@@ -39,14 +39,14 @@ func TestDedicatedNodes_machineSetsRefused(t *testing.T) {
 			"MachineSets beside nodes of a selector": {func() map[string]any { c := sets(nil); c["node_selector"] = "a=b"; return c }(), []string{"node_selector"}},
 		} {
 			t.Log(name)
-			wantError(t, tf.Plan(t, newInstance(), tt.config).Diagnostics, tt.parts...)
+			acctest.WantAll(t, tf.Plan(t, newInstance(), tt.config).Diagnostics.Errors(), tt.parts...)
 		}
 		if f.Version() != version {
 			t.Fatal("a plan has written to the MachineSet")
 		}
 
 		f.c.Change(t, f.Thing, "hive", `{"metadata":{"labels":{"hive.openshift.io/machine-pool":"worker","hive.openshift.io/managed":"true"}}}`)
-		wantError(t, tf.Plan(t, newInstance(), sets(nil)).Diagnostics,
+		acctest.WantAll(t, tf.Plan(t, newInstance(), sets(nil)).Diagnostics.Errors(),
 			`[AttributeName("machine_sets").AttributeName("name")] Unable to change the taints of MachineSet`, "Hive manages this MachineSet", "Change the MachinePool instead")
 	})
 }

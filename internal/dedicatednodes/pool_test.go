@@ -322,21 +322,3 @@ func terraform(t *testing.T, c *acctest.Cluster) *acctest.Terraform {
 	t.Helper()
 	return &acctest.Terraform{Provider: c.Provider(t)}
 }
-
-func wantError(t *testing.T, d acctest.Diagnostics, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(d.Errors(), part) {
-			t.Fatalf("the error does not say %q: %s", part, d.Errors())
-		}
-	}
-}
-
-func wantWarning(t *testing.T, d acctest.Diagnostics, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(d.Warnings(), part) {
-			t.Fatalf("the warning does not say %q: %s", part, d.Warnings())
-		}
-	}
-}

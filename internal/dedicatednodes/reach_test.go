@@ -43,7 +43,7 @@ func TestDedicatedNodes_clusterOutOfReachKeepsTheState(t *testing.T) {
 		// A budget cannot be checked then.
 		proxy.Spoil(func(acctest.Request) acctest.Fault { return acctest.CutBefore })
 		budget := acctest.With(p.config(changed), map[string]any{"evictions": map[string]any{"max_pods": 1}})
-		wantError(t, tf.Walk(t).Plan(i, budget).Diagnostics, `[AttributeName("evictions")]`, "cannot be checked", "Check that its API server runs, and the network to it.")
+		acctest.WantAll(t, tf.Walk(t).Plan(i, budget).Diagnostics.Errors(), `[AttributeName("evictions")]`, "cannot be checked", "Check that its API server runs, and the network to it.")
 		proxy.Spoil(nil)
 		p.want(w, "Deployment")
 		tf.Settle(t, i, p.config(changed))
@@ -82,6 +82,6 @@ func TestDedicatedNodes_unknownInputsAreNotGuessedAt(t *testing.T) {
 			}
 		}
 		unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
-		wantWarning(t, unknown.Plan(t, newInstance(), good).Diagnostics, "Unable to read the cluster: the provider block is not known yet")
+		acctest.WantAll(t, unknown.Plan(t, newInstance(), good).Diagnostics.Warnings(), "Unable to read the cluster: the provider block is not known yet")
 	})
 }

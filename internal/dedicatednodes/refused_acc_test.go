@@ -38,19 +38,19 @@ func TestAccDedicatedNodes_templateThatTheApiServerWouldRefuse(t *testing.T) {
 			allow := c.Forbid(t, thing, tt.unless, message, tt.patch)
 
 			// The one of two workloads is named, and nothing is written.
-			wantError(t, tf.Apply(t, i, p.config(w)), `[AttributeName("workloads").ElementKeyInt(0)] Unable to change the tolerations of Deployment "`+p.namespace+`/deployment": the API server would refuse it`,
+			acctest.WantAll(t, tf.Apply(t, i, p.config(w)).Errors(), `[AttributeName("workloads").ElementKeyInt(0)] Unable to change the tolerations of Deployment "`+p.namespace+`/deployment": the API server would refuse it`,
 				"A dry run", message)
 			p.want(wish{}, "Deployment", "StatefulSet")
 
 			// A plan that was made before it ends in the middle, without a taint that
 			// pods do not tolerate, and goes on when the policy is gone.
 			walk := tf.Walk(t)
-			wantError(t, walk.ApplyChange(i, planned, p.config(w)), `ElementKeyInt(0)`, message)
+			acctest.WantAll(t, walk.ApplyChange(i, planned, p.config(w)).Errors(), `ElementKeyInt(0)`, message)
 			allow()
 			planned = tf.Plan(t, i, p.config(w))
 			walk = tf.Walk(t)
 			walk.Between = func() { allow = c.Forbid(t, thing, tt.unless, message, tt.patch) }
-			wantError(t, walk.ApplyChange(i, planned, p.config(w)), "Unable to create the dedication", "If an admission policy or a webhook rejected it", "Apply again to continue where it stopped", message)
+			acctest.WantAll(t, walk.ApplyChange(i, planned, p.config(w)).Errors(), "Unable to create the dedication", "If an admission policy or a webhook rejected it", "Apply again to continue where it stopped", message)
 			for _, node := range p.nodes {
 				if taints := c.Taints(t, node); taints != foreignTaint {
 					t.Fatalf("node %s has the taints %s", node, taints)

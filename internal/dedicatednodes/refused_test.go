@@ -17,7 +17,7 @@ func TestDedicatedNodes_namespaceThatDoesNotAllowTheTolerations(t *testing.T) {
 		tf := terraform(t, c)
 		w := wish{taints: "team=a:NoExecute zone:NoSchedule", workloads: map[string]string{"Deployment": tolerating}}
 		c.Allow(t, p.namespace, `[{"key":"team","operator":"Exists"},{"key":"foreign","operator":"Exists"}]`)
-		wantWarning(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics, `[AttributeName("workloads").ElementKeyInt(0)] Namespace "`+p.namespace+`" does not allow Deployment "`+p.namespace+`/deployment" to tolerate zone:NoSchedule`,
+		acctest.WantAll(t, tf.Plan(t, newInstance(), p.config(w)).Diagnostics.Warnings(), `[AttributeName("workloads").ElementKeyInt(0)] Namespace "`+p.namespace+`" does not allow Deployment "`+p.namespace+`/deployment" to tolerate zone:NoSchedule`,
 			"PodTolerationRestriction", "Add the toleration to the annotation first")
 		c.Allow(t, p.namespace, `[{"key":"team","operator":"Exists"},{"key":"zone","operator":"Exists"}]`)
 		if d := tf.Plan(t, newInstance(), p.config(w)).Diagnostics; d.Errors() != "" || strings.Contains(d.Warnings(), "does not allow") {

@@ -34,7 +34,7 @@ func TestDedicatedNodes_restartsOfOthersAreAnnounced(t *testing.T) {
 		}
 
 		planned := tf.Plan(t, i, nil)
-		wantWarning(t, planned.Diagnostics, `Removing team=a:NoSchedule from 2 nodes`, `restarts 3 pods of StatefulSet "`+p.namespace+`/guest" in 1 rollout`)
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), `Removing team=a:NoSchedule from 2 nodes`, `restarts 3 pods of StatefulSet "`+p.namespace+`/guest" in 1 rollout`)
 		if strings.Contains(planned.Diagnostics.Warnings(), "of 2 workloads") {
 			t.Fatalf("the resource's own workload is announced twice: %s", planned.Diagnostics.Warnings())
 		}

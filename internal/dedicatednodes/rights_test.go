@@ -48,7 +48,7 @@ func TestDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 					t.Fatal(planned.Diagnostics.Errors())
 				}
 				if tt.planned != "" {
-					wantWarning(t, planned.Diagnostics, tt.planned, `The guide "Permissions" of the provider's documentation lists it`)
+					acctest.WantAll(t, planned.Diagnostics.Warnings(), tt.planned, `The guide "Permissions" of the provider's documentation lists it`)
 				}
 				d := tf.Carry(t, i, planned, config)
 				if tt.failed == "" {
@@ -60,7 +60,7 @@ func TestDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 					tf.Settle(t, i, p.config(changed))
 					p.want(changed, "Deployment")
 				} else {
-					wantError(t, d, tt.failed, `"Permissions"`)
+					acctest.WantAll(t, d.Errors(), tt.failed, `"Permissions"`)
 					p.wantOwned("Deployment")
 					for _, node := range p.nodes {
 						if taints := c.Taints(t, node); taints != foreignTaint {
@@ -114,8 +114,8 @@ func TestDedicatedNodes_plansWithTheRoleForPlans(t *testing.T) {
 		// is this test's own.
 		w := wish{taints: "planned=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 		planned := same(w)
-		wantWarning(t, planned.Diagnostics, "restarts 4 pods")
-		wantError(t, alone.Carry(t, i, planned, p.config(w)), "no permission", `"Permissions"`)
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), "restarts 4 pods")
+		acctest.WantAll(t, alone.Carry(t, i, planned, p.config(w)).Errors(), "no permission", `"Permissions"`)
 		p.want(wish{}, "Deployment")
 		all.Settle(t, i, p.config(w))
 		if !same(w).Empty {
@@ -135,6 +135,6 @@ func TestDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan(t *testing.T) 
 		p := newPool(t, c, "Deployment")
 		tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), "pods", "list", "watch")...))}
 		config := acctest.With(p.config(wish{taints: "team=a:NoExecute"}), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-		wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, `[AttributeName("evictions")] Unable to check the budget for what happens on nodes`, "cannot be checked", "no permission")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `[AttributeName("evictions")] Unable to check the budget for what happens on nodes`, "cannot be checked", "no permission")
 	})
 }

@@ -29,7 +29,7 @@ func TestAccDedicatedNodes_interruptedAtZeroComesBackThoughPodsHaveNoOtherPlace(
 	id, _ := tf.Attributes(t, i)["id"].(string)
 	f.LeaveAtZero(id)
 	f.c.StuckAtFirst(t, f.Namespace, "db")
-	wantWarning(t, tf.Plan(t, i, config).Diagnostics, "Apply continues an interrupted rollout of MachineSet", "spec.replicas is 2 at the end")
+	acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Warnings(), "Apply continues an interrupted rollout of MachineSet", "spec.replicas is 2 at the end")
 	tf.Settle(t, i, config)
 	f.Want(2, foreignTaint+" team=a:NoExecute")
 	f.c.Running(t, f.Namespace, "db", 2)

@@ -26,7 +26,7 @@ func TestAccNodeTaints_budgetIsCheckedAgainRightBeforeTheFirstWrite(t *testing.T
 	// are there when it writes.
 	walk.Between = func() { c.Pod(t, namespace, "two", name, nil) }
 	d := walk.ApplyChange(i, planned, config)
-	wantError(t, d, "max_pods", "2 pods")
+	acctest.WantAll(t, d.Errors(), "max_pods", "2 pods")
 	wantTaints(t, c, name, "")
 	if i.Exists() {
 		t.Fatal("nothing was written, and yet there is a state")

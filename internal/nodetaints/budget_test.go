@@ -23,9 +23,9 @@ func TestNodeTaints_budget(t *testing.T) {
 		c.Pod(t, namespace, "two", name, nil)
 		for attribute, value := range map[string]any{"max_pods": 1, "protected_namespaces": []string{namespace}, "protected_selector": "tier in (db,cache)"} {
 			config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{attribute: value}}
-			wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, attribute, "would leave", namespace+"/one")
+			acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, "would leave", namespace+"/one")
 			fromProvider := &acctest.Terraform{Provider: acctest.With(tf.Provider, map[string]any{"evictions": map[string]any{attribute: value}})}
-			wantError(t, fromProvider.Plan(t, newInstance(), acctest.With(config, map[string]any{"evictions": nil})).Diagnostics, "would leave", attribute+" in evictions of the provider block")
+			acctest.WantAll(t, fromProvider.Plan(t, newInstance(), acctest.With(config, map[string]any{"evictions": nil})).Diagnostics.Errors(), "would leave", attribute+" in evictions of the provider block")
 		}
 		wantTaints(t, c, name, "")
 	})
@@ -48,10 +48,10 @@ func TestNodeTaints_budgetOnAClusterThatTheSameApplyMakes(t *testing.T) {
 			if planned.Diagnostics.Errors() != "" {
 				t.Fatalf("within %d: %s", most, planned.Diagnostics.Errors())
 			}
-			wantWarning(t, planned.Diagnostics, `Unable to check the budget for evictions on node "`+name+`" before apply`, "known only after apply")
+			acctest.WantAll(t, planned.Diagnostics.Warnings(), `Unable to check the budget for evictions on node "`+name+`" before apply`, "known only after apply")
 			d := tf.Carry(t, newInstance(), planned, config(most))
 			if most == 0 {
-				wantError(t, d, "max_pods")
+				acctest.WantAll(t, d.Errors(), "max_pods")
 				wantTaints(t, c, name, "")
 			} else if d.Errors() != "" {
 				t.Fatal(d.Errors())
@@ -74,9 +74,9 @@ func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T
 			hour := int64(3600)
 			p.Spec.Tolerations = []corev1.Toleration{{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &hour}}
 		})
-		wantWarning(t, tf.Plan(t, i, nil).Diagnostics, `Putting back maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
+		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), `Putting back maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
 		tf.Settle(t, i, acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 0}}))
-		wantError(t, tf.Apply(t, i, nil), "max_pods")
+		acctest.WantAll(t, tf.Apply(t, i, nil).Errors(), "max_pods")
 		wantTaints(t, c, name, "")
 	})
 }
@@ -93,11 +93,11 @@ func TestNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
 		tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, token)}
 		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
 		strict := acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 10}})
-		wantError(t, tf.Plan(t, newInstance(), strict).Diagnostics, `Unable to check the budget for evictions on node "`+name+`": the cluster could not be read`, "evictions")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), strict).Diagnostics.Errors(), `Unable to check the budget for evictions on node "`+name+`": the cluster could not be read`, "evictions")
 
 		i := newInstance()
 		d := tf.Settle(t, i, config)
-		wantWarning(t, d, `Unable to preview evictions on node "`+name+`"`, "no permission")
+		acctest.WantAll(t, d.Warnings(), `Unable to preview evictions on node "`+name+`"`, "no permission")
 		wantTaints(t, c, name, "dedicated=gpu:NoExecute")
 		if strings.Contains(d.Warnings(), "evicts") && strings.Contains(d.Warnings(), "0 pods") {
 			t.Fatal("a preview that could not be made must not read as no evictions")
@@ -130,7 +130,7 @@ func TestNodeTaints_nodesThatComeDuringAnApplyAreWithinTheBudgetToo(t *testing.T
 			return acctest.None
 		})
 		d := tf.Carry(t, i, planned, config)
-		wantError(t, d, "max_pods", namespace+"/came", "This apply has written no taint to node "+pool+"-1.")
+		acctest.WantAll(t, d.Errors(), "max_pods", namespace+"/came", "This apply has written no taint to node "+pool+"-1.")
 		wantTaints(t, c, pool+"-0", "dedicated=gpu:NoExecute")
 		if strings.Contains(d.Errors(), "Nothing has been written") {
 			t.Fatalf("a node is written: %s", d.Errors())

@@ -69,7 +69,7 @@ func TestNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 		t.Parallel()
 		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 			tf, old, nodes, config := begin(t, c)
-			wantError(t, tf.Plan(t, old, config).Diagnostics, "another instance of it wrote it", "-replace=ADDRESS")
+			acctest.WantAll(t, tf.Plan(t, old, config).Diagnostics.Errors(), "another instance of it wrote it", "-replace=ADDRESS")
 			fresh := newInstance()
 			if d := tf.Apply(t, fresh, config); d.Errors() != "" {
 				t.Fatal(d.Errors())
@@ -89,7 +89,7 @@ func TestNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 			if d.Errors() != "" {
 				t.Fatal(d.Errors())
 			}
-			wantWarning(t, d, "Taints marked \""+id+"\" were left on 1 node: "+nodes[0])
+			acctest.WantAll(t, d.Warnings(), "Taints marked \""+id+"\" were left on 1 node: "+nodes[0])
 			wantTaints(t, c, nodes[1], foreignTaint)
 		})
 	})
@@ -131,7 +131,7 @@ func TestNodeTaints_destroyRightAfterMovedLeavesTheNodeAlone(t *testing.T) {
 		if d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		wantWarning(t, d, "leaves its taints where they are")
+		acctest.WantAll(t, d.Warnings(), "leaves its taints where they are")
 		wantTaints(t, c, name, "foreign=1:NoSchedule, dedicated=gpu:NoExecute")
 	})
 }
@@ -162,7 +162,7 @@ func TestNodeTaints_nodeThatGoesAwayBetweenPlanAndApply(t *testing.T) {
 		changed := acctest.With(config, map[string]any{"taints": acctest.Objects(t, "dedicated=web:NoSchedule")})
 		planned := tf.Plan(t, i, changed)
 		c.DeleteNode(t, name)
-		wantError(t, tf.Carry(t, i, planned, changed), "node_name", "the node is gone", "Plan again")
+		acctest.WantAll(t, tf.Carry(t, i, planned, changed).Errors(), "node_name", "the node is gone", "Plan again")
 		c.Node(t, acctest.Node{Name: name})
 		tf.Settle(t, i, changed)
 		wantTaints(t, c, name, "dedicated=web:NoSchedule")
@@ -229,8 +229,8 @@ func TestNodeTaints_lostPrivateStateAmongSeveralGenerationsIsAnError(t *testing.
 		record := c.Get(t, nodes[1]).Annotations["kubetaint.io/owned-taints"]
 		generation := regexp.MustCompile(`"generation":"[^"]*"`)
 		annotate(t, c, nodes[1], generation.ReplaceAllString(record, `"generation":"forged"`))
-		wantError(t, tf.Plan(t, &lost, config).Diagnostics, "Unable to tell which marks of", "node "+nodes[0], "generation forged: node "+nodes[1], "terraform state rm")
-		wantError(t, tf.Apply(t, &lost, nil), "Unable to tell which marks of")
+		acctest.WantAll(t, tf.Plan(t, &lost, config).Diagnostics.Errors(), "Unable to tell which marks of", "node "+nodes[0], "generation forged: node "+nodes[1], "terraform state rm")
+		acctest.WantAll(t, tf.Apply(t, &lost, nil).Errors(), "Unable to tell which marks of")
 		wantTaints(t, c, nodes[0], foreignTaint+", dedicated=gpu:NoSchedule")
 		annotate(t, c, nodes[1], record)
 		if d := tf.Apply(t, &lost, nil); d.Errors() != "" {
@@ -263,17 +263,17 @@ func TestNodeTaints_damagedRecordStopsItsOwnNodeAlone(t *testing.T) {
 		if d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		wantWarning(t, d, skipped, "kubectl annotate node "+nodes[0]+" kubetaint.io/owned-taints-")
+		acctest.WantAll(t, d.Warnings(), skipped, "kubectl annotate node "+nodes[0]+" kubetaint.io/owned-taints-")
 		wantTaints(t, c, nodes[0], foreignTaint)
 		wantTaints(t, c, nodes[1], foreignTaint+", dedicated=gpu:NoSchedule")
 		planned := tf.Plan(t, i, config)
-		wantWarning(t, planned.Diagnostics, skipped)
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), skipped)
 		if drifted, _ := tf.Attributes(t, i)["nodes"].(map[string]any); drifted[nodes[0]] != "missing" || len(drifted) != 1 {
 			t.Errorf("nodes is %v, want %s alone", drifted, nodes[0])
 		}
 		// A destroy would leave what may be ours there, and a node by its name is meant alone.
-		wantError(t, tf.Apply(t, i, nil), "node "+nodes[0], "kubectl annotate node "+nodes[0])
-		wantError(t, tf.Plan(t, newInstance(), map[string]any{"node_name": nodes[0], "taints": acctest.Objects(t, "x:NoSchedule")}).Diagnostics, "node "+nodes[0], "kubectl annotate node")
+		acctest.WantAll(t, tf.Apply(t, i, nil).Errors(), "node "+nodes[0], "kubectl annotate node "+nodes[0])
+		acctest.WantAll(t, tf.Plan(t, newInstance(), map[string]any{"node_name": nodes[0], "taints": acctest.Objects(t, "x:NoSchedule")}).Diagnostics.Errors(), "node "+nodes[0], "kubectl annotate node")
 		annotate(t, c, nodes[0], "")
 		tf.Settle(t, i, config)
 		tf.Destroy(t, i)

@@ -89,7 +89,7 @@ func TestNodeTaints_importErrors(t *testing.T) {
 			"node/" + name + "/a:NoExecute,a:NoExecute": "named twice",
 		} {
 			_, d := tf.Import(t, typeName, id)
-			wantError(t, d, want)
+			acctest.WantAll(t, d.Errors(), want)
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestNodeTaints_movedFromKubernetesNodeTaintTouchesNoNode(t *testing.T) {
 		}
 		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
 		planned := tf.Plan(t, i, config)
-		wantWarning(t, planned.Diagnostics, "2 imported taints", "foreign:NoSchedule", "leave the state but stay on node")
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), "2 imported taints", "foreign:NoSchedule", "leave the state but stay on node")
 		tf.Settle(t, i, config)
 		wantTaints(t, c, name, "foreign=1:NoSchedule, dedicated=gpu:NoExecute, node.kubernetes.io/of-somebody:NoSchedule")
 		if record := c.Record(t, name); record != "" {

@@ -31,7 +31,7 @@ func TestAccProvider_badConnectionNamesTheAttribute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, d := (&acctest.Terraform{Provider: tt.provider}).Start(t)
-			wantError(t, d, tt.want...)
+			acctest.WantAll(t, d.Errors(), tt.want...)
 		})
 	}
 	tf := &acctest.Terraform{Provider: map[string]any{"config_path": good, "config_context": "test"}}

@@ -48,7 +48,7 @@ func TestNodeTaints_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 			t.Parallel()
 			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 				d := terraform(t, c).Plan(t, newInstance(), tt.config).Diagnostics
-				wantError(t, d, tt.want...)
+				acctest.WantAll(t, d.Errors(), tt.want...)
 				if strings.Contains(d.Errors(), "error in the provider") {
 					t.Errorf("it calls that a bug: %s", d.Errors())
 				}
@@ -64,7 +64,7 @@ func TestNodeTaints_keyOfKubernetesOwnNamespaceWarns(t *testing.T) {
 		c.Node(t, acctest.Node{Name: name})
 		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "node.kubernetes.io/mine:NoSchedule")}
 		d := terraform(t, c).Walk(t).Validate(newInstance(), config)
-		wantWarning(t, d, "of node \""+name+"\" uses a key reserved for Kubernetes")
+		acctest.WantAll(t, d.Warnings(), "of node \""+name+"\" uses a key reserved for Kubernetes")
 		if d.Errors() != "" {
 			t.Fatalf("it is an error as well: %s", d.Errors())
 		}

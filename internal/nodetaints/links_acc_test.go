@@ -117,14 +117,14 @@ func TestAccNodeTaints_linkToWhatDoesNotRollIsRefused(t *testing.T) {
 		"node_name": node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"),
 		"tolerated_by": []any{"terraform/workload_tolerations/Deployment/" + namespace + "/web/dedicated=gpu:NoExecute"},
 	}
-	wantError(t, walk.Plan(newInstance(), config).Diagnostics, `AttributeName("tolerated_by")`, "Unable to rely on the tolerations of Deployment", "it is paused",
+	acctest.WantAll(t, walk.Plan(newInstance(), config).Diagnostics.Errors(), `AttributeName("tolerated_by")`, "Unable to rely on the tolerations of Deployment", "it is paused",
 		"2 of its pods do not have them: web-", "kubectl rollout resume deployment/web -n "+namespace)
 
 	// A later run, in which the tolerations have nothing to do, looks for itself.
 	if d := tf.Carry(t, tolerations, planned, wanted); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
-	wantError(t, tf.Apply(t, newInstance(), config), `AttributeName("tolerated_by")`, "pods of Deployment", "do not tolerate them yet", "it is paused",
+	acctest.WantAll(t, tf.Apply(t, newInstance(), config).Errors(), `AttributeName("tolerated_by")`, "pods of Deployment", "do not tolerate them yet", "it is paused",
 		"2 of its pods do not have them: web-", "kubectl rollout resume deployment/web -n "+namespace, "This apply has written no taint")
 	wantTaints(t, c, node, "")
 }
@@ -141,7 +141,7 @@ func TestAccNodeTaints_linkThatCannotBeLookedForWritesNoTaint(t *testing.T) {
 	}
 	blind := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), "statefulsets", "list")...))}
 	i := newInstance()
-	wantError(t, blind.Apply(t, i, config), `find the workloads of "terraform/workload_tolerations/Deployment/`+namespace, "statefulsets")
+	acctest.WantAll(t, blind.Apply(t, i, config).Errors(), `find the workloads of "terraform/workload_tolerations/Deployment/`+namespace, "statefulsets")
 	wantTaints(t, c, node, "")
 
 	// Where its marks are found, what cannot be listed does not matter.

@@ -126,7 +126,7 @@ func TestAccNodeTaints_linkToWhatDoesNotRollServesOncePodsCarryTheTolerations(t 
 					t.Fatalf("%v do not carry the tolerations, want %d", behind, left)
 				}
 				planned := h.told().Plan(newInstance(), h.taints)
-				wantError(t, planned.Diagnostics, `AttributeName("tolerated_by")`, fmt.Sprintf("Unable to rely on the tolerations of %s \"%s/web\"", kind, h.namespace),
+				acctest.WantAll(t, planned.Diagnostics.Errors(), `AttributeName("tolerated_by")`, fmt.Sprintf("Unable to rely on the tolerations of %s \"%s/web\"", kind, h.namespace),
 					"its update strategy is OnDelete", fmt.Sprintf("%d of its pods", left), behind[0], "delete its pods one by one")
 				if kind == "StatefulSet" && left == pods {
 					golden.Check(t, "link_that_does_not_roll.golden", strings.ReplaceAll(planned.Diagnostics.Errors(), h.namespace, "shop"))
@@ -162,7 +162,7 @@ func TestAccNodeTaints_refusalDoesNotDenyTheTolerationsThatWereWrittenBefore(t *
 		t.Fatalf("the template has %q", got)
 	}
 	d := h.tf.Apply(t, old, map[string]any{"node_name": h.node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
-	wantError(t, d, `AttributeName("tolerated_by")`, "2 pods tolerate the replaced taint, but not the new one",
+	acctest.WantAll(t, d.Errors(), `AttributeName("tolerated_by")`, "2 pods tolerate the replaced taint, but not the new one",
 		"This apply has written no taint to node "+h.node+". What it wrote before, such as tolerations or other taints, stays as it is.")
 	if strings.Contains(d.Errors(), "Nothing has been written") {
 		t.Fatalf("the tolerations are written: %s", d.Errors())

@@ -21,7 +21,7 @@ func TestNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing
 		absent := func(key string) map[string]any {
 			return map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": key, "effect": "NoSchedule"}}}
 		}
-		wantError(t, tf.Plan(t, newInstance(), absent("dedicated")).Diagnostics, "absent_taints", namespace+"/machine-1", "puts it back")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), absent("dedicated")).Diagnostics.Errors(), "absent_taints", namespace+"/machine-1", "puts it back")
 		i := newInstance()
 		tf.Settle(t, i, absent("spot"))
 		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")

@@ -55,7 +55,7 @@ func TestNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
 		if d.Errors() != "" || !i.Exists() {
 			t.Fatalf("an empty pool is no error: %s", d.Errors())
 		}
-		wantWarning(t, d, `No node matches "pool=`+pool+`": nothing is tainted`)
+		acctest.WantAll(t, d.Warnings(), `No node matches "pool=`+pool+`": nothing is tainted`)
 		c.Node(t, acctest.Node{Name: pool, Labels: map[string]string{"pool": pool}})
 		tf.Settle(t, i, config)
 		wantTaints(t, c, pool, "dedicated=gpu:NoSchedule")
@@ -70,8 +70,8 @@ func TestNodeTaints_nodeThatDoesNotExistYetIsWaitedFor(t *testing.T) {
 		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule"), "timeouts": map[string]any{"create": "8s"}}
 		i := newInstance()
 		d := tf.Apply(t, i, config)
-		wantWarning(t, d, `Node "`+name+`" does not exist yet`)
-		wantError(t, d, `Unable to find node "`+name+`"`, "node_name")
+		acctest.WantAll(t, d.Warnings(), `Node "`+name+`" does not exist yet`)
+		acctest.WantAll(t, d.Errors(), `Unable to find node "`+name+`"`, "node_name")
 		if i.Exists() {
 			t.Fatal("a failed create left a state")
 		}

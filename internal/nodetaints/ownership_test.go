@@ -4,29 +4,10 @@
 package nodetaints_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
-
-func wantError(t *testing.T, d acctest.Diagnostics, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(d.Errors(), part) {
-			t.Fatalf("the error does not say %q: %s", part, d.Errors())
-		}
-	}
-}
-
-func wantWarning(t *testing.T, d acctest.Diagnostics, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(d.Warnings(), part) {
-			t.Fatalf("the warning does not say %q: %s", part, d.Warnings())
-		}
-	}
-}
 
 func TestNodeTaints_conflictNamesTheOtherOwner(t *testing.T) {
 	t.Parallel()
@@ -38,7 +19,7 @@ func TestNodeTaints_conflictNamesTheOtherOwner(t *testing.T) {
 		other.Settle(t, first, map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")})
 		for _, onConflict := range []string{"fail", "adopt"} {
 			config := map[string]any{"node_name": name, "on_conflict": onConflict, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-			wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, "team-a/node_taints/node/"+name)
+			acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), "team-a/node_taints/node/"+name)
 		}
 		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
 	})
@@ -82,7 +63,7 @@ func TestNodeTaints_twoResourcesInOneRunCannotClaimTheSameTaint(t *testing.T) {
 			{"node_selector": "pool=" + name, "taints": acctest.Objects(t, "dedicated=web:NoSchedule other:NoSchedule")},
 			{"node_name": name, "absent_taints": []any{map[string]any{"key": "dedicated", "effect": "NoSchedule"}}},
 		} {
-			wantError(t, walk.Plan(newInstance(), second).Diagnostics, `Unable to claim taint "dedicated:NoSchedule" on node "`+name+`" twice`)
+			acctest.WantAll(t, walk.Plan(newInstance(), second).Diagnostics.Errors(), `Unable to claim taint "dedicated:NoSchedule" on node "`+name+`" twice`)
 		}
 	})
 }
@@ -133,7 +114,7 @@ func TestNodeTaints_absentControlPlaneTaintIsRefusedWhereOpenShiftOwnsIt(t *test
 		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "node-role.kubernetes.io/master:NoSchedule")})
 		c.Patch(t, name, `{"metadata":{"annotations":{"machineconfiguration.openshift.io/currentConfig":"rendered-master-1"}}}`)
 		config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"}}}
-		wantError(t, tf.Plan(t, newInstance(), config).Diagnostics, "absent_taints", "mastersSchedulable")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), "absent_taints", "mastersSchedulable")
 	})
 }
 
@@ -179,7 +160,7 @@ func TestNodeTaints_replaceCreatingBeforeDestroyingLosesNoTaint(t *testing.T) {
 		if d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		wantWarning(t, d, "takes over taints of", "terraform/node_taints/node/"+name+"/dedicated:NoSchedule")
+		acctest.WantAll(t, d.Warnings(), "takes over taints of", "terraform/node_taints/node/"+name+"/dedicated:NoSchedule")
 		tf.Destroy(t, old)
 		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
 		if planned := tf.Plan(t, fresh, config); !planned.Empty {

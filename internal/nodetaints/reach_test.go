@@ -36,7 +36,7 @@ func TestNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 		for fault, advice := range map[acctest.Fault]string{acctest.CutBefore: "Check that its API server runs, and the network to it.", http.StatusUnauthorized: "The cluster refused the credentials"} {
 			proxy.Spoil(from(0, fault))
 			budget := acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})
-			wantError(t, tf.Walk(t).Plan(i, budget).Diagnostics, "cannot be checked", advice)
+			acctest.WantAll(t, tf.Walk(t).Plan(i, budget).Diagnostics.Errors(), "cannot be checked", advice)
 		}
 	})
 }
@@ -59,6 +59,6 @@ func TestNodeTaints_unknownInputsAreNotGuessedAt(t *testing.T) {
 		// A provider block that is not known yet is a cluster out of reach.
 		unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
 		d := unknown.Plan(t, newInstance(), map[string]any{"node_name": "x", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}).Diagnostics
-		wantWarning(t, d, "Unable to read the cluster: the provider block is not known yet")
+		acctest.WantAll(t, d.Warnings(), "Unable to read the cluster: the provider block is not known yet")
 	})
 }

@@ -303,20 +303,6 @@ func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal
 	return out
 }
 
-// PutBack returns the taints that the plan removes and that the nodes' Machines carry, by node,
-// where OpenShift's nodelink controller puts them back.
-func (p NodePlan) PutBack(machines map[string][]corev1.Taint) map[string][]taint.ID {
-	out := map[string][]taint.ID{}
-	for _, s := range p.Switches {
-		for _, id := range removed(s.Node, s.Merged) {
-			if taint.Find(machines[s.Node.Machine], id) >= 0 {
-				out[s.Node.Name] = append(out[s.Node.Name], id)
-			}
-		}
-	}
-	return out
-}
-
 func controlPlane(id taint.ID) bool {
 	return id.Key == "node-role.kubernetes.io/control-plane" || id.Key == "node-role.kubernetes.io/master"
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -167,4 +168,25 @@ func Shadowing(list []corev1.Toleration, t corev1.Toleration) *corev1.Toleration
 		}
 	}
 	return nil
+}
+
+// Without returns a list without the entries of another one: what admission and
+// controllers added to a pod beyond its template.
+func Without(list, template []corev1.Toleration) []corev1.Toleration {
+	var out []corev1.Toleration
+	for _, t := range list {
+		if !Contains(template, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Format writes tolerations for a reader, sorted.
+func Format(list []corev1.Toleration) string {
+	out := make([]string, len(list))
+	for i, t := range Sort(slices.Clone(list)) {
+		out[i] = taint.FormatToleration(t)
+	}
+	return strings.Join(out, ", ")
 }

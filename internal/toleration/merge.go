@@ -6,7 +6,6 @@ package toleration
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -380,25 +379,4 @@ func (m *merge) shorter(list, than []corev1.Toleration, live []corev1.Taint) boo
 	return slices.ContainsFunc(live, func(t corev1.Taint) bool {
 		return t.Effect != corev1.TaintEffectPreferNoSchedule && Lasts(list, t, m.comparison) < Lasts(than, t, m.comparison)
 	})
-}
-
-// Without returns a list without the entries of another one: what admission and
-// controllers added to a pod beyond its template.
-func Without(list, template []corev1.Toleration) []corev1.Toleration {
-	var out []corev1.Toleration
-	for _, t := range list {
-		if !Contains(template, t) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// Format writes tolerations for a reader, sorted.
-func Format(list []corev1.Toleration) string {
-	out := make([]string, len(list))
-	for i, t := range Sort(slices.Clone(list)) {
-		out[i] = taint.FormatToleration(t)
-	}
-	return strings.Join(out, ", ")
 }
