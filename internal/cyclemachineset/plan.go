@@ -12,11 +12,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // preview says what the action would do, as diagnostics.
@@ -68,7 +68,7 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 }
 
 // impact says which pods leave with the machines, and what holds these.
-func (a *cycleMachineSet) impact(s *eviction.Snapshot, o machineset.Observed, effect machineset.Effect) machineset.Impact {
+func (a *cycleMachineSet) impact(s *snapshot.Snapshot, o machineset.Observed, effect machineset.Effect) machineset.Impact {
 	return machineset.Evaluate(s, affected(o, effect), nil, a.Data.Comparison, 1)
 }
 

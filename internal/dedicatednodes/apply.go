@@ -13,12 +13,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -225,7 +225,7 @@ func markedSets(owner string, sets []machineset.Observed) []string {
 
 // markedBy names the nodes and workloads that carry marks of an owner. What
 // retires is nobody's.
-func markedBy(owner string, nodes []*eviction.Node, workloads []kube.Marked) []string {
+func markedBy(owner string, nodes []*snapshot.Node, workloads []kube.Marked) []string {
 	ours := func(m label.Mark) bool { return m.Owner == owner }
 	var out []string
 	for _, n := range nodes {

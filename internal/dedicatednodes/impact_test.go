@@ -11,6 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -19,7 +20,7 @@ import (
 func TestImpact_namesWhatMakesPodsLeaveOrStrandsThem(t *testing.T) {
 	t.Parallel()
 	report := func(verdict eviction.PodVerdict) *eviction.Report {
-		verdict.Pod = &eviction.Pod{Namespace: "shop", Name: "web", Node: "n1"}
+		verdict.Pod = &snapshot.Pod{Namespace: "shop", Name: "web", Node: "n1"}
 		return &eviction.Report{Nodes: []string{"n1"}, Pods: []eviction.PodVerdict{verdict}}
 	}
 	pin := func(name string) planner.Step {
@@ -31,7 +32,7 @@ func TestImpact_namesWhatMakesPodsLeaveOrStrandsThem(t *testing.T) {
 	}
 	taints := func(verdict eviction.PodVerdict) planner.Step {
 		merged := taint.Merged{Taints: []corev1.Taint{{Key: "team", Value: "b", Effect: corev1.TaintEffectNoSchedule}}, Changed: true}
-		return planner.Step{Kind: planner.Switched, Nodes: planner.NodePlan{Switches: []planner.Switch{{Node: &eviction.Node{Name: "n1"}, Merged: merged}}}, Report: report(verdict)}
+		return planner.Step{Kind: planner.Switched, Nodes: planner.NodePlan{Switches: []planner.Switch{{Node: &snapshot.Node{Name: "n1"}, Merged: merged}}}, Report: report(verdict)}
 	}
 	for name, tt := range map[string]struct {
 		steps []planner.Step

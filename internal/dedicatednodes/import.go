@@ -15,11 +15,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -71,11 +71,11 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 }
 
 // templates stands for MachineSets with nodes that have what their templates have.
-func templates(target machineset.Target, sets []machineset.Observed) []*eviction.Node {
-	var out []*eviction.Node
+func templates(target machineset.Target, sets []machineset.Observed) []*snapshot.Node {
+	var out []*snapshot.Node
 	for _, o := range sets {
 		if target.Matches(o.Set) {
-			out = append(out, &eviction.Node{Name: o.Set.Key(), Taints: o.Set.Taints, Record: o.Set.Record, Labels: o.Set.NodeLabels, LabelRecord: o.Set.LabelRecord})
+			out = append(out, &snapshot.Node{Name: o.Set.Key(), Taints: o.Set.Taints, Record: o.Set.Record, Labels: o.Set.NodeLabels, LabelRecord: o.Set.LabelRecord})
 		}
 	}
 	return out
@@ -135,7 +135,7 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 
 // takeMarked puts into the state the labels and workloads that carry marks of the
 // state's id.
-func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target planner.Target, nodes []*eviction.Node, diags *diag.Diagnostics) {
+func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target planner.Target, nodes []*snapshot.Node, diags *diag.Diagnostics) {
 	labels, matches := map[string]string{}, fw.Importable(target)
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {

@@ -12,11 +12,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -224,7 +224,7 @@ func warnUnreadable(desired wanted, observed observation, diags *diag.Diagnostic
 }
 
 // workable refuses what pods would not follow, or the API server not take.
-func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
+func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed observation, snapshot *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
 	for _, s := range observed.members {
 		if !fw.RefuseHeld(s.planned(s.workload), snapshot, plan, s.at, diags) {
 			return false

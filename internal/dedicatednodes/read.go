@@ -12,10 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -68,7 +68,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 		}
 	}
 	for _, name := range desired.nodes.Target.Names {
-		if !slices.ContainsFunc(o.nodes, func(n *eviction.Node) bool { return n.Name == name }) {
+		if !slices.ContainsFunc(o.nodes, func(n *snapshot.Node) bool { return n.Name == name }) {
 			note("node/"+name, taint.Missing)
 		}
 	}
@@ -91,7 +91,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 }
 
 // labelled says how the labels of a node differ from what is wanted.
-func labelled(n *eviction.Node, desired planner.NodeLabels) taint.Status {
+func labelled(n *snapshot.Node, desired planner.NodeLabels) taint.Status {
 	if !desired.Target.Matches(n) && !desired.Claim.On(n.Object()).Owns(n.LabelRecord) {
 		return ""
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // warnTarget says that there is nothing there yet to dedicate.
@@ -29,7 +29,7 @@ func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, di
 	}
 	var none []string
 	for _, name := range target.Names {
-		if !slices.ContainsFunc(observed.nodes, func(n *eviction.Node) bool { return n.Name == name }) {
+		if !slices.ContainsFunc(observed.nodes, func(n *snapshot.Node) bool { return n.Name == name }) {
 			none = append(none, name)
 		}
 	}

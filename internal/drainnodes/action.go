@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 var (
@@ -80,7 +81,7 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 		return
 	}
 	err = rollout.DrainNodes(ctx, a.Data.Cluster, d, rollout.DrainHooks{
-		Approve:  func(s *eviction.Snapshot) error { return a.allowed(s, w, d) },
+		Approve:  func(s *snapshot.Snapshot) error { return a.allowed(s, w, d) },
 		Progress: say,
 		Waiting: func(node string, pods []string) {
 			say("waiting for " + fw.Count(len(pods), "pod") + " of node " + node + ": " + strings.Join(shown(pods, 5), "; "))
@@ -94,7 +95,7 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 }
 
 // report says which pods leave.
-func (a *drainNodes) report(s *eviction.Snapshot, d rollout.Drain) *eviction.Report {
+func (a *drainNodes) report(s *snapshot.Snapshot, d rollout.Drain) *eviction.Report {
 	drains := map[string]bool{}
 	for _, name := range d.Nodes {
 		drains[name] = true
@@ -103,7 +104,7 @@ func (a *drainNodes) report(s *eviction.Snapshot, d rollout.Drain) *eviction.Rep
 }
 
 // allowed checks the budget against what is there now.
-func (a *drainNodes) allowed(s *eviction.Snapshot, w wanted, d rollout.Drain) error {
+func (a *drainNodes) allowed(s *snapshot.Snapshot, w wanted, d rollout.Drain) error {
 	if !w.budget.Set() {
 		return nil
 	}

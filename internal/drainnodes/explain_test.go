@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // TestExplain: what is refused when the nodes are cordoned already names the same pods as
@@ -23,8 +24,8 @@ import (
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	no := &rollout.DrainRefusedError{Refusals: []planner.DrainRefusal{
-		{Pod: &eviction.Pod{Namespace: "ops", Name: "debug", Node: "a"}, Why: "has no controller", WayOut: "delete it yourself"},
-		{Pod: &eviction.Pod{Namespace: "ops", Name: "more", Node: "b"}, Why: "has local data", WayOut: "let it go"},
+		{Pod: &snapshot.Pod{Namespace: "ops", Name: "debug", Node: "a"}, Why: "has no controller", WayOut: "delete it yourself"},
+		{Pod: &snapshot.Pod{Namespace: "ops", Name: "more", Node: "b"}, Why: "has local data", WayOut: "let it go"},
 	}}
 	over := &fw.Exceeded{Violations: []fw.Violation{{Attribute: "max_pods", Message: "1 pod would leave, and max_pods allows 0"}}, Ours: true, Report: &eviction.Report{}, Subject: fw.Subject{Verb: "drain", What: `node "a"`}}
 	const cordoned = "No pod has been evicted. These nodes are cordoned, and stay so: a, b. To let pods in again: kubectl uncordon a b."

@@ -12,10 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // model is the action as it stands in the configuration.
@@ -50,7 +50,7 @@ func (w wanted) place() string {
 }
 
 // drain is the drain of the nodes that are meant now, sorted by name.
-func (w wanted) drain(nodes []*eviction.Node) rollout.Drain {
+func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
 	d := rollout.Drain{Rules: w.rules, GracePeriod: w.gracePeriod}
 	for _, n := range nodes {
 		if w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name {

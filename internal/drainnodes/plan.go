@@ -14,10 +14,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // ModifyPlan says what would happen, and refuses what would be refused.
@@ -35,8 +35,8 @@ func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 // preview says which pods leave, as diagnostics.
 func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
 	_, err := a.Data.Identify(ctx, "", diags)
-	var s *eviction.Snapshot
-	var nodes []*eviction.Node
+	var s *snapshot.Snapshot
+	var nodes []*snapshot.Node
 	if err == nil {
 		s, err = a.Data.Cluster.Snapshot(ctx)
 	}
@@ -71,7 +71,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 }
 
 // cordoned are the nodes that take no more pods already.
-func cordoned(s *eviction.Snapshot, d rollout.Drain) []string {
+func cordoned(s *snapshot.Snapshot, d rollout.Drain) []string {
 	var out []string
 	for _, name := range d.Nodes {
 		if n := s.Nodes[name]; n != nil && n.Unschedulable {

@@ -10,16 +10,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // admitted remembers how pods are scheduled that are made again, where admission gives
 // them something.
-type admitted map[admittedKey]*Scheduling
+type admitted map[admittedKey]*snapshot.Scheduling
 
 type admittedKey struct {
-	scheduling *Scheduling
+	scheduling *snapshot.Scheduling
 	// rules names what applies.
 	rules string
 }
@@ -27,14 +28,14 @@ type admittedKey struct {
 // made is how the pod will be scheduled that a controller makes for one of this
 // scheduling: with what admission gives to it by then. Nobody makes a bare pod again, and
 // the controller of DaemonSets asks templates, which admission does not see.
-func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
+func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.Scheduling {
 	rules := e.snapshot.Admission
 	if rules.Empty() || pod.Controller == nil || pod.Controller.DaemonSet() || pod.Mirror {
 		return s
 	}
 	policies, in := rules.Applying(admission.Pod{
 		Namespace: pod.Namespace, Labels: pod.Labels,
-		Requests: func(resource string) bool { return pod.demand().Asks.other(corev1.ResourceName(resource)) > 0 },
+		Requests: func(resource string) bool { return pod.Requests().Asks.Other(corev1.ResourceName(resource)) > 0 },
 	})
 	if len(policies) == 0 && len(in.Defaults) == 0 && len(in.Allowed) == 0 {
 		return s
@@ -45,14 +46,14 @@ func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
 	}
 	var gives []corev1.Toleration
 	if len(in.Defaults) > 0 || len(in.Allowed) > 0 {
-		asks := pod.demand().Asks
+		asks := pod.Requests().Asks
 		bestEffort := asks.MilliCPU == 0 && asks.Memory == 0
 		gives = in.Gives(bestEffort)
 		key.rules += strconv.Quote(pod.Namespace) + strconv.FormatBool(bestEffort)
 	}
 	next, known := e.admitted[key]
 	if !known {
-		next = &Scheduling{NodeSelector: s.NodeSelector}
+		next = &snapshot.Scheduling{NodeSelector: s.NodeSelector}
 		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, gives)
 		next.Forbidden = admission.Forbidden(in.Allowed, next.Tolerations)
 		e.admitted[key] = next
@@ -61,7 +62,7 @@ func (e *evaluation) made(pod *Pod, s *Scheduling) *Scheduling {
 }
 
 // given words what the pod that is made again tolerates beyond this one, "" for nothing.
-func given(live, next *Scheduling) string {
+func given(live, next *snapshot.Scheduling) string {
 	if live == next || len(next.Forbidden) > 0 {
 		return ""
 	}
@@ -75,10 +76,4 @@ func given(live, next *Scheduling) string {
 		words += " and " + strconv.Itoa(len(more)-1) + " more"
 	}
 	return words + " when it is recreated"
-}
-
-// forbidden words what the namespace of a pod does not let the one have that would be made
-// again.
-func (s *Scheduling) forbidden(pod *Pod) string {
-	return "namespace " + strconv.Quote(pod.Namespace) + " does not allow " + toleration.Format(s.Forbidden)
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // admitting is the world with a policy for pods of app web.
@@ -40,11 +41,11 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		{name: "a policy gives what another node asks for", world: towns().admitting(nil), change: leaves, want: "evicted_now", reason: given},
 		{name: "a policy for other pods", world: towns().admitting(func(p *admission.Policy) { p.Match.PodSelector = "app=db" }), change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone},
 		{
-			name: "a policy for pods that ask for a resource", world: towns(asking(0, 0, Amount{Name: "nvidia.com/gpu", Value: 1})).admitting(func(p *admission.Policy) { p.Match = admission.Match{Requests: []string{"nvidia.com/gpu"}} }),
+			name: "a policy for pods that ask for a resource", world: towns(asking(0, 0, snapshot.Amount{Name: "nvidia.com/gpu", Value: 1})).admitting(func(p *admission.Policy) { p.Match = admission.Match{Requests: []string{"nvidia.com/gpu"}} }),
 			change: leaves, want: "evicted_now", reason: given,
 		},
 		{
-			name: "a policy for pods that ask for another one", world: towns(asking(0, 0, Amount{Name: "nvidia.com/gpu", Value: 1})).admitting(func(p *admission.Policy) { p.Match = admission.Match{Requests: []string{"amd.com/gpu"}} }),
+			name: "a policy for pods that ask for another one", world: towns(asking(0, 0, snapshot.Amount{Name: "nvidia.com/gpu", Value: 1})).admitting(func(p *admission.Policy) { p.Match = admission.Match{Requests: []string{"amd.com/gpu"}} }),
 			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone,
 		},
 		{

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // big is a cluster of 5,000 nodes with 30 pods on each of the first 500 and as
@@ -19,14 +21,14 @@ import (
 // than any node has, and one in forty has a volume on its node. Each Deployment has a
 // scheduling of its own, though a snapshot of a cluster shares equal ones: searches that
 // could be shared are made again for each.
-func big(elsewhere int) (*Snapshot, Change) {
+func big(elsewhere int) (*snapshot.Snapshot, Change) {
 	const nodes, changed, perNode, daemons = 5000, 500, 30, 6
 	w := newWorld()
 	name := func(i int) string { return fmt.Sprintf("node-%04d", i) }
-	w.Volumes = map[string]map[string]*Volume{}
+	w.Volumes = map[string]map[string]*snapshot.Volume{}
 	for i := range nodes {
-		w.Nodes[name(i)] = &Node{
-			Allocatable: &Resources{MilliCPU: 15_890, Memory: 60 << 30, EphemeralStorage: 90 << 30, Pods: 110},
+		w.Nodes[name(i)] = &snapshot.Node{
+			Allocatable: &snapshot.Resources{MilliCPU: 15_890, Memory: 60 << 30, EphemeralStorage: 90 << 30, Pods: 110},
 			Name:        name(i), Labels: map[string]string{"kubernetes.io/hostname": name(i), "zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)},
 		}
 	}
@@ -34,10 +36,10 @@ func big(elsewhere int) (*Snapshot, Change) {
 		lasting(exists("node.kubernetes.io/not-ready", noEx), 300),
 		lasting(exists("node.kubernetes.io/unreachable", noEx), 300),
 	}
-	shared := make([]*Pod, 2000)
+	shared := make([]*snapshot.Pod, 2000)
 	for i := range shared {
 		rs := types.UID(fmt.Sprintf("rs-%d", i))
-		s := &Scheduling{Tolerations: usual}
+		s := &snapshot.Scheduling{Tolerations: usual}
 		switch i % 10 {
 		case 0:
 			s.NodeSelector = map[string]string{"pool": "nowhere"}
@@ -46,33 +48,33 @@ func big(elsewhere int) (*Snapshot, Change) {
 		case 3:
 			s.Tolerations = append([]corev1.Toleration{lasting(exists("dedicated", noEx), int64(i))}, usual...)
 		}
-		d := &Demand{Asks: Resources{MilliCPU: int64(100 + i%7*50), Memory: int64(128+i%11*64) << 20}, Priority: int32(i % 3 * 1000)}
+		d := &snapshot.Demand{Asks: snapshot.Resources{MilliCPU: int64(100 + i%7*50), Memory: int64(128+i%11*64) << 20}, Priority: int32(i % 3 * 1000)}
 		if i%20 == 4 {
 			d.Asks.Memory = 61 << 30
 		}
-		d.Holds = Resources{MilliCPU: d.Asks.MilliCPU, Memory: 1 << 30}
-		shared[i] = &Pod{
+		d.Holds = snapshot.Resources{MilliCPU: d.Asks.MilliCPU, Memory: 1 << 30}
+		shared[i] = &snapshot.Pod{
 			Namespace: fmt.Sprintf("team-%d", i%100), Scheduling: s, Demand: d, Labels: labels.Set{"app": fmt.Sprintf("app-%d", i)},
-			Controller: &Controller{Owner: Owner{Group: "apps", Kind: "ReplicaSet", Name: string(rs)}, UID: rs},
+			Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: string(rs)}, UID: rs},
 		}
-		w.Parents[rs] = Owner{Group: "apps", Kind: "Deployment", Name: fmt.Sprintf("app-%d", i)}
+		w.Parents[rs] = snapshot.Owner{Group: "apps", Kind: "Deployment", Name: fmt.Sprintf("app-%d", i)}
 		if i%4 == 0 {
 			w.budget(shared[i].Namespace, fmt.Sprintf("app-%d", i), fmt.Sprintf("app=app-%d", i), 1)
 		}
 	}
-	daemon := &Controller{Owner: Owner{Group: "apps", Kind: "DaemonSet", Name: "agent"}, UID: "agent"}
+	daemon := &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "DaemonSet", Name: "agent"}, UID: "agent"}
 	add := func(i, node int) {
 		p := *shared[i%len(shared)]
 		p.Name, p.Node = fmt.Sprintf("pod-%06d", i), name(node)
 		if i%perNode < daemons {
-			p.Controller, p.Scheduling = daemon, &Scheduling{Tolerations: usual}
+			p.Controller, p.Scheduling = daemon, &snapshot.Scheduling{Tolerations: usual}
 			pinned(p.Node)(&p)
 		} else if i%40 == 6 && node < changed {
 			p.Claims = []string{"data-" + p.Name}
 			if w.Volumes[p.Namespace] == nil {
-				w.Volumes[p.Namespace] = map[string]*Volume{}
+				w.Volumes[p.Namespace] = map[string]*snapshot.Volume{}
 			}
-			w.Volumes[p.Namespace][p.Claims[0]] = &Volume{Name: "pv-" + p.Name, Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{expression("kubernetes.io/hostname", "In", p.Node)}}}
+			w.Volumes[p.Namespace][p.Claims[0]] = &snapshot.Volume{Name: "pv-" + p.Name, Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{expression("kubernetes.io/hostname", "In", p.Node)}}}
 		}
 		w.run(&p)
 	}

@@ -9,10 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // pool is a node of a pool, with four cores.
-func pool(name string, taints ...string) *Node {
+func pool(name string, taints ...string) *snapshot.Node {
 	n := having(node(name, taints...), 4, 16)
 	n.Labels["pool"] = "gpu"
 	return n
@@ -23,28 +26,28 @@ func TestEvaluate_machinesThatCome(t *testing.T) {
 	t.Parallel()
 	tolerant := tolerating(exists("team", corev1.TaintEffectNoExecute))
 	for name, tt := range map[string]struct {
-		others  []*Node
-		pods    []*Pod
+		others  []*snapshot.Node
+		pods    []*snapshot.Pod
 		closed  map[string]bool
 		awaits  []string
 		gone    bool
 		reasons []string
 	}{
-		"a pod that fits only there is said to": {nil, []*Pod{pod("web", "gpu-1", selecting("pool", "gpu"), tolerant)}, nil,
+		"a pod that fits only there is said to": {nil, []*snapshot.Pod{pod("web", "gpu-1", selecting("pool", "gpu"), tolerant)}, nil,
 			[]string{"MachineSet gpu"}, false, []string{"its node is drained; only new machines of MachineSet gpu would take it"}},
-		"a pod that another node takes does not wait for them": {[]*Node{node("free")}, []*Pod{pod("web", "gpu-1", tolerant)}, nil,
+		"a pod that another node takes does not wait for them": {[]*snapshot.Node{node("free")}, []*snapshot.Pod{pod("web", "gpu-1", tolerant)}, nil,
 			nil, false, []string{"its node is drained"}},
-		"another node whose machine goes anyway takes nothing": {[]*Node{node("free")}, []*Pod{pod("web", "gpu-1", tolerant)}, map[string]bool{"free": true},
+		"another node whose machine goes anyway takes nothing": {[]*snapshot.Node{node("free")}, []*snapshot.Pod{pod("web", "gpu-1", tolerant)}, map[string]bool{"free": true},
 			[]string{"MachineSet gpu"}, false, []string{"only new machines of MachineSet gpu"}},
-		"a pod that does not tolerate their taints does not come back": {nil, []*Pod{pod("web", "gpu-1")}, nil,
+		"a pod that does not tolerate their taints does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1")}, nil,
 			nil, true, []string{"no other node would take it: the cluster has no other node; the new machines are tainted team=a:NoExecute"}},
-		"a pod that selects what they do not have does not come back": {nil, []*Pod{pod("web", "gpu-1", selecting("disk", "ssd"), tolerant)}, nil,
+		"a pod that selects what they do not have does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1", selecting("disk", "ssd"), tolerant)}, nil,
 			nil, true, []string{"the new machines do not match its node selector"}},
-		"a pod that asks for more than they have does not come back": {nil, []*Pod{pod("web", "gpu-1", asking(5, 0), tolerant)}, nil,
+		"a pod that asks for more than they have does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1", asking(5, 0), tolerant)}, nil,
 			nil, true, []string{"the new machines lack cpu (needs 5, at most 4 free)"}},
-		"what DaemonSets hold on each node is not free there": {nil, []*Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("agent", "gpu-1", ownedBy("DaemonSet", "agent"), asking(2, 0), tolerant)}, nil,
+		"what DaemonSets hold on each node is not free there": {nil, []*snapshot.Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("agent", "gpu-1", ownedBy("DaemonSet", "agent"), asking(2, 0), tolerant)}, nil,
 			nil, true, []string{"belongs to a DaemonSet", "the new machines lack cpu (needs 3, at most 2 free)"}},
-		"other pods of the old machine hold nothing on the new one": {nil, []*Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("other", "gpu-1", asking(2, 0), tolerant, selecting("pool", "gpu"))}, nil,
+		"other pods of the old machine hold nothing on the new one": {nil, []*snapshot.Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("other", "gpu-1", asking(2, 0), tolerant, selecting("pool", "gpu"))}, nil,
 			[]string{"MachineSet gpu"}, false, []string{"only new machines"}},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
@@ -52,7 +55,7 @@ func TestEvaluate_machinesThatCome(t *testing.T) {
 			w := newWorld(append(tt.others, pool("gpu-1"))...).run(tt.pods...)
 			change := draining("gpu-1")
 			change.Closed = tt.closed
-			change.Comes = []Coming{{Node: pool("", "team=a:NoExecute"), Like: "gpu-1", Of: "MachineSet gpu"}}
+			change.Comes = []placement.Coming{{Node: pool("", "team=a:NoExecute"), Like: "gpu-1", Of: "MachineSet gpu"}}
 			var reasons []string
 			web := PodVerdict{}
 			for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {

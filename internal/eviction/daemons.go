@@ -7,34 +7,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
-
-// Daemon is what a DaemonSet's template says of nodes. The DaemonSet controller asks
-// the template, not the pods that run, which nodes shall have a pod and which pods may
-// go on: the two differ while pods are older than the template, and where admission
-// gives pods what the template does not have (k8s.io/kubernetes v1.37.1
-// pkg/controller/daemon/daemon_controller.go, podsShouldBeOnNode and
-// nodeShouldRunDaemonPod).
-type Daemon struct {
-	Scheduling
-	HostNetwork bool
-}
-
-// DaemonOf takes from the spec of a DaemonSet's template what its controller judges by.
-func DaemonOf(spec *corev1.PodSpec) *Daemon {
-	d := &Daemon{Scheduling: Scheduling{Tolerations: spec.Tolerations, NodeSelector: spec.NodeSelector}, HostNetwork: spec.HostNetwork}
-	if spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
-		d.Affinity = spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	}
-	if spec.NodeName != "" {
-		d.Affinity = onNode(d.Affinity, spec.NodeName)
-	}
-	return d
-}
 
 // DaemonTolerations adds to the tolerations of a DaemonSet's template those that its
 // pods get beside them (k8s.io/kubernetes v1.37.1
@@ -65,49 +41,33 @@ func DaemonTolerations(own []corev1.Toleration, hostNetwork bool) []corev1.Toler
 	return out
 }
 
-// onNode narrows a required affinity to one node; nil requires nothing else.
-func onNode(affinity *corev1.NodeSelector, name string) *corev1.NodeSelector {
-	terms := []corev1.NodeSelectorTerm{{}}
-	if affinity != nil {
-		terms = slices.Clone(affinity.NodeSelectorTerms)
-	}
-	for i := range terms {
-		terms[i].MatchFields = append(slices.Clone(terms[i].MatchFields), corev1.NodeSelectorRequirement{
-			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{name},
-		})
-	}
-	return &corev1.NodeSelector{NodeSelectorTerms: terms}
-}
-
 // daemons remembers what was worked out from templates.
 type daemons struct {
-	templates  map[daemonKey]*Scheduling
-	required   map[*Scheduling]nodeaffinity.RequiredNodeAffinity
-	next       map[nextKey]*Scheduling
+	templates  map[daemonKey]*snapshot.Scheduling
+	next       map[nextKey]*snapshot.Scheduling
 	dismissals map[judgeKey]judgement
 }
 
 type daemonKey struct {
-	daemon *Daemon
+	daemon *snapshot.Daemon
 	// workload is empty where no change of its tolerations counts.
-	workload WorkloadKey
+	workload snapshot.WorkloadKey
 }
 
 type nextKey struct {
-	template *Scheduling
+	template *snapshot.Scheduling
 	node     string
 }
 
 func newDaemons() daemons {
 	return daemons{
-		templates: map[daemonKey]*Scheduling{}, required: map[*Scheduling]nodeaffinity.RequiredNodeAffinity{},
-		next: map[nextKey]*Scheduling{}, dismissals: map[judgeKey]judgement{},
+		templates: map[daemonKey]*snapshot.Scheduling{}, next: map[nextKey]*snapshot.Scheduling{}, dismissals: map[judgeKey]judgement{},
 	}
 }
 
 // daemon returns the template of a pod's DaemonSet, nil where the pod has none or it is
 // not known. The change of its tolerations is nil where none counts.
-func (e *evaluation) daemon(pod *Pod, owner Owner, change *Planned) *Scheduling {
+func (e *evaluation) daemon(pod *snapshot.Pod, owner snapshot.Owner, change *Planned) *snapshot.Scheduling {
 	if pod.Controller == nil {
 		return nil
 	}
@@ -117,7 +77,7 @@ func (e *evaluation) daemon(pod *Pod, owner Owner, change *Planned) *Scheduling 
 	}
 	key := daemonKey{daemon: d}
 	if change != nil {
-		key.workload = WorkloadKey{pod.Namespace, owner}
+		key.workload = snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: owner}
 	}
 	s, known := e.templates[key]
 	if !known {
@@ -132,33 +92,13 @@ func (e *evaluation) daemon(pod *Pod, owner Owner, change *Planned) *Scheduling 
 	return s
 }
 
-// selects says whether a template's node selector and required affinity match a node.
-// What cannot be parsed matches nothing, without a word, as for the controller.
-func (e *evaluation) selects(template *Scheduling, name string, labels map[string]string) bool {
-	required, known := e.required[template]
-	if !known {
-		required = nodeaffinity.NewRequiredNodeAffinity(template.NodeSelector, nodeAffinity(template.Affinity))
-		e.required[template] = required
-	}
-	e.scratch.Name, e.scratch.Labels = name, labels
-	ok, _ := required.Match(&e.scratch)
-	return ok
-}
-
-func nodeAffinity(required *corev1.NodeSelector) *corev1.Affinity {
-	if required == nil {
-		return nil
-	}
-	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
-}
-
 // successor is how the pod will be scheduled that a DaemonSet makes for a node: by its
 // template, on this node alone.
-func (e *evaluation) successor(template *Scheduling, node string) *Scheduling {
+func (e *evaluation) successor(template *snapshot.Scheduling, node string) *snapshot.Scheduling {
 	key := nextKey{template, node}
 	s, known := e.next[key]
 	if !known {
-		s = &Scheduling{Tolerations: template.Tolerations, NodeSelector: template.NodeSelector, Affinity: onNode(template.Affinity, node)}
+		s = &snapshot.Scheduling{Tolerations: template.Tolerations, NodeSelector: template.NodeSelector, Affinity: snapshot.OnNode(template.Affinity, node)}
 		e.next[key] = s
 	}
 	return s
@@ -167,11 +107,11 @@ func (e *evaluation) successor(template *Scheduling, node string) *Scheduling {
 // dismiss is the DaemonSet controller's own part in what becomes of a pod: it deletes
 // one whose node its template does not select or, of NoExecute taints, not tolerate. How
 // long it tolerates them does not matter to it.
-func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *Scheduling) {
+func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *snapshot.Scheduling) {
 	if v.Verdict == EvictedNow {
 		return
 	}
-	if node.relabelled && e.selects(template, node.name, node.labels) && !e.selects(template, node.name, node.newLabels) {
+	if node.relabelled && e.nodes.Selects(template, node.name, node.labels) && !e.nodes.Selects(template, node.name, node.newLabels) {
 		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration = EvictedNow, 0, nil, nil
 		v.Reason = "its DaemonSet does not select the node by its new labels"
 		return
@@ -184,7 +124,7 @@ func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *Scheduli
 	}
 }
 
-func (e *evaluation) dismissal(node changedNode, template *Scheduling) judgement {
+func (e *evaluation) dismissal(node changedNode, template *snapshot.Scheduling) judgement {
 	key := judgeKey{node.group, keyOf(template.Tolerations)}
 	j, known := e.dismissals[key]
 	if !known {

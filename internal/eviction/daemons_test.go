@@ -10,15 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // template makes a DaemonSet's template known.
 func (w world) template(name string, spec corev1.PodSpec) world {
 	if w.Daemons == nil {
-		w.Daemons = map[types.UID]*Daemon{}
+		w.Daemons = map[types.UID]*snapshot.Daemon{}
 	}
-	w.Daemons[types.UID("DaemonSet-"+name)] = DaemonOf(&spec)
+	w.Daemons[types.UID("DaemonSet-"+name)] = snapshot.DaemonOf(&spec)
 	return w
 }
 
@@ -29,14 +30,14 @@ func labelling(node string, labels map[string]string) Change {
 func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 	t.Parallel()
 	x := exists("x", noEx)
-	agent := func(tolerations ...corev1.Toleration) *Pod {
+	agent := func(tolerations ...corev1.Toleration) *snapshot.Pod {
 		return pod("agent-1", "n1", ownedBy("DaemonSet", "agent"), pinned("n1"), tolerating(tolerations...))
 	}
-	on := func(p *Pod, template []corev1.Toleration, taints ...string) world {
+	on := func(p *snapshot.Pod, template []corev1.Toleration, taints ...string) world {
 		return newWorld(node("n1", taints...), node("n2")).run(p).template("agent", corev1.PodSpec{Tolerations: template})
 	}
 	planning := func(change Change, sure bool, before, after []corev1.Toleration) Change {
-		change.Tolerations = map[WorkloadKey]Planned{{"app", Owner{"apps", "DaemonSet", "agent"}}: {Before: before, After: after, Sure: sure}}
+		change.Tolerations = map[snapshot.WorkloadKey]Planned{{Namespace: "app", Owner: snapshot.Owner{Group: "apps", Kind: "DaemonSet", Name: "agent"}}: {Before: before, After: after, Sure: sure}}
 		return change
 	}
 	change := tainting("n1", "x=1:NoExecute")
@@ -92,10 +93,10 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 
 func TestEvaluate_whoLeavesByLabels(t *testing.T) {
 	t.Parallel()
-	gpu := func() *Node { return &Node{Name: "n1", Labels: map[string]string{"pool": "gpu"}} }
-	plain := func() *Node { return &Node{Name: "n1", Labels: map[string]string{"zone": "a"}} }
-	other := &Node{Name: "n2", Labels: map[string]string{"pool": "gpu"}}
-	agent := func(template corev1.PodSpec, at *Node, nodes ...*Node) world {
+	gpu := func() *snapshot.Node { return &snapshot.Node{Name: "n1", Labels: map[string]string{"pool": "gpu"}} }
+	plain := func() *snapshot.Node { return &snapshot.Node{Name: "n1", Labels: map[string]string{"zone": "a"}} }
+	other := &snapshot.Node{Name: "n2", Labels: map[string]string{"pool": "gpu"}}
+	agent := func(template corev1.PodSpec, at *snapshot.Node, nodes ...*snapshot.Node) world {
 		return newWorld(append(nodes, at)...).run(pod("agent-1", "n1", ownedBy("DaemonSet", "agent"), pinned("n1"))).template("agent", template)
 	}
 	selects := corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}

@@ -4,11 +4,11 @@
 // Package eviction predicts what a change of taints does to pods: who leaves,
 // when, why, and who cannot come back.
 //
-// It is pure. A Snapshot says what the cluster looks like, a Change what the
+// It is pure. A snapshot holds the cluster as it is observed, a Change what the
 // nodes will look like, and Evaluate gives a verdict for every pod on the
 // changed nodes, by the rules of the cluster's own controllers: the
 // taint-eviction controller (k8s.io/kubernetes v1.37.1
-// pkg/controller/tainteviction/taint_eviction.go), the scheduler's filters for
-// taints, node selector, node affinity, bound volumes and requests, and kubectl's
-// drain.
+// pkg/controller/tainteviction/taint_eviction.go), the DaemonSet controller and
+// kubectl's drain. Whether another node would take a pod that leaves is asked of
+// package placement.
 package eviction

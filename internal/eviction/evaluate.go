@@ -10,13 +10,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // Evaluate gives a verdict for every pod on the nodes of the change, sorted by
 // node, namespace and name. Its cost grows with these pods and with the number
 // of nodes, not with the pods elsewhere.
-func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
+func Evaluate(s *snapshot.Snapshot, change Change, comparison Comparison) *Report {
 	e := newEvaluation(s, change, comparison)
 	names := slices.AppendSeq(slices.Collect(maps.Keys(change.Taints)), maps.Keys(change.Drains))
 	names = slices.AppendSeq(names, maps.Keys(change.Labels))
@@ -39,12 +41,16 @@ func Evaluate(s *Snapshot, change Change, comparison Comparison) *Report {
 	return report
 }
 
-func newEvaluation(s *Snapshot, change Change, comparison Comparison) *evaluation {
-	return &evaluation{
+func newEvaluation(s *snapshot.Snapshot, change Change, comparison Comparison) *evaluation {
+	e := &evaluation{
 		snapshot: s, change: change, comparison: comparison,
-		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*Scheduling{},
-		admitted: admitted{}, daemons: newDaemons(), searches: newSearches(),
+		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*snapshot.Scheduling{},
+		admitted: admitted{}, daemons: newDaemons(),
 	}
+	e.nodes = placement.New(s, placement.Change{
+		Taints: change.Taints, Labels: change.Labels, Drained: change.Drains, Closed: change.Closed, Comes: change.Comes, Leaving: e.leaving,
+	}, comparison == ComparisonOn)
+	return e
 }
 
 type judgeKey struct {
@@ -66,7 +72,7 @@ func keyOf(list []corev1.Toleration) listKey {
 }
 
 type evaluation struct {
-	snapshot   *Snapshot
+	snapshot   *snapshot.Snapshot
 	change     Change
 	comparison Comparison
 	// judgements are shared by pods with the same tolerations on nodes with the
@@ -74,10 +80,11 @@ type evaluation struct {
 	judgements map[judgeKey]judgement
 	groups     map[string]int
 	// replaced are the schedulings that pods get by planned tolerations.
-	replaced map[plannedKey]*Scheduling
+	replaced map[plannedKey]*snapshot.Scheduling
 	admitted admitted
 	daemons
-	searches
+	// nodes finds places for the pods that replace those that leave.
+	nodes *placement.Finder
 }
 
 // changedNode is a node of the change, looked up once for all of its pods.
@@ -105,7 +112,7 @@ func (e *evaluation) node(name string) changedNode {
 	return n
 }
 
-func (e *evaluation) verdict(node changedNode, pod *Pod) PodVerdict {
+func (e *evaluation) verdict(node changedNode, pod *snapshot.Pod) PodVerdict {
 	owner := e.snapshot.Owner(pod)
 	scheduling, change, planned := e.planned(pod, owner)
 	without := basis{pod.Scheduling, e.daemon(pod, owner, nil)}
@@ -122,11 +129,11 @@ func (e *evaluation) verdict(node changedNode, pod *Pod) PodVerdict {
 // basis is what a pod is judged by: the scheduling that it has or will have, and the
 // template of its DaemonSet, nil for none.
 type basis struct {
-	scheduling, template *Scheduling
+	scheduling, template *snapshot.Scheduling
 }
 
 // outcome is the verdict on a pod by what may not be its own.
-func (e *evaluation) outcome(node changedNode, pod *Pod, owner Owner, by basis) PodVerdict {
+func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot.Owner, by basis) PodVerdict {
 	v := PodVerdict{Pod: pod, Owner: owner, Verdict: Stays, Reschedulable: true}
 	switch {
 	case pod.Terminating:
@@ -172,7 +179,7 @@ func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 	switch {
 	case v.Pod.Mirror:
 		v.Reason = "is the mirror pod of a static pod, which a drain leaves alone"
-	case e.snapshot.everywhere(v.Pod):
+	case e.snapshot.RunsOnEveryNode(v.Pod):
 		v.Reason = "belongs to a DaemonSet, which a drain leaves alone"
 	case node.undrained:
 		v.Verdict, v.Reason = Drained, "its machine goes without a drain"
@@ -182,7 +189,7 @@ func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 }
 
 // consequences fills in what it means that a pod leaves.
-func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
+func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 	switch {
 	case v.Pod.Completed:
 		v.Reason += "; it has completed, and only its Pod object is deleted"
@@ -194,10 +201,10 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		v.Lost = true
 		v.Reason += "; no controller recreates it"
 	}
-	found := e.vacancy(v.Pod, s)
-	if v.Reschedulable = found.home(); v.Reschedulable {
-		if v.Awaits = found.awaits; len(v.Awaits) > 0 && !v.Lost {
-			v.Reason += "; only new machines of " + strings.Join(v.Awaits[:min(len(v.Awaits), maxObstacles)], ", ") + " would take it"
+	found := e.nodes.Find(v.Pod, s)
+	if v.Reschedulable = found.Fits(); v.Reschedulable {
+		if v.Awaits = found.Awaits; len(v.Awaits) > 0 && !v.Lost {
+			v.Reason += "; only new machines of " + strings.Join(v.Awaits[:min(len(v.Awaits), placement.MaxObstacles)], ", ") + " would take it"
 		}
 		return
 	}
@@ -205,21 +212,21 @@ func (e *evaluation) consequences(v *PodVerdict, s *Scheduling) {
 		v.Reason += "; its DaemonSet does not recreate it before the node allows it again"
 	} else if len(s.Forbidden) > 0 && !v.Lost {
 		v.Rejected = true
-		v.Reason += "; it is not recreated: " + s.forbidden(v.Pod)
+		v.Reason += "; it is not recreated: " + placement.Forbidden(v.Pod, s)
 	} else if !v.Lost {
-		v.Reason += "; no other node would take it" + e.obstacles(v.Pod, s) + e.declines(v.Pod, s)
+		v.Reason += "; no other node would take it" + e.nodes.Obstacles(v.Pod, s) + e.nodes.Declines(v.Pod, s)
 	}
 }
 
 // placement reports what a change does to pods that stay: those that could not
 // be put there again, by the taints that the change brings.
-func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
+func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Scheduling) {
 	if v.Pod.Completed || v.Pod.Mirror {
 		return
 	}
 	gate := e.comparison == ComparisonOn
-	away := keepsAway(s.Tolerations, node.after, gate)
-	if away == nil || keepsAway(s.Tolerations, node.before, gate) != nil {
+	away := placement.UntoleratedTaint(s.Tolerations, node.after, gate)
+	if away == nil || placement.UntoleratedTaint(s.Tolerations, node.before, gate) != nil {
 		e.unselected(v, node, s)
 		return
 	}
@@ -234,28 +241,28 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *Scheduling) {
 		if v.Misscheduled = true; !node.drained {
 			v.Reason += "; its DaemonSet counts it as mis-scheduled"
 		}
-	} else if v.Reschedulable = e.home(v.Pod, s); !v.Reschedulable {
+	} else if v.Reschedulable = e.nodes.Fits(v.Pod, s); !v.Reschedulable {
 		none := ", nor on any other"
 		if v.Verdict != Stays {
 			none = "; no other node would take it"
 		}
-		v.Reason += none + e.obstacles(v.Pod, s)
+		v.Reason += none + e.nodes.Obstacles(v.Pod, s)
 	}
-	if e.comparison == ComparisonUnknown && keepsAway(s.Tolerations, node.after, true) == nil {
+	if e.comparison == ComparisonUnknown && placement.UntoleratedTaint(s.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"
 	}
 }
 
 // unselected reports pods that stay on a node whose labels they require and which loses
 // them. Of a DaemonSet's pods its controller takes care.
-func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *Scheduling) {
+func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *snapshot.Scheduling) {
 	if !node.relabelled || v.Verdict != Stays || v.Owner.DaemonSet() ||
-		!e.selects(s, node.name, node.labels) || e.selects(s, node.name, node.newLabels) {
+		!e.nodes.Selects(s, node.name, node.labels) || e.nodes.Selects(s, node.name, node.newLabels) {
 		return
 	}
 	v.Reason = "stays, but requires labels that its node does not have any more, and could not be scheduled on this node again"
-	if v.Reschedulable = e.home(v.Pod, s); !v.Reschedulable {
-		v.Reason += ", nor on any other" + e.obstacles(v.Pod, s)
+	if v.Reschedulable = e.nodes.Fits(v.Pod, s); !v.Reschedulable {
+		v.Reason += ", nor on any other" + e.nodes.Obstacles(v.Pod, s)
 	}
 }
 
@@ -270,7 +277,7 @@ func (e *evaluation) taints(node string) (before, after []corev1.Taint) {
 	return before, before
 }
 
-func (e *evaluation) judge(node changedNode, s *Scheduling) judgement {
+func (e *evaluation) judge(node changedNode, s *snapshot.Scheduling) judgement {
 	key := judgeKey{node.group, keyOf(s.Tolerations)}
 	j, known := e.judgements[key]
 	if !known {
@@ -301,4 +308,29 @@ func (e *evaluation) group(before, after []corev1.Taint) int {
 		e.groups[b.String()] = n
 	}
 	return n
+}
+
+// leaving returns which pods of a node do not keep their places on it, nil where all do: those
+// that the node's taints may evict, and those whose workload the same run changes.
+func (e *evaluation) leaving(name string) func(*snapshot.Pod) bool {
+	_, after := e.taints(name)
+	// Only NoExecute makes a pod leave a node that is not drained.
+	if !slices.ContainsFunc(after, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }) {
+		if len(e.change.Tolerations) == 0 {
+			return nil
+		}
+		return e.replaces
+	}
+	node := e.node(name)
+	return func(pod *snapshot.Pod) bool { return e.replaces(pod) || e.judge(node, pod.Scheduling).goes() }
+}
+
+// replaces reports whether the same run changes the pod's workload: a new pod takes its
+// place, which may be put elsewhere.
+func (e *evaluation) replaces(pod *snapshot.Pod) bool {
+	if len(e.change.Tolerations) == 0 {
+		return false
+	}
+	_, replaced := e.change.Tolerations[snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: e.snapshot.Owner(pod)}]
+	return replaced
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -50,13 +51,13 @@ func lasting(t corev1.Toleration, seconds int64) corev1.Toleration {
 
 // world is a snapshot that is being built.
 type world struct {
-	*Snapshot
+	*snapshot.Snapshot
 }
 
-func newWorld(nodes ...*Node) world {
-	w := world{&Snapshot{
-		Nodes: map[string]*Node{}, Pods: map[string][]*Pod{},
-		Parents: map[types.UID]Owner{}, Budgets: Budgets{},
+func newWorld(nodes ...*snapshot.Node) world {
+	w := world{&snapshot.Snapshot{
+		Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{},
+		Parents: map[types.UID]snapshot.Owner{}, Budgets: snapshot.Budgets{},
 	}}
 	for _, n := range nodes {
 		w.Nodes[n.Name] = n
@@ -64,7 +65,7 @@ func newWorld(nodes ...*Node) world {
 	return w
 }
 
-func (w world) run(pods ...*Pod) world {
+func (w world) run(pods ...*snapshot.Pod) world {
 	for _, p := range pods {
 		w.Pods[p.Node] = append(w.Pods[p.Node], p)
 	}
@@ -76,23 +77,23 @@ func (w world) budget(namespace, name, selector string, allowed int32) world {
 	if err != nil {
 		panic(err)
 	}
-	w.Budgets[namespace] = append(w.Budgets[namespace], Budget{Name: name, Selector: parsed, Allowed: allowed})
+	w.Budgets[namespace] = append(w.Budgets[namespace], snapshot.Budget{Name: name, Selector: parsed, Allowed: allowed})
 	return w
 }
 
-func node(name string, taints ...string) *Node {
-	return &Node{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}, Taints: taintsOf(taints...)}
+func node(name string, taints ...string) *snapshot.Node {
+	return &snapshot.Node{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}, Taints: taintsOf(taints...)}
 }
 
-type podOption func(*Pod)
+type podOption func(*snapshot.Pod)
 
 // pod is one of a Deployment's, running in namespace "app", unless options say
 // otherwise.
-func pod(name, node string, options ...podOption) *Pod {
-	p := &Pod{
+func pod(name, node string, options ...podOption) *snapshot.Pod {
+	p := &snapshot.Pod{
 		Namespace: "app", Name: name, Node: node, UID: types.UID("uid-" + name),
-		Controller: &Controller{Owner: Owner{Group: "apps", Kind: "ReplicaSet", Name: "web-5d"}, UID: "rs-web"},
-		Scheduling: &Scheduling{}, Labels: labels.Set{"app": "web"}, Ready: true,
+		Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "web-5d"}, UID: "rs-web"},
+		Scheduling: &snapshot.Scheduling{}, Labels: labels.Set{"app": "web"}, Ready: true,
 	}
 	for _, o := range options {
 		o(p)
@@ -101,33 +102,32 @@ func pod(name, node string, options ...podOption) *Pod {
 }
 
 func tolerating(tolerations ...corev1.Toleration) podOption {
-	return func(p *Pod) { p.Scheduling.Tolerations = tolerations }
+	return func(p *snapshot.Pod) { p.Scheduling.Tolerations = tolerations }
 }
 
 func ownedBy(kind, name string) podOption {
-	return func(p *Pod) {
-		p.Controller = &Controller{Owner: Owner{Group: "apps", Kind: kind, Name: name}, UID: types.UID(kind + "-" + name)}
+	return func(p *snapshot.Pod) {
+		p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: kind, Name: name}, UID: types.UID(kind + "-" + name)}
 	}
 }
 
-func bare(p *Pod)        { p.Controller = nil }
-func unready(p *Pod)     { p.Ready = false }
-func completed(p *Pod)   { p.Completed = true }
-func pending(p *Pod)     { p.Pending = true }
-func terminating(p *Pod) { p.Terminating = true }
+func bare(p *snapshot.Pod)        { p.Controller = nil }
+func completed(p *snapshot.Pod)   { p.Completed = true }
+func pending(p *snapshot.Pod)     { p.Pending = true }
+func terminating(p *snapshot.Pod) { p.Terminating = true }
 
 // mirror is as the kubelet makes it: its node owns it.
-func mirror(p *Pod) {
-	p.Mirror, p.Controller = true, &Controller{Owner: Owner{Kind: "Node", Name: p.Node}, UID: types.UID("Node-" + p.Node)}
+func mirror(p *snapshot.Pod) {
+	p.Mirror, p.Controller = true, &snapshot.Controller{Owner: snapshot.Owner{Kind: "Node", Name: p.Node}, UID: types.UID("Node-" + p.Node)}
 }
 
 func selecting(key, value string) podOption {
-	return func(p *Pod) { p.Scheduling.NodeSelector = map[string]string{key: value} }
+	return func(p *snapshot.Pod) { p.Scheduling.NodeSelector = map[string]string{key: value} }
 }
 
 // pinned is how the DaemonSet controller binds a pod to its node.
 func pinned(name string) podOption {
-	return func(p *Pod) {
+	return func(p *snapshot.Pod) {
 		p.Scheduling.Affinity = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}},
 		}}}
@@ -160,4 +160,32 @@ func verdictOf(v PodVerdict) string {
 		return fmt.Sprintf("%s %d", v.Verdict, v.AfterSeconds)
 	}
 	return string(v.Verdict)
+}
+
+func labelled(n *snapshot.Node, key, value string) *snapshot.Node {
+	n.Labels[key] = value
+	return n
+}
+
+func expression(key string, op corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: op, Values: values}}}
+}
+
+// having gives a node as many cores and Gi of memory, and room for ten pods.
+func having(n *snapshot.Node, cores, gi int64, others ...snapshot.Amount) *snapshot.Node {
+	n.Allocatable = &snapshot.Resources{MilliCPU: cores * 1000, Memory: gi << 30, Pods: 10, Others: others}
+	return n
+}
+
+// asking is a pod that asks for as much, and holds it where it is.
+func asking(cores, gi int64, others ...snapshot.Amount) podOption {
+	return func(p *snapshot.Pod) {
+		r := snapshot.Resources{MilliCPU: cores * 1000, Memory: gi << 30, Others: others}
+		p.Demand = &snapshot.Demand{Asks: r, Holds: r}
+	}
+}
+
+// other is a pod that is not one of those that are asked about.
+func other(name, node string, options ...podOption) *snapshot.Pod {
+	return pod(name, node, append([]podOption{ownedBy("ReplicaSet", "other")}, options...)...)
 }

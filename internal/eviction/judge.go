@@ -168,15 +168,3 @@ func noExecute(taints []corev1.Taint) []corev1.Taint {
 	}
 	return out
 }
-
-// keepsAway returns the taints that keep a pod from being scheduled
-// (scheduler plug-in TaintToleration: NoSchedule and NoExecute filter,
-// PreferNoSchedule only scores).
-func keepsAway(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool) *corev1.Taint {
-	for i := range taints {
-		if taints[i].Effect != corev1.TaintEffectPreferNoSchedule && taint.FirstMatch(tolerations, taints[i], gate) < 0 {
-			return &taints[i]
-		}
-	}
-	return nil
-}

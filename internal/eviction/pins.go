@@ -3,15 +3,19 @@
 
 package eviction
 
+import (
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
 // Repin gives a verdict for each of a DaemonSet's pods that has to leave its node because
 // the template gets this node selector, sorted by node, namespace and name. Its controller
 // deletes them at once, whatever the update strategy and its maxUnavailable, and makes none
 // in their place (k8s.io/kubernetes v1.37.1 pkg/controller/daemon/daemon_controller.go,
 // podsShouldBeOnNode and NodeShouldRunDaemonPod). Pods of a template that is not known, and
 // those on nodes that it did not select before, are left out: the change does not do it.
-func Repin(s *Snapshot, pods []*Pod, selector map[string]string, comparison Comparison) *Report {
+func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]string, comparison Comparison) *Report {
 	e := newEvaluation(s, Change{}, comparison)
-	repinned := map[*Scheduling]*Scheduling{}
+	repinned := map[*snapshot.Scheduling]*snapshot.Scheduling{}
 	report := &Report{Gaps: s.Gaps}
 	for _, pod := range pods {
 		owner := s.Owner(pod)
@@ -26,7 +30,7 @@ func Repin(s *Snapshot, pods []*Pod, selector map[string]string, comparison Comp
 			after = &next
 			repinned[before] = after
 		}
-		if !e.selects(before, node.Name, node.Labels) || e.selects(after, node.Name, node.Labels) {
+		if !e.nodes.Selects(before, node.Name, node.Labels) || e.nodes.Selects(after, node.Name, node.Labels) {
 			continue
 		}
 		v := PodVerdict{Pod: pod, Owner: owner, Verdict: EvictedNow, Reason: "pin makes its DaemonSet require labels that the node does not have"}

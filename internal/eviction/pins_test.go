@@ -9,31 +9,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func TestRepin_podsOfADaemonSetLeaveNodesThatTheirTemplateDoesNotSelectAnyMore(t *testing.T) {
 	t.Parallel()
 	nodes := func() world {
 		return newWorld(
-			&Node{Name: "n1", Labels: map[string]string{"zone": "a", "dedicated": "gpu"}}, &Node{Name: "n2", Labels: map[string]string{"zone": "a"}},
-			&Node{Name: "n3", Labels: map[string]string{"zone": "b"}},
+			&snapshot.Node{Name: "n1", Labels: map[string]string{"zone": "a", "dedicated": "gpu"}}, &snapshot.Node{Name: "n2", Labels: map[string]string{"zone": "a"}},
+			&snapshot.Node{Name: "n3", Labels: map[string]string{"zone": "b"}},
 		)
 	}
-	on := func(node string) *Pod { return pod("agent-"+node, node, ownedBy("DaemonSet", "agent"), pinned(node)) }
+	on := func(node string) *snapshot.Pod {
+		return pod("agent-"+node, node, ownedBy("DaemonSet", "agent"), pinned(node))
+	}
 	inZone := corev1.PodSpec{NodeSelector: map[string]string{"zone": "a"}}
 	dying := on("n2")
 	dying.Terminating = true
 	for name, tt := range map[string]struct {
 		world world
-		pods  []*Pod
+		pods  []*snapshot.Pod
 		want  []string
 	}{
-		"those on other nodes leave, and are not made again": {nodes().template("agent", inZone), []*Pod{on("n2"), on("n1")}, []string{"n2 agent-n2"}},
-		"one that leaves already is not made to leave":       {nodes().template("agent", inZone), []*Pod{dying}, nil},
-		"nor is one that was not selected before":            {nodes().template("agent", inZone), []*Pod{on("n3")}, nil},
-		"of a template that is not known nothing is said":    {nodes(), []*Pod{on("n2")}, nil},
-		"nor of a node that is not known":                    {nodes().template("agent", corev1.PodSpec{}), []*Pod{on("n9")}, nil},
-		"they are sorted":                                    {nodes().template("agent", corev1.PodSpec{}), []*Pod{on("n3"), on("n2")}, []string{"n2 agent-n2", "n3 agent-n3"}},
+		"those on other nodes leave, and are not made again": {nodes().template("agent", inZone), []*snapshot.Pod{on("n2"), on("n1")}, []string{"n2 agent-n2"}},
+		"one that leaves already is not made to leave":       {nodes().template("agent", inZone), []*snapshot.Pod{dying}, nil},
+		"nor is one that was not selected before":            {nodes().template("agent", inZone), []*snapshot.Pod{on("n3")}, nil},
+		"of a template that is not known nothing is said":    {nodes(), []*snapshot.Pod{on("n2")}, nil},
+		"nor of a node that is not known":                    {nodes().template("agent", corev1.PodSpec{}), []*snapshot.Pod{on("n9")}, nil},
+		"they are sorted":                                    {nodes().template("agent", corev1.PodSpec{}), []*snapshot.Pod{on("n3"), on("n2")}, []string{"n2 agent-n2", "n3 agent-n3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

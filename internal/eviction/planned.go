@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -89,17 +90,17 @@ func (p Planned) Merge(live []corev1.Toleration) []corev1.Toleration {
 }
 
 type plannedKey struct {
-	scheduling *Scheduling
-	workload   WorkloadKey
+	scheduling *snapshot.Scheduling
+	workload   snapshot.WorkloadKey
 }
 
 // planned returns the scheduling that a pod will have by the run's change of its
 // workload; ok is false where there is none.
-func (e *evaluation) planned(pod *Pod, owner Owner) (s *Scheduling, change *Planned, ok bool) {
+func (e *evaluation) planned(pod *snapshot.Pod, owner snapshot.Owner) (s *snapshot.Scheduling, change *Planned, ok bool) {
 	if len(e.change.Tolerations) == 0 {
 		return nil, nil, false
 	}
-	key := plannedKey{pod.Scheduling, WorkloadKey{pod.Namespace, owner}}
+	key := plannedKey{pod.Scheduling, snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: owner}}
 	found, ok := e.change.Tolerations[key.workload]
 	if !ok {
 		return nil, nil, false
@@ -191,38 +192,4 @@ func (r *Report) Stranded() []PodVerdict {
 		}
 	}
 	return out
-}
-
-// WorkloadPods returns the pods of workloads that a change of their template
-// replaces: those that run or are to run, in the order of their names.
-func (s *Snapshot) WorkloadPods(workloads ...WorkloadKey) []*Pod {
-	index := s.byWorkload()
-	var out []*Pod
-	for _, w := range workloads {
-		out = append(out, index[w]...)
-	}
-	slices.SortFunc(out, (*Pod).Compare)
-	return out
-}
-
-// byWorkload sorts the pods by workload, once.
-func (s *Snapshot) byWorkload() map[WorkloadKey][]*Pod {
-	if built := s.index.Load(); built != nil {
-		return *built
-	}
-	index := map[WorkloadKey][]*Pod{}
-	add := func(pods []*Pod) {
-		for _, p := range pods {
-			if !p.Terminating && !p.Completed {
-				key := WorkloadKey{p.Namespace, s.Owner(p)}
-				index[key] = append(index[key], p)
-			}
-		}
-	}
-	for _, pods := range s.Pods {
-		add(pods)
-	}
-	add(s.Waiting)
-	s.index.Store(&index)
-	return index
 }

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -48,9 +49,9 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 			if tt.option != nil {
 				tt.option(p)
 			}
-			key := WorkloadKey{"app", p.Controller.Owner}
+			key := snapshot.WorkloadKey{Namespace: "app", Owner: p.Controller.Owner}
 			report := Evaluate(newWorld(on).run(p).Snapshot, Change{
-				Taints: map[string][]corev1.Taint{"a": taintsOf(tt.after)}, Tolerations: map[WorkloadKey]Planned{key: {Before: tt.pod, After: tt.planned}},
+				Taints: map[string][]corev1.Taint{"a": taintsOf(tt.after)}, Tolerations: map[snapshot.WorkloadKey]Planned{key: {Before: tt.pod, After: tt.planned}},
 			}, ComparisonOff)
 			v := report.Pods[0]
 			var flags []string

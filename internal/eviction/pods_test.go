@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // oneCase is a change seen by one pod.
@@ -59,7 +61,7 @@ func runOne(t *testing.T, tests []oneCase) {
 
 func TestEvaluate_classesOfPods(t *testing.T) {
 	t.Parallel()
-	two := func(p *Pod) world { return newWorld(node("n1"), node("n2")).run(p) }
+	two := func(p *snapshot.Pod) world { return newWorld(node("n1"), node("n2")).run(p) }
 	change := tainting("n1", "a:NoExecute")
 	runOne(t, []oneCase{
 		{name: "a Deployment's pod leaves and comes back elsewhere", world: two(pod("p", "n1")), change: change, want: "evicted_now", reason: "does not tolerate a:NoExecute"},
@@ -99,7 +101,7 @@ func TestEvaluate_classesOfPods(t *testing.T) {
 		},
 		{
 			name: "a pod without labels, owner and tolerations is judged as well", change: change, want: "evicted_now", lost: true, gone: true,
-			world: two(&Pod{Namespace: "app", Name: "p", Node: "n1", Scheduling: &Scheduling{}}),
+			world: two(&snapshot.Pod{Namespace: "app", Name: "p", Node: "n1", Scheduling: &snapshot.Scheduling{}}),
 		},
 	})
 }
@@ -155,7 +157,7 @@ func TestEvaluate_rollsUpToTheTopOwner(t *testing.T) {
 	if v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)); v.Owner.String() != "ReplicaSet/web-5d" {
 		t.Errorf("with no parent known the owner is %s", v.Owner)
 	}
-	w.Parents["rs-web"] = Owner{Group: "apps", Kind: "Deployment", Name: "web"}
+	w.Parents["rs-web"] = snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "web"}
 	if v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)); v.Owner.String() != "Deployment/web" {
 		t.Errorf("the owner is %s", v.Owner)
 	}
@@ -163,7 +165,7 @@ func TestEvaluate_rollsUpToTheTopOwner(t *testing.T) {
 
 func TestEvaluate_ofDrains(t *testing.T) {
 	t.Parallel()
-	two := func(p *Pod) world { return newWorld(node("n1"), node("n2")).run(p) }
+	two := func(p *snapshot.Pod) world { return newWorld(node("n1"), node("n2")).run(p) }
 	change := draining("n1")
 	both := tainting("n1", "a:NoExecute")
 	both.Drains = change.Drains

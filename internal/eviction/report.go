@@ -6,6 +6,8 @@ package eviction
 import (
 	"cmp"
 	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Report is the outcome of an evaluation.
@@ -154,7 +156,7 @@ func (r *Report) Summary() Summary {
 // Workload is the verdicts of one workload's pods, over all nodes.
 type Workload struct {
 	Namespace string
-	Owner     Owner
+	Owner     snapshot.Owner
 	Summary   Summary
 	// Pods are the workload's verdicts in the report's order.
 	Pods []PodVerdict
@@ -165,14 +167,14 @@ type Workload struct {
 func (r *Report) Workloads() []Workload {
 	type key struct {
 		namespace string
-		owner     Owner
+		owner     snapshot.Owner
 	}
 	at := map[key]int{}
 	var out []Workload
 	for _, v := range r.Pods {
 		owner := v.Owner
 		if owner.Kind == "" {
-			owner = Owner{Kind: "Pod", Name: v.Pod.Name}
+			owner = snapshot.Owner{Kind: "Pod", Name: v.Pod.Name}
 		}
 		k := key{v.Pod.Namespace, owner}
 		i, known := at[k]

@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
@@ -20,8 +23,8 @@ func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
 	mixed.Drains = map[string]bool{"n2": true}
 	// Five pods of one budget: two on n1, three on n2, of which one has
 	// completed and one tolerates the taint.
-	pods := func() []*Pod {
-		return []*Pod{
+	pods := func() []*snapshot.Pod {
+		return []*snapshot.Pod{
 			pod("p1", "n1"), pod("p2", "n1"), pod("p3", "n2"), pod("p4", "n2", completed),
 			pod("p5", "n2", tolerating(exists("a", noEx))),
 		}
@@ -70,7 +73,7 @@ func TestBudgets_coverOnlyTheirOwnPods(t *testing.T) {
 	elsewhere.Namespace = "prod"
 	tests := []struct {
 		name string
-		pod  *Pod
+		pod  *snapshot.Pod
 		want string
 	}{
 		{name: "a pod with other labels is not covered", pod: other},
@@ -170,7 +173,7 @@ func zoo() *Report {
 		pod("done", "n1", bare, completed),
 		pod("drained", "n2"),
 	)
-	w.Parents["rs-web"] = Owner{Group: "apps", Kind: "Deployment", Name: "web"}
+	w.Parents["rs-web"] = snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "web"}
 	change := tainting("n1", "a=0:NoExecute")
 	change.Drains = map[string]bool{"n2": true}
 	return Evaluate(w.Snapshot, change, ComparisonUnknown)
@@ -238,9 +241,9 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 	t.Parallel()
 	taints := tainting("n1", "a:NoExecute")
 	comes := taints
-	comes.Comes = []Coming{{Node: &Node{Name: "new", Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}
+	comes.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}
 	for name, tt := range map[string]struct {
-		pod    *Pod
+		pod    *snapshot.Pod
 		change Change
 		want   Summary
 	}{
@@ -283,9 +286,9 @@ func TestWorkloads_tellNamesakesApart(t *testing.T) {
 func TestWorkloads_mirrorPodsAreNotTheirNodes(t *testing.T) {
 	t.Parallel()
 	r := &Report{}
-	s := &Snapshot{}
+	s := &snapshot.Snapshot{}
 	for _, name := range []string{"etcd-n1", "kube-apiserver-n1"} {
-		p := &Pod{Namespace: "kube-system", Name: name, Node: "n1"}
+		p := &snapshot.Pod{Namespace: "kube-system", Name: name, Node: "n1"}
 		mirror(p)
 		r.Pods = append(r.Pods, PodVerdict{Pod: p, Owner: s.Owner(p), Verdict: Unknown})
 	}

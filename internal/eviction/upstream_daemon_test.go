@@ -9,6 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // daemonCase is a DaemonSet's template and a node with labels and taints. The
@@ -95,9 +98,9 @@ func templateAsking(memory string, port int32) corev1.PodSpec {
 }
 
 func templateRequiring(key, value string) corev1.PodSpec {
-	return corev1.PodSpec{Affinity: nodeAffinity(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+	return corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
-	}}})}
+	}}}}}}
 }
 
 func TestUpstream_daemonController(t *testing.T) {
@@ -107,15 +110,15 @@ func TestUpstream_daemonController(t *testing.T) {
 			t.Parallel()
 			one := pod("agent", "n", ownedBy("DaemonSet", "agent"))
 			w := newWorld().run(one)
-			w.Daemons = map[types.UID]*Daemon{one.Controller.UID: DaemonOf(&tt.spec)}
+			w.Daemons = map[types.UID]*snapshot.Daemon{one.Controller.UID: snapshot.DaemonOf(&tt.spec)}
 			e := newEvaluation(w.Snapshot, Change{}, ComparisonOff)
 			template := e.daemon(one, w.Owner(one), nil)
 			name, taints := tt.node, taintsOf(tt.taints...)
 			if name == "" {
 				name = "n"
 			}
-			selected := e.selects(template, name, tt.labels)
-			if run := selected && keepsAway(template.Tolerations, taints, false) == nil; run != tt.run {
+			selected := e.nodes.Selects(template, name, tt.labels)
+			if run := selected && placement.UntoleratedTaint(template.Tolerations, taints, false) == nil; run != tt.run {
 				t.Errorf("runs a pod: %t, want %t", run, tt.run)
 			}
 			if continues := selected && untolerated(template.Tolerations, taints, false) == nil; continues != tt.continues {
@@ -138,7 +141,7 @@ func TestUpstream_daemonControllerDeletes(t *testing.T) {
 	for effect, want := range map[string]string{"NoSchedule": "stays", "NoExecute": "evicted_now"} {
 		one := pod("agent", "n", ownedBy("DaemonSet", "agent"), tolerating(exists("", "")))
 		w := newWorld(node("n")).run(one)
-		w.Daemons = map[types.UID]*Daemon{one.Controller.UID: {}}
+		w.Daemons = map[types.UID]*snapshot.Daemon{one.Controller.UID: {}}
 		if got := verdictOf(only(t, Evaluate(w.Snapshot, tainting("n", "dedicated=user1:"+effect), ComparisonOff))); got != want {
 			t.Errorf("%s: got %s, want %s", effect, got, want)
 		}

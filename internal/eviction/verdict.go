@@ -5,6 +5,9 @@ package eviction
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Verdict says what becomes of a pod.
@@ -39,9 +42,9 @@ type Change struct {
 	// Closed holds the nodes that go anyway: they take no pods.
 	Closed map[string]bool
 	// Comes are the nodes that the change brings, one for each kind.
-	Comes []Coming
+	Comes []placement.Coming
 	// Tolerations holds, by workload, the changes of tolerations in the same run.
-	Tolerations map[WorkloadKey]Planned
+	Tolerations map[snapshot.WorkloadKey]Planned
 }
 
 // Comparison is what is known of the cluster's feature gate
@@ -58,8 +61,8 @@ const (
 
 // PodVerdict is the verdict for one pod, with its reasons.
 type PodVerdict struct {
-	Pod     *Pod
-	Owner   Owner
+	Pod     *snapshot.Pod
+	Owner   snapshot.Owner
 	Verdict Verdict
 	// AfterSeconds is the delay in seconds, for EvictedAfter.
 	AfterSeconds int64

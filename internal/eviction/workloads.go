@@ -10,13 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // WorkloadAnswer says what the live pods of one workload make of taints.
 type WorkloadAnswer struct {
-	WorkloadKey
+	snapshot.WorkloadKey
 	// Pods is how many live pods were asked.
 	Pods int
 	// Differ is set where they do not all give the same answers, as in the middle
@@ -53,14 +54,14 @@ type TaintAnswer struct {
 // a workload of kind Pod. They are sorted by namespace, kind and name. Pods that
 // wait for a node are asked too; those that are being deleted or have run to
 // their end are not.
-func Answers(s *Snapshot, taints []corev1.Taint, concerns func(*Pod) bool, comparison Comparison) []WorkloadAnswer {
-	q := question{taints: taints, gates: []bool{comparison == ComparisonOn}, known: map[*Scheduling][][]TaintAnswer{}}
+func Answers(s *snapshot.Snapshot, taints []corev1.Taint, concerns func(*snapshot.Pod) bool, comparison Comparison) []WorkloadAnswer {
+	q := question{taints: taints, gates: []bool{comparison == ComparisonOn}, known: map[*snapshot.Scheduling][][]TaintAnswer{}}
 	if comparison == ComparisonUnknown {
 		q.gates = []bool{false, true}
 	}
 	var out []WorkloadAnswer
-	for key, pods := range s.live(concerns) {
-		slices.SortFunc(pods, (*Pod).Compare)
+	for key, pods := range live(s, concerns) {
+		slices.SortFunc(pods, (*snapshot.Pod).Compare)
 		out = append(out, q.workload(key, pods))
 	}
 	slices.SortFunc(out, func(a, b WorkloadAnswer) int {
@@ -70,16 +71,16 @@ func Answers(s *Snapshot, taints []corev1.Taint, concerns func(*Pod) bool, compa
 }
 
 // live groups the pods that run or are to run by their workloads.
-func (s *Snapshot) live(concerns func(*Pod) bool) map[WorkloadKey][]*Pod {
-	out := map[WorkloadKey][]*Pod{}
-	for key, pods := range s.byWorkload() {
+func live(s *snapshot.Snapshot, concerns func(*snapshot.Pod) bool) map[snapshot.WorkloadKey][]*snapshot.Pod {
+	out := map[snapshot.WorkloadKey][]*snapshot.Pod{}
+	for key, pods := range s.PodsByWorkload() {
 		for _, p := range pods {
 			if !concerns(p) {
 				continue
 			}
 			workload := key
 			if workload.Kind == "" {
-				workload.Owner = Owner{Kind: "Pod", Name: p.Name}
+				workload.Owner = snapshot.Owner{Kind: "Pod", Name: p.Name}
 			}
 			out[workload] = append(out[workload], p)
 		}
@@ -94,18 +95,18 @@ type question struct {
 	gates []bool
 	// known are the answers so far, by gate and taint: pods that are equal in
 	// their scheduling share them.
-	known map[*Scheduling][][]TaintAnswer
+	known map[*snapshot.Scheduling][][]TaintAnswer
 }
 
 // workload joins the answers of a workload's pods.
-func (q *question) workload(key WorkloadKey, pods []*Pod) WorkloadAnswer {
+func (q *question) workload(key snapshot.WorkloadKey, pods []*snapshot.Pod) WorkloadAnswer {
 	w := WorkloadAnswer{WorkloadKey: key, Pods: len(pods)}
 	first := q.answers(pods[0].Scheduling)
 	least := make([][]TaintAnswer, len(first))
 	for gate := range first {
 		least[gate] = slices.Clone(first[gate])
 	}
-	asked := map[*Scheduling]bool{pods[0].Scheduling: true}
+	asked := map[*snapshot.Scheduling]bool{pods[0].Scheduling: true}
 	for _, p := range pods[1:] {
 		if asked[p.Scheduling] {
 			continue
@@ -155,7 +156,7 @@ func together(answers []TaintAnswer) int64 {
 	return lasts
 }
 
-func (q *question) answers(s *Scheduling) [][]TaintAnswer {
+func (q *question) answers(s *snapshot.Scheduling) [][]TaintAnswer {
 	out, known := q.known[s]
 	if !known {
 		for _, gate := range q.gates {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -42,7 +43,7 @@ func answered(a TaintAnswer) string {
 	return out
 }
 
-func everyPod(*Pod) bool { return true }
+func everyPod(*snapshot.Pod) bool { return true }
 
 func TestAnswers_ofOneList(t *testing.T) {
 	t.Parallel()
@@ -107,11 +108,11 @@ func TestAnswers_ofOneList(t *testing.T) {
 func TestAnswers_rolledUp(t *testing.T) {
 	t.Parallel()
 	later := lasting(exists("a", noEx), 60)
-	waits := func(p *Pod) { p.Node = "" }
-	in := func(namespace string) podOption { return func(p *Pod) { p.Namespace = namespace } }
+	waits := func(p *snapshot.Pod) { p.Node = "" }
+	in := func(namespace string) podOption { return func(p *snapshot.Pod) { p.Namespace = namespace } }
 	tests := []struct {
 		name   string
-		pods   []*Pod
+		pods   []*snapshot.Pod
 		taints []string
 		// want has a line for each workload: who, how many pods, and the whole;
 		// then its taints.
@@ -119,7 +120,7 @@ func TestAnswers_rolledUp(t *testing.T) {
 	}{
 		{
 			name: "pods are rolled up to the top owner, sorted by namespace, kind and name", taints: []string{"a:NoExecute"},
-			pods: []*Pod{
+			pods: []*snapshot.Pod{
 				pod("z", "n1", bare), pod("w1", "n1", tolerating(later)), pod("w2", "n2", tolerating(later)), pod("d", "n1", ownedBy("DaemonSet", "d")),
 				pod("b", "n1", bare), pod("s", "n1", in("aaa"), ownedBy("StatefulSet", "s")), pod("static", "n1", ownedBy("Node", "n1"), tolerating(exists("", noEx))),
 			},
@@ -134,12 +135,12 @@ func TestAnswers_rolledUp(t *testing.T) {
 		},
 		{
 			name: "pods that wait for a node count, those that leave or have ended do not", taints: []string{"a:NoExecute"},
-			pods: []*Pod{pod("p1", "n1"), pod("p2", "", waits), pod("p3", "n1", terminating), pod("p4", "n1", completed), pod("p5", "n1", bare, completed)},
+			pods: []*snapshot.Pod{pod("p1", "n1"), pod("p2", "", waits), pod("p3", "n1", terminating), pod("p4", "n1", completed), pod("p5", "n1", bare, completed)},
 			want: []string{"app Deployment/web 2: no; a:NoExecute no"},
 		},
 		{
 			name: "the whole is the least over all taints", taints: []string{"a:NoExecute", "b:NoExecute", "c:NoSchedule"},
-			pods: []*Pod{
+			pods: []*snapshot.Pod{
 				pod("p", "n1", bare, tolerating(later, lasting(exists("b", noEx), 30), exists("c", ""))),
 				pod("q", "n1", bare, tolerating(later, exists("b", noEx))),
 				pod("r", "n1", bare, tolerating(exists("", ""))),
@@ -152,7 +153,7 @@ func TestAnswers_rolledUp(t *testing.T) {
 		},
 		{
 			name: "of each taint the least tolerant pod answers", taints: []string{"a:NoExecute", "b:NoExecute"},
-			pods: []*Pod{
+			pods: []*snapshot.Pod{
 				pod("p1", "n1", tolerating(exists("a", noEx), lasting(exists("b", noEx), 5))),
 				pod("p2", "n1", tolerating(lasting(exists("a", noEx), 60), exists("a", noEx), exists("b", noEx))),
 			},
@@ -160,24 +161,24 @@ func TestAnswers_rolledUp(t *testing.T) {
 		},
 		{
 			name: "pods that tolerate equally long by different tolerations differ, and the first by name is told", taints: []string{"a=1:NoExecute"},
-			pods: []*Pod{pod("p2", "n1", tolerating(exists("a", noEx))), pod("p1", "n2", tolerating(equal("a", "1", noEx)))},
+			pods: []*snapshot.Pod{pod("p2", "n1", tolerating(exists("a", noEx))), pod("p1", "n2", tolerating(equal("a", "1", noEx)))},
 			want: []string{"app Deployment/web 2, that differ: for ever; a=1:NoExecute for ever by a=1:NoExecute"},
 		},
 		{
 			name: "pods that differ in what does not matter here do not differ", taints: []string{"a:NoExecute"},
-			pods: []*Pod{pod("p1", "n1", tolerating(later)), pod("p2", "n1", tolerating(exists("b", ""), later), selecting("x", "y"))},
+			pods: []*snapshot.Pod{pod("p1", "n1", tolerating(later)), pod("p2", "n1", tolerating(exists("b", ""), later), selecting("x", "y"))},
 			want: []string{"app Deployment/web 2: 60 s; a:NoExecute 60 s by a Exists:NoExecute for 60s"},
 		},
 		{
 			// Whatever the gate, b is not tolerated.
 			name: "the whole is certain where another taint decides it", taints: []string{"a=5:NoExecute", "b:NoExecute"},
-			pods: []*Pod{pod("p", "n1", tolerating(lessThan("a", "9")))},
+			pods: []*snapshot.Pod{pod("p", "n1", tolerating(lessThan("a", "9")))},
 			want: []string{"app Deployment/web 1: no; a=5:NoExecute no?; b:NoExecute no"},
 		},
 		{
 			// p2 is without any toleration, so that the gate makes no difference.
 			name: "an answer is certain where another pod decides it", taints: []string{"a=5:NoExecute"},
-			pods: []*Pod{pod("p1", "n1", tolerating(lessThan("a", "9"))), pod("p2", "n1")},
+			pods: []*snapshot.Pod{pod("p1", "n1", tolerating(lessThan("a", "9"))), pod("p2", "n1")},
 			want: []string{"app Deployment/web 2, that differ: no; a=5:NoExecute no"},
 		},
 	}
@@ -185,7 +186,7 @@ func TestAnswers_rolledUp(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld()
-			w.Parents["rs-web"] = Owner{Group: "apps", Kind: "Deployment", Name: "web"}
+			w.Parents["rs-web"] = snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "web"}
 			for _, p := range tt.pods {
 				if p.Node == "" {
 					w.Waiting = append(w.Waiting, p)
@@ -215,7 +216,7 @@ func TestAnswers_rolledUp(t *testing.T) {
 func TestAnswers_asksOnlyPodsThatConcernTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld().run(pod("p1", "n1"), pod("p2", "n1"), pod("q", "n1", bare))
-	got := Answers(w.Snapshot, taintsOf("a:NoExecute"), func(p *Pod) bool { return p.Name == "p2" }, ComparisonOff)
+	got := Answers(w.Snapshot, taintsOf("a:NoExecute"), func(p *snapshot.Pod) bool { return p.Name == "p2" }, ComparisonOff)
 	if len(got) != 1 || got[0].Pods != 1 || got[0].String() != "ReplicaSet/web-5d" {
 		t.Errorf("got %v, want the one pod of ReplicaSet/web-5d", got)
 	}

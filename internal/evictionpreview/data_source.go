@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 var (
@@ -73,7 +73,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 		return
 	}
 	err := cluster.Refresh(ctx)
-	var snapshot *eviction.Snapshot
+	var snapshot *snapshot.Snapshot
 	if err == nil {
 		snapshot, err = cluster.Snapshot(ctx)
 	}

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // gpu is the taint that most tests imagine.
 var gpu = corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}
 
 // cluster makes a snapshot of nodes and pods.
-func cluster(nodes []*eviction.Node, pods ...*eviction.Pod) *eviction.Snapshot {
-	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{}, Pods: map[string][]*eviction.Pod{}}
+func cluster(nodes []*snapshot.Node, pods ...*snapshot.Pod) *snapshot.Snapshot {
+	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
 	}
@@ -28,18 +28,18 @@ func cluster(nodes []*eviction.Node, pods ...*eviction.Pod) *eviction.Snapshot {
 	return s
 }
 
-func node(name string, taints ...corev1.Taint) *eviction.Node {
-	return &eviction.Node{Name: name, Labels: map[string]string{"pool": "gpu", "name": name}, Taints: taints}
+func node(name string, taints ...corev1.Taint) *snapshot.Node {
+	return &snapshot.Node{Name: name, Labels: map[string]string{"pool": "gpu", "name": name}, Taints: taints}
 }
 
 // pod makes a pod of a Deployment; an empty owner makes a bare pod.
-func pod(namespace, owner, name, on string, tolerations ...corev1.Toleration) *eviction.Pod {
-	p := &eviction.Pod{
+func pod(namespace, owner, name, on string, tolerations ...corev1.Toleration) *snapshot.Pod {
+	p := &snapshot.Pod{
 		Namespace: namespace, Name: name, Node: on, Labels: labels.Set{"app": owner},
-		Scheduling: &eviction.Scheduling{Tolerations: tolerations},
+		Scheduling: &snapshot.Scheduling{Tolerations: tolerations},
 	}
 	if owner != "" {
-		p.Controller = &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: owner}, UID: types.UID(owner)}
+		p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "Deployment", Name: owner}, UID: types.UID(owner)}
 	}
 	return p
 }
@@ -50,31 +50,31 @@ func patient(seconds int64) corev1.Toleration {
 }
 
 // shop is a cluster with a pod of every kind.
-func shop() *eviction.Snapshot {
+func shop() *snapshot.Snapshot {
 	cache := pod("shop", "cache", "cache-1", "a", patient(30))
 	cache.LocalData = true
 	picky := pod("shop", "train", "train-1", "b")
 	picky.Scheduling.NodeSelector = map[string]string{"name": "b"}
 	leaving := pod("shop", "web", "web-3", "b")
 	leaving.Terminating = true
-	s := cluster([]*eviction.Node{node("a"), node("b"), {Name: "c"}},
+	s := cluster([]*snapshot.Node{node("a"), node("b"), {Name: "c"}},
 		pod("shop", "web", "web-1", "a"), pod("shop", "web", "web-2", "b"), leaving,
 		cache, pod("shop", "queue", "queue-1", "b", patient(300)),
 		pod("ops", "", "debug", "a"), picky,
 		pod("ops", "agent", "agent-1", "a", corev1.Toleration{Operator: corev1.TolerationOpExists}),
 		pod("ops", "gated", "gated-1", "b", corev1.Toleration{Key: gpu.Key, Operator: corev1.TolerationOpGt, Value: "5"}, corev1.Toleration{Key: "size", Operator: corev1.TolerationOpExists}),
 	)
-	s.Budgets = eviction.Budgets{"shop": {{Name: "web", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Allowed: 1}}}
+	s.Budgets = snapshot.Budgets{"shop": {{Name: "web", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Allowed: 1}}}
 	s.Gaps = []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"}
 	return s
 }
 
 // crowd is a cluster with more pods and workloads than are listed.
-func crowd() *eviction.Snapshot {
-	var pods []*eviction.Pod
+func crowd() *snapshot.Snapshot {
+	var pods []*snapshot.Pod
 	for i := range 60 {
 		owner := fmt.Sprintf("app-%02d", i)
 		pods = append(pods, pod("load", owner, owner+"-x", "a"), pod("load", owner, owner+"-y", "a", patient(60)))
 	}
-	return cluster([]*eviction.Node{node("a"), node("b")}, pods...)
+	return cluster([]*snapshot.Node{node("a"), node("b")}, pods...)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func machineSetsAttribute() schema.Attribute {
@@ -92,7 +93,7 @@ func (f *fleet) where() string {
 
 // imagine fills in what the change would do: with the same judgement as the plan of
 // kubetaint_machine_set_taints.
-func (w whatIf) imagine(s *eviction.Snapshot, all []machineset.Observed, comparison eviction.Comparison, atOnce int) whatIf {
+func (w whatIf) imagine(s *snapshot.Snapshot, all []machineset.Observed, comparison eviction.Comparison, atOnce int) whatIf {
 	f := *w.fleet
 	for _, o := range slices.SortedFunc(slices.Values(all), func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) }) {
 		if !f.target.Matches(o.Set) {

@@ -14,16 +14,17 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // machines is a MachineSet with a machine for each of these nodes.
-func machines(name string, nodes ...*eviction.Node) machineset.Observed {
+func machines(name string, nodes ...*snapshot.Node) machineset.Observed {
 	o := machineset.Observed{
 		Set:   &machineset.Set{Namespace: "openshift-machine-api", Name: name, Replicas: len(nodes), Labels: map[string]string{"role": "gpu"}, Observed: true},
-		Nodes: map[string]*eviction.Node{},
+		Nodes: map[string]*snapshot.Node{},
 	}
 	for _, n := range nodes {
-		n.Allocatable = &eviction.Resources{MilliCPU: 8000, Memory: 32 << 30, Pods: 100}
+		n.Allocatable = &snapshot.Resources{MilliCPU: 8000, Memory: 32 << 30, Pods: 100}
 		o.Machines = append(o.Machines, &machineset.Machine{Name: name + "-" + n.Name, Phase: "Running", Node: n.Name})
 		o.Nodes[n.Name] = n
 	}
@@ -31,15 +32,15 @@ func machines(name string, nodes ...*eviction.Node) machineset.Observed {
 }
 
 // station is two MachineSets and pods of which some fit only there.
-func station() (*eviction.Snapshot, []machineset.Observed) {
+func station() (*snapshot.Snapshot, []machineset.Observed) {
 	train := pod("shop", "train", "train-1", "a", corev1.Toleration{Key: gpu.Key, Operator: corev1.TolerationOpExists})
 	train.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
 	stuck := pod("shop", "queue", "queue-1", "b")
 	stuck.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
 	agent := pod("ops", "agent", "agent-1", "a")
 	agent.Controller.Kind = "DaemonSet"
-	s := cluster([]*eviction.Node{node("a"), node("b"), {Name: "c"}}, train, stuck, agent, pod("shop", "web", "web-1", "b"), pod("ops", "", "debug", "a"))
-	s.Budgets = eviction.Budgets{"shop": {{Name: "train", Selector: labels.SelectorFromSet(labels.Set{"app": "train"}), Most: new(int32(0))}}}
+	s := cluster([]*snapshot.Node{node("a"), node("b"), {Name: "c"}}, train, stuck, agent, pod("shop", "web", "web-1", "b"), pod("ops", "", "debug", "a"))
+	s.Budgets = snapshot.Budgets{"shop": {{Name: "train", Selector: labels.SelectorFromSet(labels.Set{"app": "train"}), Most: new(int32(0))}}}
 	gpus := machines("gpu-a", s.Nodes["a"])
 	gpus.Machines[0].Hooks = []string{"Migrate of storage"}
 	return s, []machineset.Observed{gpus, machines("gpu-b", s.Nodes["b"]), machines("other")}

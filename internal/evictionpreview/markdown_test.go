@@ -14,6 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -28,20 +29,20 @@ func TestMarkdown(t *testing.T) {
 		name     string
 		golden   string
 		change   whatIf
-		snapshot *eviction.Snapshot
+		snapshot *snapshot.Snapshot
 	}{
 		{"a pod of every kind is told at its time", "every-kind", whatIf{target: pool, taints: taints}, shop()},
 		{"one node is named", "one-node", whatIf{target: planner.Target{Name: "a"}, taints: taints}, shop()},
 		{"a countdown that runs already is told as perhaps", "perhaps", whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{{Key: "more", Effect: corev1.TaintEffectNoExecute}}},
-			cluster([]*eviction.Node{node("a", gpu)}, pod("ops", "slow", "slow-1", "a", corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: gpu.Effect, TolerationSeconds: &minute}))},
-		{"a NoSchedule taint has pods that stay with something to note", "no-schedule", whatIf{target: pool, taints: []corev1.Taint{{Key: "full", Effect: corev1.TaintEffectNoSchedule}}}, cluster([]*eviction.Node{node("a")}, pod("shop", "web", "web-1", "a"))},
-		{"nothing to evict is said in one sentence", "nothing", whatIf{target: pool, absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*eviction.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a", patient(5)))},
-		{"removing and applying are told together", "both", whatIf{target: pool, taints: []corev1.Taint{{Key: "new", Effect: corev1.TaintEffectNoExecute}}, absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*eviction.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "a"))},
-		{"nodes that are so already are counted", "partly", whatIf{target: pool, taints: taints}, cluster([]*eviction.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "b"))},
-		{"a change that is made already changes nothing", "already", whatIf{target: pool, taints: taints}, cluster([]*eviction.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a"))},
+			cluster([]*snapshot.Node{node("a", gpu)}, pod("ops", "slow", "slow-1", "a", corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: gpu.Effect, TolerationSeconds: &minute}))},
+		{"a NoSchedule taint has pods that stay with something to note", "no-schedule", whatIf{target: pool, taints: []corev1.Taint{{Key: "full", Effect: corev1.TaintEffectNoSchedule}}}, cluster([]*snapshot.Node{node("a")}, pod("shop", "web", "web-1", "a"))},
+		{"nothing to evict is said in one sentence", "nothing", whatIf{target: pool, absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*snapshot.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a", patient(5)))},
+		{"removing and applying are told together", "both", whatIf{target: pool, taints: []corev1.Taint{{Key: "new", Effect: corev1.TaintEffectNoExecute}}, absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*snapshot.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "a"))},
+		{"nodes that are so already are counted", "partly", whatIf{target: pool, taints: taints}, cluster([]*snapshot.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "b"))},
+		{"a change that is made already changes nothing", "already", whatIf{target: pool, taints: taints}, cluster([]*snapshot.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a"))},
 		{"no node at all is said in one sentence", "no-node", whatIf{target: pool, taints: taints}, cluster(nil)},
 		{"a crowd is cut and counted", "crowd", whatIf{target: pool, taints: taints}, crowd()},
-		{"what Markdown gives a meaning is escaped", "escaped", whatIf{target: planner.Target{Name: "a"}, taints: taints}, cluster([]*eviction.Node{node("a")}, hostile)},
+		{"what Markdown gives a meaning is escaped", "escaped", whatIf{target: planner.Target{Name: "a"}, taints: taints}, cluster([]*snapshot.Node{node("a")}, hostile)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,13 +73,13 @@ func TestHeading_whereNothingChanges(t *testing.T) {
 	_, sets := station()
 	for want, tt := range map[string]struct {
 		change whatIf
-		nodes  []*eviction.Node
+		nodes  []*snapshot.Node
 	}{
-		`Applying dedicated=gpu:NoExecute to node "a" changes nothing: the node already has it`:                                       {whatIf{target: planner.Target{Name: "a"}, taints: both[:1]}, []*eviction.Node{node("a", gpu)}},
-		`Applying dedicated=gpu:NoExecute, new:NoExecute to 2 nodes matching "pool=gpu" changes nothing: the nodes already have them`: {whatIf{target: pool, taints: both}, []*eviction.Node{node("a", both...), node("b", both...)}},
-		`Removing dedicated:NoExecute from 2 nodes matching "pool=gpu" changes nothing: the nodes already lack it`:                    {whatIf{target: pool, absent: gone}, []*eviction.Node{node("a"), node("b")}},
-		`Removing dedicated:NoExecute and applying new:NoExecute to node "a" changes nothing: the node is already like that`:          {whatIf{target: planner.Target{Name: "a"}, taints: both[1:], absent: gone}, []*eviction.Node{node("a", both[1])}},
-		`There is no node "c": removing dedicated:NoExecute changes nothing`:                                                          {whatIf{target: planner.Target{Name: "c"}, absent: gone}, []*eviction.Node{node("a")}},
+		`Applying dedicated=gpu:NoExecute to node "a" changes nothing: the node already has it`:                                       {whatIf{target: planner.Target{Name: "a"}, taints: both[:1]}, []*snapshot.Node{node("a", gpu)}},
+		`Applying dedicated=gpu:NoExecute, new:NoExecute to 2 nodes matching "pool=gpu" changes nothing: the nodes already have them`: {whatIf{target: pool, taints: both}, []*snapshot.Node{node("a", both...), node("b", both...)}},
+		`Removing dedicated:NoExecute from 2 nodes matching "pool=gpu" changes nothing: the nodes already lack it`:                    {whatIf{target: pool, absent: gone}, []*snapshot.Node{node("a"), node("b")}},
+		`Removing dedicated:NoExecute and applying new:NoExecute to node "a" changes nothing: the node is already like that`:          {whatIf{target: planner.Target{Name: "a"}, taints: both[1:], absent: gone}, []*snapshot.Node{node("a", both[1])}},
+		`There is no node "c": removing dedicated:NoExecute changes nothing`:                                                          {whatIf{target: planner.Target{Name: "c"}, absent: gone}, []*snapshot.Node{node("a")}},
 		`Applying dedicated=gpu:NoExecute to MachineSet "openshift-machine-api/other" changes no machine`:                             {whatIf{fleet: &fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "other"}, rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}}, taints: both[:1]}, nil},
 		`There is no MachineSet "openshift-machine-api/none": applying dedicated=gpu:NoExecute changes nothing`:                       {whatIf{fleet: &fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "none"}, rollout: machineset.Rollout{Strategy: machineset.TemplateOnly}}, taints: both[:1]}, nil},
 	} {
@@ -106,7 +107,7 @@ func TestMarkdown_tellsLostFromPending(t *testing.T) {
 	agent.Scheduling.Affinity = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}}}}
 	picky := pod("shop", "train", "train-1", "a")
 	picky.Scheduling.NodeSelector = map[string]string{"name": "a"}
-	got := whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{gpu}}.evaluate(cluster([]*eviction.Node{node("a"), node("b")}, agent, picky, pod("ops", "", "debug", "a")), eviction.ComparisonOff).markdown()
+	got := whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{gpu}}.evaluate(cluster([]*snapshot.Node{node("a"), node("b")}, agent, picky, pod("ops", "", "debug", "a")), eviction.ComparisonOff).markdown()
 	for _, want := range []string{
 		"evicts 3 pods (3 will not come back)",
 		"| DaemonSet/agent | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 |", "| Pod/debug | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 |", "| Deployment/train | shop | 1 | 0 | 0 | 0 | 0 | 0 | 1 |",

@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -94,8 +95,8 @@ func (m *model) target(diags *diag.Diagnostics) planner.Target {
 
 // added returns the tolerations that are imagined, by workload. An object by
 // which an operator takes tolerations stands for what the operator makes of it.
-func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[eviction.WorkloadKey]eviction.Planned {
-	out := map[eviction.WorkloadKey]eviction.Planned{}
+func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[snapshot.WorkloadKey]eviction.Planned {
+	out := map[snapshot.WorkloadKey]eviction.Planned{}
 	var added []addedModel
 	diags.Append(m.AddedTolerations.ElementsAs(ctx, &added, false)...)
 	for _, a := range added {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func TestFromVerdict(t *testing.T) {
@@ -23,8 +24,8 @@ func TestFromVerdict(t *testing.T) {
 		Taint: null, Toleration: null, Reason: text("because"), Budget: null,
 		Lost: types.BoolValue(false), Reschedulable: types.BoolValue(true), LocalData: types.BoolValue(false),
 	}
-	bare := &eviction.Pod{Namespace: "shop", Name: "web-1", Node: "a"}
-	data := &eviction.Pod{Namespace: "shop", Name: "web-1", Node: "a", LocalData: true}
+	bare := &snapshot.Pod{Namespace: "shop", Name: "web-1", Node: "a"}
+	data := &snapshot.Pod{Namespace: "shop", Name: "web-1", Node: "a", LocalData: true}
 	cases := []struct {
 		name    string
 		verdict eviction.PodVerdict
@@ -35,7 +36,7 @@ func TestFromVerdict(t *testing.T) {
 			m.Verdict, m.Taint, m.Lost, m.Reschedulable = text("evicted_now"), text("dedicated=gpu:NoExecute"), types.BoolValue(true), types.BoolValue(false)
 		}},
 		{"a pod that is evicted later has everything", eviction.PodVerdict{
-			Pod: data, Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: "web"}, Verdict: eviction.EvictedAfter, AfterSeconds: 30, Taint: &gpu,
+			Pod: data, Owner: snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "web"}, Verdict: eviction.EvictedAfter, AfterSeconds: 30, Taint: &gpu,
 			Toleration: &corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
 			Reason:     "because", Reschedulable: true, Budget: "web is ignored",
 		}, func(m *podModel) {

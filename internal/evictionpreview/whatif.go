@@ -14,6 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -26,7 +27,7 @@ type whatIf struct {
 	absent []taint.ID
 	// added are tolerations that workloads would have by then; strangers are the
 	// ones among these workloads that no pod belongs to.
-	added     map[eviction.WorkloadKey]eviction.Planned
+	added     map[snapshot.WorkloadKey]eviction.Planned
 	strangers []string
 	// matched counts the nodes, or MachineSets, that are meant, whether they change or not.
 	matched int
@@ -34,7 +35,7 @@ type whatIf struct {
 }
 
 // evaluate imagines the change on a snapshot.
-func (w whatIf) evaluate(s *eviction.Snapshot, comparison eviction.Comparison) whatIf {
+func (w whatIf) evaluate(s *snapshot.Snapshot, comparison eviction.Comparison) whatIf {
 	nodes := s.SortedNodes()
 	for _, n := range nodes {
 		if w.target.Matches(n) {
@@ -49,11 +50,11 @@ func (w whatIf) evaluate(s *eviction.Snapshot, comparison eviction.Comparison) w
 
 // inGroups gives the workloads of unknown kinds the API group of the pods' owners with their
 // kind and name.
-func (w whatIf) inGroups(s *eviction.Snapshot) whatIf {
+func (w whatIf) inGroups(s *snapshot.Snapshot) whatIf {
 	added := maps.Clone(w.added)
-	note := func(pods []*eviction.Pod) {
+	note := func(pods []*snapshot.Pod) {
 		for _, p := range pods {
-			key := eviction.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}
+			key := snapshot.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}
 			named := key
 			named.Group = ""
 			if planned, is := w.added[named]; is && key != named {
@@ -73,7 +74,7 @@ func (w whatIf) inGroups(s *eviction.Snapshot) whatIf {
 }
 
 // strange notes the workloads that no pod belongs to.
-func (w whatIf) strange(s *eviction.Snapshot) whatIf {
+func (w whatIf) strange(s *snapshot.Snapshot) whatIf {
 	for key := range w.added {
 		if len(s.WorkloadPods(key)) == 0 {
 			w.strangers = append(w.strangers, key.Kind+" "+key.Namespace+"/"+key.Name)

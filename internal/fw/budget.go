@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Budget is how many and which pods a change may make leave.
@@ -59,14 +60,14 @@ func (b Budget) Check(report *eviction.Report) []Violation {
 	note := func(attribute string, pods []string, format string, args ...any) {
 		out = append(out, Violation{Attribute: attribute, Message: fmt.Sprintf(format, args...), Pods: pods, Inherited: slices.Contains(b.Inherited, attribute)})
 	}
-	if all, verb := pick(report, func(*eviction.Pod) bool { return true }); b.MaxPods != nil && int64(len(all)) > *b.MaxPods {
+	if all, verb := pick(report, func(*snapshot.Pod) bool { return true }); b.MaxPods != nil && int64(len(all)) > *b.MaxPods {
 		note(maxPods, nil, "%s %s leave, and max_pods allows %d", Count(len(all), "pod"), verb, *b.MaxPods)
 	}
-	if hit, verb := pick(report, func(p *eviction.Pod) bool { return slices.Contains(b.Namespaces, p.Namespace) }); len(hit) > 0 {
+	if hit, verb := pick(report, func(p *snapshot.Pod) bool { return slices.Contains(b.Namespaces, p.Namespace) }); len(hit) > 0 {
 		note(protectedNamespaces, hit, "%s of protected namespaces %s leave", Count(len(hit), "pod"), verb)
 	}
 	if b.Selector != nil {
-		if hit, verb := pick(report, func(p *eviction.Pod) bool { return b.Selector.Matches(p.Labels) }); len(hit) > 0 {
+		if hit, verb := pick(report, func(p *snapshot.Pod) bool { return b.Selector.Matches(p.Labels) }); len(hit) > 0 {
 			note(protectedSelector, hit, "%s that protected_selector %q matches %s leave", Count(len(hit), "pod"), b.Selector, verb)
 		}
 	}
@@ -75,7 +76,7 @@ func (b Budget) Check(report *eviction.Report) []Violation {
 
 // pick names the pods that count, and says whether the change would make them
 // leave, or might where that is known of none.
-func pick(report *eviction.Report, match func(*eviction.Pod) bool) (names []string, verb string) {
+func pick(report *eviction.Report, match func(*snapshot.Pod) bool) (names []string, verb string) {
 	verb = "might"
 	for _, v := range report.Pods {
 		if v.Verdict == eviction.Stays || !match(v.Pod) {

@@ -13,9 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -32,7 +32,7 @@ func Holder(generation string) string {
 // ClaimTaints notes which taints a resource wants on which nodes, so that a
 // second one in the same run that wants the same is told at plan rather than at
 // apply.
-func (d *Data) ClaimTaints(holder string, desired planner.NodeTaints, nodes []*eviction.Node, diags *diag.Diagnostics) {
+func (d *Data) ClaimTaints(holder string, desired planner.NodeTaints, nodes []*snapshot.Node, diags *diag.Diagnostics) {
 	for _, name := range meant(desired.Target, nodes) {
 		for _, id := range desired.Claim.IDs() {
 			if d.Claims.Take("node/"+name+"/"+id.String(), holder) {
@@ -50,7 +50,7 @@ func (d *Data) ClaimTaints(holder string, desired planner.NodeTaints, nodes []*e
 }
 
 // ClaimLabels does the same for labels.
-func (d *Data) ClaimLabels(holder string, desired planner.NodeLabels, nodes []*eviction.Node, diags *diag.Diagnostics) {
+func (d *Data) ClaimLabels(holder string, desired planner.NodeLabels, nodes []*snapshot.Node, diags *diag.Diagnostics) {
 	for _, name := range meant(desired.Target, nodes) {
 		for _, key := range slices.Sorted(maps.Keys(desired.Claim.Labels)) {
 			if !d.Claims.Take("label/"+name+"/"+key, holder) {
@@ -102,7 +102,7 @@ func (d *Data) ClaimPins(holder string, ref workload.Ref, labels map[string]stri
 
 // meant names the nodes that a target means, those included that do not exist, in
 // the same order in every run.
-func meant(target planner.Target, nodes []*eviction.Node) []string {
+func meant(target planner.Target, nodes []*snapshot.Node) []string {
 	if target.Selector == nil {
 		return target.Named()
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -23,8 +24,8 @@ func TestWarnDisplaced_golden(t *testing.T) {
 	add := func(n int, kind, name string, change func(*planner.Displaced)) {
 		for i := range n {
 			d := planner.Displaced{
-				Pod:    &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i+1)},
-				Owner:  eviction.Owner{Group: "apps", Kind: kind, Name: name},
+				Pod:    &snapshot.Pod{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i+1)},
+				Owner:  snapshot.Owner{Group: "apps", Kind: kind, Name: name},
 				Losses: []planner.Loss{{Taint: taintsOf(t, "team=a:NoExecute")[0], Lasts: toleration.Untolerated}},
 			}
 			change(&d)
@@ -67,8 +68,8 @@ func TestWarnShortened_golden(t *testing.T) {
 	var pods []planner.Displaced
 	for i, seconds := range []int64{30, 60} {
 		pods = append(pods, planner.Displaced{
-			Pod: &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Node: fmt.Sprintf("worker-%d", i+1)}, Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: "web"},
-			Losses: []planner.Loss{{Taint: taintsOf(t, "team=a:NoExecute")[0], Lasts: seconds}}, Shortened: true, Home: eviction.Home{Found: true},
+			Pod: &snapshot.Pod{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Node: fmt.Sprintf("worker-%d", i+1)}, Owner: snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "web"},
+			Losses: []planner.Loss{{Taint: taintsOf(t, "team=a:NoExecute")[0], Lasts: seconds}}, Shortened: true, Placement: placement.Placement{Found: true},
 		})
 	}
 	gone := pods[0]

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -169,18 +169,18 @@ type FoundTaints struct {
 
 // Importable says which nodes an import is about. Of MachineSets, the caller gives what
 // stands for them.
-func Importable(target planner.Target) func(*eviction.Node) bool {
+func Importable(target planner.Target) func(*snapshot.Node) bool {
 	if target.MachineSets == nil {
 		return target.Matches
 	}
-	return func(*eviction.Node) bool { return true }
+	return func(*snapshot.Node) bool { return true }
 }
 
 // InspectTaints looks for the taints on the nodes. Where nodes differ in the value,
 // the first one by name counts; the next plan shows the others.
-func InspectTaints(nodes []*eviction.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (FoundTaints, bool) {
+func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (FoundTaints, bool) {
 	f := FoundTaints{Generations: map[taint.ID][]string{}}
-	slices.SortFunc(nodes, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(nodes, func(a, b *snapshot.Node) int { return strings.Compare(a.Name, b.Name) })
 	owners, matches := map[string]bool{}, Importable(target)
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {

@@ -10,14 +10,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // CheckLinks refuses to rely on tolerations that live pods do not carry and will
 // not by themselves.
-func (d *Data) CheckLinks(linked []string, snapshot *eviction.Snapshot, diags *diag.Diagnostics) bool {
+func (d *Data) CheckLinks(linked []string, snapshot *snapshot.Snapshot, diags *diag.Diagnostics) bool {
 	for _, id := range linked {
 		planned, _ := d.Planned.Of(id)
 		for _, p := range planned {
@@ -32,7 +32,7 @@ func (d *Data) CheckLinks(linked []string, snapshot *eviction.Snapshot, diags *d
 
 // Foreseen is the cluster as linked resources will have left it when the taints come, as
 // far as pods are given something when they are made.
-func (d *Data) Foreseen(snapshot *eviction.Snapshot, linked []string) *eviction.Snapshot {
+func (d *Data) Foreseen(snapshot *snapshot.Snapshot, linked []string) *snapshot.Snapshot {
 	if rules := d.Policies.Over(snapshot.Admission, linked); rules != snapshot.Admission {
 		return snapshot.Admitting(rules)
 	}
@@ -41,14 +41,14 @@ func (d *Data) Foreseen(snapshot *eviction.Snapshot, linked []string) *eviction.
 
 // unreliable words that linked tolerations are not carried by live pods that do not
 // follow their template.
-func unreliable(id string, p planner.PlannedTolerations, pods []*eviction.Pod) diag.Diagnostic {
+func unreliable(id string, p planner.PlannedTolerations, pods []*snapshot.Pod) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to rely on the tolerations of "+p.Ref.Title(),
 		behind(pods)+" They are not replaced when its template changes ("+p.Hold+"), and \""+id+"\" does not wait for them (wait_for_rollout = false): the taints would evict them.\n\n"+
 			"To fix this: apply the tolerations without these taints, and "+p.WayOut+". Once every running pod has the tolerations, this resource can be applied.")
 }
 
 // behind counts and names live pods without the tolerations of their workload.
-func behind(pods []*eviction.Pod) string {
+func behind(pods []*snapshot.Pod) string {
 	names := make([]string, len(pods))
 	for i, p := range pods {
 		names[i] = p.Name

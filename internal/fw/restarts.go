@@ -11,11 +11,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -39,7 +39,7 @@ func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, pla
 // that configuration or state name, own the workloads that the resource changes itself.
 func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affected, named []taint.ID, where, owner string, diags *diag.Diagnostics, own ...workload.Ref) {
 	after := machineset.TaintsAfter(all)
-	var nodes []*eviction.Node
+	var nodes []*snapshot.Node
 	for _, a := range all {
 		nodes = slices.AppendSeq(nodes, maps.Values(a.Nodes))
 	}

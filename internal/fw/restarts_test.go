@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -27,7 +27,7 @@ func TestWarnRestarts_goldens(t *testing.T) {
 			Merged:   toleration.Merged{Changed: true, Template: true, Removed: []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpEqual, Value: "a", Effect: corev1.TaintEffectNoExecute}}},
 		}
 		for i := range pods {
-			step.Pods = append(step.Pods, &eviction.Pod{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i)})
+			step.Pods = append(step.Pods, &snapshot.Pod{Namespace: "shop", Name: fmt.Sprintf("%s-%d", name, i)})
 		}
 		return step
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -98,7 +98,7 @@ func inTime(err error) string {
 // WarnBlocked warns that a rollout for which a plan waits does not come to its end by itself:
 // the controller of a StatefulSet will not replace pods because one of them is not ready, or
 // a Rollout of Argo pauses.
-func WarnBlocked(w *workload.Workload, snapshot *eviction.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) {
+func WarnBlocked(w *workload.Workload, snapshot *snapshot.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) {
 	if !slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Wait && s.Workload == w && s.Shed == nil }) {
 		return
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -21,7 +21,7 @@ import (
 // argo is a Rollout of Argo that pauses at every rollout, and stands still for another reason.
 func argo(pauses, stands workload.Stop) *workload.Workload {
 	w := &workload.Workload{Ref: workload.Ref{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Namespace: "shop", Name: "web"}}
-	w.Pods = []eviction.WorkloadKey{w.Owner()}
+	w.Pods = []snapshot.WorkloadKey{w.Owner()}
 	w.Rolling.Pauses, w.Rolling.Stands = pauses, stands
 	return w
 }
@@ -54,7 +54,7 @@ func TestWarnBlocked_saysThatARolloutStops(t *testing.T) {
 				plan.Steps = append(plan.Steps, planner.Step{Kind: planner.Wait, Workload: w})
 			}
 			var diags diag.Diagnostics
-			WarnBlocked(w, &eviction.Snapshot{}, plan, WorkloadAt{}, &diags)
+			WarnBlocked(w, &snapshot.Snapshot{}, plan, WorkloadAt{}, &diags)
 			if tt.want == "" {
 				if len(diags) > 0 {
 					t.Errorf("it warns of %s", diags[0].Summary())

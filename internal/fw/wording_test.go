@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -42,12 +43,12 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 	kind, name, _ := strings.Cut(owner, "/")
 	for i := range n {
 		v := eviction.PodVerdict{
-			Pod:     &eviction.Pod{Namespace: "app", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i%3)},
-			Owner:   eviction.Owner{Group: "apps", Kind: kind, Name: name},
+			Pod:     &snapshot.Pod{Namespace: "app", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i%3)},
+			Owner:   snapshot.Owner{Group: "apps", Kind: kind, Name: name},
 			Verdict: verdict, Reason: "does not tolerate dedicated=gpu:NoExecute", Reschedulable: true,
 		}
 		if owner == "" {
-			v.Pod.Name, v.Owner, v.Lost = fmt.Sprintf("bare-%d", i), eviction.Owner{}, v.Leaves()
+			v.Pod.Name, v.Owner, v.Lost = fmt.Sprintf("bare-%d", i), snapshot.Owner{}, v.Leaves()
 		}
 		for _, c := range change {
 			c(&v)
@@ -246,36 +247,36 @@ func TestPreview_goldens(t *testing.T) {
 	t.Parallel()
 	minute := int64(300)
 	limited := []corev1.Toleration{{Key: "dedicated", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &minute}, {Operator: "Exists"}}
-	pod := func(namespace, name, node, owner string, s *eviction.Scheduling) *eviction.Pod {
-		p := &eviction.Pod{Namespace: namespace, Name: name, Node: node, Scheduling: s, Labels: labels.Set{"app": strings.TrimRight(name, "-0123456789")}}
+	pod := func(namespace, name, node, owner string, s *snapshot.Scheduling) *snapshot.Pod {
+		p := &snapshot.Pod{Namespace: namespace, Name: name, Node: node, Scheduling: s, Labels: labels.Set{"app": strings.TrimRight(name, "-0123456789")}}
 		if kind, of, ok := strings.Cut(owner, "/"); ok {
-			p.Controller = &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: kind, Name: of}}
+			p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: kind, Name: of}}
 		}
 		return p
 	}
-	plain := &eviction.Scheduling{}
-	shop := func() *eviction.Snapshot {
+	plain := &snapshot.Scheduling{}
+	shop := func() *snapshot.Snapshot {
 		web, err := labels.Parse("app=web")
 		if err != nil {
 			t.Fatal(err)
 		}
-		cache := pod("shop", "cache-0", "worker-3", "StatefulSet/cache", &eviction.Scheduling{NodeSelector: map[string]string{"disk": "nvme"}})
-		cache.LocalData, cache.Demand = true, &eviction.Demand{Asks: eviction.Resources{Memory: 8 << 30}}
+		cache := pod("shop", "cache-0", "worker-3", "StatefulSet/cache", &snapshot.Scheduling{NodeSelector: map[string]string{"disk": "nvme"}})
+		cache.LocalData, cache.Demand = true, &snapshot.Demand{Asks: snapshot.Resources{Memory: 8 << 30}}
 		done := pod("shop", "report-1", "worker-3", "Job/report", plain)
 		done.Completed = true
-		return &eviction.Snapshot{
-			Nodes: map[string]*eviction.Node{
+		return &snapshot.Snapshot{
+			Nodes: map[string]*snapshot.Node{
 				"worker-3": {Name: "worker-3", Labels: map[string]string{"disk": "nvme"}}, "worker-4": {Name: "worker-4"},
-				"worker-5": {Name: "worker-5", Labels: map[string]string{"disk": "nvme"}, Allocatable: &eviction.Resources{MilliCPU: 4000, Memory: 7 << 29, Pods: 110}},
+				"worker-5": {Name: "worker-5", Labels: map[string]string{"disk": "nvme"}, Allocatable: &snapshot.Resources{MilliCPU: 4000, Memory: 7 << 29, Pods: 110}},
 			},
-			Pods: map[string][]*eviction.Pod{"worker-3": {
+			Pods: map[string][]*snapshot.Pod{"worker-3": {
 				pod("shop", "web-1", "worker-3", "Deployment/web", plain), pod("shop", "web-2", "worker-3", "Deployment/web", plain),
 				cache, done, pod("shop", "debug", "worker-3", "", plain),
-				pod("shop", "slow-1", "worker-3", "Deployment/slow", &eviction.Scheduling{Tolerations: limited}),
-				pod("shop", "cheap-1", "worker-3", "Deployment/cheap", &eviction.Scheduling{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: "Gt", Value: "5"}, {Key: "dedicated", Operator: "Exists", TolerationSeconds: &minute, Effect: "NoExecute"}}}),
-				pod("kube-system", "agent-x", "worker-3", "DaemonSet/agent", &eviction.Scheduling{Tolerations: []corev1.Toleration{{Operator: "Exists", Effect: "NoExecute"}}}),
+				pod("shop", "slow-1", "worker-3", "Deployment/slow", &snapshot.Scheduling{Tolerations: limited}),
+				pod("shop", "cheap-1", "worker-3", "Deployment/cheap", &snapshot.Scheduling{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: "Gt", Value: "5"}, {Key: "dedicated", Operator: "Exists", TolerationSeconds: &minute, Effect: "NoExecute"}}}),
+				pod("kube-system", "agent-x", "worker-3", "DaemonSet/agent", &snapshot.Scheduling{Tolerations: []corev1.Toleration{{Operator: "Exists", Effect: "NoExecute"}}}),
 			}},
-			Budgets: eviction.Budgets{"shop": {{Name: "web", Selector: web, Allowed: 1}}},
+			Budgets: snapshot.Budgets{"shop": {{Name: "web", Selector: web, Allowed: 1}}},
 			Gaps:    []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"},
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -176,7 +176,7 @@ func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 
 // RefuseHeld refuses a change of a workload that its live pods would not follow,
 // before the first write; false means that it did.
-func RefuseHeld(t planner.Tolerations, snapshot *eviction.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) bool {
+func RefuseHeld(t planner.Tolerations, snapshot *snapshot.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) bool {
 	written := false
 	for _, step := range plan.Steps {
 		written = written || step.Workload != nil && step.Workload.Ref == t.Workload.Ref && step.Template() && step.Kind != planner.Wait

@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -76,7 +76,7 @@ func TestExplainPods(t *testing.T) {
 				"or set a longer timeout in timeouts, and apply again: it continues where it stopped.\n\nOriginal error: context deadline exceeded",
 		},
 		"held": {
-			&rollout.HoldError{Workload: web, Pods: []*eviction.Pod{{Name: "web-0"}}},
+			&rollout.HoldError{Workload: web, Pods: []*snapshot.Pod{{Name: "web-0"}}},
 			`Unable to write taints of node "a": pods of Deployment "shop/web" do not tolerate them yet`,
 			"1 of its pods does not have them: web-0. They are not replaced when its template changes (it is paused). This apply has written no taint to node \"a\", so it evicts no pod.\n\n" +
 				"To fix this: resume it. Once every running pod has the tolerations, apply again.",
@@ -163,15 +163,15 @@ func TestNoPreview(t *testing.T) {
 func TestWarnBlocked(t *testing.T) {
 	t.Parallel()
 	db := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "shop", Name: "db"}}
-	db.Pods = []eviction.WorkloadKey{db.Owner()}
+	db.Pods = []snapshot.WorkloadKey{db.Owner()}
 	db.Ordered = db.Pods
-	of := func(ready bool) *eviction.Snapshot {
-		pod := &eviction.Pod{Namespace: "shop", Name: "db-0", Node: "n", Ready: ready, Controller: &eviction.Controller{Owner: db.Owner().Owner}, Scheduling: &eviction.Scheduling{}}
-		return &eviction.Snapshot{Pods: map[string][]*eviction.Pod{"n": {pod}}}
+	of := func(ready bool) *snapshot.Snapshot {
+		pod := &snapshot.Pod{Namespace: "shop", Name: "db-0", Node: "n", Ready: ready, Controller: &snapshot.Controller{Owner: db.Owner().Owner}, Scheduling: &snapshot.Scheduling{}}
+		return &snapshot.Snapshot{Pods: map[string][]*snapshot.Pod{"n": {pod}}}
 	}
 	waits := planner.Plan{Steps: []planner.Step{{Kind: planner.Wait, Workload: db}}}
 	for name, tt := range map[string]struct {
-		snapshot *eviction.Snapshot
+		snapshot *snapshot.Snapshot
 		plan     planner.Plan
 		want     string
 	}{

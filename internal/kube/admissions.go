@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // admissions is what is known of what the API server gives to new pods: what was listed
@@ -77,7 +77,7 @@ func (a *admissions) at() int {
 // Admission returns what admission gives to pods that are made from now on, and what could
 // not be found out about it. Policies are listed once per process, namespaces only where
 // something depends on them. Errors: those of the API server but for missing rights.
-func (c *Cluster) Admission(ctx context.Context, pods []*eviction.Pod) (*admission.Rules, []string, error) {
+func (c *Cluster) Admission(ctx context.Context, pods []*snapshot.Pod) (*admission.Rules, []string, error) {
 	a := &c.admissions
 	a.listing.Lock()
 	defer a.listing.Unlock()
@@ -261,7 +261,7 @@ func (c *Cluster) Namespaces(ctx context.Context, selector string) ([]Namespace,
 // memory pressure (k8s.io/kubernetes v1.37.1
 // plugin/pkg/admission/podtolerationrestriction/admission.go, Admit). DaemonSets' pods
 // have it from their controller.
-func restricts(pods []*eviction.Pod) bool {
+func restricts(pods []*snapshot.Pod) bool {
 	pressure := admission.MemoryPressure
 	seen := false
 	for _, p := range pods {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // middlemen are the kinds of controllers that may be controlled themselves.
@@ -29,18 +29,18 @@ var middlemen = map[schema.GroupKind]schema.GroupVersionResource{
 // first reading, as a rollout makes them.
 type ancestry struct {
 	mu      sync.Mutex
-	parents map[types.UID]eviction.Owner
+	parents map[types.UID]snapshot.Owner
 	asked   map[types.UID]bool
 }
 
 // learn asks about the controllers of pods that are not known yet, with one list
 // per kind. What there is no permission to read stays unknown.
-func (c *Cluster) learn(ctx context.Context, pods []*eviction.Pod, listed map[types.UID]bool) (map[types.UID]eviction.Owner, error) {
+func (c *Cluster) learn(ctx context.Context, pods []*snapshot.Pod, listed map[types.UID]bool) (map[types.UID]snapshot.Owner, error) {
 	a := &c.ancestry
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.asked == nil {
-		a.asked, a.parents = map[types.UID]bool{}, map[types.UID]eviction.Owner{}
+		a.asked, a.parents = map[types.UID]bool{}, map[types.UID]snapshot.Owner{}
 	}
 	unknown := map[schema.GroupKind]*unread{}
 	for _, p := range pods {
@@ -90,7 +90,7 @@ func (a *ancestry) read(ctx context.Context, c *Cluster, kind schema.GroupKind, 
 		}
 		a.asked[object.GetUID()] = true
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			a.parents[object.GetUID()] = eviction.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
+			a.parents[object.GetUID()] = snapshot.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
 		}
 		return nil
 	})

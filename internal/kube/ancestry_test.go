@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -51,7 +51,7 @@ func TestWorkload_findsThePodsOfCustomControllers(t *testing.T) {
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-a", OwnerReferences: controlledBy("apps.kruise.io/v1alpha1", "CloneSet", "db")}, Spec: corev1.PodSpec{NodeName: "n1"}},
 	)
 	c := api.connect(t)
-	snapshot, err := c.Snapshot(t.Context())
+	seen, err := c.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestWorkload_findsThePodsOfCustomControllers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var pods []string
-		for _, p := range snapshot.WorkloadPods(w.Pods...) {
+		for _, p := range seen.WorkloadPods(w.Pods...) {
 			pods = append(pods, p.Name)
 		}
 		if diff := cmp.Diff(tt.pods, pods); diff != "" || w.Wants != tt.wants {
@@ -81,8 +81,8 @@ func TestWorkload_findsThePodsOfCustomControllers(t *testing.T) {
 	if wrong := new(workload.PathError); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `spec.workloadRef takes that of Deployment "db"`) {
 		t.Errorf("a Rollout without a template: %v", err)
 	}
-	for _, p := range snapshot.Pods["n1"] {
-		if owner := snapshot.Owner(p); owner == (eviction.Owner{}) || owner.Kind == "ReplicaSet" {
+	for _, p := range seen.Pods["n1"] {
+		if owner := seen.Owner(p); owner == (snapshot.Owner{}) || owner.Kind == "ReplicaSet" {
 			t.Errorf("pod %s is owned by %s", p.Name, owner)
 		}
 	}

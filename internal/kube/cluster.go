@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -41,8 +41,8 @@ type Cluster struct {
 	mapper  meta.RESTMapper
 	// serves knows what the cluster serves, and asks for it once.
 	serves discovery.CachedDiscoveryInterfaceWithContext
-	nodes  *collection[*eviction.Node]
-	pods   *collection[*eviction.Pod]
+	nodes  *collection[*snapshot.Node]
+	pods   *collection[*snapshot.Pod]
 	// sets and machines are OpenShift's.
 	sets     *collection[*machineset.Set]
 	machines *collection[*machineset.Machine]
@@ -104,7 +104,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 	c := &Cluster{
 		host: rc.Host, client: client, meta: metadata, dynamic: dynamic, serves: serves,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapperWithContext(serves),
-		nodes: newCollection(kind[*eviction.Node]{
+		nodes: newCollection(kind[*snapshot.Node]{
 			plural: "nodes",
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 				return client.CoreV1().Nodes().List(ctx, o)
@@ -112,11 +112,11 @@ func connect(rc *rest.Config) (*Cluster, error) {
 			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return client.CoreV1().Nodes().Watch(ctx, o)
 			},
-			slim:        func(o runtime.Object) *eviction.Node { return slimNode(o.(*corev1.Node)) }, //nolint:forcetypeassert // A list of nodes holds nothing else.
-			key:         func(n *eviction.Node) string { return n.Name },
-			itemVersion: func(n *eviction.Node) string { return n.ResourceVersion },
+			slim:        func(o runtime.Object) *snapshot.Node { return slimNode(o.(*corev1.Node)) }, //nolint:forcetypeassert // A list of nodes holds nothing else.
+			key:         func(n *snapshot.Node) string { return n.Name },
+			itemVersion: func(n *snapshot.Node) string { return n.ResourceVersion },
 		}),
-		pods: newCollection(kind[*eviction.Pod]{
+		pods: newCollection(kind[*snapshot.Pod]{
 			plural: "pods",
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 				return client.CoreV1().Pods("").List(ctx, o)
@@ -124,8 +124,8 @@ func connect(rc *rest.Config) (*Cluster, error) {
 			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return client.CoreV1().Pods("").Watch(ctx, o)
 			},
-			slim: func(o runtime.Object) *eviction.Pod { return slim.pod(o.(*corev1.Pod)) }, //nolint:forcetypeassert // A list of pods holds nothing else.
-			key:  (*eviction.Pod).Key,
+			slim: func(o runtime.Object) *snapshot.Pod { return slim.pod(o.(*corev1.Pod)) }, //nolint:forcetypeassert // A list of pods holds nothing else.
+			key:  (*snapshot.Pod).Key,
 		}),
 		sets:     newCollection(machineKind(dynamic, "machinesets", slimSet, (*machineset.Set).Key, func(s *machineset.Set) string { return s.ResourceVersion })),
 		machines: newCollection(machineKind(dynamic, "machines", slimMachine, (*machineset.Machine).Key, func(m *machineset.Machine) string { return m.ResourceVersion })),
@@ -151,7 +151,7 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 }
 
 // Nodes returns all nodes, in no order.
-func (c *Cluster) Nodes(ctx context.Context) ([]*eviction.Node, error) {
+func (c *Cluster) Nodes(ctx context.Context) ([]*snapshot.Node, error) {
 	if err := c.nodes.load(ctx); err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (c *Cluster) NextPods(ctx context.Context, atMost time.Duration) {
 }
 
 // Node returns one node as it is known now; false where there is none.
-func (c *Cluster) Node(name string) (*eviction.Node, bool) {
+func (c *Cluster) Node(name string) (*snapshot.Node, bool) {
 	return c.nodes.get(name)
 }
 

@@ -20,19 +20,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 type lister func(context.Context, metav1.ListOptions) (runtime.Object, error)
 
 // nodesBy is a collection of nodes that reads with the given function.
-func nodesBy(list lister) *collection[*eviction.Node] {
-	return newCollection(kind[*eviction.Node]{
+func nodesBy(list lister) *collection[*snapshot.Node] {
+	return newCollection(kind[*snapshot.Node]{
 		plural: "nodes", list: list,
 		watch:       func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil },
-		slim:        func(o runtime.Object) *eviction.Node { return slimNode(o.(*corev1.Node)) },
-		key:         func(n *eviction.Node) string { return n.Name },
-		itemVersion: func(n *eviction.Node) string { return n.ResourceVersion },
+		slim:        func(o runtime.Object) *snapshot.Node { return slimNode(o.(*corev1.Node)) },
+		key:         func(n *snapshot.Node) string { return n.Name },
+		itemVersion: func(n *snapshot.Node) string { return n.ResourceVersion },
 	})
 }
 
@@ -214,12 +214,12 @@ func TestCollection_keepsTheNewest(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, s := range tt.steps {
-				n := &eviction.Node{Name: "n1", ResourceVersion: s.version}
+				n := &snapshot.Node{Name: "n1", ResourceVersion: s.version}
 				switch s.how {
 				case "put":
-					c.show(sight[*eviction.Node]{item: n, version: s.version})
+					c.show(sight[*snapshot.Node]{item: n, version: s.version})
 				case "remove":
-					c.show(sight[*eviction.Node]{item: n, version: s.version, gone: true})
+					c.show(sight[*snapshot.Node]{item: n, version: s.version, gone: true})
 				default:
 					c.offer(n)
 				}
@@ -238,7 +238,7 @@ func TestCollection_keepsTheNewest(t *testing.T) {
 func TestCollection_beforeItIsLoaded(t *testing.T) {
 	t.Parallel()
 	c := nodesBy(nil)
-	c.offer(&eviction.Node{Name: "n1", ResourceVersion: "1"})
+	c.offer(&snapshot.Node{Name: "n1", ResourceVersion: "1"})
 	c.forget("n1")
 	if _, ok := c.get("n1"); ok || size(c) != 0 {
 		t.Error("a collection that is not loaded must not look like one of a single node")
@@ -247,19 +247,19 @@ func TestCollection_beforeItIsLoaded(t *testing.T) {
 
 func TestCollection_ofItemsWithoutVersionsTakesThemAsTheyCome(t *testing.T) {
 	t.Parallel()
-	c := newCollection(kind[*eviction.Pod]{
-		plural: "pods", key: (*eviction.Pod).Key, slim: func(o runtime.Object) *eviction.Pod { return newSlimmer().pod(o.(*corev1.Pod)) },
+	c := newCollection(kind[*snapshot.Pod]{
+		plural: "pods", key: (*snapshot.Pod).Key, slim: func(o runtime.Object) *snapshot.Pod { return newSlimmer().pod(o.(*corev1.Pod)) },
 		list: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return &corev1.PodList{}, nil },
 	})
 	if err := c.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.show(sight[*eviction.Pod]{item: &eviction.Pod{Namespace: "a", Name: "p", Node: "n1"}, version: "12"})
-	c.show(sight[*eviction.Pod]{item: &eviction.Pod{Namespace: "a", Name: "p", Node: "n2"}, version: "11"})
+	c.show(sight[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p", Node: "n1"}, version: "12"})
+	c.show(sight[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p", Node: "n2"}, version: "11"})
 	if p, _ := c.get("a/p"); p.Node != "n2" {
 		t.Errorf("got %s", p.Node)
 	}
-	c.show(sight[*eviction.Pod]{item: &eviction.Pod{Namespace: "a", Name: "p"}, version: "13", gone: true})
+	c.show(sight[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p"}, version: "13", gone: true})
 	if size(c) != 0 {
 		t.Error("the pod is still there")
 	}
@@ -282,7 +282,7 @@ func TestAwait(t *testing.T) {
 				t.Fatalf("returned %v before n3 is there, after %d nodes", err, i)
 			default:
 			}
-			c.show(sight[*eviction.Node]{item: &eviction.Node{Name: fmt.Sprintf("n%d", i)}, version: strconv.Itoa(11 + i)})
+			c.show(sight[*snapshot.Node]{item: &snapshot.Node{Name: fmt.Sprintf("n%d", i)}, version: strconv.Itoa(11 + i)})
 		}
 		if err := <-done; err != nil {
 			t.Error(err)

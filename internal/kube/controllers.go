@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -23,7 +23,7 @@ import (
 // They are many, so that each kind is listed once for both.
 type controllers struct {
 	listed  map[types.UID]bool
-	parents map[types.UID]eviction.Owner
+	parents map[types.UID]snapshot.Owner
 	marked  []Marked
 }
 
@@ -63,7 +63,7 @@ func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (cont
 	var out controllers
 	var daemons map[types.UID]listedDaemon
 	err := c.each(ctx, kind.Plural, c.listsOf(kind), func() {
-		out = controllers{listed: map[types.UID]bool{}, parents: map[types.UID]eviction.Owner{}}
+		out = controllers{listed: map[types.UID]bool{}, parents: map[types.UID]snapshot.Owner{}}
 		daemons = map[types.UID]listedDaemon{}
 	}, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
@@ -75,7 +75,7 @@ func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (cont
 			daemons[uid] = d
 		}
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			out.parents[object.GetUID()] = eviction.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
+			out.parents[object.GetUID()] = snapshot.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
 		}
 		ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 		if m, marked := markedOf(ref, object); marked {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -37,7 +37,7 @@ func (c *Cluster) listsOf(kind workload.Kind) func(context.Context, metav1.ListO
 
 // listedDaemon is a template as it was listed.
 type listedDaemon struct {
-	*eviction.Daemon
+	*snapshot.Daemon
 	generation int64
 }
 
@@ -59,7 +59,7 @@ func daemonOf(o runtime.Object) (types.UID, listedDaemon, bool) {
 	if !is {
 		return "", listedDaemon{}, false
 	}
-	return d.UID, listedDaemon{eviction.DaemonOf(&d.Spec.Template.Spec), d.Generation}, true
+	return d.UID, listedDaemon{snapshot.DaemonOf(&d.Spec.Template.Spec), d.Generation}, true
 }
 
 // noteTemplates keeps what was listed.
@@ -73,7 +73,7 @@ func (c *Cluster) noteTemplates(listed map[types.UID]listedDaemon) {
 // SnapshotToDecide is Snapshot for a decision in the middle of an apply: other resources
 // of the run, and other tools, may have changed the templates of DaemonSets since they
 // were listed. What was listed a moment ago is not listed again.
-func (c *Cluster) SnapshotToDecide(ctx context.Context) (*eviction.Snapshot, error) {
+func (c *Cluster) SnapshotToDecide(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err := c.refreshTemplates(ctx); err != nil {
 		return nil, err
 	}
@@ -108,12 +108,12 @@ func (c *Cluster) daemonsAt() int {
 
 // daemons returns the templates of DaemonSets: those that were listed, and in their
 // place what this process has read or written since.
-func (c *Cluster) daemons() map[types.UID]*eviction.Daemon {
+func (c *Cluster) daemons() map[types.UID]*snapshot.Daemon {
 	c.templates.mu.Lock()
 	defer c.templates.mu.Unlock()
 	c.workloads.mu.Lock()
 	defer c.workloads.mu.Unlock()
-	out := map[types.UID]*eviction.Daemon{}
+	out := map[types.UID]*snapshot.Daemon{}
 	for uid, d := range c.templates.listed {
 		out[uid] = d.Daemon
 	}
@@ -124,7 +124,7 @@ func (c *Cluster) daemons() map[types.UID]*eviction.Daemon {
 		fields, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "spec")
 		var spec corev1.PodSpec
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec) == nil {
-			out[object.GetUID()] = eviction.DaemonOf(&spec)
+			out[object.GetUID()] = snapshot.DaemonOf(&spec)
 		}
 	}
 	return out

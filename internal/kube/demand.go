@@ -10,16 +10,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // allocatable reads what pods can have of a node, nil where its kubelet has not
 // told yet.
-func allocatable(list corev1.ResourceList) *eviction.Resources {
+func allocatable(list corev1.ResourceList) *snapshot.Resources {
 	if len(list) == 0 {
 		return nil
 	}
-	r := eviction.ResourcesOf(list)
+	r := snapshot.ResourcesOf(list)
 	return &r
 }
 
@@ -27,9 +27,9 @@ func allocatable(list corev1.ResourceList) *eviction.Resources {
 // out takes many times as long as to write a key of what it is worked out from.
 // Pods whose status says something else than their spec, as during a resize in
 // place, are rare: they are worked out first and shared by the outcome.
-func (s *slimmer) demandOf(p *corev1.Pod) *eviction.Demand {
+func (s *slimmer) demandOf(p *corev1.Pod) *snapshot.Demand {
 	if !plain(p) {
-		d := eviction.DemandOf(p)
+		d := snapshot.DemandOf(p)
 		s.key = fmt.Appendf(append(s.key[:0], 'd'), "%+v", *d)
 		if kept, ok := s.demands[string(s.key)]; ok {
 			return kept
@@ -65,7 +65,7 @@ func (s *slimmer) demandOf(p *corev1.Pod) *eviction.Demand {
 	}
 	kept, ok := s.demands[string(s.key)]
 	if !ok {
-		kept = eviction.DemandOf(p)
+		kept = snapshot.DemandOf(p)
 		s.demands[string(s.key)] = kept
 	}
 	return kept

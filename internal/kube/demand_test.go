@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func TestSlimNode_tellsWhatPodsCanHave(t *testing.T) {
@@ -22,7 +22,7 @@ func TestSlimNode_tellsWhatPodsCanHave(t *testing.T) {
 		t.Errorf("a node that tells nothing has %+v", got)
 	}
 	n.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("3500m"), "pods": resource.MustParse("110")}
-	if diff := cmp.Diff(&eviction.Resources{MilliCPU: 3500, Pods: 110}, slimNode(n).Allocatable); diff != "" {
+	if diff := cmp.Diff(&snapshot.Resources{MilliCPU: 3500, Pods: 110}, slimNode(n).Allocatable); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -96,7 +96,7 @@ func TestSlimmer_sharesDemandsThatAreEqual(t *testing.T) {
 		for range 4 {
 			p := aDemandingPod(t)
 			got := s.demandOf(p)
-			if diff := cmp.Diff(eviction.DemandOf(p), got); diff != "" {
+			if diff := cmp.Diff(snapshot.DemandOf(p), got); diff != "" {
 				t.Fatalf("kept another demand (-own +kept):\n%s", diff)
 			}
 			if s.demandOf(p.DeepCopy()) != got {
@@ -145,7 +145,7 @@ func TestSnapshot_putsClaimsAndVolumesTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]map[string]*eviction.Volume{"app": {"a": {Name: "pv-a", Affinity: on("z1").Required}, "b": {Name: "pv-b", Affinity: on("z1").Required}}}
+	want := map[string]map[string]*snapshot.Volume{"app": {"a": {Name: "pv-a", Affinity: on("z1").Required}, "b": {Name: "pv-b", Affinity: on("z1").Required}}}
 	if diff := cmp.Diff(want, s.Volumes); diff != "" {
 		t.Error(diff)
 	}

@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // HeldError says that a pod cannot be evicted now, and may be later.
@@ -35,7 +35,7 @@ func (e *HeldError) Unwrap() error { return e.Err }
 // Evict asks for a pod to be evicted, that of this UID and no other of its name; a
 // nil grace period is the pod's own. What is gone already is no error. Errors:
 // *HeldError where asking again later may do, those of the API server.
-func (c *Cluster) Evict(ctx context.Context, p *eviction.Pod, gracePeriod *int64) error {
+func (c *Cluster) Evict(ctx context.Context, p *snapshot.Pod, gracePeriod *int64) error {
 	uid := p.UID
 	err := bounded(func(ctx context.Context) error {
 		return c.client.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
@@ -73,12 +73,12 @@ func refusal(err error) string {
 
 // Cordon makes a node take no more pods. A node recreated under the same name is
 // another node. Errors: ErrNotFound, ErrConflict, those of the API server.
-func (c *Cluster) Cordon(ctx context.Context, n *eviction.Node) error {
+func (c *Cluster) Cordon(ctx context.Context, n *snapshot.Node) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID}, "spec": map[string]any{"unschedulable": true}})
 	if err != nil {
 		return err
 	}
-	var written *eviction.Node
+	var written *snapshot.Node
 	err = writing.do(ctx, bounded(func(ctx context.Context) error {
 		node, err := c.client.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, body, metav1.PatchOptions{})
 		if err == nil {

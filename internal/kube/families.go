@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -47,7 +47,7 @@ type family struct {
 
 // child is a workload and its owners.
 type child struct {
-	workload eviction.WorkloadKey
+	workload snapshot.WorkloadKey
 	owners   []metav1.OwnerReference
 }
 
@@ -56,7 +56,7 @@ type child struct {
 // controls pods or ReplicaSets itself, as a Rollout of Argo or a CloneSet does, is its own.
 // Of a kind that is not known owner references are walked up from every pod of its namespace,
 // whatever the kinds between; what may not be listed ends the walk there.
-func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]eviction.WorkloadKey, error) {
+func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]snapshot.WorkloadKey, error) {
 	c.families.mu.Lock()
 	defer c.families.mu.Unlock()
 	f, err := c.family(ctx, object.GetNamespace())
@@ -64,7 +64,7 @@ func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstruct
 		return nil, err
 	}
 	version, _, _ := unstructured.NestedString(object.Object, "status", "installedCSV")
-	var out []eviction.WorkloadKey
+	var out []snapshot.WorkloadKey
 	for _, one := range f.workloads {
 		if slices.ContainsFunc(one.owners, func(ref metav1.OwnerReference) bool {
 			return ref.UID == object.GetUID() || version != "" && ref.Kind == "ClusterServiceVersion" && ref.Name == version
@@ -149,8 +149,8 @@ func (f *family) unlisted(target schema.GroupKind) map[schema.GroupKind]string {
 
 // under returns the workloads that an object owns, whatever stands between, as the snapshot
 // names the workloads of pods.
-func (f *family) under(uid types.UID) []eviction.WorkloadKey {
-	found := map[eviction.WorkloadKey]bool{}
+func (f *family) under(uid types.UID) []snapshot.WorkloadKey {
+	found := map[snapshot.WorkloadKey]bool{}
 	for _, one := range f.workloads {
 		if f.descends(one.owners, uid, map[types.UID]bool{}) {
 			found[one.workload] = true
@@ -161,7 +161,7 @@ func (f *family) under(uid types.UID) []eviction.WorkloadKey {
 			found[f.workloadOf(ref)] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b eviction.WorkloadKey) int {
+	return slices.SortedFunc(maps.Keys(found), func(a, b snapshot.WorkloadKey) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group), strings.Compare(a.Name, b.Name))
 	})
 }
@@ -186,7 +186,7 @@ func (f *family) descends(owners []metav1.OwnerReference, uid types.UID, seen ma
 
 // workloadOf is the workload of the pods of a controller: the Deployment rather than the
 // ReplicaSet.
-func (f *family) workloadOf(controller metav1.OwnerReference) eviction.WorkloadKey {
+func (f *family) workloadOf(controller metav1.OwnerReference) snapshot.WorkloadKey {
 	gv, _ := schema.ParseGroupVersion(controller.APIVersion)
 	if _, middle := middlemen[schema.GroupKind{Group: gv.Group, Kind: controller.Kind}]; middle {
 		for _, ref := range f.owners[controller.UID] {
@@ -196,7 +196,7 @@ func (f *family) workloadOf(controller metav1.OwnerReference) eviction.WorkloadK
 			}
 		}
 	}
-	return eviction.WorkloadKey{Namespace: f.namespace, Owner: eviction.OwnerOf(controller.APIVersion, controller.Kind, controller.Name)}
+	return snapshot.WorkloadKey{Namespace: f.namespace, Owner: snapshot.OwnerOf(controller.APIVersion, controller.Kind, controller.Name)}
 }
 
 // family returns what is known of a namespace: the workloads that have owners, of all of
@@ -211,7 +211,7 @@ func (c *Cluster) family(ctx context.Context, namespace string) (*family, error)
 		f.listed[schema.GroupKind{Group: "apps", Kind: name}] = true
 		err := c.owned(ctx, kind.Resource(), namespace, func(object metav1.Object) {
 			if refs := object.GetOwnerReferences(); len(refs) > 0 {
-				key := eviction.WorkloadKey{Namespace: object.GetNamespace(), Owner: eviction.OwnerOf(kind.APIVersion, name, object.GetName())}
+				key := snapshot.WorkloadKey{Namespace: object.GetNamespace(), Owner: snapshot.OwnerOf(kind.APIVersion, name, object.GetName())}
 				f.workloads = append(f.workloads, child{key, refs})
 				f.owners[object.GetUID()] = refs
 			}

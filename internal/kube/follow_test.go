@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
@@ -136,7 +136,7 @@ func TestFollow_failsWhereTheClusterDoes(t *testing.T) {
 
 // watching is a collection whose lists and watches are counted.
 type watching struct {
-	*collection[*eviction.Node]
+	*collection[*snapshot.Node]
 	lists, watches atomic.Int32
 }
 

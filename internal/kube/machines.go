@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // ErrNoMachineAPI says that the cluster serves no MachineSets: it is not
@@ -100,7 +100,7 @@ func (c *Cluster) MachineSet(key string) (machineset.Observed, bool) {
 }
 
 func (c *Cluster) observed(s *machineset.Set, machines []*machineset.Machine) machineset.Observed {
-	o := machineset.Observed{Set: s, Unattended: s.Unattended(time.Now()), Nodes: map[string]*eviction.Node{}}
+	o := machineset.Observed{Set: s, Unattended: s.Unattended(time.Now()), Nodes: map[string]*snapshot.Node{}}
 	for _, m := range machines {
 		if m.Set != s.UID {
 			continue

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery/cached/memory"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -37,7 +37,7 @@ const openShiftNode = "node.openshift.io/os_id"
 // onOpenShift says whether the cluster is one of OpenShift's.
 func (c *Cluster) onOpenShift(ctx context.Context) (bool, error) {
 	nodes, err := c.Nodes(ctx)
-	return slices.ContainsFunc(nodes, func(n *eviction.Node) bool { _, is := n.Labels[openShiftNode]; return is }), err
+	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { _, is := n.Labels[openShiftNode]; return is }), err
 }
 
 // FindsMarks says whether MarkedAnywhere finds objects of this kind that this process

@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -41,7 +41,7 @@ func (c *Cluster) operands(ctx context.Context, w *workload.Workload, read readW
 	return nil
 }
 
-func (c *Cluster) operand(ctx context.Context, key eviction.WorkloadKey, read readWorkload) (*workload.Workload, error) {
+func (c *Cluster) operand(ctx context.Context, key snapshot.WorkloadKey, read readWorkload) (*workload.Workload, error) {
 	kind, known := workload.Lookup("apps/v1", key.Kind)
 	if !known || key.Group != kind.Resource().Group {
 		return nil, ErrNotFound

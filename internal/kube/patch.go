@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -52,8 +52,8 @@ func (e *LabelEdit) record() any {
 // The first try uses the node as the snapshot knows it, so that an undisturbed
 // edit is one request. It returns the node as it stands afterwards. Errors:
 // ErrNotFound, those of decide, and those of the API server.
-func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*eviction.Node) (*NodeEdit, error)) (*eviction.Node, error) {
-	var out *eviction.Node
+func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*snapshot.Node) (*NodeEdit, error)) (*snapshot.Node, error) {
+	var out *snapshot.Node
 	err := retryOnConflict(ctx, func(conflicts int) error {
 		node, known := c.nodes.get(name)
 		if conflicts > 0 || !known {
@@ -84,7 +84,7 @@ func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*evicti
 // PatchNodeTaints writes the taints of a node as it was read, and leaves the record
 // of who owns them as it is. Errors: ErrConflict where somebody else has written it
 // since, ErrNotFound, those of the API server.
-func (c *Cluster) PatchNodeTaints(ctx context.Context, node *eviction.Node, taints []corev1.Taint) (*eviction.Node, error) {
+func (c *Cluster) PatchNodeTaints(ctx context.Context, node *snapshot.Node, taints []corev1.Taint) (*snapshot.Node, error) {
 	written, err := c.patchNode(ctx, node, &NodeEdit{Taints: taints, Unrecorded: true})
 	if err == nil {
 		c.nodes.offer(written)
@@ -94,7 +94,7 @@ func (c *Cluster) PatchNodeTaints(ctx context.Context, node *eviction.Node, tain
 
 // PatchNodeLabels writes labels of a node as it was read, guarded in the same way; nil
 // takes one away. The record of who owns them stays as it is.
-func (c *Cluster) PatchNodeLabels(ctx context.Context, node *eviction.Node, changes map[string]*string) (*eviction.Node, error) {
+func (c *Cluster) PatchNodeLabels(ctx context.Context, node *snapshot.Node, changes map[string]*string) (*snapshot.Node, error) {
 	written, err := c.patchNode(ctx, node, &NodeEdit{Labels: &LabelEdit{Changes: changes}, Unrecorded: true})
 	if err == nil {
 		c.nodes.offer(written)
@@ -104,13 +104,13 @@ func (c *Cluster) PatchNodeLabels(ctx context.Context, node *eviction.Node, chan
 
 // RereadNode reads a node past what is known. Errors: ErrNotFound, those of the
 // API server.
-func (c *Cluster) RereadNode(ctx context.Context, name string) (*eviction.Node, error) {
+func (c *Cluster) RereadNode(ctx context.Context, name string) (*snapshot.Node, error) {
 	return c.readNode(ctx, name)
 }
 
 // readNode reads one node past the snapshot.
-func (c *Cluster) readNode(ctx context.Context, name string) (*eviction.Node, error) {
-	var node *eviction.Node
+func (c *Cluster) readNode(ctx context.Context, name string) (*snapshot.Node, error) {
+	var node *snapshot.Node
 	err := writing.do(ctx, bounded(func(ctx context.Context) error {
 		n, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
@@ -128,12 +128,12 @@ func (c *Cluster) readNode(ctx context.Context, name string) (*eviction.Node, er
 	return node, nil
 }
 
-func (c *Cluster) patchNode(ctx context.Context, node *eviction.Node, edit *NodeEdit) (*eviction.Node, error) {
+func (c *Cluster) patchNode(ctx context.Context, node *snapshot.Node, edit *NodeEdit) (*snapshot.Node, error) {
 	body, err := nodePatch(node, edit)
 	if err != nil {
 		return nil, err
 	}
-	var written *eviction.Node
+	var written *snapshot.Node
 	err = writing.do(ctx, bounded(func(ctx context.Context) error {
 		n, err := c.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, body, metav1.PatchOptions{})
 		if err == nil {
@@ -147,7 +147,7 @@ func (c *Cluster) patchNode(ctx context.Context, node *eviction.Node, edit *Node
 
 // nodePatch is a merge patch with the UID and the resource version of what was
 // read: a node recreated under the same name is another node.
-func nodePatch(node *eviction.Node, edit *NodeEdit) ([]byte, error) {
+func nodePatch(node *snapshot.Node, edit *NodeEdit) ([]byte, error) {
 	metadata := map[string]any{"uid": node.UID, "resourceVersion": node.ResourceVersion}
 	if edit.Labels != nil {
 		metadata["labels"] = edit.Labels.Changes

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -27,7 +27,7 @@ import (
 
 // wantGPU adds dedicated=gpu:NoExecute behind what is there, and nothing where
 // it is there already.
-func wantGPU(n *eviction.Node) (*NodeEdit, error) {
+func wantGPU(n *snapshot.Node) (*NodeEdit, error) {
 	gpu := corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}
 	merged := taint.Merge(n.Taints, n.Record, taint.Claim{Owner: "me", Generation: "g1", Taints: []corev1.Taint{gpu}})
 	if !merged.Changed {
@@ -227,7 +227,7 @@ func TestEditNode_writesNothingWhereNothingIsDecided(t *testing.T) {
 				t.Fatal(err)
 			}
 			api.requests()
-			if _, err := c.EditNode(t.Context(), "n1", func(*eviction.Node) (*NodeEdit, error) { return nil, want }); !errors.Is(err, want) {
+			if _, err := c.EditNode(t.Context(), "n1", func(*snapshot.Node) (*NodeEdit, error) { return nil, want }); !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)
 			}
 			if requests := api.requests(); len(requests) > 0 {
@@ -239,7 +239,7 @@ func TestEditNode_writesNothingWhereNothingIsDecided(t *testing.T) {
 
 func TestNodePatch(t *testing.T) {
 	t.Parallel()
-	node := &eviction.Node{Name: "n1", UID: "u", ResourceVersion: "7"}
+	node := &snapshot.Node{Name: "n1", UID: "u", ResourceVersion: "7"}
 	tests := []struct {
 		name string
 		edit NodeEdit

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // moment ends, so nodes that it shows unchanged are read once more. Settle returns the
 // nodes as they are then; one that is gone is left out. The cluster must be followed
 // meanwhile.
-func (c *Cluster) Settle(ctx context.Context, written []*eviction.Node, moment time.Duration) ([]*eviction.Node, error) {
+func (c *Cluster) Settle(ctx context.Context, written []*snapshot.Node, moment time.Duration) ([]*snapshot.Node, error) {
 	bounded, cancel := context.WithTimeout(ctx, seenTimeout)
 	defer cancel()
 	started := time.Now()
@@ -61,7 +61,7 @@ func (c *Cluster) Settle(ctx context.Context, written []*eviction.Node, moment t
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*eviction.Node, 0, len(written))
+	out := make([]*snapshot.Node, 0, len(written))
 	for _, n := range written {
 		if current, ok := c.nodes.get(n.Name); ok {
 			out = append(out, current)
@@ -72,8 +72,8 @@ func (c *Cluster) Settle(ctx context.Context, written []*eviction.Node, moment t
 
 // confirm reads the nodes that are known as they were written, in one request, as far as
 // the process may still do so.
-func (c *Cluster) confirm(ctx context.Context, written []*eviction.Node) error {
-	var unchanged []*eviction.Node
+func (c *Cluster) confirm(ctx context.Context, written []*snapshot.Node) error {
+	var unchanged []*snapshot.Node
 	for _, n := range written {
 		if current, ok := c.nodes.get(n.Name); ok && current.ResourceVersion == n.ResourceVersion {
 			unchanged = append(unchanged, n)
@@ -86,7 +86,7 @@ func (c *Cluster) confirm(ctx context.Context, written []*eviction.Node) error {
 	if len(unchanged) == 1 {
 		return c.reread(ctx, unchanged)
 	}
-	var items map[string]*eviction.Node
+	var items map[string]*snapshot.Node
 	err := c.nodes.patience().do(ctx, func(ctx context.Context) error {
 		var err error
 		items, _, err = c.nodes.read(ctx)
@@ -106,7 +106,7 @@ func (c *Cluster) confirm(ctx context.Context, written []*eviction.Node) error {
 }
 
 // reread reads nodes one by one. One that is gone is no error.
-func (c *Cluster) reread(ctx context.Context, nodes []*eviction.Node) error {
+func (c *Cluster) reread(ctx context.Context, nodes []*snapshot.Node) error {
 	for _, n := range nodes {
 		if _, err := c.readNode(ctx, n.Name); err != nil && !errors.Is(err, ErrNotFound) {
 			return err

@@ -14,7 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -73,7 +73,7 @@ func TestSettle(t *testing.T) {
 					time.AfterFunc(moment/2, func() { tt.during(api) })
 				}
 				start := time.Now()
-				nodes, err := c.Settle(t.Context(), []*eviction.Node{written}, moment)
+				nodes, err := c.Settle(t.Context(), []*snapshot.Node{written}, moment)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +99,7 @@ func TestSettle(t *testing.T) {
 func TestSettle_confirmsManyNodesByOneList(t *testing.T) {
 	t.Parallel()
 	followed(t, []*corev1.Node{apiNode("n1"), apiNode("n2"), apiNode("n3")}, func(t *testing.T, api *testServer, c *Cluster) {
-		var written []*eviction.Node
+		var written []*snapshot.Node
 		for _, name := range []string{"n1", "n2", "n3"} {
 			written = append(written, tainted(t, c, name))
 		}
@@ -137,7 +137,7 @@ func TestSettle_confirmsFewOfManyWrites(t *testing.T) {
 	}
 	followed(t, all, func(t *testing.T, api *testServer, c *Cluster) {
 		for _, n := range all {
-			if _, err := c.Settle(t.Context(), []*eviction.Node{tainted(t, c, n.Name)}, 100*time.Millisecond); err != nil {
+			if _, err := c.Settle(t.Context(), []*snapshot.Node{tainted(t, c, n.Name)}, 100*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,9 +148,9 @@ func TestSettle_confirmsFewOfManyWrites(t *testing.T) {
 }
 
 // tainted writes a taint to a node.
-func tainted(t *testing.T, c *Cluster, name string) *eviction.Node {
+func tainted(t *testing.T, c *Cluster, name string) *snapshot.Node {
 	t.Helper()
-	written, err := c.EditNode(t.Context(), name, func(*eviction.Node) (*NodeEdit, error) {
+	written, err := c.EditNode(t.Context(), name, func(*snapshot.Node) (*NodeEdit, error) {
 		return &NodeEdit{Taints: apiNode("", "a:NoExecute").Spec.Taints}, nil
 	})
 	if err != nil {
@@ -168,8 +168,8 @@ func TestSettle_endsWithItsContext(t *testing.T) {
 				why := errors.New("interrupted")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { cancel(why) })
-				written := &eviction.Node{Name: "n1", ResourceVersion: version}
-				if _, err := c.Settle(ctx, []*eviction.Node{written}, 2*time.Second); !errors.Is(err, why) {
+				written := &snapshot.Node{Name: "n1", ResourceVersion: version}
+				if _, err := c.Settle(ctx, []*snapshot.Node{written}, 2*time.Second); !errors.Is(err, why) {
 					t.Errorf("got %v, want the reason why the context ended", err)
 				}
 			})

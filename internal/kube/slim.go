@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -25,11 +25,11 @@ const (
 )
 
 // slimNode keeps of a node what verdicts and ownership need.
-func slimNode(n *corev1.Node) *eviction.Node {
+func slimNode(n *corev1.Node) *snapshot.Node {
 	_, managed := n.Annotations[machineConfigAnnotation]
 	record, err := taint.ParseRecord(n.Annotations[taint.OwnedAnnotation])
 	labelRecord, labelErr := label.ParseRecord(n.Annotations[label.OwnedAnnotation])
-	return &eviction.Node{
+	return &snapshot.Node{
 		Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
 		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable,
 		Ready: ready(n), Allocatable: allocatable(n.Status.Allocatable),
@@ -59,27 +59,27 @@ type slimmer struct {
 	key         []byte
 	names       []string
 	strings     map[string]string
-	scheduling  map[string]*eviction.Scheduling
+	scheduling  map[string]*snapshot.Scheduling
 	tolerations map[string][]corev1.Toleration
 	labels      map[string]labels.Set
-	controllers map[types.UID]*eviction.Controller
-	demands     map[string]*eviction.Demand
+	controllers map[types.UID]*snapshot.Controller
+	demands     map[string]*snapshot.Demand
 	resources   []corev1.ResourceName
 	number      [64]byte
 }
 
 func newSlimmer() *slimmer {
 	return &slimmer{
-		strings: map[string]string{}, scheduling: map[string]*eviction.Scheduling{},
-		tolerations: map[string][]corev1.Toleration{}, labels: map[string]labels.Set{}, controllers: map[types.UID]*eviction.Controller{}, demands: map[string]*eviction.Demand{},
+		strings: map[string]string{}, scheduling: map[string]*snapshot.Scheduling{},
+		tolerations: map[string][]corev1.Toleration{}, labels: map[string]labels.Set{}, controllers: map[types.UID]*snapshot.Controller{}, demands: map[string]*snapshot.Demand{},
 	}
 }
 
-func (s *slimmer) pod(p *corev1.Pod) *eviction.Pod {
+func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
 	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &eviction.Pod{
+	return &snapshot.Pod{
 		Namespace: s.intern(p.Namespace), Name: p.Name, Node: s.intern(p.Spec.NodeName), UID: p.UID,
 		Controller: s.controller(metav1.GetControllerOfNoCopy(p)), Scheduling: s.schedulingOf(&p.Spec), Labels: s.labelsOf(p.Labels),
 		Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes),
@@ -100,20 +100,20 @@ func (s *slimmer) intern(text string) string {
 	return text
 }
 
-func (s *slimmer) controller(ref *metav1.OwnerReference) *eviction.Controller {
+func (s *slimmer) controller(ref *metav1.OwnerReference) *snapshot.Controller {
 	if ref == nil {
 		return nil
 	}
 	kept, ok := s.controllers[ref.UID]
 	if !ok {
-		kept = &eviction.Controller{Owner: s.owner(ref), UID: ref.UID}
+		kept = &snapshot.Controller{Owner: s.owner(ref), UID: ref.UID}
 		s.controllers[ref.UID] = kept
 	}
 	return kept
 }
 
-func (s *slimmer) owner(ref *metav1.OwnerReference) eviction.Owner {
-	owner := eviction.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
+func (s *slimmer) owner(ref *metav1.OwnerReference) snapshot.Owner {
+	owner := snapshot.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
 	owner.Group, owner.Kind = s.intern(owner.Group), s.intern(owner.Kind)
 	return owner
 }
@@ -122,7 +122,7 @@ func (s *slimmer) owner(ref *metav1.OwnerReference) eviction.Owner {
 // protobuf form of the parts, each with its length before it and the tolerations
 // with their count, so that different specs never have the same key: what follows
 // are pairs, and an odd part at the end is the affinity.
-func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *eviction.Scheduling {
+func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *snapshot.Scheduling {
 	s.key = binary.AppendUvarint(s.key[:0], uint64(len(spec.Tolerations)))
 	for i := range spec.Tolerations {
 		s.append(&spec.Tolerations[i])
@@ -135,7 +135,7 @@ func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *eviction.Scheduling {
 	}
 	kept, ok := s.scheduling[string(s.key)]
 	if !ok {
-		kept = &eviction.Scheduling{Tolerations: s.tolerationsOf(spec.Tolerations, s.key[:listed]), NodeSelector: spec.NodeSelector, Affinity: affinity}
+		kept = &snapshot.Scheduling{Tolerations: s.tolerationsOf(spec.Tolerations, s.key[:listed]), NodeSelector: spec.NodeSelector, Affinity: affinity}
 		s.scheduling[string(s.key)] = kept
 	}
 	return kept

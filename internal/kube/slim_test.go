@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -26,7 +26,7 @@ func TestSlimNode(t *testing.T) {
 		taint.OwnedAnnotation: `[{"key":"a","effect":"NoExecute","owner":"me","generation":"g"}]`,
 		machineAnnotation:     "openshift-machine-api/m1", machineConfigAnnotation: "rendered-worker-1",
 	}
-	want := &eviction.Node{
+	want := &snapshot.Node{
 		Name: "n1", UID: "uid-n1", ResourceVersion: "7", Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: true,
 		Record:  taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}},
 		Machine: "openshift-machine-api/m1", MachineConfig: true,
@@ -49,7 +49,7 @@ func TestSlimPod(t *testing.T) {
 	tests := []struct {
 		name string
 		in   corev1.Pod
-		want eviction.Pod
+		want snapshot.Pod
 	}{
 		{
 			name: "a running pod with a controller",
@@ -59,25 +59,25 @@ func TestSlimPod(t *testing.T) {
 				}},
 				Spec: corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
 			},
-			want: eviction.Pod{Namespace: "app", Name: "p", UID: "u", Node: "n1", Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "ReplicaSet", Name: "rs"}, UID: "r"}},
+			want: snapshot.Pod{Namespace: "app", Name: "p", UID: "u", Node: "n1", Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "rs"}, UID: "r"}},
 		},
 		{
 			name: "a controller of another group than Kubernetes' own",
 			in:   corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps.kruise.io/v1alpha1", Kind: "DaemonSet", Name: "d", UID: "u", Controller: &yes}}}},
-			want: eviction.Pod{Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps.kruise.io", Kind: "DaemonSet", Name: "d"}, UID: "u"}},
+			want: snapshot.Pod{Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps.kruise.io", Kind: "DaemonSet", Name: "d"}, UID: "u"}},
 		},
 		{name: "an owner that does not control makes no controller", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: "Other"}}}}},
-		{name: "a ready pod", in: corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}, want: eviction.Pod{Ready: true}},
-		{name: "a pod that is not ready", in: corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}}}, want: eviction.Pod{}},
-		{name: "a pod that has not started", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, want: eviction.Pod{Pending: true}},
-		{name: "a pod that has succeeded", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, want: eviction.Pod{Completed: true}},
-		{name: "a pod that has failed", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, want: eviction.Pod{Completed: true}},
-		{name: "a pod that is being deleted", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, want: eviction.Pod{Terminating: true}},
-		{name: "a mirror pod", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "hash"}}}, want: eviction.Pod{Mirror: true}},
+		{name: "a ready pod", in: corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}, want: snapshot.Pod{Ready: true}},
+		{name: "a pod that is not ready", in: corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}}}, want: snapshot.Pod{}},
+		{name: "a pod that has not started", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, want: snapshot.Pod{Pending: true}},
+		{name: "a pod that has succeeded", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, want: snapshot.Pod{Completed: true}},
+		{name: "a pod that has failed", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, want: snapshot.Pod{Completed: true}},
+		{name: "a pod that is being deleted", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, want: snapshot.Pod{Terminating: true}},
+		{name: "a mirror pod", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "hash"}}}, want: snapshot.Pod{Mirror: true}},
 		{
 			name: "a pod with an emptyDir behind another volume",
 			in:   corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "a"}, {Name: "b", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}}},
-			want: eviction.Pod{LocalData: true},
+			want: snapshot.Pod{LocalData: true},
 		},
 		{
 			name: "a pod with two claims, and an ephemeral volume whose claim goes with it",
@@ -86,13 +86,13 @@ func TestSlimPod(t *testing.T) {
 				{Name: "b", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 				{Name: "c", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "logs"}}},
 			}}},
-			want: eviction.Pod{Claims: []string{"data", "logs"}},
+			want: snapshot.Pod{Claims: []string{"data", "logs"}},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.want.Scheduling, tt.want.Demand = &eviction.Scheduling{}, &eviction.Demand{}
+			tt.want.Scheduling, tt.want.Demand = &snapshot.Scheduling{}, &snapshot.Demand{}
 			if diff := cmp.Diff(&tt.want, newSlimmer().pod(&tt.in)); diff != "" {
 				t.Error(diff)
 			}

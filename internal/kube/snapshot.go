@@ -18,18 +18,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/pager"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // surroundings are what verdicts need beside nodes, pods and the templates of DaemonSets.
 // They are read once: they change the wording of a verdict, not the verdict.
 type surroundings struct {
-	parents map[types.UID]eviction.Owner
+	parents map[types.UID]snapshot.Owner
 	// listed holds every controller that was looked at for it.
 	listed  map[types.UID]bool
-	budgets eviction.Budgets
-	volumes map[string]map[string]*eviction.Volume
+	budgets snapshot.Budgets
+	volumes map[string]map[string]*snapshot.Volume
 	// gaps say what could not be read, ownerGaps what of that concerns parents.
 	gaps, ownerGaps []string
 }
@@ -38,7 +38,7 @@ type surroundings struct {
 type builtSnapshot struct {
 	mu       sync.Mutex
 	at       moment
-	snapshot *eviction.Snapshot
+	snapshot *snapshot.Snapshot
 }
 
 // moment counts what has become known of each part of a snapshot.
@@ -47,7 +47,7 @@ type moment struct{ nodes, pods, daemons, admissions int }
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
 // pods, PodDisruptionBudgets, volumes with their claims, DaemonSets, the owners of pods and
 // what admission gives to them; later ones send nothing.
-func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
+func (c *Cluster) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err := parallel(
 		func() error { return c.nodes.load(ctx) },
 		func() error { return c.pods.load(ctx) },
@@ -64,7 +64,7 @@ func (c *Cluster) Snapshot(ctx context.Context) (*eviction.Snapshot, error) {
 
 // current returns the newest snapshot. What it has to learn for it, it learns
 // before anybody else is given the snapshot.
-func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surroundings) (*eviction.Snapshot, error) {
+func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surroundings) (*snapshot.Snapshot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	nodes, nodesAt := c.nodes.all()
@@ -94,9 +94,9 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	return b.snapshot, nil
 }
 
-func assemble(nodes []*eviction.Node, pods []*eviction.Pod, daemons map[types.UID]*eviction.Daemon, around surroundings) *eviction.Snapshot {
-	s := &eviction.Snapshot{
-		Nodes: make(map[string]*eviction.Node, len(nodes)), Pods: make(map[string][]*eviction.Pod, len(nodes)),
+func assemble(nodes []*snapshot.Node, pods []*snapshot.Pod, daemons map[types.UID]*snapshot.Daemon, around surroundings) *snapshot.Snapshot {
+	s := &snapshot.Snapshot{
+		Nodes: make(map[string]*snapshot.Node, len(nodes)), Pods: make(map[string][]*snapshot.Pod, len(nodes)),
 		Parents: around.parents, Daemons: daemons, Budgets: around.budgets, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
@@ -114,7 +114,7 @@ func assemble(nodes []*eviction.Node, pods []*eviction.Pod, daemons map[types.UI
 
 func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 	return c.context.get(ctx, func() (surroundings, error) {
-		s := surroundings{parents: map[types.UID]eviction.Owner{}, listed: map[types.UID]bool{}, budgets: eviction.Budgets{}}
+		s := surroundings{parents: map[types.UID]snapshot.Owner{}, listed: map[types.UID]bool{}, budgets: snapshot.Budgets{}}
 		var stored storage
 		var mu sync.Mutex
 		parents := func(plural, kind, top string) func() error {
@@ -185,12 +185,12 @@ func (c *Cluster) parents(ctx context.Context, kind string, mu *sync.Mutex, into
 
 // Budgets lists the PodDisruptionBudgets as they are now, by namespace: what they
 // allow changes with every pod.
-func (c *Cluster) Budgets(ctx context.Context) (eviction.Budgets, error) {
-	budgets := eviction.Budgets{}
+func (c *Cluster) Budgets(ctx context.Context) (snapshot.Budgets, error) {
+	budgets := snapshot.Budgets{}
 	return budgets, c.budgetsInto(ctx, budgets)
 }
 
-func (c *Cluster) budgetsInto(ctx context.Context, into eviction.Budgets) error {
+func (c *Cluster) budgetsInto(ctx context.Context, into snapshot.Budgets) error {
 	return c.each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.PolicyV1().PodDisruptionBudgets("").List(ctx, o)
 	}, func() { clear(into) }, func(o runtime.Object) error {
@@ -201,7 +201,7 @@ func (c *Cluster) budgetsInto(ctx context.Context, into eviction.Budgets) error 
 			// covers nothing there either.
 			selector = labels.Nothing()
 		}
-		into[pdb.Namespace] = append(into[pdb.Namespace], eviction.Budget{
+		into[pdb.Namespace] = append(into[pdb.Namespace], snapshot.Budget{
 			Name: pdb.Name, Selector: selector, Allowed: pdb.Status.DisruptionsAllowed, Most: mostAllowed(pdb),
 			Healthy: pdb.Status.CurrentHealthy, MinHealthy: pdb.Status.DesiredHealthy,
 			AlwaysAllow: pdb.Spec.UnhealthyPodEvictionPolicy != nil && *pdb.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,

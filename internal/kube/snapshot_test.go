@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -69,7 +69,7 @@ func TestSnapshot_asksOnceForEachKind(t *testing.T) {
 	t.Parallel()
 	api := town()
 	c := api.connect(t)
-	snapshots := make([]*eviction.Snapshot, 20)
+	snapshots := make([]*snapshot.Snapshot, 20)
 	var all sync.WaitGroup
 	for i := range snapshots {
 		all.Go(func() {
@@ -102,7 +102,7 @@ func TestSnapshot_holdsWhatVerdictsNeed(t *testing.T) {
 	if len(s.Nodes) != 1 || len(s.Pods) != 1 || len(s.Pods["n1"]) != 1 || s.Pods["n1"][0].Name != "running" {
 		t.Errorf("nodes %v, pods %v: a pod without a node is on none", s.Nodes, s.Pods)
 	}
-	parents := map[types.UID]eviction.Owner{"rs-1": {Kind: "Deployment", Name: "web"}, "job-1": {Kind: "CronJob", Name: "nightly"}}
+	parents := map[types.UID]snapshot.Owner{"rs-1": {Kind: "Deployment", Name: "web"}, "job-1": {Kind: "CronJob", Name: "nightly"}}
 	if diff := cmp.Diff(parents, s.Parents); diff != "" {
 		t.Error(diff)
 	}
@@ -129,7 +129,7 @@ func TestSnapshot_changesWithTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.nodes.offer(&eviction.Node{Name: "n2", ResourceVersion: "999999"})
+	c.nodes.offer(&snapshot.Node{Name: "n2", ResourceVersion: "999999"})
 	after, err := c.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -152,9 +152,9 @@ func TestSnapshot_learnsOfControllersThatCameLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			api.Add(&appsv1.ReplicaSet{ObjectMeta: owned("rs-3", "Deployment/web")})
-			p := &eviction.Pod{
-				Namespace: "app", Name: "web-3", Node: node, Scheduling: &eviction.Scheduling{},
-				Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "ReplicaSet", Name: "rs-3"}, UID: "rs-3"},
+			p := &snapshot.Pod{
+				Namespace: "app", Name: "web-3", Node: node, Scheduling: &snapshot.Scheduling{},
+				Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "rs-3"}, UID: "rs-3"},
 			}
 			c.pods.offer(p)
 			s, err := c.Snapshot(t.Context())

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // storage is claims and the volumes that can be used on some nodes only, before
@@ -18,7 +18,7 @@ import (
 type storage struct {
 	// claims leads from namespace and name of a claim to the name of its volume.
 	claims  map[string]map[string]string
-	volumes map[string]*eviction.Volume
+	volumes map[string]*snapshot.Volume
 }
 
 // claimsInto reads the claims that have a volume. One that is being deleted goes
@@ -46,7 +46,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	affinities := map[string]*corev1.NodeSelector{}
 	return c.each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.CoreV1().PersistentVolumes().List(ctx, o)
-	}, func() { s.volumes = map[string]*eviction.Volume{} }, func(o runtime.Object) error {
+	}, func() { s.volumes = map[string]*snapshot.Volume{} }, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
 		if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil || migrated(&volume.Spec) {
 			return nil
@@ -58,7 +58,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 			affinity = volume.Spec.NodeAffinity.Required
 			affinities[string(slim.key)] = affinity
 		}
-		s.volumes[volume.Name] = &eviction.Volume{Name: volume.Name, Affinity: affinity}
+		s.volumes[volume.Name] = &snapshot.Volume{Name: volume.Name, Affinity: affinity}
 		return nil
 	})
 }
@@ -72,8 +72,8 @@ func migrated(s *corev1.PersistentVolumeSpec) bool {
 }
 
 // bound puts claims and volumes together.
-func (s *storage) bound() map[string]map[string]*eviction.Volume {
-	out := map[string]map[string]*eviction.Volume{}
+func (s *storage) bound() map[string]map[string]*snapshot.Volume {
+	out := map[string]map[string]*snapshot.Volume{}
 	for namespace, claims := range s.claims {
 		for claim, name := range claims {
 			volume, known := s.volumes[name]
@@ -81,7 +81,7 @@ func (s *storage) bound() map[string]map[string]*eviction.Volume {
 				continue
 			}
 			if out[namespace] == nil {
-				out[namespace] = map[string]*eviction.Volume{}
+				out[namespace] = map[string]*snapshot.Volume{}
 			}
 			out[namespace][claim] = volume
 		}

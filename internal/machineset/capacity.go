@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Gap is how much of a MachineSet is missing at most while a change rolls out.
@@ -26,7 +26,7 @@ type Gap struct {
 	// Missing is the most cpu and memory that pods can have of the nodes of as many
 	// machines, Whole what they can have of all. Untold is set where a node does not
 	// tell, or where machines have gone already: there is more than is counted.
-	Missing, Whole eviction.Resources
+	Missing, Whole snapshot.Resources
 	Untold         bool
 }
 
@@ -58,7 +58,7 @@ func (v *view) gap() Gap {
 
 // allocatable adds up what the nodes of a number of machines have at most, and what
 // all have.
-func (v *view) allocatable(machines int) (missing, whole eviction.Resources, untold bool) {
+func (v *view) allocatable(machines int) (missing, whole snapshot.Resources, untold bool) {
 	var cpu, memory []int64
 	for _, m := range slices.Concat(v.old, v.fresh) {
 		if n := v.Nodes[m.Node]; n != nil && n.Allocatable != nil {

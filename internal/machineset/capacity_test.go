@@ -8,18 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // fleet is a MachineSet of machines that are all old; each has 4 cores and 16Gi.
 func fleet(machines int, change func(o *Observed)) Observed {
-	o := Observed{Set: &Set{Namespace: "openshift-machine-api", Name: "gpu", UID: "gpu", Replicas: machines, Observed: true}, Nodes: map[string]*eviction.Node{}}
+	o := Observed{Set: &Set{Namespace: "openshift-machine-api", Name: "gpu", UID: "gpu", Replicas: machines, Observed: true}, Nodes: map[string]*snapshot.Node{}}
 	for i := range machines {
 		name := fmt.Sprintf("m%d", i)
 		o.Machines = append(o.Machines, &Machine{Name: name, Set: "gpu", Phase: phaseRunning, Node: "node-" + name})
-		o.Nodes["node-"+name] = &eviction.Node{
+		o.Nodes["node-"+name] = &snapshot.Node{
 			Name: "node-" + name, Ready: true, Labels: map[string]string{"pool": "gpu", "kubernetes.io/hostname": "node-" + name},
-			Allocatable: &eviction.Resources{MilliCPU: 4000, Memory: 16 << 30, Pods: 100},
+			Allocatable: &snapshot.Resources{MilliCPU: 4000, Memory: 16 << 30, Pods: 100},
 		}
 	}
 	if change != nil {
@@ -55,7 +55,7 @@ func TestPlan_gap(t *testing.T) {
 		"rolling takes those that differ alone": {3, func(o *Observed) { fresh(t, o, 0, 1) }, Rollout{Strategy: Rolling, MaxUnavailable: 3},
 			"at most 1 of 3 machines (4 cpu and 16Gi memory of 12 cpu and 48Gi memory) is missing at a time, once: each until its pods are drained, it is gone and the one that replaces it is ready"},
 		"the largest machines count where they differ in size": {2, func(o *Observed) {
-			o.Nodes["node-m1"].Allocatable = &eviction.Resources{MilliCPU: 32000, Memory: 8 << 30}
+			o.Nodes["node-m1"].Allocatable = &snapshot.Resources{MilliCPU: 32000, Memory: 8 << 30}
 		}, Rollout{Strategy: Rolling, MaxUnavailable: 1},
 			"at most 1 of 2 machines (32 cpu and 16Gi memory of 36 cpu and 24Gi memory) is missing at a time, 2 times in turn: each until its pods are drained, it is gone and the one that replaces it is ready"},
 		"a node that does not tell what it has is not left out in silence": {2, func(o *Observed) { o.Nodes["node-m1"].Allocatable = nil }, Rollout{Strategy: ScaleToZero},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Deadlock is a drain that cannot come to its end by itself.
@@ -22,7 +23,7 @@ type Deadlock struct {
 // covered is what a drain does to the pods of one PodDisruptionBudget.
 type covered struct {
 	namespace string
-	budget    *eviction.Budget
+	budget    *snapshot.Budget
 	// pods are all that are drained; gone those of them that never run again, and
 	// awaiting those that run again on new machines alone.
 	pods, gone, awaiting []string
@@ -38,7 +39,7 @@ type covered struct {
 // machines come while the old ones drain with every strategy but scale_to_zero with
 // wait_for = "removed": there pods that only they would take stay pending until every
 // old machine is gone, and none that the budget holds ever is.
-func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Deadlock {
+func Deadlocks(s *snapshot.Snapshot, r *eviction.Report, group []Affected) []Deadlock {
 	undrained := map[string]bool{}
 	removed := false
 	for _, a := range group {
@@ -60,7 +61,7 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 			found = note(found, v, budgets[0])
 		default:
 			out = append(out, Deadlock{Why: fmt.Sprintf("pod %s is covered by %d PodDisruptionBudgets (%s), and the eviction API refuses to evict it until only one does",
-				v.Pod.Key(), len(budgets), eviction.Names(budgets))})
+				v.Pod.Key(), len(budgets), snapshot.BudgetNames(budgets))})
 		}
 	}
 	for _, c := range found {
@@ -71,7 +72,7 @@ func Deadlocks(s *eviction.Snapshot, r *eviction.Report, group []Affected) []Dea
 	return out
 }
 
-func note(found []*covered, v eviction.PodVerdict, b *eviction.Budget) []*covered {
+func note(found []*covered, v eviction.PodVerdict, b *snapshot.Budget) []*covered {
 	at := slices.IndexFunc(found, func(c *covered) bool { return c.budget == b })
 	if at < 0 {
 		at = len(found)

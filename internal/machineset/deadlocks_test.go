@@ -12,14 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // app is a pod of a Deployment that fits only the pool and tolerates its taints.
-func app(name, node string, change func(p *eviction.Pod)) *eviction.Pod {
-	p := &eviction.Pod{
+func app(name, node string, change func(p *snapshot.Pod)) *snapshot.Pod {
+	p := &snapshot.Pod{
 		Namespace: "shop", Name: name, Node: node, Labels: labels.Set{"app": "db"},
-		Controller: &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: "ReplicaSet", Name: "db"}},
-		Scheduling: &eviction.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+		Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "db"}},
+		Scheduling: &snapshot.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
 	}
 	if change != nil {
 		change(p)
@@ -27,21 +28,21 @@ func app(name, node string, change func(p *eviction.Pod)) *eviction.Pod {
 	return p
 }
 
-func anywhere(p *eviction.Pod)   { p.Scheduling.NodeSelector = nil }
-func intolerant(p *eviction.Pod) { p.Scheduling.Tolerations = nil }
-func alone(p *eviction.Pod)      { p.Controller = nil }
-func completed(p *eviction.Pod)  { p.Completed = true }
-func ready(p *eviction.Pod)      { p.Ready = true }
-func pending(p *eviction.Pod)    { p.Pending = true }
-func daemon(p *eviction.Pod)     { p.Controller.Kind = "DaemonSet" }
+func anywhere(p *snapshot.Pod)   { p.Scheduling.NodeSelector = nil }
+func intolerant(p *snapshot.Pod) { p.Scheduling.Tolerations = nil }
+func alone(p *snapshot.Pod)      { p.Controller = nil }
+func completed(p *snapshot.Pod)  { p.Completed = true }
+func ready(p *snapshot.Pod)      { p.Ready = true }
+func pending(p *snapshot.Pod)    { p.Pending = true }
+func daemon(p *snapshot.Pod)     { p.Controller.Kind = "DaemonSet" }
 
-func budget(name string, most *int32) eviction.Budget {
-	return eviction.Budget{Name: name, Selector: labels.SelectorFromSet(labels.Set{"app": "db"}), Most: most}
+func budget(name string, most *int32) snapshot.Budget {
+	return snapshot.Budget{Name: name, Selector: labels.SelectorFromSet(labels.Set{"app": "db"}), Most: most}
 }
 
 // observe is a cluster of a fleet, one node more, and pods.
-func observe(o Observed, budgets []eviction.Budget, pods ...*eviction.Pod) *eviction.Snapshot {
-	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{"other": {Name: "other"}}, Pods: map[string][]*eviction.Pod{}, Budgets: eviction.Budgets{"shop": budgets}}
+func observe(o Observed, budgets []snapshot.Budget, pods ...*snapshot.Pod) *snapshot.Snapshot {
+	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{"other": {Name: "other"}}, Pods: map[string][]*snapshot.Pod{}, Budgets: snapshot.Budgets{"shop": budgets}}
 	for name, n := range o.Nodes {
 		s.Nodes[name] = n
 	}
@@ -57,37 +58,37 @@ func TestEvaluate_deadlocks(t *testing.T) {
 	t.Parallel()
 	replacing := []string{"rolling", "surge", "scale_to_zero", "removed"}
 	one := new(int32(1))
-	two := func(change func(p *eviction.Pod)) []*eviction.Pod {
-		return []*eviction.Pod{app("a", "node-m0", change), app("b", "node-m1", change)}
+	two := func(change func(p *snapshot.Pod)) []*snapshot.Pod {
+		return []*snapshot.Pod{app("a", "node-m0", change), app("b", "node-m1", change)}
 	}
 	for name, tt := range map[string]struct {
-		budgets []eviction.Budget
-		pods    []*eviction.Pod
+		budgets []snapshot.Budget
+		pods    []*snapshot.Pod
 		machine func(o *Observed)
 		// held are the strategies whose drain does not end, refused those of them that
 		// the plan refuses.
 		held, refused []string
 		why           string
 	}{
-		"a budget that never allows any holds every drain": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(nil), nil, replacing, nil,
+		"a budget that never allows any holds every drain": {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(nil), nil, replacing, nil,
 			`PodDisruptionBudget "shop/strict" allows no eviction even when all of its pods are healthy, and 2 of them are to be drained (shop/a, shop/b)`},
-		"it does so where the pods fit elsewhere": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(anywhere), nil, replacing, nil, "allows no eviction"},
-		"pods that only new machines take hold it where these come last": {[]eviction.Budget{budget("db", one)}, two(nil), nil, []string{"removed"}, []string{"removed"},
+		"it does so where the pods fit elsewhere": {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(anywhere), nil, replacing, nil, "allows no eviction"},
+		"pods that only new machines take hold it where these come last": {[]snapshot.Budget{budget("db", one)}, two(nil), nil, []string{"removed"}, []string{"removed"},
 			`PodDisruptionBudget "shop/db" allows 1 unavailable pod, and 2 that are to be drained can run only on new machines (shop/a, shop/b), which come when the last old one is gone`},
-		"as many as the budget allows hold nothing": {[]eviction.Budget{budget("db", new(int32(2)))}, two(nil), nil, nil, nil, ""},
-		"pods that fit elsewhere hold nothing":      {[]eviction.Budget{budget("db", one)}, two(anywhere), nil, nil, nil, ""},
-		"pods that never run again hold every drain once the budget is used up": {[]eviction.Budget{budget("db", one)}, two(intolerant), nil, replacing, nil,
+		"as many as the budget allows hold nothing": {[]snapshot.Budget{budget("db", new(int32(2)))}, two(nil), nil, nil, nil, ""},
+		"pods that fit elsewhere hold nothing":      {[]snapshot.Budget{budget("db", one)}, two(anywhere), nil, nil, nil, ""},
+		"pods that never run again hold every drain once the budget is used up": {[]snapshot.Budget{budget("db", one)}, two(intolerant), nil, replacing, nil,
 			`PodDisruptionBudget "shop/db" allows 1 unavailable pod, and 2 that are to be drained cannot run anywhere else (shop/a, shop/b)`},
-		"one that never runs again is what the budget allows":           {[]eviction.Budget{budget("db", one)}, two(intolerant)[:1], nil, nil, nil, ""},
-		"pods that nothing makes again are missing as well":             {[]eviction.Budget{budget("db", one)}, two(alone), nil, replacing, nil, "cannot run anywhere else"},
-		"a pod with two budgets cannot be evicted":                      {[]eviction.Budget{budget("db", one), budget("all", one)}, two(nil)[:1], nil, replacing, nil, "pod shop/a is covered by 2 PodDisruptionBudgets (db, all), and the eviction API refuses to evict it until only one does"},
-		"a budget that is not worked out yet holds nothing":             {[]eviction.Budget{budget("db", nil)}, two(nil), nil, nil, nil, ""},
-		"a pod that has ended asks no budget":                           {[]eviction.Budget{budget("strict", new(int32(0)))}, two(completed), nil, nil, nil, ""},
-		"a pod that has not started asks no budget":                     {[]eviction.Budget{budget("strict", new(int32(0))), budget("all", one)}, two(pending), nil, nil, nil, ""},
-		"pods that are not ready ask no budget that always allows them": {[]eviction.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(nil), nil, nil, nil, ""},
-		"pods that are ready ask it":                                    {[]eviction.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(ready), nil, replacing, nil, "allows no eviction"},
-		"a DaemonSet's pod is not drained":                              {[]eviction.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
-		"a machine without a drain asks no budget": {[]eviction.Budget{budget("strict", new(int32(0)))}, two(nil), func(o *Observed) {
+		"one that never runs again is what the budget allows":           {[]snapshot.Budget{budget("db", one)}, two(intolerant)[:1], nil, nil, nil, ""},
+		"pods that nothing makes again are missing as well":             {[]snapshot.Budget{budget("db", one)}, two(alone), nil, replacing, nil, "cannot run anywhere else"},
+		"a pod with two budgets cannot be evicted":                      {[]snapshot.Budget{budget("db", one), budget("all", one)}, two(nil)[:1], nil, replacing, nil, "pod shop/a is covered by 2 PodDisruptionBudgets (db, all), and the eviction API refuses to evict it until only one does"},
+		"a budget that is not worked out yet holds nothing":             {[]snapshot.Budget{budget("db", nil)}, two(nil), nil, nil, nil, ""},
+		"a pod that has ended asks no budget":                           {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(completed), nil, nil, nil, ""},
+		"a pod that has not started asks no budget":                     {[]snapshot.Budget{budget("strict", new(int32(0))), budget("all", one)}, two(pending), nil, nil, nil, ""},
+		"pods that are not ready ask no budget that always allows them": {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(nil), nil, nil, nil, ""},
+		"pods that are ready ask it":                                    {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(ready), nil, replacing, nil, "allows no eviction"},
+		"a DaemonSet's pod is not drained":                              {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
+		"a machine without a drain asks no budget": {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(nil), func(o *Observed) {
 			for _, m := range o.Machines {
 				m.NoDrain = true
 			}
@@ -123,9 +124,9 @@ func TestEvaluate_setsRollOutInTurn(t *testing.T) {
 	one, other := fleet(1, nil), fleet(1, func(o *Observed) {
 		o.Set = &Set{Namespace: "openshift-machine-api", Name: "gpu-b", Replicas: 1, Observed: true}
 		o.Machines[0].Node = "node-b"
-		o.Nodes = map[string]*eviction.Node{"node-b": {Name: "node-b", Labels: map[string]string{"pool": "gpu"}}}
+		o.Nodes = map[string]*snapshot.Node{"node-b": {Name: "node-b", Labels: map[string]string{"pool": "gpu"}}}
 	})
-	s := observe(one, []eviction.Budget{budget("db", new(int32(1)))}, app("a", "node-m0", nil), app("b", "node-b", nil))
+	s := observe(one, []snapshot.Budget{budget("db", new(int32(1)))}, app("a", "node-m0", nil), app("b", "node-b", nil))
 	s.Nodes["node-b"] = other.Nodes["node-b"]
 	got := Evaluate(s, []Affected{{one, Plan(one, d)}, {other, Plan(other, d)}}, nil, eviction.ComparisonOff, 1)
 	if len(got.Deadlocks) > 0 || got.Refused != nil {
@@ -143,14 +144,14 @@ func TestEvaluate_setsRollOutInTurn(t *testing.T) {
 // scaled to zero.
 func TestEvaluate_routers(t *testing.T) {
 	t.Parallel()
-	router := func(name, node, controller string) *eviction.Pod {
-		return app(name, node, func(p *eviction.Pod) {
+	router := func(name, node, controller string) *snapshot.Pod {
+		return app(name, node, func(p *snapshot.Pod) {
 			p.Namespace, p.Labels = "openshift-ingress", labels.Set{"ingresscontroller.operator.openshift.io/deployment-ingresscontroller": controller}
 		})
 	}
-	all := []*eviction.Pod{router("r1", "node-m0", "default"), router("r2", "node-m1", "default")}
+	all := []*snapshot.Pod{router("r1", "node-m0", "default"), router("r2", "node-m1", "default")}
 	for name, tt := range map[string]struct {
-		pods     []*eviction.Pod
+		pods     []*snapshot.Pod
 		strategy Strategy
 		change   func(o *Observed)
 		want     string
@@ -158,11 +159,11 @@ func TestEvaluate_routers(t *testing.T) {
 		"all routers of one are there":             {all, ScaleToZero, nil, `all 2 router pods of IngressController "default" run on its machines`},
 		"another one's run elsewhere":              {append(slices.Clone(all), router("r3", "other", "internal")), ScaleToZero, nil, `"default"`},
 		"one of them runs elsewhere":               {append(slices.Clone(all), router("r3", "other", "default")), ScaleToZero, nil, ""},
-		"the one elsewhere is ending":              {append(slices.Clone(all), func() *eviction.Pod { p := router("r3", "other", "default"); p.Terminating = true; return p }()), ScaleToZero, nil, `"default"`},
+		"the one elsewhere is ending":              {append(slices.Clone(all), func() *snapshot.Pod { p := router("r3", "other", "default"); p.Terminating = true; return p }()), ScaleToZero, nil, `"default"`},
 		"rolling has some serve at every moment":   {all, Rolling, nil, ""},
 		"surge has some serve at every moment":     {all, Surge, nil, ""},
 		"in_place has them serve on":               {all, InPlace, nil, ""},
-		"pods of another namespace are no routers": {[]*eviction.Pod{app("a", "node-m0", func(p *eviction.Pod) { p.Labels = all[0].Labels })}, ScaleToZero, nil, ""},
+		"pods of another namespace are no routers": {[]*snapshot.Pod{app("a", "node-m0", func(p *snapshot.Pod) { p.Labels = all[0].Labels })}, ScaleToZero, nil, ""},
 		"a rollout that has begun goes on": {all, ScaleToZero, func(o *Observed) {
 			o.Set.Replicas, o.Set.Marker = 0, &Marker{ID: "terraform/gpu", Strategy: ScaleToZero, OriginalReplicas: 2}
 		}, ""},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -34,7 +34,7 @@ func TestDifferences(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := &Machine{Name: "m", Node: "n", Taints: taintsOf(t, tt.machine), Deleting: tt.deleting}
-			o := Observed{Set: &Set{Taints: taintsOf(t, tt.template)}, Machines: []*Machine{m}, Nodes: map[string]*eviction.Node{"n": {Name: "n", Taints: taintsOf(t, tt.node), Record: tt.record}}}
+			o := Observed{Set: &Set{Taints: taintsOf(t, tt.template)}, Machines: []*Machine{m}, Nodes: map[string]*snapshot.Node{"n": {Name: "n", Taints: taintsOf(t, tt.node), Record: tt.record}}}
 			var got []string
 			for _, d := range Differences(o, m) {
 				where := map[bool]string{true: "node", false: "machine"}[d.OnNode]

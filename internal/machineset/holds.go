@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Holds says what keeps machines from going, one sentence each: pods that are left
 // on their nodes with the PodDisruptionBudgets that forbid their eviction, and
 // lifecycle hooks. A stuck drain shows in no condition of the Machine
 // (openshift/machine-api-operator pkg/controller/machine/drain_controller.go).
-func Holds(o Observed, s *eviction.Snapshot, budgets eviction.Budgets) []string {
+func Holds(o Observed, s *snapshot.Snapshot, budgets snapshot.Budgets) []string {
 	var out []string
 	for _, m := range slices.SortedFunc(slices.Values(o.Machines), byName) {
 		if !m.Deleting {
@@ -36,16 +36,16 @@ func Holds(o Observed, s *eviction.Snapshot, budgets eviction.Budgets) []string 
 
 // drained are the pods that a drain of a node waits for: all but those of
 // DaemonSets and the images of static pods (k8s.io/kubectl pkg/drain/filters.go).
-func drained(s *eviction.Snapshot, node string) []*eviction.Pod {
-	pods := slices.DeleteFunc(slices.Clone(s.Pods[node]), func(p *eviction.Pod) bool {
+func drained(s *snapshot.Snapshot, node string) []*snapshot.Pod {
+	pods := slices.DeleteFunc(slices.Clone(s.Pods[node]), func(p *snapshot.Pod) bool {
 		return p.Mirror || p.Controller != nil && p.Controller.DaemonSet() && !p.Completed
 	})
-	slices.SortFunc(pods, (*eviction.Pod).Compare)
+	slices.SortFunc(pods, (*snapshot.Pod).Compare)
 	return pods
 }
 
 // holds says why a pod is still there.
-func holds(p *eviction.Pod, budgets eviction.Budgets) string {
+func holds(p *snapshot.Pod, budgets snapshot.Budgets) string {
 	where := fmt.Sprintf("pod %s on node %s ", p.Key(), p.Node)
 	if p.Terminating {
 		return where + "is terminating"

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -48,7 +50,7 @@ type Impact struct {
 // Evaluate gives a verdict for each pod on the machines that change. Where MachineSets
 // roll out one after the other, what holds one is judged with the machines of the
 // others as they are; where several may at the same time, as if all did.
-func Evaluate(s *eviction.Snapshot, all []Affected, tolerations map[eviction.WorkloadKey]eviction.Planned, comparison eviction.Comparison, atOnce int) Impact {
+func Evaluate(s *snapshot.Snapshot, all []Affected, tolerations map[snapshot.WorkloadKey]eviction.Planned, comparison eviction.Comparison, atOnce int) Impact {
 	report := func(some []Affected) *eviction.Report {
 		change := changeOf(some)
 		change.Tolerations = tolerations
@@ -128,12 +130,12 @@ func changeOf(all []Affected) eviction.Change {
 }
 
 // coming is what a new machine of the set will look like; false where none comes.
-func (a Affected) coming() (eviction.Coming, bool) {
+func (a Affected) coming() (placement.Coming, bool) {
 	if !a.Effect.Replaced || len(a.Effect.Leaving) == 0 || a.goal() == 0 {
-		return eviction.Coming{}, false
+		return placement.Coming{}, false
 	}
-	n := &eviction.Node{Labels: a.labels(), Taints: a.Effect.Template.Taints, Ready: true}
-	c := eviction.Coming{Node: n, Of: a.Set.Title()}
+	n := &snapshot.Node{Labels: a.labels(), Taints: a.Effect.Template.Taints, Ready: true}
+	c := placement.Coming{Node: n, Of: a.Set.Title()}
 	if newest := a.newest(); newest != nil {
 		n.Allocatable, c.Like = newest.Allocatable, newest.Name
 	}
@@ -142,7 +144,7 @@ func (a Affected) coming() (eviction.Coming, bool) {
 
 // newest is the node of the machine that was made last: it is the most like the
 // template as it is.
-func (a Affected) newest() *eviction.Node {
+func (a Affected) newest() *snapshot.Node {
 	machines := slices.SortedFunc(slices.Values(a.Machines), func(x, y *Machine) int {
 		return cmp.Or(y.Created.Compare(x.Created), byName(x, y))
 	})

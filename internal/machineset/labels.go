@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Labelling is what a change makes of the labels that nodes get by a MachineSet. Its
@@ -33,7 +33,7 @@ type Labelling struct {
 
 // LabelledNode is a node of a MachineSet and what becomes of its labels.
 type LabelledNode struct {
-	Node   *eviction.Node
+	Node   *snapshot.Node
 	Merged label.Merged
 }
 
@@ -150,7 +150,7 @@ func (p *labelPlan) machine(m *Machine) {
 }
 
 // node writes the node of a Machine, unless it is too early for that.
-func (p *labelPlan) node(m *Machine, n *eviction.Node, early bool) {
+func (p *labelPlan) node(m *Machine, n *snapshot.Node, early bool) {
 	changes := p.changes(n.Labels, n.LabelRecord)
 	if len(changes) == 0 {
 		return

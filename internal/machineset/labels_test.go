@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // labelled is a MachineSet with two machines whose labels are simulated.
@@ -31,10 +31,10 @@ func labelSet(s string) map[string]string {
 }
 
 func newLabelled(template, machine, node string) *labelled {
-	l := &labelled{Observed{Set: &Set{Namespace: "machines", Name: "gpu", Observed: true, NodeLabels: labelSet(template)}, Nodes: map[string]*eviction.Node{}}}
+	l := &labelled{Observed{Set: &Set{Namespace: "machines", Name: "gpu", Observed: true, NodeLabels: labelSet(template)}, Nodes: map[string]*snapshot.Node{}}}
 	for _, name := range []string{"a", "b"} {
 		l.Machines = append(l.Machines, &Machine{Namespace: "machines", Name: name, Node: "node-" + name, Labels: labelSet(machine)})
-		l.Nodes["node-"+name] = &eviction.Node{Name: "node-" + name, Labels: labelSet(node)}
+		l.Nodes["node-"+name] = &snapshot.Node{Name: "node-" + name, Labels: labelSet(node)}
 	}
 	return l
 }

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -164,7 +164,7 @@ func (t Template) remaining(o Observed) Remnants {
 
 // left returns what a machine kept and still has as it was, without what the template has
 // again.
-func (t Template) left(m *Machine, n *eviction.Node) []corev1.Taint {
+func (t Template) left(m *Machine, n *snapshot.Node) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(t.remnants[m.UID]), func(left corev1.Taint) bool {
 		now, has := carried(m, n, taint.IDOf(left))
 		return !has || now.Value != left.Value || taint.Find(t.Taints, taint.IDOf(left)) >= 0
@@ -173,7 +173,7 @@ func (t Template) left(m *Machine, n *eviction.Node) []corev1.Taint {
 
 // on is the template as one machine and its node are measured by it: what they kept is removed
 // as well, for as long as it is as it was.
-func (t Template) on(m *Machine, n *eviction.Node) Template {
+func (t Template) on(m *Machine, n *snapshot.Node) Template {
 	ours := slices.Clone(t.Ours)
 	for _, left := range t.left(m, n) {
 		ours = append(ours, taint.IDOf(left))
@@ -184,7 +184,7 @@ func (t Template) on(m *Machine, n *eviction.Node) Template {
 
 // carried returns the entry that a machine has, itself or on its node; what somebody has marked
 // on a node is theirs, and all of it may be where its record cannot be read.
-func carried(m *Machine, n *eviction.Node, id taint.ID) (corev1.Taint, bool) {
+func carried(m *Machine, n *snapshot.Node, id taint.ID) (corev1.Taint, bool) {
 	if at := taint.Find(m.Taints, id); at >= 0 {
 		return bare(m.Taints[at]), true
 	}

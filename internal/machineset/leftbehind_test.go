@@ -11,8 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -41,7 +41,7 @@ func TestLeftBehind(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			n := &eviction.Node{Name: "n", Taints: taintsOf(t, tt.node)}
+			n := &snapshot.Node{Name: "n", Taints: taintsOf(t, tt.node)}
 			if tt.marked {
 				n.Record = taint.Record{{Key: "team", Effect: "NoSchedule", Owner: "terraform/x"}}
 			}
@@ -52,7 +52,7 @@ func TestLeftBehind(t *testing.T) {
 			if tt.another {
 				m.UID = "another"
 			}
-			o := Observed{Set: &Set{UID: "u", Taints: taintsOf(t, tt.template)}, Machines: []*Machine{m}, Nodes: map[string]*eviction.Node{"n": n}}
+			o := Observed{Set: &Set{UID: "u", Taints: taintsOf(t, tt.template)}, Machines: []*Machine{m}, Nodes: map[string]*snapshot.Node{"n": n}}
 			d := desire(t, InPlace, "crew=a:NoSchedule")
 			o.Set.Remnants = Remnants{"m-uid": taintsOf(t, left)}.record(d.Claim.On(o.Set.Object()))
 			got := taint.FormatAll(LeftBehind(o, d)[m.UID])

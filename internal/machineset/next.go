@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -37,7 +37,7 @@ type Intent struct {
 	Kind Kind
 	// Machine is the one that is written or deleted, Node its node.
 	Machine *Machine
-	Node    *eviction.Node
+	Node    *snapshot.Node
 	// Taints are the list to write to a Machine or a Node.
 	Taints []corev1.Taint
 	// Labels are written in place of taints where there are any.
@@ -211,7 +211,7 @@ func (v *view) stale(m *Machine) bool {
 
 // astray returns the node of a machine where it differs from the template in an
 // entry of ours.
-func (v *view) astray(m *Machine) *eviction.Node {
+func (v *view) astray(m *Machine) *snapshot.Node {
 	if n := v.Nodes[m.Node]; n != nil && !v.templateOn(m).of(n).Agrees(n.Taints) {
 		return n
 	}

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Where OpenShift's ingress operator runs routers, and the label by which it tells
@@ -24,7 +24,7 @@ const (
 // out of reach then until new machines are ready ("do not scale the worker compute
 // machine set to 0 unless you first relocate the router pods", openshift-docs
 // modules/machineset-delete-policy.adoc). A rollout that has begun is not refused.
-func refuseRouters(group []Affected, s *eviction.Snapshot) []Refusal {
+func refuseRouters(group []Affected, s *snapshot.Snapshot) []Refusal {
 	leaving := map[string]bool{}
 	for _, a := range group {
 		if a.Effect.Strategy != ScaleToZero || a.Set.Marker != nil {

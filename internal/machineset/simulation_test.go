@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -43,7 +43,7 @@ type cloud struct {
 	// seen is the MachineSet as its controller knows it, which may be as it was.
 	seen     Set
 	machines []*Machine
-	nodes    map[string]*eviction.Node
+	nodes    map[string]*snapshot.Node
 	named    int
 	made     int
 	// edits are how often somebody else still changes something in the middle.
@@ -54,7 +54,7 @@ type cloud struct {
 }
 
 func newCloud(seed uint64, replicas int, taints ...corev1.Taint) *cloud {
-	c := &cloud{r: rand.New(rand.NewPCG(seed, 1)), set: Set{Namespace: "openshift-machine-api", Name: "gpu", UID: "u", Replicas: replicas, Taints: taints}, nodes: map[string]*eviction.Node{}}
+	c := &cloud{r: rand.New(rand.NewPCG(seed, 1)), set: Set{Namespace: "openshift-machine-api", Name: "gpu", UID: "u", Replicas: replicas, Taints: taints}, nodes: map[string]*snapshot.Node{}}
 	for c.step() {
 	}
 	c.made = 0
@@ -64,7 +64,7 @@ func newCloud(seed uint64, replicas int, taints ...corev1.Taint) *cloud {
 // observed is a copy, as a read of the API server gives one.
 func (c *cloud) observed() Observed {
 	set := c.set
-	o := Observed{Set: &set, Nodes: map[string]*eviction.Node{}}
+	o := Observed{Set: &set, Nodes: map[string]*snapshot.Node{}}
 	for _, m := range c.machines {
 		copied := *m
 		o.Machines = append(o.Machines, &copied)
@@ -106,7 +106,7 @@ func (c *cloud) moves() []func() {
 		case m.Phase == "Provisioning":
 			out = append(out, func() {
 				m.Phase, m.Node = phaseRunning, "node-"+m.Name
-				c.nodes[m.Node] = &eviction.Node{Name: m.Node, Taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}}
+				c.nodes[m.Node] = &snapshot.Node{Name: m.Node, Taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}}
 			})
 		case n != nil && !n.Ready:
 			out = append(out, func() {
@@ -150,7 +150,7 @@ func priority(m *Machine) int {
 }
 
 // link is the nodelink controller.
-func (c *cloud) link(m *Machine, n *eviction.Node) {
+func (c *cloud) link(m *Machine, n *snapshot.Node) {
 	taints := slices.Clone(n.Taints)
 	for _, t := range m.Taints {
 		if taint.Find(taints, taint.IDOf(t)) < 0 {

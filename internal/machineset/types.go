@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -137,7 +137,7 @@ type Observed struct {
 	// included.
 	Machines []*Machine
 	// Nodes by name.
-	Nodes map[string]*eviction.Node
+	Nodes map[string]*snapshot.Node
 }
 
 // Strategy is how the template's taints reach the machines that exist.
@@ -272,7 +272,7 @@ func (t Template) Apply(list []corev1.Taint) []corev1.Taint {
 }
 
 // of leaves out what somebody else has marked on a node as their own.
-func (t Template) of(n *eviction.Node) Template {
+func (t Template) of(n *snapshot.Node) Template {
 	t.Ours = slices.DeleteFunc(slices.Clone(t.Ours), func(id taint.ID) bool {
 		_, marked := n.Record.Of(id)
 		return marked

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 var (
@@ -55,7 +55,7 @@ func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *data
 		return
 	}
 	err = cluster.Refresh(ctx)
-	var all []*eviction.Node
+	var all []*snapshot.Node
 	if err == nil {
 		all, err = cluster.Nodes(ctx)
 	}
@@ -63,7 +63,7 @@ func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *data
 		fw.UnableToRead(typeName, err, &resp.Diagnostics)
 		return
 	}
-	slices.SortFunc(all, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b *snapshot.Node) int { return strings.Compare(a.Name, b.Name) })
 	m.Nodes = []nodeModel{}
 	for _, n := range pick(all, selector, m.Taint) {
 		m.Nodes = append(m.Nodes, fromNode(n))

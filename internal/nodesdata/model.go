@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -54,8 +54,8 @@ func (f *filter) matches(t corev1.Taint) bool {
 
 // pick returns the nodes that the selector and the filter ask for, in the
 // order given.
-func pick(all []*eviction.Node, selector labels.Selector, f *filter) []*eviction.Node {
-	var out []*eviction.Node
+func pick(all []*snapshot.Node, selector labels.Selector, f *filter) []*snapshot.Node {
+	var out []*snapshot.Node
 	for _, n := range all {
 		if selector.Matches(labels.Set(n.Labels)) && (f == nil || slices.ContainsFunc(n.Taints, f.matches)) {
 			out = append(out, n)
@@ -65,7 +65,7 @@ func pick(all []*eviction.Node, selector labels.Selector, f *filter) []*eviction
 }
 
 // fromNode makes the result for one node.
-func fromNode(n *eviction.Node) nodeModel {
+func fromNode(n *snapshot.Node) nodeModel {
 	m := nodeModel{
 		Name: types.StringValue(n.Name), Labels: make(map[string]types.String, len(n.Labels)),
 		Taints: make([]taintModel, 0, len(n.Taints)), Machine: orNull(n.Machine),

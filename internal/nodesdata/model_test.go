@@ -13,13 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 func TestPick(t *testing.T) {
 	t.Parallel()
-	all := []*eviction.Node{
+	all := []*snapshot.Node{
 		{Name: "a", Labels: map[string]string{"pool": "gpu"}, Taints: []corev1.Taint{{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute}}},
 		{Name: "b", Labels: map[string]string{"pool": "gpu"}, Taints: []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}},
 		{Name: "c", Labels: map[string]string{"pool": "cpu"}},
@@ -61,7 +61,7 @@ func TestFromNode(t *testing.T) {
 	t.Parallel()
 	added := metav1.NewTime(time.Date(2026, 3, 4, 5, 6, 7, 0, time.FixedZone("CET", 3600)))
 	const ours, foreign, unwanted = "ours", "foreign", "unwanted"
-	n := &eviction.Node{
+	n := &snapshot.Node{
 		Name: "a", Labels: map[string]string{"pool": "gpu"}, Machine: "openshift-machine-api/a",
 		Taints: []corev1.Taint{
 			{Key: unwanted, Effect: corev1.TaintEffectNoSchedule},

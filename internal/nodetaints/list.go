@@ -18,9 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -93,14 +93,14 @@ func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag
 
 // listable are the nodes that match, by name, and the taints of their Machines: these
 // are asked for only where a node has one.
-func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]*eviction.Node, map[string][]corev1.Taint, error) {
+func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]*snapshot.Node, map[string][]corev1.Taint, error) {
 	all, err := r.Data.Cluster.Nodes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes := slices.DeleteFunc(all, func(n *eviction.Node) bool { return !selector.Matches(labels.Set(n.Labels)) })
-	slices.SortFunc(nodes, func(a, b *eviction.Node) int { return strings.Compare(a.Name, b.Name) })
-	if !slices.ContainsFunc(nodes, func(n *eviction.Node) bool { return n.Machine != "" }) {
+	nodes := slices.DeleteFunc(all, func(n *snapshot.Node) bool { return !selector.Matches(labels.Set(n.Labels)) })
+	slices.SortFunc(nodes, func(a, b *snapshot.Node) int { return strings.Compare(a.Name, b.Name) })
+	if !slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.Machine != "" }) {
 		return nodes, nil, nil
 	}
 	machines, err := r.Data.Cluster.MachineTaints(ctx)
@@ -108,9 +108,9 @@ func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]
 }
 
 // listed is what an import of these taints would give.
-func (r *nodeTaints) listed(ctx context.Context, n *eviction.Node, owned taint.Owned, cluster string, diags *diag.Diagnostics) fw.Listed {
+func (r *nodeTaints) listed(ctx context.Context, n *snapshot.Node, owned taint.Owned, cluster string, diags *diag.Diagnostics) fw.Listed {
 	target := planner.Target{Name: n.Name}
-	found, _ := fw.InspectTaints([]*eviction.Node{n}, target, taint.IDs(owned.Taints), diags)
+	found, _ := fw.InspectTaints([]*snapshot.Node{n}, target, taint.IDs(owned.Taints), diags)
 	own := fw.NewOwnership[taint.ID](cluster)
 	own.Imported = found.Generations
 	m := importedModel(ctx, target, found.Taints, diags)

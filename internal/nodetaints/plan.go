@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -196,7 +197,7 @@ func (r *nodeTaints) claimUnchanged(ctx context.Context, state model, own owners
 	}
 }
 
-func warnUnreadable(desired planner.NodeTaints, nodes []*eviction.Node, diags *diag.Diagnostics) {
+func warnUnreadable(desired planner.NodeTaints, nodes []*snapshot.Node, diags *diag.Diagnostics) {
 	fw.WarnUnreadable(desired.Unreadable(nodes), taint.OwnedAnnotation, diags)
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -17,7 +17,7 @@ import (
 type ownership = fw.Ownership[taint.ID]
 
 // recovered finds out again what a private state held that is lost.
-func recovered(ctx context.Context, state model, nodes []*eviction.Node, diags *diag.Diagnostics) ownership {
+func recovered(ctx context.Context, state model, nodes []*snapshot.Node, diags *diag.Diagnostics) ownership {
 	found := fw.GenerationsOf(state.ID.ValueString())
 	for _, n := range nodes {
 		for _, mark := range n.Record {

@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -81,7 +81,7 @@ func (r *nodeTaints) ownership(ctx context.Context, private fw.PrivateReader, st
 
 // observe returns the cluster's id and its nodes. A cluster other than the
 // expected one is an error in the diagnostics, before anything else is read.
-func (r *nodeTaints) observe(ctx context.Context, expected string, diags *diag.Diagnostics) (string, []*eviction.Node, error) {
+func (r *nodeTaints) observe(ctx context.Context, expected string, diags *diag.Diagnostics) (string, []*snapshot.Node, error) {
 	cluster, err := r.Data.Identify(ctx, expected, diags)
 	if err != nil || diags.HasError() {
 		return "", nil, err
@@ -92,7 +92,7 @@ func (r *nodeTaints) observe(ctx context.Context, expected string, diags *diag.D
 
 // machines adds the taints of Machines to what is desired, where nodes have any
 // and it matters.
-func (r *nodeTaints) machines(ctx context.Context, nodes []*eviction.Node, desired planner.NodeTaints) (planner.NodeTaints, error) {
+func (r *nodeTaints) machines(ctx context.Context, nodes []*snapshot.Node, desired planner.NodeTaints) (planner.NodeTaints, error) {
 	if !desired.NeedsMachines(nodes) {
 		return desired, nil
 	}
@@ -105,7 +105,7 @@ func (r *nodeTaints) machines(ctx context.Context, nodes []*eviction.Node, desir
 	return desired, err
 }
 
-func exists(nodes []*eviction.Node, name string) bool {
+func exists(nodes []*snapshot.Node, name string) bool {
 	for _, n := range nodes {
 		if n.Name == name {
 			return true

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func TestUnmarked_pointsOutControlPlaneNodesWithoutTheirTaint(t *testing.T) {
@@ -34,7 +34,7 @@ func TestUnmarked_pointsOutControlPlaneNodesWithoutTheirTaint(t *testing.T) {
 			t.Parallel()
 			n := aNode(t, "n", "gpu", tt.has...)
 			n.Labels[tt.label] = ""
-			if diff := cmp.Diff(tt.want, PlanNodes([]*eviction.Node{n}, desire(t, pool(t, "gpu"), tt.wanted)).Unmarked()); diff != "" {
+			if diff := cmp.Diff(tt.want, PlanNodes([]*snapshot.Node{n}, desire(t, pool(t, "gpu"), tt.wanted)).Unmarked()); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -11,6 +11,8 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -18,15 +20,15 @@ import (
 // Displaced is a pod whose place is lost to a change of its workload's
 // tolerations: a pod that comes for it tolerates its node for a shorter time.
 type Displaced struct {
-	Pod    *eviction.Pod
-	Owner  eviction.Owner
+	Pod    *snapshot.Pod
+	Owner  snapshot.Owner
 	Losses []Loss
 	// Hold says why pods do not follow the change by themselves, empty where they
 	// do.
 	Hold string
 	// Shortened is set where nothing goes: an entry that stays lasts for a shorter time.
 	Shortened bool
-	eviction.Home
+	placement.Placement
 }
 
 // Lasts is for how long all of the taints are tolerated from now on.
@@ -58,7 +60,7 @@ func (d Displaced) AtOnce() bool {
 
 // Displaces returns the pods whose places those steps take that take tolerations away
 // or shorten them, with the taints of the nodes as the steps before them leave them.
-func Displaces(s *eviction.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {
+func Displaces(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {
 	var out []Displaced
 	taints := map[string][]corev1.Taint{}
 	for _, step := range steps {
@@ -69,14 +71,14 @@ func Displaces(s *eviction.Snapshot, steps []Step, comparison eviction.Compariso
 }
 
 // displaces looks at one step. The taints are those of nodes that were changed before.
-func displaces(s *eviction.Snapshot, step Step, taints map[string][]corev1.Taint, comparison eviction.Comparison) []Displaced {
+func displaces(s *snapshot.Snapshot, step Step, taints map[string][]corev1.Taint, comparison eviction.Comparison) []Displaced {
 	if step.Kind == Wait || step.Workload == nil || !step.Merged.Template {
 		return nil
 	}
 	w := step.Workload
 	change := eviction.Planned{Before: w.Tolerations, After: step.Merged.Tolerations, Sure: true}
 	var out []Displaced
-	var pods []*eviction.Pod
+	var pods []*snapshot.Pod
 	for _, pod := range s.WorkloadPods(w.Pods...) {
 		node, known := s.Nodes[pod.Node]
 		if !known {
@@ -101,15 +103,15 @@ func displaces(s *eviction.Snapshot, step Step, taints map[string][]corev1.Taint
 			out, pods = append(out, d), append(pods, unpinned(pod, step.Pins))
 		}
 	}
-	for i, home := range eviction.Homes(s, pods, change, taints, comparison) {
-		out[i].Home = home
+	for i, found := range eviction.Placements(s, pods, change, taints, comparison) {
+		out[i].Placement = found
 	}
 	return out
 }
 
 // unpinned returns a pod as the one that comes for it, without the labels that its
 // template does not require any more.
-func unpinned(pod *eviction.Pod, pins label.Merged) *eviction.Pod {
+func unpinned(pod *snapshot.Pod, pins label.Merged) *snapshot.Pod {
 	if len(pins.Removed) == 0 {
 		return pod
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -60,7 +61,7 @@ func TestDisplaces_whoLosesAPlaceByATolerationThatGoesAtOnce(t *testing.T) {
 			w := aWorkload(t, tt.kind, "web", tt.list...)
 			w.Rolling.Hold = tt.hold
 			w.Rolling.Manner = "later"
-			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", tt.taints...), aNode(t, "b", "cpu", tt.elsewhere...)}, aPod(t, w, "a1", "a", tt.pod...))
+			snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", tt.taints...), aNode(t, "b", "cpu", tt.elsewhere...)}, aPod(t, w, "a1", "a", tt.pod...))
 			desired := tolerate(t, w, tt.wanted...)
 			desired.Now = !tt.later
 			var got []string
@@ -101,7 +102,7 @@ func TestDisplaces_judgesByTheNodesAsTheyAreByThen(t *testing.T) {
 			taints := taint.Merged{Taints: taintsOf(t, tt.after...), Changed: true}
 			steps := []Step{{Kind: Switched, Nodes: NodePlan{Switches: []Switch{{Node: a, Merged: taints}}}}, step}
 			var got []string
-			for _, d := range Displaces(aSnapshot([]*eviction.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff) {
+			for _, d := range Displaces(aSnapshot([]*snapshot.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff) {
 				got = append(got, writeDisplaced(d))
 			}
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {

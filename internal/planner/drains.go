@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // DrainRules say what a drain of a node may do.
@@ -21,7 +21,7 @@ type DrainRules struct {
 
 // DrainRefusal is a pod that stops a drain before it begins.
 type DrainRefusal struct {
-	Pod *eviction.Pod
+	Pod *snapshot.Pod
 	// Why is a half sentence that begins with a verb; WayOut says what to do.
 	Why, WayOut string
 }
@@ -29,13 +29,13 @@ type DrainRefusal struct {
 // RefuseGuarded says which of the pods that a drain evicts the eviction API never evicts:
 // those that more than one PodDisruptionBudget covers. It says so only when asked, and a
 // drain that went on asking would wait until its time is over.
-func RefuseGuarded(s *eviction.Snapshot, leave []*eviction.Pod) []DrainRefusal {
+func RefuseGuarded(s *snapshot.Snapshot, leave []*snapshot.Pod) []DrainRefusal {
 	var out []DrainRefusal
 	for _, p := range leave {
 		if budgets := s.Budgets.Guarding(p); len(budgets) > 1 {
 			out = append(out, DrainRefusal{
 				Pod:    p,
-				Why:    fmt.Sprintf("is covered by %d PodDisruptionBudgets (%s), and the eviction API evicts no pod that more than one covers", len(budgets), eviction.Names(budgets)),
+				Why:    fmt.Sprintf("is covered by %d PodDisruptionBudgets (%s), and the eviction API evicts no pod that more than one covers", len(budgets), snapshot.BudgetNames(budgets)),
 				WayOut: "delete all but one of them, or narrow their selectors (kubectl get pdb -n " + p.Namespace + " -o yaml)",
 			})
 		}
@@ -46,8 +46,8 @@ func RefuseGuarded(s *eviction.Snapshot, leave []*eviction.Pod) []DrainRefusal {
 // Drain says which pods of a node a drain evicts, in order, and which stop it: the
 // filters of kubectl drain without --force (k8s.io/kubectl v0.37.2 pkg/drain/filters.go).
 // What is terminating already belongs to the first, since it is waited for.
-func Drain(pods []*eviction.Pod, rules DrainRules) (leave []*eviction.Pod, refusals []DrainRefusal) {
-	for _, p := range slices.SortedFunc(slices.Values(pods), (*eviction.Pod).Compare) {
+func Drain(pods []*snapshot.Pod, rules DrainRules) (leave []*snapshot.Pod, refusals []DrainRefusal) {
+	for _, p := range slices.SortedFunc(slices.Values(pods), (*snapshot.Pod).Compare) {
 		daemon := p.Controller != nil && p.Controller.DaemonSet()
 		refuse := func(why, out string) { refusals = append(refusals, DrainRefusal{Pod: p, Why: why, WayOut: out}) }
 		switch {

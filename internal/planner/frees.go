@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -20,7 +21,7 @@ import (
 // Frees returns the contractions that changes of taints lead to together: those of
 // workloads whose retiring entries of these taints no live taint needs any more after
 // the last of the changes.
-func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes TaintChanges, comparison eviction.Comparison) []Step {
+func Frees(s *snapshot.Snapshot, retiring []*workload.Workload, changes TaintChanges, comparison eviction.Comparison) []Step {
 	o := &order{snapshot: s, comparison: comparison, taints: map[string][]corev1.Taint{}, ahead: newAhead()}
 	nodes, named := s.SortedNodes(), slices.Clone(changes.Named)
 	for i, n := range nodes {
@@ -34,7 +35,7 @@ func Frees(s *eviction.Snapshot, retiring []*workload.Workload, changes TaintCha
 	}
 	for _, desired := range changes.Nodes {
 		named = append(named, desired.Named()...)
-		switches := map[*eviction.Node]Switch{}
+		switches := map[*snapshot.Node]Switch{}
 		for _, one := range PlanNodes(nodes, desired).Switches {
 			switches[one.Node] = one
 		}
@@ -79,7 +80,7 @@ func (p NodePlan) PutBack(machines map[string][]corev1.Taint) map[string][]taint
 
 // Taken returns the taints that nodes lose, or that get another value, sorted; after
 // is what each will have, by name.
-func Taken(nodes []*eviction.Node, after map[string][]corev1.Taint) []corev1.Taint {
+func Taken(nodes []*snapshot.Node, after map[string][]corev1.Taint) []corev1.Taint {
 	var out []corev1.Taint
 	for _, n := range nodes {
 		if taints, changes := after[n.Name]; changes {

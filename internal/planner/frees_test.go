@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -65,7 +66,7 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 			t.Parallel()
 			w := aWorkload(t, "Deployment", "web", tt.list...)
 			w.Rolling.Hold = tt.hold
-			nodes := []*eviction.Node{aNode(t, "a", "gpu", tt.a...), aNode(t, "b", "cpu", tt.b...)}
+			nodes := []*snapshot.Node{aNode(t, "a", "gpu", tt.a...), aNode(t, "b", "cpu", tt.b...)}
 			snapshot := aSnapshot(nodes, aPod(t, w, "a1", "a"), aPod(t, w, "b1", "b"))
 			named := []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}, {Key: "y", Effect: corev1.TaintEffectNoExecute}}
 			if tt.others {
@@ -98,7 +99,7 @@ func TestNodePlan_takenAreTaintsThatGoOrChangeTheirValue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var nodes []*eviction.Node
+			var nodes []*snapshot.Node
 			for i, taints := range tt.nodes {
 				nodes = append(nodes, aNode(t, strings.Repeat("n", i+1), "gpu", taints...))
 			}

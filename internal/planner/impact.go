@@ -11,21 +11,22 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // ahead is what the steps so far will have left of nodes and of the templates of
 // DaemonSets: the next step meets these.
 type ahead struct {
-	nodes   map[string]*eviction.Node
-	daemons map[types.UID]*eviction.Daemon
+	nodes   map[string]*snapshot.Node
+	daemons map[types.UID]*snapshot.Daemon
 	// left are the pods that a step before makes leave, unpinned those of them that leave
 	// because their DaemonSet comes to require other labels: no rollout replaces them.
 	left, unpinned map[types.UID]bool
 }
 
 func newAhead() ahead {
-	return ahead{map[string]*eviction.Node{}, map[types.UID]*eviction.Daemon{}, map[types.UID]bool{}, map[types.UID]bool{}}
+	return ahead{map[string]*snapshot.Node{}, map[types.UID]*snapshot.Daemon{}, map[types.UID]bool{}, map[types.UID]bool{}}
 }
 
 // foresee notes the template of a DaemonSet as a step leaves it: its controller judges
@@ -42,13 +43,13 @@ func (o *order) foresee(t template) {
 
 // node is a node as the steps so far leave it, for a step to change. One that the
 // snapshot does not have is nobody's place.
-func (o *order) node(name string) *eviction.Node {
+func (o *order) node(name string) *snapshot.Node {
 	n, changed := o.ahead.nodes[name]
 	if !changed {
 		n = o.snapshot.Nodes[name]
 	}
 	if n == nil {
-		return &eviction.Node{Name: name}
+		return &snapshot.Node{Name: name}
 	}
 	next := *n
 	o.ahead.nodes[name] = &next
@@ -63,7 +64,7 @@ func (o *order) report(change eviction.Change) *eviction.Report {
 }
 
 // foreseen is the cluster as the steps so far will have left it.
-func (o *order) foreseen() *eviction.Snapshot {
+func (o *order) foreseen() *snapshot.Snapshot {
 	s := o.snapshot.With(o.ahead.nodes, o.ahead.daemons)
 	s.Admission = o.rules
 	return s
@@ -86,13 +87,13 @@ func (o *order) repin(w *workload.Workload, pins label.Merged) *eviction.Report 
 }
 
 // staying leaves out the pods that nothing comes in place of.
-func (o *order) staying(pods []*eviction.Pod) []*eviction.Pod {
-	return slices.DeleteFunc(slices.Clone(pods), func(p *eviction.Pod) bool { return o.ahead.unpinned[p.UID] })
+func (o *order) staying(pods []*snapshot.Pod) []*snapshot.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return o.ahead.unpinned[p.UID] })
 }
 
 // own says that a pod is of a workload of the change.
 func (o *order) own(v *eviction.PodVerdict) bool {
-	key := eviction.WorkloadKey{Namespace: v.Pod.Namespace, Owner: v.Owner}
+	key := snapshot.WorkloadKey{Namespace: v.Pod.Namespace, Owner: v.Owner}
 	return slices.ContainsFunc(o.change.Workloads, func(t Tolerations) bool { return slices.Contains(t.Workload.Pods, key) })
 }
 

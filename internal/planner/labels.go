@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // NodeLabels is a desired change of the labels of nodes.
@@ -20,7 +20,7 @@ type NodeLabels struct {
 
 // LabelSwitch is what becomes of the labels of one node in one patch.
 type LabelSwitch struct {
-	Node   *eviction.Node
+	Node   *snapshot.Node
 	Merged label.Merged
 }
 
@@ -42,12 +42,12 @@ func (d NodeLabels) Adding() NodeLabels {
 }
 
 // Unreadable returns the names of the targeted nodes whose record of owned labels is damaged.
-func (d NodeLabels) Unreadable(nodes []*eviction.Node) []string {
-	return d.Target.names(nodes, func(n *eviction.Node) bool { return n.LabelRecordErr != nil })
+func (d NodeLabels) Unreadable(nodes []*snapshot.Node) []string {
+	return d.Target.names(nodes, func(n *snapshot.Node) bool { return n.LabelRecordErr != nil })
 }
 
 // PlanLabels compares nodes with what is desired.
-func PlanLabels(nodes []*eviction.Node, desired NodeLabels) LabelPlan {
+func PlanLabels(nodes []*snapshot.Node, desired NodeLabels) LabelPlan {
 	var p LabelPlan
 	leaver := desired.leaving().Claim
 	for _, n := range nodes {
@@ -68,7 +68,7 @@ func PlanLabels(nodes []*eviction.Node, desired NodeLabels) LabelPlan {
 
 // skips reports whether a node is left as it is because a record of it cannot be read, as for
 // taints: a label on a node that does not get the taints would bring pods to it.
-func (d NodeLabels) skips(n *eviction.Node) bool {
+func (d NodeLabels) skips(n *snapshot.Node) bool {
 	return (n.LabelRecordErr != nil || n.RecordErr != nil) && d.Target.Selector != nil && !d.Claim.Release && d.Target.Matches(n)
 }
 
@@ -81,7 +81,7 @@ func (d NodeLabels) leaving() NodeLabels {
 
 // MergeLabels merges a claim into one node's labels. It is what the plan shows,
 // and what is computed again from a fresh read right before a node is written.
-func MergeLabels(n *eviction.Node, desired NodeLabels) label.Merged {
+func MergeLabels(n *snapshot.Node, desired NodeLabels) label.Merged {
 	if !desired.Target.Matches(n) {
 		desired = desired.leaving()
 	}
@@ -90,7 +90,7 @@ func MergeLabels(n *eviction.Node, desired NodeLabels) label.Merged {
 
 // RefuseLabels says why the labels of one node must not be written, nothing where
 // they may.
-func RefuseLabels(n *eviction.Node, merged label.Merged, desired NodeLabels) []Refusal {
+func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []Refusal {
 	if n.LabelRecordErr != nil {
 		return []Refusal{{Node: n.Name, Labels: true, Why: n.LabelRecordErr.Error() +
 			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + label.OwnedAnnotation + "-\", after which its labels are nobody's)"}}

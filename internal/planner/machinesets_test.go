@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -77,7 +78,7 @@ func TestOrder_ofMachineSets(t *testing.T) {
 			node.Ready = true
 			pod := aPod(t, web, "a1", "a")
 			pod.Scheduling.NodeSelector = web.NodeSelector
-			pods := []*eviction.Pod{pod}
+			pods := []*snapshot.Pod{pod}
 			if !tt.stands {
 				pods = append(pods, aPod(t, other, "o1", "a"))
 			}
@@ -92,9 +93,9 @@ func TestOrder_ofMachineSets(t *testing.T) {
 				desired.Desired.Claim.Release, desired.Labels.Release = true, true
 				tolerations.Claim.Release, tolerations.Pin.Release = true, true
 			}
-			snapshot := aSnapshot([]*eviction.Node{node}, pods...)
-			observed := machineset.Observed{Set: set, Machines: []*machineset.Machine{machine}, Nodes: map[string]*eviction.Node{"a": node}}
-			plan := Order(snapshot, Change{MachineSets: desired.Changes([]machineset.Observed{observed}), Workloads: []Tolerations{tolerations}}, eviction.ComparisonOff)
+			seen := aSnapshot([]*snapshot.Node{node}, pods...)
+			observed := machineset.Observed{Set: set, Machines: []*machineset.Machine{machine}, Nodes: map[string]*snapshot.Node{"a": node}}
+			plan := Order(seen, Change{MachineSets: desired.Changes([]machineset.Observed{observed}), Workloads: []Tolerations{tolerations}}, eviction.ComparisonOff)
 			var steps, verdicts []string
 			for _, step := range plan.Steps {
 				steps = append(steps, step.String())
@@ -119,8 +120,8 @@ func TestOrder_ofMachineSets(t *testing.T) {
 func TestOrder_ofAnInterruptedRolloutRefusesOnlyWhatBegins(t *testing.T) {
 	t.Parallel()
 	var all []machineset.Observed
-	var nodes []*eviction.Node
-	var pods []*eviction.Pod
+	var nodes []*snapshot.Node
+	var pods []*snapshot.Pod
 	web := aWorkload(t, "Deployment", "web")
 	for _, name := range []string{"begun", "new"} {
 		node := aNode(t, name, "gpu")
@@ -133,7 +134,7 @@ func TestOrder_ofAnInterruptedRolloutRefusesOnlyWhatBegins(t *testing.T) {
 		}
 		nodes, pods = append(nodes, node), append(pods, aPod(t, web, name+"-pod", name))
 		all = append(all, machineset.Observed{
-			Set: set, Nodes: map[string]*eviction.Node{name: node},
+			Set: set, Nodes: map[string]*snapshot.Node{name: node},
 			Machines: []*machineset.Machine{{Namespace: "machines", Name: name, Node: name, Phase: "Running", Set: set.UID}},
 		})
 	}
@@ -190,7 +191,7 @@ func TestStill_keepsPodsThatLeaveLater(t *testing.T) {
 	report := func() *eviction.Report {
 		r := &eviction.Report{}
 		for _, v := range verdicts {
-			r.Pods = append(r.Pods, eviction.PodVerdict{Pod: &eviction.Pod{UID: types.UID(v)}, Verdict: v})
+			r.Pods = append(r.Pods, eviction.PodVerdict{Pod: &snapshot.Pod{UID: types.UID(v)}, Verdict: v})
 		}
 		return r
 	}

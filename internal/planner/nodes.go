@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -30,7 +31,7 @@ type Target struct {
 }
 
 // Matches says whether a node is meant.
-func (t Target) Matches(n *eviction.Node) bool {
+func (t Target) Matches(n *snapshot.Node) bool {
 	if t.Selector != nil {
 		return t.Selector.Matches(labels.Set(n.Labels))
 	}
@@ -82,14 +83,14 @@ func (d NodeTaints) Named() []taint.ID {
 
 // NeedsMachines says whether the Machines of these nodes have to be read before
 // a plan is made.
-func (d NodeTaints) NeedsMachines(nodes []*eviction.Node) bool {
-	return !d.Claim.Release && slices.ContainsFunc(nodes, func(n *eviction.Node) bool {
+func (d NodeTaints) NeedsMachines(nodes []*snapshot.Node) bool {
+	return !d.Claim.Release && slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
 		return n.Machine != "" && d.Target.Matches(n) && (len(d.Claim.Absent) > 0 || len(removed(n, taint.Merge(n.Taints, n.Record, d.Claim.On(n.Object())))) > 0)
 	})
 }
 
 // removed returns the taints of a node that a merge takes away.
-func removed(n *eviction.Node, merged taint.Merged) []taint.ID {
+func removed(n *snapshot.Node, merged taint.Merged) []taint.ID {
 	var out []taint.ID
 	for _, t := range n.Taints {
 		if id := taint.IDOf(t); taint.Find(merged.Taints, id) < 0 {
@@ -102,7 +103,7 @@ func removed(n *eviction.Node, merged taint.Merged) []taint.ID {
 // Switch is one step: the taints of one node go from Before to After in one
 // patch.
 type Switch struct {
-	Node   *eviction.Node
+	Node   *snapshot.Node
 	Merged taint.Merged
 	// Leaving is set for a node that is no longer meant and gives up what is
 	// ours.
@@ -140,7 +141,7 @@ type NodePlan struct {
 
 // PlanNodes compares nodes with what is desired. Nodes that are not meant and
 // carry nothing of ours cost no more than a look at their record.
-func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
+func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 	p := NodePlan{Deviations: map[string]taint.Status{}}
 	var leaving []Switch
 	leaver := desired.leaving().Claim
@@ -180,12 +181,12 @@ func PlanNodes(nodes []*eviction.Node, desired NodeTaints) NodePlan {
 // skips reports whether a node is left as it is because its record cannot be read. A kubelet
 // may write the annotations of its node: one of a selector must not hold up the others. A
 // destroy is refused instead, since nobody would manage the node's taints afterwards.
-func (d NodeTaints) skips(n *eviction.Node) bool {
+func (d NodeTaints) skips(n *snapshot.Node) bool {
 	return n.RecordErr != nil && d.Target.Selector != nil && !d.Claim.Release && d.Target.Matches(n)
 }
 
 // skip notes a node that is left as it is, and how it differs.
-func (p *NodePlan) skip(n *eviction.Node, claim taint.Claim) {
+func (p *NodePlan) skip(n *snapshot.Node, claim taint.Claim) {
 	for _, t := range claim.Taints {
 		switch at := taint.Find(n.Taints, taint.IDOf(t)); {
 		case at < 0:
@@ -201,12 +202,12 @@ func (p *NodePlan) skip(n *eviction.Node, claim taint.Claim) {
 }
 
 // Unreadable returns the names of the targeted nodes whose record of owned taints is damaged.
-func (d NodeTaints) Unreadable(nodes []*eviction.Node) []string {
-	return d.Target.names(nodes, func(n *eviction.Node) bool { return n.RecordErr != nil })
+func (d NodeTaints) Unreadable(nodes []*snapshot.Node) []string {
+	return d.Target.names(nodes, func(n *snapshot.Node) bool { return n.RecordErr != nil })
 }
 
 // names returns the names of the targeted nodes with some property, sorted.
-func (t Target) names(nodes []*eviction.Node, has func(*eviction.Node) bool) []string {
+func (t Target) names(nodes []*snapshot.Node, has func(*snapshot.Node) bool) []string {
 	var out []string
 	for _, n := range nodes {
 		if t.Matches(n) && has(n) {
@@ -232,7 +233,7 @@ func (d NodeTaints) leaving() NodeTaints {
 
 // MergeNode merges a claim into one node's list. It is what the plan shows, and
 // what is computed again from a fresh read right before a node is written.
-func MergeNode(n *eviction.Node, desired NodeTaints) taint.Merged {
+func MergeNode(n *snapshot.Node, desired NodeTaints) taint.Merged {
 	if !desired.Target.Matches(n) {
 		desired = desired.leaving()
 	}
@@ -274,7 +275,7 @@ func (p *NodePlan) look(s Switch, desired NodeTaints) {
 }
 
 // Refuse says why one node must not be written, nothing where it may.
-func Refuse(n *eviction.Node, merged taint.Merged, desired NodeTaints) []Refusal {
+func Refuse(n *snapshot.Node, merged taint.Merged, desired NodeTaints) []Refusal {
 	var out []Refusal
 	if n.RecordErr != nil {
 		return []Refusal{{Node: n.Name, Why: n.RecordErr.Error() +

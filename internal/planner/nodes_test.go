@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -33,9 +33,9 @@ func taintsOf(t *testing.T, notations ...string) []corev1.Taint {
 
 // aNode has the label pool=POOL and taints; those after a "*" are marked as of
 // generation g2, those after a "!" as another owner's.
-func aNode(t *testing.T, name, pool string, notations ...string) *eviction.Node {
+func aNode(t *testing.T, name, pool string, notations ...string) *snapshot.Node {
 	t.Helper()
-	n := &eviction.Node{Name: name, Labels: map[string]string{"pool": pool}}
+	n := &snapshot.Node{Name: name, Labels: map[string]string{"pool": pool}}
 	for _, s := range notations {
 		x := taintsOf(t, strings.TrimLeft(s, "*!"))[0]
 		n.Taints = append(n.Taints, x)
@@ -117,7 +117,7 @@ func TestPlanNodes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
-		nodes   []*eviction.Node
+		nodes   []*snapshot.Node
 		desired NodeTaints
 
 		steps      []string
@@ -127,14 +127,14 @@ func TestPlanNodes(t *testing.T) {
 	}{
 		{
 			name:    "arrivals come before leavers, each by name",
-			nodes:   []*eviction.Node{aNode(t, "d", "gpu"), aNode(t, "a", "cpu", "*x:NoExecute"), aNode(t, "c", "cpu", "*x:NoExecute"), aNode(t, "b", "gpu")},
+			nodes:   []*snapshot.Node{aNode(t, "d", "gpu"), aNode(t, "a", "cpu", "*x:NoExecute"), aNode(t, "c", "cpu", "*x:NoExecute"), aNode(t, "b", "gpu")},
 			desired: desire(t, pool(t, "gpu"), "x:NoExecute"),
 			steps:   []string{"b: x:NoExecute", "d: x:NoExecute", "leaves a: ", "leaves c: "}, matched: 2,
 			deviations: map[string]taint.Status{"a": taint.Different, "b": taint.Missing, "c": taint.Different, "d": taint.Missing},
 		},
 		{
 			name: "a node leaves by its record alone",
-			nodes: []*eviction.Node{
+			nodes: []*snapshot.Node{
 				aNode(t, "same-taint", "cpu", "x:NoExecute"), aNode(t, "of-another", "cpu", "!x:NoExecute"), aNode(t, "ours", "cpu", "z:NoSchedule", "*x:NoExecute"),
 			},
 			desired: desire(t, pool(t, "gpu"), "x:NoExecute"), steps: []string{"leaves ours: z:NoSchedule"},
@@ -142,21 +142,21 @@ func TestPlanNodes(t *testing.T) {
 		},
 		{
 			name: "a named node is the only one that is meant", matched: 1, steps: []string{"b: x:NoExecute"}, deviations: map[string]taint.Status{"b": taint.Missing},
-			nodes: []*eviction.Node{aNode(t, "a", "gpu"), aNode(t, "b", "gpu")}, desired: desire(t, Target{Name: "b"}, "x:NoExecute"),
+			nodes: []*snapshot.Node{aNode(t, "a", "gpu"), aNode(t, "b", "gpu")}, desired: desire(t, Target{Name: "b"}, "x:NoExecute"),
 		},
-		{name: "a named node that is not there is no step", nodes: []*eviction.Node{aNode(t, "a", "gpu")}, desired: desire(t, Target{Name: "b"}, "x:NoExecute")},
+		{name: "a named node that is not there is no step", nodes: []*snapshot.Node{aNode(t, "a", "gpu")}, desired: desire(t, Target{Name: "b"}, "x:NoExecute")},
 		{
 			name: "nodes as wanted are no step", matched: 2, desired: desire(t, pool(t, "gpu"), "x:NoExecute"),
-			nodes: []*eviction.Node{aNode(t, "a", "gpu", "*x:NoExecute"), aNode(t, "b", "gpu", "z:NoSchedule", "*x:NoExecute")},
+			nodes: []*snapshot.Node{aNode(t, "a", "gpu", "*x:NoExecute"), aNode(t, "b", "gpu", "z:NoSchedule", "*x:NoExecute")},
 		},
 		{
 			name: "a missing entry is told rather than one that differs", matched: 2, desired: desire(t, pool(t, "gpu"), "x=2:NoExecute", "y:NoExecute"),
-			nodes: []*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "gpu", "*x=1:NoExecute", "*y:NoExecute")},
+			nodes: []*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "gpu", "*x=1:NoExecute", "*y:NoExecute")},
 			steps: []string{"a: x=2:NoExecute, y:NoExecute", "b: x=2:NoExecute, y:NoExecute"}, deviations: map[string]taint.Status{"a": taint.Missing, "b": taint.Different},
 		},
 		{
 			name: "conflicts name the owner, in the order of nodes and claim", matched: 2, desired: desire(t, pool(t, "gpu"), "x:NoExecute", "y:NoExecute"),
-			nodes:    []*eviction.Node{aNode(t, "b", "gpu", "y:NoExecute", "!x:NoExecute"), aNode(t, "a", "gpu", "x:NoExecute")},
+			nodes:    []*snapshot.Node{aNode(t, "b", "gpu", "y:NoExecute", "!x:NoExecute"), aNode(t, "a", "gpu", "x:NoExecute")},
 			refusals: []string{`a: x:NoExecute of ""`, `b: x:NoExecute of "other"`, `b: y:NoExecute of ""`}, deviations: map[string]taint.Status{"a": taint.Missing, "b": taint.Different},
 		},
 	}
@@ -184,7 +184,7 @@ func TestPlanNodes_refusesARecordThatNoAnnotationCanHold(t *testing.T) {
 		for i := range size {
 			claim.Taints = append(claim.Taints, corev1.Taint{Key: strings.Repeat("k", 60) + strconv.Itoa(i), Effect: corev1.TaintEffectNoSchedule})
 		}
-		plan := PlanNodes([]*eviction.Node{{Name: "a"}}, NodeTaints{Target: Target{Name: "a"}, Claim: claim})
+		plan := PlanNodes([]*snapshot.Node{{Name: "a"}}, NodeTaints{Target: Target{Name: "a"}, Claim: claim})
 		if got := len(plan.Refusals) > 0 && strings.Contains(plan.Refusals[0].Why, "all annotations of an object can have 262144"); got != refused {
 			t.Errorf("%d taints: refused with %v, want %t", size, plan.Refusals, refused)
 		}
@@ -214,7 +214,7 @@ func TestPlanNodes_refusesAbsentControlPlaneTaintsOfTheMachineConfigOperator(t *
 			n.MachineConfig = tt.managed
 			d := desire(t, Target{Name: "cp"})
 			d.Claim.Absent, d.Claim.Release = []taint.ID{taint.IDOf(n.Taints[0])}, tt.release
-			p := PlanNodes([]*eviction.Node{n}, d)
+			p := PlanNodes([]*snapshot.Node{n}, d)
 			if refused := len(p.Refusals) > 0; refused != tt.refused {
 				t.Errorf("refused %t, want %t: %v", refused, tt.refused, refusals(p))
 			}
@@ -227,10 +227,10 @@ func TestPlanNodes_refusesAbsentControlPlaneTaintsOfTheMachineConfigOperator(t *
 
 func TestPlanNodes_tellsWhereItTakesOver(t *testing.T) {
 	t.Parallel()
-	ours := func(name string) *eviction.Node { return aNode(t, name, "gpu", "*x:NoExecute") }
+	ours := func(name string) *snapshot.Node { return aNode(t, name, "gpu", "*x:NoExecute") }
 	d := desire(t, pool(t, "gpu"), "x:NoExecute")
 	d.Claim.Generation, d.Claim.TakeOver = "g3", true
-	p := PlanNodes([]*eviction.Node{ours("b"), ours("a"), aNode(t, "c", "gpu")}, d)
+	p := PlanNodes([]*snapshot.Node{ours("b"), ours("a"), aNode(t, "c", "gpu")}, d)
 	if diff := cmp.Diff([]string{"a", "b"}, p.TakenOver); diff != "" {
 		t.Error(diff)
 	}
@@ -238,7 +238,7 @@ func TestPlanNodes_tellsWhereItTakesOver(t *testing.T) {
 	removed := aNode(t, "d", "gpu")
 	removed.Record = taint.Record{{Key: "y", Effect: "NoExecute", Owner: "me", Generation: "g2", Absent: true, Previous: new("1")}}
 	d.Claim.Absent = []taint.ID{{Key: "y", Effect: "NoExecute"}}
-	if got := PlanNodes([]*eviction.Node{removed}, d).TakenOver; !slices.Equal(got, []string{"d (a destroy restores y=1:NoExecute)"}) {
+	if got := PlanNodes([]*snapshot.Node{removed}, d).TakenOver; !slices.Equal(got, []string{"d (a destroy restores y=1:NoExecute)"}) {
 		t.Errorf("taken over is %q", got)
 	}
 	if _, deviates := p.Deviations["a"]; deviates {
@@ -250,7 +250,7 @@ func TestPlanNodes_ofADestroyGivesUpEverywhere(t *testing.T) {
 	t.Parallel()
 	d := desire(t, pool(t, "gpu"), "x:NoExecute")
 	d.Claim.Release = true
-	p := PlanNodes([]*eviction.Node{aNode(t, "b", "gpu", "*x:NoExecute"), aNode(t, "a", "cpu", "*x:NoExecute"), aNode(t, "c", "gpu", "x:NoExecute")}, d)
+	p := PlanNodes([]*snapshot.Node{aNode(t, "b", "gpu", "*x:NoExecute"), aNode(t, "a", "cpu", "*x:NoExecute"), aNode(t, "c", "gpu", "x:NoExecute")}, d)
 	if diff := cmp.Diff([]string{"b: ", "leaves a: "}, steps(p)); diff != "" {
 		t.Error(diff)
 	}
@@ -263,11 +263,11 @@ func TestPlanNodes_releasesOnlyMarkedImportsOfNodesThatLeave(t *testing.T) {
 	d := desire(t, pool(t, "gpu"), "x:NoExecute")
 	d.Claim.Generation = "g3"
 	d.Claim.Imported = map[taint.ID][]string{x: {"g2"}}
-	if diff := cmp.Diff([]string{"leaves marked: "}, steps(PlanNodes([]*eviction.Node{marked, unmarked}, d))); diff != "" {
+	if diff := cmp.Diff([]string{"leaves marked: "}, steps(PlanNodes([]*snapshot.Node{marked, unmarked}, d))); diff != "" {
 		t.Error(diff)
 	}
 	d.Claim.Imported = map[taint.ID][]string{x: {""}}
-	if diff := cmp.Diff([]string(nil), steps(PlanNodes([]*eviction.Node{marked, unmarked}, d))); diff != "" {
+	if diff := cmp.Diff([]string(nil), steps(PlanNodes([]*snapshot.Node{marked, unmarked}, d))); diff != "" {
 		t.Error(diff)
 	}
 	if !slices.Equal(d.Claim.Imported[x], []string{""}) || len(d.Claim.Imported) != 1 {
@@ -279,7 +279,7 @@ func TestNodePlan_changeBroughtAndHarmless(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
-		node     *eviction.Node
+		node     *snapshot.Node
 		wants    []string
 		brought  []string
 		harmless bool
@@ -295,7 +295,7 @@ func TestNodePlan_changeBroughtAndHarmless(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := PlanNodes([]*eviction.Node{tt.node}, desire(t, pool(t, "gpu"), tt.wants...))
+			p := PlanNodes([]*snapshot.Node{tt.node}, desire(t, pool(t, "gpu"), tt.wants...))
 			if diff := cmp.Diff(taintsOf(t, tt.brought...), p.Brought()); diff != "" {
 				t.Error(diff)
 			}
@@ -314,7 +314,7 @@ func TestNodePlan_putBackAreTaintsThatTheMachineCarries(t *testing.T) {
 	t.Parallel()
 	carried, free := aNode(t, "a", "gpu", "*x:NoExecute", "*y:NoExecute"), aNode(t, "b", "gpu", "*x:NoExecute")
 	carried.Machine, free.Machine = "api/m1", "api/m2"
-	p := PlanNodes([]*eviction.Node{carried, free}, desire(t, pool(t, "gpu")))
+	p := PlanNodes([]*snapshot.Node{carried, free}, desire(t, pool(t, "gpu")))
 	got := p.PutBack(map[string][]corev1.Taint{"api/m1": taintsOf(t, "x:NoExecute", "z:NoExecute"), "api/m2": taintsOf(t, "y:NoExecute")})
 	if diff := cmp.Diff(map[string][]taint.ID{"a": {{Key: "x", Effect: corev1.TaintEffectNoExecute}}}, got); diff != "" {
 		t.Error(diff)
@@ -323,7 +323,7 @@ func TestNodePlan_putBackAreTaintsThatTheMachineCarries(t *testing.T) {
 
 func TestNodePlan_bringsATaintOnceForManyNodes(t *testing.T) {
 	t.Parallel()
-	p := PlanNodes([]*eviction.Node{aNode(t, "a", "gpu"), aNode(t, "b", "gpu"), aNode(t, "c", "gpu", "*x:NoExecute")}, desire(t, pool(t, "gpu"), "x:NoExecute"))
+	p := PlanNodes([]*snapshot.Node{aNode(t, "a", "gpu"), aNode(t, "b", "gpu"), aNode(t, "c", "gpu", "*x:NoExecute")}, desire(t, pool(t, "gpu"), "x:NoExecute"))
 	if diff := cmp.Diff(taintsOf(t, "x:NoExecute"), p.Brought()); diff != "" || len(p.Change().Taints) != 2 {
 		t.Errorf("%v: %s", p.Change(), diff)
 	}
@@ -334,7 +334,7 @@ func TestNodePlan_bringsBackWhatStoodThereBefore(t *testing.T) {
 	n := aNode(t, "a", "cpu")
 	was := "1"
 	n.Record = taint.Record{{Key: "x", Effect: "NoExecute", Owner: "me", Generation: "g2", Absent: true, Previous: &was}}
-	p := PlanNodes([]*eviction.Node{n}, desire(t, pool(t, "gpu")))
+	p := PlanNodes([]*snapshot.Node{n}, desire(t, pool(t, "gpu")))
 	if diff := cmp.Diff(taintsOf(t, "x=1:NoExecute"), p.Brought()); diff != "" || p.Harmless() {
 		t.Errorf("a node that leaves gets its old taint back, which can evict: %s", diff)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -25,7 +26,7 @@ type Change struct {
 	Workloads   []Tolerations
 	Policies    []DesiredPolicy
 	// Planned are changes of tolerations that other resources of the run make.
-	Planned map[eviction.WorkloadKey]eviction.Planned
+	Planned map[snapshot.WorkloadKey]eviction.Planned
 }
 
 // Tolerations is a desired change of the tolerations of one workload, and of the
@@ -44,10 +45,10 @@ type Tolerations struct {
 // Steps that would do nothing are left out, so that an empty plan means that all
 // is done. To carry a change out is to take the first step, to look again, and to
 // ask again: whatever interrupts it, what is left to do is found anew.
-func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) Plan {
+func Order(s *snapshot.Snapshot, change Change, comparison eviction.Comparison) Plan {
 	o := &order{snapshot: s, change: change, comparison: comparison, taints: map[string][]corev1.Taint{}, planned: maps.Clone(change.Planned), ahead: newAhead(), rules: s.Admission}
 	if o.planned == nil {
-		o.planned = map[eviction.WorkloadKey]eviction.Planned{}
+		o.planned = map[snapshot.WorkloadKey]eviction.Planned{}
 	}
 	for _, t := range change.Workloads {
 		o.foresee(t.template())
@@ -91,12 +92,12 @@ func Order(s *eviction.Snapshot, change Change, comparison eviction.Comparison) 
 }
 
 type order struct {
-	snapshot   *eviction.Snapshot
+	snapshot   *snapshot.Snapshot
 	change     Change
 	comparison eviction.Comparison
 	// taints are the nodes' as the steps so far will have left them.
 	taints  map[string][]corev1.Taint
-	planned map[eviction.WorkloadKey]eviction.Planned
+	planned map[snapshot.WorkloadKey]eviction.Planned
 	ahead   ahead
 	// rules are what pods are given that are made after the steps so far.
 	rules *admission.Rules
@@ -110,11 +111,11 @@ func (t Tolerations) pin() label.Claim { return t.Pin.On(t.Workload.String()) }
 
 // Merge merges a claim into a workload's list, with what its pods live by as the
 // nodes are now.
-func (t Tolerations) Merge(s *eviction.Snapshot, comparison eviction.Comparison) toleration.Merged {
+func (t Tolerations) Merge(s *snapshot.Snapshot, comparison eviction.Comparison) toleration.Merged {
 	return t.merge(t.Workload.Tolerations, t.Workload.Record, s, nil, comparison)
 }
 
-func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s *eviction.Snapshot, after map[string][]corev1.Taint, comparison eviction.Comparison) toleration.Merged {
+func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s *snapshot.Snapshot, after map[string][]corev1.Taint, comparison eviction.Comparison) toleration.Merged {
 	var live []corev1.Taint
 	releases, abandons := t.Claim.Release && len(t.Claim.Imported) > 0, t.abandons()
 	if !t.Now && !abandons && (record.Retiring() || releases || t.claim().Owns(record)) {
@@ -142,7 +143,7 @@ func (t Tolerations) abandons() bool {
 // runs of what makes pods from time to time. So does every node
 // where it is not known which pods are meant, as for a custom resource whose
 // operator does not say.
-func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]corev1.Taint) []corev1.Taint {
+func LiveTaints(s *snapshot.Snapshot, w *workload.Workload, after map[string][]corev1.Taint) []corev1.Taint {
 	pods := s.WorkloadPods(w.Pods...)
 	moving := len(w.Pods) == 0 || missing(s, w) > 0 || w.Rolling.Later
 	nodes := map[string]bool{}
@@ -171,7 +172,7 @@ func LiveTaints(s *eviction.Snapshot, w *workload.Workload, after map[string][]c
 }
 
 // missing returns how many live pods a workload has less than it shall have.
-func missing(s *eviction.Snapshot, w *workload.Workload) int {
+func missing(s *snapshot.Snapshot, w *workload.Workload) int {
 	if len(w.Pods) == 0 {
 		return 0
 	}
@@ -180,11 +181,11 @@ func missing(s *eviction.Snapshot, w *workload.Workload) int {
 
 // allows says whether the node selector of any of these pods of a workload allows a
 // node; that of its template, where it has no pod.
-func allows(w *workload.Workload, pods []*eviction.Pod, n *eviction.Node) bool {
+func allows(w *workload.Workload, pods []*snapshot.Pod, n *snapshot.Node) bool {
 	if len(pods) == 0 {
 		return labels.SelectorFromSet(w.NodeSelector).Matches(labels.Set(n.Labels))
 	}
-	return slices.ContainsFunc(pods, func(p *eviction.Pod) bool {
+	return slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
 		return labels.SelectorFromSet(p.Scheduling.NodeSelector).Matches(labels.Set(n.Labels))
 	})
 }
@@ -195,14 +196,14 @@ func (t Tolerations) MergePins() label.Merged {
 }
 
 // Lacking returns the live pods of a workload that do not carry what is wanted.
-func Lacking(s *eviction.Snapshot, w *workload.Workload, wanted []corev1.Toleration, pins map[string]string) []*eviction.Pod {
-	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *eviction.Pod) bool { return Carries(p, wanted, pins) })
+func Lacking(s *snapshot.Snapshot, w *workload.Workload, wanted []corev1.Toleration, pins map[string]string) []*snapshot.Pod {
+	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *snapshot.Pod) bool { return Carries(p, wanted, pins) })
 }
 
 // Carries says whether a pod has all of these tolerations, or others that cover
 // them, because admission may drop one that another makes superfluous, and
 // requires all of these labels.
-func Carries(p *eviction.Pod, wanted []corev1.Toleration, pins map[string]string) bool {
+func Carries(p *snapshot.Pod, wanted []corev1.Toleration, pins map[string]string) bool {
 	for key, value := range pins {
 		if now, there := p.Scheduling.NodeSelector[key]; !there || now != value {
 			return false
@@ -219,8 +220,8 @@ func Holds(list, wanted []corev1.Toleration) bool {
 
 // Requiring returns the live pods of a workload that require one of these labels
 // while its template does not.
-func Requiring(s *eviction.Snapshot, w *workload.Workload, template map[string]string, labels map[string][]string) []*eviction.Pod {
-	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *eviction.Pod) bool {
+func Requiring(s *snapshot.Snapshot, w *workload.Workload, template map[string]string, labels map[string][]string) []*snapshot.Pod {
+	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *snapshot.Pod) bool {
 		for key, values := range labels {
 			value, there := p.Scheduling.NodeSelector[key]
 			if now, still := template[key]; there && slices.Contains(values, value) && (!still || now != value) {
@@ -320,7 +321,7 @@ func (o *order) plans(w *workload.Workload, planned eviction.Planned) {
 }
 
 // restarting returns the pods that a write of the template replaces.
-func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins label.Merged) []*eviction.Pod {
+func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins label.Merged) []*snapshot.Pod {
 	if !merged.Template && len(pins.Changes) == 0 || w.Rolling.Hold != "" || w.Rolling.Later {
 		return nil
 	}

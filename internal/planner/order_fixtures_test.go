@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -63,7 +63,7 @@ func aWorkload(t *testing.T, kind, name string, notations ...string) *workload.W
 		Ref:  workload.Ref{APIVersion: known.APIVersion, Kind: kind, Namespace: "shop", Name: name},
 		Path: known.Path, Observed: true, Rolling: workload.Rolling{Later: kind == "CronJob"},
 	}
-	w.Pods = []eviction.WorkloadKey{w.Owner()}
+	w.Pods = []snapshot.WorkloadKey{w.Owner()}
 	for _, s := range notations {
 		x := tol(t, strings.TrimLeft(s, "*!~"))
 		w.Tolerations = append(w.Tolerations, x)
@@ -85,11 +85,11 @@ func aWorkload(t *testing.T, kind, name string, notations ...string) *workload.W
 
 // aPod runs on a node, or waits for one, with the tolerations of its workload's
 // template, or with others.
-func aPod(t *testing.T, w *workload.Workload, name, node string, notations ...string) *eviction.Pod {
+func aPod(t *testing.T, w *workload.Workload, name, node string, notations ...string) *snapshot.Pod {
 	t.Helper()
-	p := &eviction.Pod{
-		Namespace: w.Namespace, Name: name, Node: node, Controller: &eviction.Controller{Owner: w.Owner().Owner},
-		Scheduling: &eviction.Scheduling{Tolerations: w.Tolerations},
+	p := &snapshot.Pod{
+		Namespace: w.Namespace, Name: name, Node: node, Controller: &snapshot.Controller{Owner: w.Owner().Owner},
+		Scheduling: &snapshot.Scheduling{Tolerations: w.Tolerations},
 	}
 	if len(notations) > 0 {
 		p.Scheduling.Tolerations = tols(t, notations...)
@@ -98,8 +98,8 @@ func aPod(t *testing.T, w *workload.Workload, name, node string, notations ...st
 	return p
 }
 
-func aSnapshot(nodes []*eviction.Node, pods ...*eviction.Pod) *eviction.Snapshot {
-	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{}, Pods: map[string][]*eviction.Pod{}}
+func aSnapshot(nodes []*snapshot.Node, pods ...*snapshot.Pod) *snapshot.Snapshot {
+	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -83,7 +84,7 @@ func TestOrder_verdictsOfTheSwitch(t *testing.T) {
 				tt.list = old
 			}
 			web := aWorkload(t, "Deployment", "web", tt.list...)
-			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu")}, aPod(t, web, "a1", "a", tt.pod...))
+			snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu")}, aPod(t, web, "a1", "a", tt.pod...))
 			var shared Shared
 			for id, after := range tt.others {
 				shared.Note(id, plans(t, web, tt.list, after))
@@ -109,7 +110,7 @@ func TestOrder_verdictsOfBystanders(t *testing.T) {
 	t.Parallel()
 	web, db := aWorkload(t, "Deployment", "web"), aWorkload(t, "StatefulSet", "db")
 	agent, meant := aWorkload(t, "DaemonSet", "agent"), aWorkload(t, "Deployment", "meant", "x=1:NoSchedule")
-	nodes := []*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoSchedule"), aNode(t, "b", "gpu", "*x=1:NoSchedule", "*y:NoExecute"), aNode(t, "c", "cpu")}
+	nodes := []*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoSchedule"), aNode(t, "b", "gpu", "*x=1:NoSchedule", "*y:NoExecute"), aNode(t, "c", "cpu")}
 	snapshot := aSnapshot(
 		nodes, aPod(t, web, "web1", "a"), aPod(t, web, "web2", "c"), aPod(t, db, "db1", "a"), aPod(t, agent, "agent1", "a"),
 		aPod(t, meant, "meant1", "a"), aPod(t, meant, "meant2", "b", "x=1:NoSchedule", "y Exists"),
@@ -136,14 +137,14 @@ func TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere(t *testing.T) {
 	} {
 		agent := aWorkload(t, kind, "agent")
 		agent.UID = "uid"
-		pods := []*eviction.Pod{aPod(t, agent, "agent-a", "a"), aPod(t, agent, "agent-c", "c")}
+		pods := []*snapshot.Pod{aPod(t, agent, "agent-a", "a"), aPod(t, agent, "agent-c", "c")}
 		for _, p := range pods {
 			p.UID, p.Controller.UID = types.UID(p.Name), agent.UID
 		}
-		snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu"), aNode(t, "c", "cpu")}, pods...)
-		snapshot.Daemons = map[types.UID]*eviction.Daemon{agent.UID: {}}
+		seen := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu"), aNode(t, "c", "cpu")}, pods...)
+		seen.Daemons = map[types.UID]*snapshot.Daemon{agent.UID: {}}
 		pin := label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"pool": "gpu"}}
-		plan := Order(snapshot, Change{Workloads: []Tolerations{{Workload: agent, Claim: toleration.Claim{Owner: "me", Generation: "g2"}, Pin: pin}}}, eviction.ComparisonOff)
+		plan := Order(seen, Change{Workloads: []Tolerations{{Workload: agent, Claim: toleration.Claim{Owner: "me", Generation: "g2"}, Pin: pin}}}, eviction.ComparisonOff)
 		if diff := cmp.Diff(want, writeSteps(plan)); diff != "" {
 			t.Error(kind, diff)
 		}
@@ -160,7 +161,7 @@ func TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere(t *testing.T) {
 func TestOrder_reportsNoSwitchThatIsHarmless(t *testing.T) {
 	t.Parallel()
 	web := aWorkload(t, "Deployment", "web", "x=1:NoExecute")
-	snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute")}, aPod(t, web, "a1", "a"))
+	snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute")}, aPod(t, web, "a1", "a"))
 	for _, taints := range [][]string{nil, {"x=1:NoExecute", "y:PreferNoSchedule"}} {
 		plan := Order(snapshot, Change{Nodes: []NodeTaints{desire(t, pool(t, "gpu"), taints...)}}, eviction.ComparisonOff)
 		if len(plan.Steps) != 1 || plan.Steps[0].Report != nil {
@@ -197,7 +198,7 @@ func TestShared_tellsWhatOthersPlan(t *testing.T) {
 func TestTolerations_mergeAsTheNodesAreNow(t *testing.T) {
 	t.Parallel()
 	web := aWorkload(t, "Deployment", "web", "*x=1:NoExecute")
-	snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, aPod(t, web, "a1", "a"))
+	snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, aPod(t, web, "a1", "a"))
 	release := tolerate(t, web)
 	release.Claim.Release = true
 	if merged := release.Merge(snapshot, eviction.ComparisonOff); !merged.Record.Retiring() || merged.Template {
@@ -218,7 +219,7 @@ func TestTolerations_takeTheGateForOnWhereItIsNotKnown(t *testing.T) {
 		web.Tolerations = tols(t, "x=1:NoExecute")
 		web.Tolerations[0].Operator, web.Tolerations[0].Value = "Lt", "5"
 		web.Record = toleration.Record{{Key: "x", Operator: "Lt", Value: "5", Effect: "NoExecute", Owner: "me", Generation: "g2"}}
-		snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "x=3:NoExecute")}, aPod(t, web, "a1", "a"))
+		snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=3:NoExecute")}, aPod(t, web, "a1", "a"))
 		if got := release.Merge(snapshot, comparison).Record.Retiring(); got != kept {
 			t.Errorf("comparison %d: kept %t, want %t", comparison, got, kept)
 		}

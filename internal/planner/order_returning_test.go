@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -37,7 +38,7 @@ func TestOrder_keepsWhatPodsThatComeBackLiveBy(t *testing.T) {
 			p := aPod(t, web, "a1", node)
 			p.Scheduling.NodeSelector = tt.selector
 			p.Terminating = !tt.there
-			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu")}, p)
+			snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu")}, p)
 			plan := Order(snapshot, Change{Workloads: []Tolerations{tolerate(t, web, "x=2:NoExecute")}}, eviction.ComparisonOff)
 			if kept := toleration.Contains(plan.Steps[0].Merged.Tolerations, tol(t, "x=1:NoExecute")); kept != tt.kept {
 				t.Errorf("kept %t, want %t: %s", kept, tt.kept, writeSteps(plan))
@@ -53,7 +54,7 @@ func TestOrder_keepsWhatUnknownPodsMayLiveBy(t *testing.T) {
 			t.Parallel()
 			operated := aWorkload(t, "Deployment", "operated", "*x=1:NoExecute")
 			operated.Pods = nil
-			snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", name), aNode(t, "b", "cpu")})
+			snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", name), aNode(t, "b", "cpu")})
 			plan := Order(snapshot, Change{Workloads: []Tolerations{tolerate(t, operated, "x=2:NoExecute")}}, eviction.ComparisonOff)
 			if got := toleration.Contains(plan.Steps[0].Merged.Tolerations, tol(t, "x=1:NoExecute")); got != kept {
 				t.Errorf("with %s on a node, kept is %t, want %t: %s", name, got, kept, writeSteps(plan))
@@ -80,7 +81,7 @@ func TestOrder_keepsWhatTheNextRunOfACronJobNeeds(t *testing.T) {
 			t.Parallel()
 			report := aWorkload(t, "CronJob", "report", "*x=1:NoExecute")
 			report.Wants, report.NodeSelector = -1, tt.selector
-			nodes := []*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu")}
+			nodes := []*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu")}
 			snapshot := aSnapshot(nodes)
 			if tt.running {
 				snapshot = aSnapshot(nodes, aPod(t, report, "b1", "b"))

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -40,7 +41,7 @@ func runOrder(t *testing.T, tests []orderCase) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			web := aWorkload(t, "Deployment", "web", tt.list...)
-			nodes := []*eviction.Node{aNode(t, "a", "gpu", tt.node...), aNode(t, "b", "cpu")}
+			nodes := []*snapshot.Node{aNode(t, "a", "gpu", tt.node...), aNode(t, "b", "cpu")}
 			change := Change{Workloads: []Tolerations{tolerate(t, web, tt.tolerations...)}}
 			if tt.taints != nil {
 				change.Nodes = []NodeTaints{desire(t, pool(t, "gpu"), tt.taints...)}
@@ -307,7 +308,7 @@ func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
 func TestOrder_keepsNothingForPodsThatShallNotBe(t *testing.T) {
 	t.Parallel()
 	web := aWorkload(t, "Deployment", "web", "*x=1:NoExecute")
-	snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute")})
+	snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute")})
 	plan := Order(snapshot, Change{Workloads: []Tolerations{tolerate(t, web, "x=2:NoExecute")}}, eviction.ComparisonOff)
 	if diff := cmp.Diff([]string{"expand web: x=2:NoExecute", "wait for web:"}, writeSteps(plan)); diff != "" {
 		t.Error(diff)
@@ -318,7 +319,7 @@ func TestOrder_ofSeveralWorkloadsAndTargetsKeepsThePhases(t *testing.T) {
 	t.Parallel()
 	web, db := aWorkload(t, "Deployment", "web", "*x=1:NoExecute"), aWorkload(t, "StatefulSet", "db", "*x=1:NoExecute")
 	done := aWorkload(t, "DaemonSet", "done", "x Exists")
-	nodes := []*eviction.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu", "*x=1:NoExecute")}
+	nodes := []*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute"), aNode(t, "b", "cpu", "*x=1:NoExecute")}
 	snapshot := aSnapshot(nodes, aPod(t, web, "web1", "a"), aPod(t, db, "db1", "b"), aPod(t, done, "done1", "b"))
 	second := desire(t, Target{Name: "b"}, "x=2:NoExecute")
 	second.Claim.Generation = "g3"
@@ -341,7 +342,7 @@ func TestOrder_ofSeveralWorkloadsAndTargetsKeepsThePhases(t *testing.T) {
 func TestOrder_conflictsAndRefusals(t *testing.T) {
 	t.Parallel()
 	web, db := aWorkload(t, "Deployment", "web", "!x=1:NoExecute"), aWorkload(t, "StatefulSet", "db")
-	snapshot := aSnapshot([]*eviction.Node{aNode(t, "a", "gpu", "!x=1:NoExecute"), aNode(t, "b", "gpu")}, aPod(t, web, "web1", "a"), aPod(t, db, "db1", "b"))
+	snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "!x=1:NoExecute"), aNode(t, "b", "gpu")}, aPod(t, web, "web1", "a"), aPod(t, db, "db1", "b"))
 	change := Change{
 		Nodes:     []NodeTaints{desire(t, pool(t, "gpu"), "x=1:NoExecute")},
 		Workloads: []Tolerations{tolerate(t, web, "x=1:NoExecute", "y:NoExecute"), tolerate(t, db, "x=1:NoExecute")},

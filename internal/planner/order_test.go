@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -24,9 +25,9 @@ import (
 // which follow their template when a step waits for them.
 type world struct {
 	t         *testing.T
-	nodes     []*eviction.Node
+	nodes     []*snapshot.Node
 	workloads []*workload.Workload
-	pods      map[string]*eviction.Pod
+	pods      map[string]*snapshot.Pod
 }
 
 // wish is what is wanted of the world: taints and labels of the nodes of pool
@@ -41,18 +42,18 @@ const wanted, pinned = "tolerates", "pinned"
 
 func newWorld(t *testing.T, names ...string) *world {
 	t.Helper()
-	w := &world{t: t, pods: map[string]*eviction.Pod{}}
+	w := &world{t: t, pods: map[string]*snapshot.Pod{}}
 	for _, n := range []string{"a", "b"} {
-		w.nodes = append(w.nodes, &eviction.Node{Name: n, Labels: map[string]string{"pool": "gpu"}})
+		w.nodes = append(w.nodes, &snapshot.Node{Name: n, Labels: map[string]string{"pool": "gpu"}})
 	}
-	w.nodes = append(w.nodes, &eviction.Node{Name: "z", Labels: map[string]string{"pool": "web"}})
+	w.nodes = append(w.nodes, &snapshot.Node{Name: "z", Labels: map[string]string{"pool": "web"}})
 	for _, name := range names {
 		one := &workload.Workload{
 			Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: name}, Observed: true, Wants: 1,
 			Tolerations: []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}},
 		}
 		kind, _ := workload.Lookup("apps/v1", "Deployment")
-		one.Path, one.Pods = kind.Path, []eviction.WorkloadKey{one.Owner()}
+		one.Path, one.Pods = kind.Path, []snapshot.WorkloadKey{one.Owner()}
 		w.workloads = append(w.workloads, one)
 		w.follow(one)
 	}
@@ -62,10 +63,10 @@ func newWorld(t *testing.T, names ...string) *world {
 // follow makes the pods of a workload anew, on the first node that takes them.
 func (w *world) follow(one *workload.Workload) {
 	w.t.Helper()
-	s := &eviction.Scheduling{Tolerations: slices.Clone(one.Tolerations), NodeSelector: maps.Clone(one.NodeSelector)}
-	pod := &eviction.Pod{
+	s := &snapshot.Scheduling{Tolerations: slices.Clone(one.Tolerations), NodeSelector: maps.Clone(one.NodeSelector)}
+	pod := &snapshot.Pod{
 		Namespace: one.Namespace, Name: one.Name + "-0", UID: types.UID(one.Name), Scheduling: s,
-		Controller: &eviction.Controller{Owner: one.Owner().Owner, UID: types.UID("owner-" + one.Name)},
+		Controller: &snapshot.Controller{Owner: one.Owner().Owner, UID: types.UID("owner-" + one.Name)},
 	}
 	for _, n := range w.nodes {
 		if w.takes(n, pod) {
@@ -77,7 +78,7 @@ func (w *world) follow(one *workload.Workload) {
 	w.t.Fatalf("no node takes the pods of %s, which tolerate %s and require %s", one.Name, toleration.Format(s.Tolerations), label.Format(s.NodeSelector))
 }
 
-func (w *world) takes(n *eviction.Node, p *eviction.Pod) bool {
+func (w *world) takes(n *snapshot.Node, p *snapshot.Pod) bool {
 	for key, value := range p.Scheduling.NodeSelector {
 		if n.Labels[key] != value {
 			return false
@@ -88,13 +89,13 @@ func (w *world) takes(n *eviction.Node, p *eviction.Pod) bool {
 	})
 }
 
-func (w *world) node(name string) **eviction.Node {
-	at := slices.IndexFunc(w.nodes, func(n *eviction.Node) bool { return n.Name == name })
+func (w *world) node(name string) **snapshot.Node {
+	at := slices.IndexFunc(w.nodes, func(n *snapshot.Node) bool { return n.Name == name })
 	return &w.nodes[at]
 }
 
-func (w *world) snapshot() *eviction.Snapshot {
-	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{}, Pods: map[string][]*eviction.Pod{}}
+func (w *world) snapshot() *snapshot.Snapshot {
+	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}}
 	for _, n := range w.nodes {
 		s.Nodes[n.Name] = n
 	}
@@ -188,7 +189,7 @@ func (w *world) safe(after string) {
 				w.t.Errorf("after %q the pod of %s is evicted by %s", after, name, taint.Format(t))
 			}
 		}
-		homeless := !slices.ContainsFunc(w.nodes, func(n *eviction.Node) bool {
+		homeless := !slices.ContainsFunc(w.nodes, func(n *snapshot.Node) bool {
 			return slices.Sorted(maps.Keys(p.Scheduling.NodeSelector)) == nil || w.takes(n, p)
 		})
 		if homeless {

@@ -6,7 +6,7 @@ package planner
 import (
 	"slices"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -14,14 +14,14 @@ import (
 // by name: with podManagementPolicy OrderedReady those that are not ready or terminating
 // (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_control.go,
 // processReplica). It returns none for other workloads.
-func Blocking(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+func Blocking(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 	if len(w.Ordered) == 0 {
 		return nil
 	}
-	var out []*eviction.Pod
-	note := func(pods []*eviction.Pod) {
+	var out []*snapshot.Pod
+	note := func(pods []*snapshot.Pod) {
 		for _, p := range pods {
-			if (!p.Ready || p.Terminating) && !p.Completed && slices.Contains(w.Ordered, eviction.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}) {
+			if (!p.Ready || p.Terminating) && !p.Completed && slices.Contains(w.Ordered, snapshot.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}) {
 				out = append(out, p)
 			}
 		}
@@ -30,6 +30,6 @@ func Blocking(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
 		note(pods)
 	}
 	note(s.Waiting)
-	slices.SortFunc(out, (*eviction.Pod).Compare)
+	slices.SortFunc(out, (*snapshot.Pod).Compare)
 	return out
 }

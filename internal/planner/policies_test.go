@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -58,7 +59,7 @@ func TestOrder_ofPolicies(t *testing.T) {
 				if !tt.standalone {
 					change.Nodes = []NodeTaints{desire(t, pool(t, "gpu"), tt.taints...)}
 				}
-				return Order(aSnapshot([]*eviction.Node{node}), change, eviction.ComparisonOff)
+				return Order(aSnapshot([]*snapshot.Node{node}), change, eviction.ComparisonOff)
 			}
 			write := func(s Step) string {
 				if s.Kind == Switched {
@@ -122,7 +123,7 @@ func TestOrder_aPolicyLetsPodsComeBack(t *testing.T) {
 			claim := admission.Claim{Policy: admission.Policy{Name: "p", Match: admission.Match{Namespaces: []string{"shop"}}, Tolerations: tols(t, "team=a:NoExecute")}}
 			change.Policies = []DesiredPolicy{{Claim: claim}}
 		}
-		plan := Order(aSnapshot([]*eviction.Node{aNode(t, "n", "gpu")}, aPod(t, web, "a1", "n")), change, eviction.ComparisonOff)
+		plan := Order(aSnapshot([]*snapshot.Node{aNode(t, "n", "gpu")}, aPod(t, web, "a1", "n")), change, eviction.ComparisonOff)
 		last := plan.Steps[len(plan.Steps)-1]
 		if got := last.Report.Pods[0]; got.Verdict != eviction.EvictedNow || got.Reschedulable != given {
 			t.Errorf("with a policy %t: %s, reschedulable %t", given, got.Verdict, got.Reschedulable)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -55,7 +56,7 @@ func newScene(t *testing.T, seed uint64, creates, release bool) *scene {
 		comparison: pick(r, eviction.ComparisonUnknown, eviction.ComparisonOff, eviction.ComparisonOn),
 	}
 	for _, name := range []string{"a0", "a1", "a2", "b0", "b1"}[r.IntN(3):] {
-		s.nodes = append(s.nodes, &eviction.Node{Name: name, Labels: map[string]string{"pool": name[:1]}})
+		s.nodes = append(s.nodes, &snapshot.Node{Name: name, Labels: map[string]string{"pool": name[:1]}})
 	}
 	s.nodes = s.nodes[:len(s.nodes)-r.IntN(2)]
 	for i := range 1 + r.IntN(3) {
@@ -77,7 +78,7 @@ func (s *scene) addWorkload(name string) {
 		},
 		nodes: pick(s.r, map[string]string{"pool": "a"}, map[string]string{"pool": "b"}, nil),
 	}
-	w.Pods = []eviction.WorkloadKey{w.Owner()}
+	w.Pods = []snapshot.WorkloadKey{w.Owner()}
 	switch w.Kind {
 	case "Deployment":
 		bounds := pick(s.r, [2]int{1, 0}, [2]int{0, 1}, [2]int{1, 1}, [2]int{0, 3})
@@ -253,7 +254,7 @@ func (s *scene) desiredOf(step Step) NodeTaints {
 }
 
 // targets says whether a node shall be tainted.
-func (s *scene) targets(n *eviction.Node) bool {
+func (s *scene) targets(n *snapshot.Node) bool {
 	return slices.ContainsFunc(s.after.targets, func(t Target) bool { return t.Matches(n) })
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -19,7 +20,7 @@ import (
 type PlannedTolerations struct {
 	Ref  workload.Ref
 	Path []string
-	Pods []eviction.WorkloadKey
+	Pods []snapshot.WorkloadKey
 	// Wanted are the tolerations that live pods carry once it is done.
 	Wanted []corev1.Toleration
 	// Before and After are the workload's whole lists.
@@ -40,7 +41,7 @@ func (p PlannedTolerations) follows() bool {
 
 // Behind returns the live pods that do not carry what is wanted, and will not by
 // themselves: nobody waits for them, and they do not follow their template.
-func (p PlannedTolerations) Behind(s *eviction.Snapshot) []*eviction.Pod {
+func (p PlannedTolerations) Behind(s *snapshot.Snapshot) []*snapshot.Pod {
 	if p.Hold == "" || p.Waits {
 		return nil
 	}
@@ -75,10 +76,10 @@ func (s *Shared) Of(id string) ([]PlannedTolerations, bool) {
 // Tolerations returns what resources but the one of this id plan, by workload. Resources
 // are walked in any order unless they are linked, so that only what the linked ids plan is
 // sure to come before the taints; the rest may.
-func (s *Shared) Tolerations(own string, linked []string) map[eviction.WorkloadKey]eviction.Planned {
+func (s *Shared) Tolerations(own string, linked []string) map[snapshot.WorkloadKey]eviction.Planned {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[eviction.WorkloadKey]eviction.Planned{}
+	out := map[snapshot.WorkloadKey]eviction.Planned{}
 	for _, sure := range []bool{true, false} {
 		for id, planned := range s.planned {
 			if id == own || slices.Contains(linked, id) != sure {

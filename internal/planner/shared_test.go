@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func TestPlannedTolerations_behindAreLivePodsThatWillNotCarryThemByThemselves(t *testing.T) {
@@ -17,20 +17,20 @@ func TestPlannedTolerations_behindAreLivePodsThatWillNotCarryThemByThemselves(t 
 	ending := aPod(t, w, "web-3", "a", "y:NoExecute")
 	ending.Terminating = true
 	for name, tt := range map[string]struct {
-		pods   []*eviction.Pod
+		pods   []*snapshot.Pod
 		hold   string
 		waits  bool
 		wanted []string
 		want   []string
 	}{
-		"a pod that lacks them is behind":                      {pods: []*eviction.Pod{carries, lacks}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}, want: []string{"web-1"}},
-		"pods that all carry them are not":                     {pods: []*eviction.Pod{carries}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
-		"a pod that covers them is not":                        {pods: []*eviction.Pod{covered}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
-		"a pod that is being deleted is not":                   {pods: []*eviction.Pod{ending}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
+		"a pod that lacks them is behind":                      {pods: []*snapshot.Pod{carries, lacks}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}, want: []string{"web-1"}},
+		"pods that all carry them are not":                     {pods: []*snapshot.Pod{carries}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
+		"a pod that covers them is not":                        {pods: []*snapshot.Pod{covered}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
+		"a pod that is being deleted is not":                   {pods: []*snapshot.Pod{ending}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
 		"no pod is, where there is none":                       {hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
-		"a pod follows by itself where nothing holds it back":  {pods: []*eviction.Pod{lacks}, wanted: []string{"x=1:NoExecute"}},
-		"a pod that its resource waits for is looked at there": {pods: []*eviction.Pod{lacks}, hold: "it is paused", waits: true, wanted: []string{"x=1:NoExecute"}},
-		"a pod lacks nothing where nothing is wanted":          {pods: []*eviction.Pod{lacks}, hold: "it is paused"},
+		"a pod follows by itself where nothing holds it back":  {pods: []*snapshot.Pod{lacks}, wanted: []string{"x=1:NoExecute"}},
+		"a pod that its resource waits for is looked at there": {pods: []*snapshot.Pod{lacks}, hold: "it is paused", waits: true, wanted: []string{"x=1:NoExecute"}},
+		"a pod lacks nothing where nothing is wanted":          {pods: []*snapshot.Pod{lacks}, hold: "it is paused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +60,7 @@ func TestShared_plansNothingForPodsThatDoNotFollow(t *testing.T) {
 		"a workload that is held, and waited for":     {func(p *PlannedTolerations) { p.Hold, p.Waits = "it is paused", true }, true},
 		"a list that does not change":                 {func(p *PlannedTolerations) { p.After = nil }, false},
 	} {
-		p := PlannedTolerations{Pods: []eviction.WorkloadKey{{Namespace: "shop"}}, After: tols(t, "x=1:NoExecute")}
+		p := PlannedTolerations{Pods: []snapshot.WorkloadKey{{Namespace: "shop"}}, After: tols(t, "x=1:NoExecute")}
 		tt.change(&p)
 		var s Shared
 		s.Note("other", []PlannedTolerations{p})

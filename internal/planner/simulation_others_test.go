@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -46,7 +47,7 @@ func (c *simulation) disturb() {
 	case 10:
 		if added := len(c.nodes); added < 6 {
 			c.tell("  a node joins")
-			c.nodes = append(c.nodes, &eviction.Node{Name: fmt.Sprintf("%s%d", pick(c.r, "a", "b"), added+2), Labels: map[string]string{}})
+			c.nodes = append(c.nodes, &snapshot.Node{Name: fmt.Sprintf("%s%d", pick(c.r, "a", "b"), added+2), Labels: map[string]string{}})
 			c.nodes[added].Labels["pool"] = c.nodes[added].Name[:1]
 		}
 	default:
@@ -73,7 +74,7 @@ func (w *simWorkload) forPods(template []corev1.Toleration) []corev1.Toleration 
 }
 
 // taintForeign sets a taint, or removes it where it is.
-func (c *simulation) taintForeign(n *eviction.Node, t corev1.Taint) {
+func (c *simulation) taintForeign(n *snapshot.Node, t corev1.Taint) {
 	if at := taint.Find(n.Taints, taint.IDOf(t)); at >= 0 {
 		c.tell("  somebody removes %s from %s", taint.Format(t), n.Name)
 		n.Taints = slices.Delete(slices.Clone(n.Taints), at, at+1)

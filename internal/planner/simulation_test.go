@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -23,7 +23,7 @@ import (
 // other writers and of the one who carries out a plan can come in any order.
 type simulation struct {
 	r         *rand.Rand
-	nodes     []*eviction.Node
+	nodes     []*snapshot.Node
 	workloads []*simWorkload
 	pods      []*simPod
 	made      int
@@ -50,7 +50,7 @@ type simWorkload struct {
 
 // simPod is a pod, and which template it was made of.
 type simPod struct {
-	eviction.Pod
+	snapshot.Pod
 	of       *simWorkload
 	template []corev1.Toleration
 	// slot is the ordinal in a StatefulSet, and the number of the node in a
@@ -111,8 +111,8 @@ func (c *simulation) moves() []move {
 }
 
 // fit returns the nodes on which the scheduler can put a pod.
-func (c *simulation) fit(p *simPod) []*eviction.Node {
-	var out []*eviction.Node
+func (c *simulation) fit(p *simPod) []*snapshot.Node {
+	var out []*snapshot.Node
 	for i, n := range c.nodes {
 		own := p.of.Kind != "DaemonSet" || p.slot == i
 		if own && labels.SelectorFromSet(p.of.nodes).Matches(labels.Set(n.Labels)) && welcomes(n, p.Scheduling.Tolerations) {
@@ -123,12 +123,12 @@ func (c *simulation) fit(p *simPod) []*eviction.Node {
 }
 
 // welcomes says whether a node takes new pods with these tolerations.
-func welcomes(n *eviction.Node, tolerations []corev1.Toleration) bool {
+func welcomes(n *snapshot.Node, tolerations []corev1.Toleration) bool {
 	return !slices.ContainsFunc(taint.Untolerated(n.Taints, tolerations, false), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })
 }
 
 // bears says whether a node lets pods with these tolerations run on.
-func bears(n *eviction.Node, tolerations []corev1.Toleration) bool {
+func bears(n *snapshot.Node, tolerations []corev1.Toleration) bool {
 	return !slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool {
 		return t.Effect == corev1.TaintEffectNoExecute && toleration.Lasts(tolerations, t, false) != toleration.Forever
 	})
@@ -151,8 +151,8 @@ func (c *simulation) evict() {
 	}
 }
 
-func (c *simulation) node(name string) *eviction.Node {
-	at := slices.IndexFunc(c.nodes, func(n *eviction.Node) bool { return n.Name == name })
+func (c *simulation) node(name string) *snapshot.Node {
+	at := slices.IndexFunc(c.nodes, func(n *snapshot.Node) bool { return n.Name == name })
 	if at < 0 {
 		return nil
 	}
@@ -163,9 +163,9 @@ func (c *simulation) node(name string) *eviction.Node {
 func (c *simulation) create(w *simWorkload, template []corev1.Toleration, slot int) {
 	c.made++
 	c.pods = append(c.pods, &simPod{
-		Pod: eviction.Pod{
-			Namespace: w.Namespace, Name: fmt.Sprintf("%s-%d", w.Name, c.made), Controller: &eviction.Controller{Owner: w.Owner().Owner},
-			Scheduling: &eviction.Scheduling{Tolerations: w.forPods(template), NodeSelector: w.nodes},
+		Pod: snapshot.Pod{
+			Namespace: w.Namespace, Name: fmt.Sprintf("%s-%d", w.Name, c.made), Controller: &snapshot.Controller{Owner: w.Owner().Owner},
+			Scheduling: &snapshot.Scheduling{Tolerations: w.forPods(template), NodeSelector: w.nodes},
 		},
 		of: w, template: template, slot: slot,
 	})
@@ -261,7 +261,7 @@ func (c *simulation) rollDaemonSet(w *simWorkload) []move {
 }
 
 // wantedOn says whether a DaemonSet wants a pod on a node.
-func (w *simWorkload) wantedOn(n *eviction.Node) bool {
+func (w *simWorkload) wantedOn(n *snapshot.Node) bool {
 	return labels.SelectorFromSet(w.nodes).Matches(labels.Set(n.Labels)) && welcomes(n, w.forPods(w.seen))
 }
 
@@ -276,8 +276,8 @@ func (c *simulation) settle() bool {
 }
 
 // look takes a snapshot that nothing changes any more.
-func (c *simulation) look() *eviction.Snapshot {
-	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{}, Pods: map[string][]*eviction.Pod{}}
+func (c *simulation) look() *snapshot.Snapshot {
+	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}}
 	for _, n := range c.nodes {
 		one := *n
 		s.Nodes[n.Name] = &one

@@ -10,6 +10,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -43,7 +44,7 @@ type Step struct {
 	// Pods are those that restart by an Expand or a Contract, or that a Wait
 	// waits for. Shed are the labels, by key, that these must not require any
 	// more, empty where the Wait is for what they lack.
-	Pods []*eviction.Pod
+	Pods []*snapshot.Pod
 	Shed map[string][]string
 	// Missing is how many pods a Wait waits for that are not there.
 	Missing int

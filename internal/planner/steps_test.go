@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -29,8 +29,8 @@ func TestStep_String(t *testing.T) {
 		{"add a node selector to Deployment shop/web", Step{Kind: Expand, Workload: web, Pins: pins}},
 		{"add tolerations and a node selector to Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Missing: one, Removed: one}, Pins: pins}},
 		{"update the marks of Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Changed: true}}},
-		{"wait for 1 pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*eviction.Pod, 1)}},
-		{"wait for 2 pods of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*eviction.Pod, 2), Missing: 1}},
+		{"wait for 1 pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*snapshot.Pod, 1)}},
+		{"wait for 2 pods of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*snapshot.Pod, 2), Missing: 1}},
 		{"wait for 1 missing pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Missing: 1}},
 		{"wait for the rollout of Deployment shop/web", Step{Kind: Wait, Workload: web}},
 		{"change taints of 2 nodes", Step{Kind: Switched, Nodes: NodePlan{Switches: nodes(2)}}},

@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -28,7 +29,7 @@ func TestPlanNodes_refusesWhatCannotBeRead(t *testing.T) {
 	released := desire(t, pool(t, "gpu"), "x:NoExecute")
 	released.Claim.Release = true
 	for name, desired := range map[string]NodeTaints{"a node by its name": desire(t, Target{Name: "a"}, "x:NoExecute"), "a destroy, by a selector": released} {
-		p := PlanNodes([]*eviction.Node{broken, elsewhere}, desired)
+		p := PlanNodes([]*snapshot.Node{broken, elsewhere}, desired)
 		if got := refusals(p); len(got) != 1 || !strings.HasPrefix(got[0], "a: the annotation cannot be read (repair it; ") {
 			t.Errorf("%s: only nodes that are meant are refused, and with a way out: %s", name, got)
 		}
@@ -50,14 +51,14 @@ func TestPlanNodes_skipsANodeOfASelectorThatCannotBeRead(t *testing.T) {
 		broken.RecordErr = errors.New("the annotation cannot be read")
 		desired := desire(t, pool(t, "gpu"), "x:NoExecute")
 		desired.Claim.Absent = []taint.ID{{Key: "gone", Effect: corev1.TaintEffectNoExecute}}
-		p := PlanNodes([]*eviction.Node{broken, other}, desired)
+		p := PlanNodes([]*snapshot.Node{broken, other}, desired)
 		if len(p.Refusals) > 0 || len(p.Switches) != 1 || p.Switches[0].Node != other {
 			t.Errorf("%s: b alone is to be changed: refused %v, changed %v", name, refusals(p), p.Switches)
 		}
 		if p.Deviations["a"] != tt.want {
 			t.Errorf("%s: a is told to be %q, want %q", name, p.Deviations["a"], tt.want)
 		}
-		if got := desired.Unreadable([]*eviction.Node{broken, other}); !slices.Equal(got, []string{"a"}) {
+		if got := desired.Unreadable([]*snapshot.Node{broken, other}); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("%s: unreadable are %v", name, got)
 		}
 	}
@@ -83,7 +84,7 @@ func TestPlanNodes_believesAMarkOnANodeThatIsNotMeantByItsProof(t *testing.T) {
 	} {
 		left := aNode(t, "a", "cpu", "x:NoExecute")
 		left.Record = taint.Record{tt.mark}
-		if p := PlanNodes([]*eviction.Node{left}, desired); len(p.Switches) != tt.want {
+		if p := PlanNodes([]*snapshot.Node{left}, desired); len(p.Switches) != tt.want {
 			t.Errorf("%s: %d changes, want %d", name, len(p.Switches), tt.want)
 		}
 	}
@@ -146,7 +147,7 @@ func TestPlanLabels_skipsANodeOfASelectorThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	labels, taints := aNode(t, "a", "gpu"), aNode(t, "b", "gpu")
 	labels.LabelRecordErr, taints.RecordErr = errors.New("broken"), errors.New("broken")
-	nodes := []*eviction.Node{labels, taints, aNode(t, "c", "gpu")}
+	nodes := []*snapshot.Node{labels, taints, aNode(t, "c", "gpu")}
 	claim := label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"dedicated": "gpu"}}
 	p := PlanLabels(nodes, NodeLabels{Target: pool(t, "gpu"), Claim: claim})
 	if len(p.Refusals) > 0 || len(p.Switches) != 1 || p.Switches[0].Node != nodes[2] {

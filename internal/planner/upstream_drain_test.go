@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // TestUpstream_kubectlDrain has the facts of TestDrain in k8s.io/kubectl v0.37.2
@@ -15,44 +16,44 @@ import (
 // API: it evicts pods without a controller, deletes local data and ignores DaemonSets.
 func TestUpstream_kubectlDrain(t *testing.T) {
 	t.Parallel()
-	by := func(kind string) *eviction.Controller {
-		return &eviction.Controller{Owner: eviction.Owner{Group: "apps", Kind: kind, Name: "x"}}
+	by := func(kind string) *snapshot.Controller {
+		return &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: kind, Name: "x"}}
 	}
 	ignore, local := DrainRules{IgnoreDaemonSets: true}, DrainRules{DeleteLocalData: true}
 	tests := []struct {
 		name   string
-		pod    *eviction.Pod
+		pod    *snapshot.Pod
 		rules  DrainRules
 		forced bool
 		// deleted and stops exclude each other; a pod that is ignored is neither.
 		deleted, stops bool
 	}{
-		{name: "a ReplicationController's", pod: &eviction.Pod{Controller: by("ReplicationController")}, deleted: true},
-		{name: "a DaemonSet's", pod: &eviction.Pod{Controller: by("DaemonSet")}, stops: true},
-		{name: "a DaemonSet's that has completed", pod: &eviction.Pod{Controller: by("DaemonSet"), Completed: true}, deleted: true},
-		{name: "a DaemonSet's without its owner reference", pod: &eviction.Pod{}, stops: true},
-		{name: "a DaemonSet's without its owner reference, forced", pod: &eviction.Pod{}, forced: true, deleted: true},
-		{name: "a DaemonSet's, ignored", pod: &eviction.Pod{Controller: by("DaemonSet")}, rules: ignore},
-		{name: "a DaemonSet's with an emptyDir, ignored", pod: &eviction.Pod{Controller: by("DaemonSet"), LocalData: true}, rules: ignore},
-		{name: "a Job's with an emptyDir that may go, forced", pod: &eviction.Pod{Controller: by("Job"), LocalData: true}, rules: local, forced: true, deleted: true},
-		{name: "a Job's that has completed", pod: &eviction.Pod{Controller: by("Job"), LocalData: true, Completed: true}, deleted: true},
-		{name: "a ReplicaSet's", pod: &eviction.Pod{Controller: by("ReplicaSet")}, deleted: true},
-		{name: "without a controller", pod: &eviction.Pod{}, stops: true},
-		{name: "without a controller, forced", pod: &eviction.Pod{}, forced: true, deleted: true},
-		{name: "with an emptyDir", pod: &eviction.Pod{LocalData: true}, stops: true},
-		{name: "with an emptyDir that has failed", pod: &eviction.Pod{LocalData: true, Completed: true}, deleted: true},
-		{name: "with an emptyDir that may go, forced", pod: &eviction.Pod{LocalData: true}, rules: local, forced: true, deleted: true},
+		{name: "a ReplicationController's", pod: &snapshot.Pod{Controller: by("ReplicationController")}, deleted: true},
+		{name: "a DaemonSet's", pod: &snapshot.Pod{Controller: by("DaemonSet")}, stops: true},
+		{name: "a DaemonSet's that has completed", pod: &snapshot.Pod{Controller: by("DaemonSet"), Completed: true}, deleted: true},
+		{name: "a DaemonSet's without its owner reference", pod: &snapshot.Pod{}, stops: true},
+		{name: "a DaemonSet's without its owner reference, forced", pod: &snapshot.Pod{}, forced: true, deleted: true},
+		{name: "a DaemonSet's, ignored", pod: &snapshot.Pod{Controller: by("DaemonSet")}, rules: ignore},
+		{name: "a DaemonSet's with an emptyDir, ignored", pod: &snapshot.Pod{Controller: by("DaemonSet"), LocalData: true}, rules: ignore},
+		{name: "a Job's with an emptyDir that may go, forced", pod: &snapshot.Pod{Controller: by("Job"), LocalData: true}, rules: local, forced: true, deleted: true},
+		{name: "a Job's that has completed", pod: &snapshot.Pod{Controller: by("Job"), LocalData: true, Completed: true}, deleted: true},
+		{name: "a ReplicaSet's", pod: &snapshot.Pod{Controller: by("ReplicaSet")}, deleted: true},
+		{name: "without a controller", pod: &snapshot.Pod{}, stops: true},
+		{name: "without a controller, forced", pod: &snapshot.Pod{}, forced: true, deleted: true},
+		{name: "with an emptyDir", pod: &snapshot.Pod{LocalData: true}, stops: true},
+		{name: "with an emptyDir that has failed", pod: &snapshot.Pod{LocalData: true, Completed: true}, deleted: true},
+		{name: "with an emptyDir that may go, forced", pod: &snapshot.Pod{LocalData: true}, rules: local, forced: true, deleted: true},
 		{name: "no pods"},
 
-		{name: "TestSkipDeletedFilter: not terminating", pod: &eviction.Pod{Controller: by("ReplicaSet")}, deleted: true},
-		{name: "TestSkipDeletedFilter: terminating", pod: &eviction.Pod{Controller: by("ReplicaSet"), Terminating: true}, deleted: true},
+		{name: "TestSkipDeletedFilter: not terminating", pod: &snapshot.Pod{Controller: by("ReplicaSet")}, deleted: true},
+		{name: "TestSkipDeletedFilter: terminating", pod: &snapshot.Pod{Controller: by("ReplicaSet"), Terminating: true}, deleted: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var pods []*eviction.Pod
+			var pods []*snapshot.Pod
 			if tt.pod != nil {
-				tt.pod.Node, tt.pod.Scheduling = "n", &eviction.Scheduling{}
+				tt.pod.Node, tt.pod.Scheduling = "n", &snapshot.Scheduling{}
 				pods = append(pods, tt.pod)
 			}
 			leave, refusals := Drain(pods, tt.rules)
@@ -76,8 +77,8 @@ func TestUpstream_kubectlDrain(t *testing.T) {
 }
 
 // forced reports whether the Machine API's drain evicts a pod.
-func forced(pods []*eviction.Pod) bool {
-	s := &eviction.Snapshot{Nodes: map[string]*eviction.Node{"n": {Name: "n"}}, Pods: map[string][]*eviction.Pod{"n": pods}}
+func forced(pods []*snapshot.Pod) bool {
+	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{"n": {Name: "n"}}, Pods: map[string][]*snapshot.Pod{"n": pods}}
 	r := eviction.Evaluate(s, eviction.Change{Drains: map[string]bool{"n": true}}, eviction.ComparisonOff)
 	return len(r.Pods) > 0 && r.Pods[0].Leaves()
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -17,7 +18,7 @@ import (
 // one with the same key and effect. Nodes that are so already are left out,
 // because nothing happens to them. Nobody means to write this change, so that
 // reserved keys are as good as any.
-func WhatIf(nodes []*eviction.Node, target Target, taints []corev1.Taint, absent []taint.ID) eviction.Change {
+func WhatIf(nodes []*snapshot.Node, target Target, taints []corev1.Taint, absent []taint.ID) eviction.Change {
 	change := eviction.Change{Taints: map[string][]corev1.Taint{}}
 	for _, n := range nodes {
 		if !target.Matches(n) {

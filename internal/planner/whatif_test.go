@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -24,27 +24,27 @@ func TestWhatIf(t *testing.T) {
 	cpu := corev1.Taint{Key: "dedicated", Value: "cpu", Effect: corev1.TaintEffectNoExecute, TimeAdded: &added}
 	other := corev1.Taint{Key: "other", Effect: corev1.TaintEffectNoSchedule, TimeAdded: &added}
 	unreachable := corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute}
-	node := func(name string, taints ...corev1.Taint) *eviction.Node {
-		return &eviction.Node{Name: name, Labels: map[string]string{"name": name}, Taints: taints}
+	node := func(name string, taints ...corev1.Taint) *snapshot.Node {
+		return &snapshot.Node{Name: name, Labels: map[string]string{"name": name}, Taints: taints}
 	}
 	all := planner.Target{Selector: labels.Everything()}
 	cases := []struct {
 		name   string
-		nodes  []*eviction.Node
+		nodes  []*snapshot.Node
 		target planner.Target
 		taints []corev1.Taint
 		absent []taint.ID
 		want   map[string][]corev1.Taint
 	}{
-		{"a new taint comes last", []*eviction.Node{node("a", other)}, all, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"a": {other, gpu}}},
-		{"a new value takes the place of the old one", []*eviction.Node{node("a", cpu, other)}, all, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"a": {gpu, other}}},
-		{"another effect is another taint", []*eviction.Node{node("a", cpu)}, all, []corev1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}}, nil, map[string][]corev1.Taint{"a": {cpu, {Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}}}},
-		{"an absent one is dropped whatever its value", []*eviction.Node{node("a", cpu, other)}, all, nil, []taint.ID{taint.IDOf(gpu)}, map[string][]corev1.Taint{"a": {other}}},
-		{"the last one can be dropped", []*eviction.Node{node("a", other)}, all, nil, []taint.ID{taint.IDOf(other)}, map[string][]corev1.Taint{"a": {}}},
-		{"a node that is so already is left out", []*eviction.Node{node("a", gpu), node("b")}, all, []corev1.Taint{gpu}, []taint.ID{taint.IDOf(other)}, map[string][]corev1.Taint{"b": {gpu}}},
-		{"a node that is not meant is left out", []*eviction.Node{node("a"), node("b")}, planner.Target{Name: "b"}, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"b": {gpu}}},
-		{"a selector means the nodes that it matches", []*eviction.Node{node("a"), node("b")}, planner.Target{Selector: labels.SelectorFromSet(labels.Set{"name": "a"})}, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"a": {gpu}}},
-		{"a reserved key is as good as any", []*eviction.Node{node("a")}, all, []corev1.Taint{unreachable}, nil, map[string][]corev1.Taint{"a": {unreachable}}},
+		{"a new taint comes last", []*snapshot.Node{node("a", other)}, all, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"a": {other, gpu}}},
+		{"a new value takes the place of the old one", []*snapshot.Node{node("a", cpu, other)}, all, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"a": {gpu, other}}},
+		{"another effect is another taint", []*snapshot.Node{node("a", cpu)}, all, []corev1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}}, nil, map[string][]corev1.Taint{"a": {cpu, {Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}}}},
+		{"an absent one is dropped whatever its value", []*snapshot.Node{node("a", cpu, other)}, all, nil, []taint.ID{taint.IDOf(gpu)}, map[string][]corev1.Taint{"a": {other}}},
+		{"the last one can be dropped", []*snapshot.Node{node("a", other)}, all, nil, []taint.ID{taint.IDOf(other)}, map[string][]corev1.Taint{"a": {}}},
+		{"a node that is so already is left out", []*snapshot.Node{node("a", gpu), node("b")}, all, []corev1.Taint{gpu}, []taint.ID{taint.IDOf(other)}, map[string][]corev1.Taint{"b": {gpu}}},
+		{"a node that is not meant is left out", []*snapshot.Node{node("a"), node("b")}, planner.Target{Name: "b"}, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"b": {gpu}}},
+		{"a selector means the nodes that it matches", []*snapshot.Node{node("a"), node("b")}, planner.Target{Selector: labels.SelectorFromSet(labels.Set{"name": "a"})}, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"a": {gpu}}},
+		{"a reserved key is as good as any", []*snapshot.Node{node("a")}, all, []corev1.Taint{unreachable}, nil, map[string][]corev1.Taint{"a": {unreachable}}},
 		{"no node means no change", nil, all, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{}},
 	}
 	for _, c := range cases {

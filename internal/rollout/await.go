@@ -14,9 +14,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -57,7 +57,7 @@ func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tole
 // waiting is what a wait is for.
 type waiting struct {
 	// pods returns those that are behind.
-	pods func(*eviction.Snapshot, *workload.Workload) []*eviction.Pod
+	pods func(*snapshot.Snapshot, *workload.Workload) []*snapshot.Pod
 	// behind says that pods made of a template would be behind as well; nil where
 	// that cannot be.
 	behind func(corev1.PodSpec) bool
@@ -68,7 +68,7 @@ type waiting struct {
 // lacking waits for pods that lack what is wanted.
 func lacking(d Tolerations) waiting {
 	return waiting{
-		pods: func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+		pods: func(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 			return planner.Lacking(s, w, d.Claim.Tolerations, d.Pin.Labels)
 		},
 		behind: func(spec corev1.PodSpec) bool { return !d.held(spec.Tolerations, spec.NodeSelector) },
@@ -78,7 +78,7 @@ func lacking(d Tolerations) waiting {
 // shedding waits for pods that require labels which are about to go.
 func shedding(labels map[string][]string) waiting {
 	return waiting{
-		pods: func(s *eviction.Snapshot, w *workload.Workload) []*eviction.Pod {
+		pods: func(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 			if w.Rolling.Hold != "" {
 				// They run on; those that are made anew do not require them.
 				return nil
@@ -162,9 +162,9 @@ func (a *wait) read(ctx context.Context) (err error) {
 // seen is what the pods of a workload show of what is waited for.
 type seen struct {
 	workload     *workload.Workload
-	all, lacking []*eviction.Pod
+	all, lacking []*snapshot.Pod
 	// blocking keep the controller from replacing others.
-	blocking []*eviction.Pod
+	blocking []*snapshot.Pod
 	// written says that the template has what is wanted.
 	written bool
 }
@@ -201,7 +201,7 @@ func (s seen) missing() int {
 // of others change all the time.
 func (s seen) pods() string {
 	var b strings.Builder
-	for _, list := range [][]*eviction.Pod{s.all, s.lacking} {
+	for _, list := range [][]*snapshot.Pod{s.all, s.lacking} {
 		for _, p := range list {
 			b.WriteString(string(p.UID) + " ")
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // evictAgain is the pause before an eviction that was refused is asked for again, as
@@ -36,7 +36,7 @@ type Drain struct {
 type DrainHooks struct {
 	// Approve is asked right before the first write, and again once nothing new is
 	// put on the nodes, and can stop it.
-	Approve func(*eviction.Snapshot) error
+	Approve func(*snapshot.Snapshot) error
 	// Progress is told what is done.
 	Progress func(string)
 	// Waiting is told what stands still on a node, whenever that changes.
@@ -144,7 +144,7 @@ func (d *draining) check(ctx context.Context) error {
 }
 
 // RefuseDrain says which pods stop a drain before it begins.
-func RefuseDrain(s *eviction.Snapshot, drain Drain) []planner.DrainRefusal {
+func RefuseDrain(s *snapshot.Snapshot, drain Drain) []planner.DrainRefusal {
 	var out []planner.DrainRefusal
 	for _, name := range drain.Nodes {
 		leave, refusals := planner.Drain(s.Pods[name], drain.Rules)
@@ -222,7 +222,7 @@ type asked struct {
 }
 
 // state words what is waited for.
-func (a *asked) state(p *eviction.Pod) string {
+func (a *asked) state(p *snapshot.Pod) string {
 	switch {
 	case p.Terminating:
 		return "is terminating"
@@ -233,7 +233,7 @@ func (a *asked) state(p *eviction.Pod) string {
 }
 
 // evict asks for the eviction of a pod that is not going yet, and not too often.
-func (d *draining) evict(ctx context.Context, p *eviction.Pod, one *asked) error {
+func (d *draining) evict(ctx context.Context, p *snapshot.Pod, one *asked) error {
 	if p.Terminating || time.Since(one.at) < evictAgain {
 		return nil
 	}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -31,7 +31,7 @@ type known struct {
 // looked is a plan and what it was made from.
 type looked struct {
 	planner.Plan
-	snapshot  *eviction.Snapshot
+	snapshot  *snapshot.Snapshot
 	workloads []planner.Tolerations
 }
 

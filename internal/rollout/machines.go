@@ -12,9 +12,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 const (
@@ -74,12 +74,12 @@ type machineRollout struct {
 	// wrote are the nodes that were written since they were looked at last, writes counts
 	// the writes of each object: somebody who reverts them would have machines deleted for
 	// ever.
-	wrote  []*eviction.Node
+	wrote  []*snapshot.Node
 	writes map[string]int
 	// conflicts counts the writes of each object that met a change by another client.
 	conflicts map[string]int
 
-	budgets   eviction.Budgets
+	budgets   snapshot.Budgets
 	budgetsAt time.Time
 }
 
@@ -208,7 +208,7 @@ func (r *machineRollout) write(ctx context.Context, intent machineset.Intent) er
 	return fmt.Errorf("nothing is known of %q", intent.Kind)
 }
 
-func (r *machineRollout) written(n *eviction.Node, err error) error {
+func (r *machineRollout) written(n *snapshot.Node, err error) error {
 	if err == nil {
 		r.wrote = append(r.wrote, n)
 	}

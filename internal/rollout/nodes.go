@@ -13,9 +13,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -117,18 +117,18 @@ func split(switches []planner.Switch) (arrivals, leavers []planner.Switch) {
 }
 
 // switchAll writes the taints of several nodes.
-func switchAll(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, switches []planner.Switch) ([]*eviction.Node, error) {
+func switchAll(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, switches []planner.Switch) ([]*snapshot.Node, error) {
 	names := make([]string, len(switches))
 	for i, s := range switches {
 		names[i] = s.Node.Name
 	}
-	return writeAll(ctx, names, func(name string) (*eviction.Node, error) { return switchOne(ctx, cluster, desired, name) })
+	return writeAll(ctx, names, func(name string) (*snapshot.Node, error) { return switchOne(ctx, cluster, desired, name) })
 }
 
 // writeAll writes several nodes at once. All that were begun are finished before
 // it returns the first error in the nodes' order.
-func writeAll(ctx context.Context, names []string, write func(name string) (*eviction.Node, error)) ([]*eviction.Node, error) {
-	written := make([]*eviction.Node, len(names))
+func writeAll(ctx context.Context, names []string, write func(name string) (*snapshot.Node, error)) ([]*snapshot.Node, error) {
+	written := make([]*snapshot.Node, len(names))
 	errs := make([]error, len(names))
 	slots := make(chan struct{}, parallelWrites)
 	var wg sync.WaitGroup
@@ -142,7 +142,7 @@ func writeAll(ctx context.Context, names []string, write func(name string) (*evi
 		})
 	}
 	wg.Wait()
-	out := make([]*eviction.Node, 0, len(written))
+	out := make([]*snapshot.Node, 0, len(written))
 	for i := range names {
 		if errs[i] != nil {
 			return nil, errs[i]
@@ -156,8 +156,8 @@ func writeAll(ctx context.Context, names []string, write func(name string) (*evi
 
 // switchOne merges again from the node as it is read for the write: what the
 // plan saw may be old. A node that is gone has nothing left to change.
-func switchOne(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, name string) (*eviction.Node, error) {
-	node, err := cluster.EditNode(ctx, name, func(n *eviction.Node) (*kube.NodeEdit, error) {
+func switchOne(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, name string) (*snapshot.Node, error) {
+	node, err := cluster.EditNode(ctx, name, func(n *snapshot.Node) (*kube.NodeEdit, error) {
 		merged := planner.MergeNode(n, desired)
 		if refusals := planner.Refuse(n, merged, desired); len(refusals) > 0 {
 			return nil, &RefusedError{Refusals: refusals}

@@ -12,6 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // EnforcePolicy makes a policy as a claim wants it, or deletes it. It returns the policy as
@@ -84,7 +85,7 @@ func liveTaints(ctx context.Context, cluster *kube.Cluster, seen *admission.Obse
 }
 
 // Taints are those of all these nodes.
-func Taints(nodes []*eviction.Node) []corev1.Taint {
+func Taints(nodes []*snapshot.Node) []corev1.Taint {
 	var out []corev1.Taint
 	for _, n := range nodes {
 		out = append(out, n.Taints...)

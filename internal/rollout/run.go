@@ -14,6 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -248,8 +249,8 @@ func changeLabels(ctx context.Context, cluster *kube.Cluster, desired planner.No
 	for i, s := range plan.Switches {
 		names[i] = s.Node.Name
 	}
-	_, err := writeAll(ctx, names, func(name string) (*eviction.Node, error) {
-		node, err := cluster.EditNode(ctx, name, func(n *eviction.Node) (*kube.NodeEdit, error) {
+	_, err := writeAll(ctx, names, func(name string) (*snapshot.Node, error) {
+		node, err := cluster.EditNode(ctx, name, func(n *snapshot.Node) (*kube.NodeEdit, error) {
 			merged := planner.MergeLabels(n, desired)
 			if refusals := planner.RefuseLabels(n, merged, desired); len(refusals) > 0 {
 				return nil, &RefusedError{Refusals: refusals}

@@ -18,8 +18,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -113,7 +113,7 @@ func TestRun_endsAFight(t *testing.T) {
 // TestWrites_namesWhatAFightMayBeAbout: of several objects the first.
 func TestWrites_namesWhatAFightMayBeAbout(t *testing.T) {
 	t.Parallel()
-	node := &eviction.Node{Name: "n1"}
+	node := &snapshot.Node{Name: "n1"}
 	for want, step := range map[string]planner.Step{
 		"StatefulSet/shop/web":        {Kind: planner.Expand, Workload: &workload.Workload{Ref: workload.Ref{Kind: "StatefulSet", Namespace: "shop", Name: "web"}}},
 		"Node/n1":                     {Kind: planner.Label, Labels: planner.LabelPlan{Switches: []planner.LabelSwitch{{Node: node}}}},

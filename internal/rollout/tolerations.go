@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -48,7 +49,7 @@ func (e *ConflictError) Error() string {
 // HoldError says that the live pods of a workload do not follow a change.
 type HoldError struct {
 	Workload *workload.Workload
-	Pods     []*eviction.Pod
+	Pods     []*snapshot.Pod
 	// Written says that the template has the change: the pods stopped following
 	// in the middle of it.
 	Written bool
@@ -190,7 +191,7 @@ func conflicts(w *workload.Workload, merged toleration.Merged, pins label.Merged
 
 // holds says that pods which need the change would not follow it. It is asked
 // before the first write.
-func holds(s *eviction.Snapshot, t planner.Tolerations) error {
+func holds(s *snapshot.Snapshot, t planner.Tolerations) error {
 	lacking := planner.Lacking(s, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
 	if t.Workload.Rolling.Hold == "" || len(lacking) == 0 && !t.Workload.Rolling.Immutable {
 		return nil

@@ -11,8 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // direct observes an object whose pods are its own.
@@ -23,7 +23,7 @@ func direct(t *testing.T, apiVersion, kind, rest string) *Workload {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Pods = []eviction.WorkloadKey{w.Owner()}
+	w.Pods = []snapshot.WorkloadKey{w.Owner()}
 	w.Direct(o)
 	return w
 }

@@ -9,7 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Kind is a kind of object of which it is known where its tolerations stand.
@@ -30,7 +30,7 @@ type Kind struct {
 	Default string
 	// Operand returns the workload that the kind's operator makes of an
 	// object, nil where the pods follow from owner references.
-	Operand func(name string) eviction.WorkloadKey
+	Operand func(name string) snapshot.WorkloadKey
 }
 
 var (
@@ -55,7 +55,7 @@ var kinds = []Kind{
 	{APIVersion: "apps.openshift.io/v1", Kind: "DeploymentConfig", Plural: "deploymentconfigs", Path: podTemplate},
 	{
 		APIVersion: "operator.openshift.io/v1", Kind: "IngressController", Plural: "ingresscontrollers", Path: nodePlacement,
-		Operand: func(name string) eviction.WorkloadKey {
+		Operand: func(name string) snapshot.WorkloadKey {
 			return operand("openshift-ingress", "Deployment", "router-"+name)
 		},
 	},
@@ -63,19 +63,19 @@ var kinds = []Kind{
 		APIVersion: "operator.openshift.io/v1", Kind: "DNS", Plural: "dnses", Path: nodePlacement, Cluster: true,
 		// github.com/openshift/api operator/v1/types_dns.go, DNSNodePlacement.
 		Default: "node-role.kubernetes.io/master",
-		Operand: func(name string) eviction.WorkloadKey { return operand("openshift-dns", "DaemonSet", "dns-"+name) },
+		Operand: func(name string) snapshot.WorkloadKey { return operand("openshift-dns", "DaemonSet", "dns-"+name) },
 	},
 	{
 		APIVersion: "imageregistry.operator.openshift.io/v1", Kind: "Config", Plural: "configs", Path: []string{"spec", "tolerations"}, Cluster: true,
-		Operand: func(string) eviction.WorkloadKey {
+		Operand: func(string) snapshot.WorkloadKey {
 			return operand("openshift-image-registry", "Deployment", "image-registry")
 		},
 	},
 	{APIVersion: "operators.coreos.com/v1alpha1", Kind: "Subscription", Plural: "subscriptions", Path: []string{"spec", "config", "tolerations"}},
 }
 
-func operand(namespace, kind, name string) eviction.WorkloadKey {
-	return eviction.WorkloadKey{Namespace: namespace, Owner: eviction.Owner{Group: appsv1.GroupName, Kind: kind, Name: name}}
+func operand(namespace, kind, name string) snapshot.WorkloadKey {
+	return snapshot.WorkloadKey{Namespace: namespace, Owner: snapshot.Owner{Group: appsv1.GroupName, Kind: kind, Name: name}}
 }
 
 // Lookup finds a known kind; an empty version means the one that is known. A

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -129,7 +129,7 @@ func tolerations(object *unstructured.Unstructured, path []string) ([]corev1.Tol
 func (w *Workload) follow(object *unstructured.Unstructured) error {
 	kind, known := Lookup(w.APIVersion, w.Kind)
 	if known && kind.Operand != nil {
-		w.Pods = []eviction.WorkloadKey{kind.Operand(w.Name)}
+		w.Pods = []snapshot.WorkloadKey{kind.Operand(w.Name)}
 	}
 	if !known || JoinPath(w.Path) != kind.Tolerations() {
 		return nil
@@ -167,7 +167,7 @@ func as[T any](object *unstructured.Unstructured, use func(*T)) error {
 
 // itself says that the object's pods are its own.
 func (w *Workload) itself() {
-	w.Pods = []eviction.WorkloadKey{w.Owner()}
+	w.Pods = []snapshot.WorkloadKey{w.Owner()}
 }
 
 func (w *Workload) deployment(d *appsv1.Deployment) {

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -58,9 +58,9 @@ func observe(t *testing.T, o *unstructured.Unstructured) *Workload {
 	return w
 }
 
-func owner(namespace, kind, name string) []eviction.WorkloadKey {
+func owner(namespace, kind, name string) []snapshot.WorkloadKey {
 	known, _ := Lookup("", kind)
-	return []eviction.WorkloadKey{{Namespace: namespace, Owner: eviction.OwnerOf(known.APIVersion, kind, name)}}
+	return []snapshot.WorkloadKey{{Namespace: namespace, Owner: snapshot.OwnerOf(known.APIVersion, kind, name)}}
 }
 
 func TestObserve_howPodsFollow(t *testing.T) {
@@ -242,7 +242,7 @@ func TestObserve_podsOfWhatOperatorsMake(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, apiVersion, kind, rest string
-		pods                         []eviction.WorkloadKey
+		pods                         []snapshot.WorkloadKey
 	}{
 		{
 			name: "the routers of an IngressController", apiVersion: "operator.openshift.io/v1", kind: "IngressController", rest: `{"metadata":{"name":"apps","namespace":"openshift-ingress-operator"}}`,

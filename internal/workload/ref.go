@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Ref names one object.
@@ -62,8 +62,8 @@ func (r Ref) GroupVersionKind() schema.GroupVersionKind {
 }
 
 // Owner is the object as the owner of pods.
-func (r Ref) Owner() eviction.WorkloadKey {
-	return eviction.WorkloadKey{Namespace: r.Namespace, Owner: eviction.OwnerOf(r.APIVersion, r.Kind, r.Name)}
+func (r Ref) Owner() snapshot.WorkloadKey {
+	return snapshot.WorkloadKey{Namespace: r.Namespace, Owner: snapshot.OwnerOf(r.APIVersion, r.Kind, r.Name)}
 }
 
 // SplitPath splits a path such as "spec.template.spec.tolerations".

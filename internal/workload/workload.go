@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -43,7 +43,7 @@ type Workload struct {
 	Selector string
 	// Pods are the workloads whose pods follow from this object: itself, or
 	// what an operator makes of it. Empty where that cannot be told.
-	Pods []eviction.WorkloadKey
+	Pods []snapshot.WorkloadKey
 	// Operands are the workloads that an operator makes of this object, as far as
 	// they can be read.
 	Operands []*Workload
@@ -54,7 +54,7 @@ type Workload struct {
 	MissingFollow bool
 	// Ordered are those of Pods whose controller creates and replaces no pod while another one
 	// is not ready: StatefulSets with podManagementPolicy OrderedReady.
-	Ordered []eviction.WorkloadKey
+	Ordered []snapshot.WorkloadKey
 	// Rolling says how pods follow a change.
 	Rolling Rolling
 	// Writers are others that write the template, each as a reader knows them.

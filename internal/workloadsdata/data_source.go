@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -49,7 +50,7 @@ func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		return
 	}
 	err := cluster.Refresh(ctx)
-	var snapshot *eviction.Snapshot
+	var snapshot *snapshot.Snapshot
 	if err == nil {
 		snapshot, err = cluster.Snapshot(ctx)
 	}

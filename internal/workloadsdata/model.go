@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -49,7 +50,7 @@ type taintModel struct {
 }
 
 // concerns returns which pods are asked.
-func (m *model) concerns(ctx context.Context, diags *diag.Diagnostics) func(*eviction.Pod) bool {
+func (m *model) concerns(ctx context.Context, diags *diag.Diagnostics) func(*snapshot.Pod) bool {
 	selector, err := labels.Parse(m.Selector.ValueString())
 	if err != nil {
 		diags.Append(fw.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
@@ -59,7 +60,7 @@ func (m *model) concerns(ctx context.Context, diags *diag.Diagnostics) func(*evi
 	if !m.Namespaces.IsNull() {
 		diags.Append(m.Namespaces.ElementsAs(ctx, &namespaces, false)...)
 	}
-	return func(p *eviction.Pod) bool {
+	return func(p *snapshot.Pod) bool {
 		return (namespaces == nil || slices.Contains(namespaces, p.Namespace)) && selector.Matches(p.Labels)
 	}
 }

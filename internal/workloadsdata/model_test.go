@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -27,7 +28,7 @@ func TestConcerns(t *testing.T) {
 		return types.SetValueMust(types.StringType, elements)
 	}
 	all := types.SetNull(types.StringType)
-	pods := []*eviction.Pod{
+	pods := []*snapshot.Pod{
 		{Namespace: "shop", Name: "web", Labels: labels.Set{"app": "web"}},
 		{Namespace: "shop", Name: "db", Labels: labels.Set{"app": "db"}},
 		{Namespace: "ops", Name: "tool"},
@@ -69,7 +70,7 @@ func TestFromWorkload(t *testing.T) {
 	limited := corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &minute}
 	everything := corev1.Toleration{Operator: corev1.TolerationOpExists}
 	a := eviction.WorkloadAnswer{
-		WorkloadKey: eviction.WorkloadKey{Namespace: "shop", Owner: eviction.Owner{Group: "apps", Kind: "Deployment", Name: "web"}},
+		WorkloadKey: snapshot.WorkloadKey{Namespace: "shop", Owner: snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "web"}},
 		Pods:        3, Differ: true, Lasts: toleration.Untolerated, Uncertain: true,
 		Taints: []eviction.TaintAnswer{
 			{Taint: corev1.Taint{Key: "a", Value: "1", Effect: corev1.TaintEffectNoExecute}, Lasts: 60, Toleration: &limited, Shadowed: []corev1.Toleration{everything}},

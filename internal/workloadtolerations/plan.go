@@ -13,11 +13,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -127,7 +127,7 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 }
 
 // consequences refuses what would not come about, and says what the rest costs.
-func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, observed observation, snapshot *eviction.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
+func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, observed observation, snapshot *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
 	change := observed.change(desired)
 	for _, t := range change.Workloads[:len(observed.workloads)] {
 		if !fw.RefuseHeld(t, snapshot, plan, at, diags) {

@@ -22,7 +22,7 @@ import (
 // packages are those whose decisions their own unit tests must hold.
 var packages = []string{
 	"internal/taint", "internal/toleration", "internal/label", "internal/admission",
-	"internal/eviction", "internal/planner", "internal/machineset", "internal/rollout",
+	"internal/snapshot", "internal/placement", "internal/eviction", "internal/planner", "internal/machineset", "internal/rollout",
 }
 
 // required is the part of the mutants that must be caught.

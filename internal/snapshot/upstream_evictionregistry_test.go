@@ -1,10 +1,12 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package snapshot
 
 import (
 	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // TestUpstream_evictionRegistry has the facts of TestEvictionWithETCD and TestEviction in
@@ -14,10 +16,11 @@ import (
 func TestUpstream_evictionRegistry(t *testing.T) {
 	t.Parallel()
 	const ours, everything = "app=web", ""
+	pending, unready := func(p *Pod) { p.Pending = true }, func(p *Pod) { p.Ready = false }
 	failed, succeeded := completed, completed
 	for _, tt := range []struct {
 		name     string
-		option   podOption
+		option   func(*Pod)
 		selector string
 		allowed  int32
 		refused  bool
@@ -55,17 +58,18 @@ func TestUpstream_evictionRegistry(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var options []podOption
+			one := &Pod{Namespace: "app", Name: "web", Labels: labels.Set{"app": "web"}, Ready: true}
 			if tt.option != nil {
-				options = append(options, tt.option)
+				tt.option(one)
 			}
-			one := pod("web", "n", options...)
-			all := newWorld().budget("app", "foo", tt.selector, tt.allowed).Budgets
-			b := &all["app"][0]
-			b.Healthy, b.MinHealthy, b.AlwaysAllow = tt.status[0], tt.status[1], tt.always
+			selector, err := labels.Parse(tt.selector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := Budgets{"app": {{Name: "foo", Selector: selector, Allowed: tt.allowed, Healthy: tt.status[0], MinHealthy: tt.status[1], AlwaysAllow: tt.always}}}
 			budgets := all.Guarding(one)
 			if refused := len(budgets) > 1 || len(budgets) == 1 && budgets[0].Allowed < 1; refused != tt.refused {
-				t.Errorf("refused %t by %s, want %t", refused, Names(budgets), tt.refused)
+				t.Errorf("refused %t by %s, want %t", refused, BudgetNames(budgets), tt.refused)
 			}
 		})
 	}
@@ -78,7 +82,7 @@ func TestUpstream_evictionRegistry(t *testing.T) {
 
 // evictionRegistryLeftOut are the other cases of the two tests. The other tests of the file
 // are about options and preconditions of deletions, and the status of budgets afterwards.
-var evictionRegistryLeftOut = leftOut{
+var evictionRegistryLeftOut = map[string]string{
 	"TestEvictionWithETCD/bad name in Url":                             "a request names the pod once",
 	"TestEviction/pending, always conflict on delete":                  "conflicts between requests are not predicted",
 	"TestEviction/pending, always conflict, resource version":          "conflicts between requests are not predicted",

@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package placement
 
 import (
 	"fmt"
@@ -10,16 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-)
 
-// Volume is a PersistentVolume that can be used on some nodes only.
-type Volume struct {
-	Name string
-	// Affinity is its required node affinity, shared by volumes that are equal in
-	// it. It is matched against labels alone (k8s.io/component-helpers
-	// storage/volume/helpers.go, CheckNodeAffinity).
-	Affinity *corev1.NodeSelector
-}
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
 
 // volumeSet is a list of node affinities that pods have by their volumes. Equal
 // lists are one, so that pods can share what was found for them.
@@ -28,31 +21,14 @@ type volumeSet struct {
 	affinity *corev1.NodeSelector
 }
 
-// volumes returns the volumes that bind a pod to certain nodes: those of its
-// bound claims, one for each affinity. A claim that is not bound, or that was not
-// read, binds nobody.
-func (e *evaluation) volumes(pod *Pod) []*Volume {
-	if len(pod.Claims) == 0 {
-		return nil
-	}
-	var out []*Volume
-	for _, claim := range pod.Claims {
-		volume := e.snapshot.Volumes[pod.Namespace][claim]
-		if volume != nil && !slices.ContainsFunc(out, func(v *Volume) bool { return v.Affinity == volume.Affinity }) {
-			out = append(out, volume)
-		}
-	}
-	return out
-}
-
-func (e *evaluation) volumeSet(volumes []*Volume) *volumeSet {
+func (f *Finder) volumeSet(volumes []*snapshot.Volume) *volumeSet {
 	var set *volumeSet
 	for _, v := range volumes {
 		link := volumeSet{rest: set, affinity: v.Affinity}
-		known := e.volumeSets[link]
+		known := f.volumeSets[link]
 		if known == nil {
 			known = &link
-			e.volumeSets[link] = known
+			f.volumeSets[link] = known
 		}
 		set = known
 	}
@@ -60,20 +36,20 @@ func (e *evaluation) volumeSet(volumes []*Volume) *volumeSet {
 }
 
 // bound words where a volume can be used.
-func (e *evaluation) bound(v *Volume) string {
-	where, known := e.bindings[v.Affinity]
+func (f *Finder) bound(v *snapshot.Volume) string {
+	where, known := f.bindings[v.Affinity]
 	if !known {
-		where = e.whereabouts(v.Affinity)
-		e.bindings[v.Affinity] = where
+		where = f.whereabouts(v.Affinity)
+		f.bindings[v.Affinity] = where
 	}
 	return "its volume " + v.Name + " is bound to " + where
 }
 
-func (e *evaluation) whereabouts(affinity *corev1.NodeSelector) string {
-	matches := e.volumeMatcher(affinity)
-	nodes, ok := e.lookUp(volumeTerms(affinity))
+func (f *Finder) whereabouts(affinity *corev1.NodeSelector) string {
+	matches := f.volumeMatcher(affinity)
+	nodes, ok := f.lookUp(volumeTerms(affinity))
 	if !ok {
-		nodes = e.allPlaces()
+		nodes = f.allPlaces()
 	}
 	var names []string
 	for _, p := range nodes {
@@ -105,11 +81,11 @@ func volumeTerms(affinity *corev1.NodeSelector) []corev1.NodeSelectorTerm {
 
 // volumeMatcher matches nodes by their labels. An affinity that does not parse
 // matches nothing, as in the scheduler.
-func (e *evaluation) volumeMatcher(affinity *corev1.NodeSelector) func(*Node) bool {
+func (f *Finder) volumeMatcher(affinity *corev1.NodeSelector) func(*snapshot.Node) bool {
 	selector := nodeaffinity.NewLazyErrorNodeSelector(affinity)
-	return func(n *Node) bool {
-		e.scratch.Name, e.scratch.Labels = "", n.Labels
-		ok, err := selector.Match(&e.scratch)
+	return func(n *snapshot.Node) bool {
+		f.scratch.Name, f.scratch.Labels = "", n.Labels
+		ok, err := selector.Match(&f.scratch)
 		return ok && err == nil
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package snapshot
 
 import (
 	"maps"
@@ -177,23 +177,13 @@ type Scheduling struct {
 	Forbidden []corev1.Toleration
 }
 
-// Budgets are PodDisruptionBudgets by namespace.
-type Budgets map[string][]Budget
-
-// Budget is a PodDisruptionBudget.
-type Budget struct {
-	Name     string
-	Selector labels.Selector
-	// Allowed is status.disruptionsAllowed.
-	Allowed int32
-	// Healthy is status.currentHealthy, and MinHealthy status.desiredHealthy.
-	Healthy, MinHealthy int32
-	// AlwaysAllow is set for the unhealthyPodEvictionPolicy of that name.
-	AlwaysAllow bool
-	// Most is what it allows when all of its pods are healthy, nil where that is not
-	// known: status.expectedPods less status.desiredHealthy
-	// (k8s.io/kubernetes v1.37.1 pkg/controller/disruption/disruption.go).
-	Most *int32
+// Volume is a PersistentVolume that can be used on some nodes only.
+type Volume struct {
+	Name string
+	// Affinity is its required node affinity, shared by volumes that are equal in
+	// it. It is matched against labels alone (k8s.io/component-helpers
+	// storage/volume/helpers.go, CheckNodeAffinity).
+	Affinity *corev1.NodeSelector
 }
 
 // Owner returns the workload that a pod belongs to, as far up as it is known:
@@ -236,5 +226,62 @@ func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *
 func (s *Snapshot) Admitting(rules *admission.Rules) *Snapshot {
 	out := s.With(nil, nil)
 	out.Admission = rules
+	return out
+}
+
+// WorkloadPods returns the pods of workloads that a change of their template
+// replaces: those that run or are to run, in the order of their names.
+func (s *Snapshot) WorkloadPods(workloads ...WorkloadKey) []*Pod {
+	index := s.PodsByWorkload()
+	var out []*Pod
+	for _, w := range workloads {
+		out = append(out, index[w]...)
+	}
+	slices.SortFunc(out, (*Pod).Compare)
+	return out
+}
+
+// PodsByWorkload returns the pods of each workload that run or are to run. It sorts them by
+// workload once.
+func (s *Snapshot) PodsByWorkload() map[WorkloadKey][]*Pod {
+	if built := s.index.Load(); built != nil {
+		return *built
+	}
+	index := map[WorkloadKey][]*Pod{}
+	add := func(pods []*Pod) {
+		for _, p := range pods {
+			if !p.Terminating && !p.Completed {
+				key := WorkloadKey{p.Namespace, s.Owner(p)}
+				index[key] = append(index[key], p)
+			}
+		}
+	}
+	for _, pods := range s.Pods {
+		add(pods)
+	}
+	add(s.Waiting)
+	s.index.Store(&index)
+	return index
+}
+
+// RunsOnEveryNode reports whether a pod is a static one or of a DaemonSet: a drain does not evict it.
+func (s *Snapshot) RunsOnEveryNode(p *Pod) bool {
+	return p.Mirror || s.Owner(p).DaemonSet() && !p.Completed
+}
+
+// VolumesOf returns the volumes that bind a pod to certain nodes: those of its
+// bound claims, one for each affinity. A claim that is not bound, or that was not
+// read, binds nobody.
+func (s *Snapshot) VolumesOf(pod *Pod) []*Volume {
+	if len(pod.Claims) == 0 {
+		return nil
+	}
+	var out []*Volume
+	for _, claim := range pod.Claims {
+		volume := s.Volumes[pod.Namespace][claim]
+		if volume != nil && !slices.ContainsFunc(out, func(v *Volume) bool { return v.Affinity == volume.Affinity }) {
+			out = append(out, volume)
+		}
+	}
 	return out
 }

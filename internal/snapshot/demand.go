@@ -1,11 +1,10 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package snapshot
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -116,33 +115,13 @@ func scalar(name corev1.ResourceName) bool {
 		strings.HasPrefix(n, corev1.ResourceHugePagesPrefix) || strings.HasPrefix(n, corev1.ResourceAttachableVolumesPrefix)
 }
 
-// other returns the amount of a resource that has no field of its own, 0 where
-// it is not listed.
-func (r *Resources) other(name corev1.ResourceName) int64 {
-	for i := range r.Others {
-		if r.Others[i].Name == name {
-			return r.Others[i].Value
-		}
-	}
-	return 0
-}
-
 // nothing is the demand of pods of which none is known.
 var nothing Demand
 
-func (p *Pod) demand() *Demand {
+// Requests returns the demand of a pod, the empty one where none is known.
+func (p *Pod) Requests() *Demand {
 	if p.Demand == nil {
 		return &nothing
 	}
 	return p.Demand
-}
-
-// respects is the lowest priority of pods that hold room against this demand:
-// those of a lower one can be pushed out
-// (pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go).
-func (d *Demand) respects() int32 {
-	if d.Patient {
-		return math.MinInt32
-	}
-	return d.Priority
 }

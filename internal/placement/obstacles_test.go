@@ -1,47 +1,21 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package placement
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// bindTo gives a claim of namespace "app" a volume with an affinity.
-func (w world) bindTo(claim, volume string, terms ...corev1.NodeSelectorTerm) world {
-	if w.Volumes == nil {
-		w.Volumes = map[string]map[string]*Volume{"app": {}}
-	}
-	w.Volumes["app"][claim] = &Volume{Name: volume, Affinity: &corev1.NodeSelector{NodeSelectorTerms: terms}}
-	return w
-}
-
-func claiming(claims ...string) podOption {
-	return func(p *Pod) { p.Claims = claims }
-}
-
-func onHost(name string) corev1.NodeSelectorTerm {
-	return expression("kubernetes.io/hostname", "In", name)
-}
-
-// many makes nodes that are alike.
-func many(n int, prefix string, one func(name string) *Node) []*Node {
-	var out []*Node
-	for i := range n {
-		out = append(out, one(fmt.Sprintf("%s-%d", prefix, i)))
-	}
-	return out
-}
-
-func TestEvaluate_namesWhatStandsInTheWay(t *testing.T) {
+func TestObstacles_nameWhatKeepsAPodAway(t *testing.T) {
 	t.Parallel()
-	inPool := func(n *Node) *Node { return labelled(n, "pool", "a") }
+	inPool := func(n *snapshot.Node) *snapshot.Node { return labelled(n, "pool", "a") }
 	pool := selecting("pool", "a")
-	grown := func(nodes ...[]*Node) world {
+	grown := func(nodes ...[]*snapshot.Node) world {
 		w := newWorld(inPool(having(node("n1"), 100, 100)))
 		for _, list := range nodes {
 			for _, n := range list {
@@ -50,9 +24,9 @@ func TestEvaluate_namesWhatStandsInTheWay(t *testing.T) {
 		}
 		return w
 	}
-	tainted := func(name string) *Node { return inPool(having(node(name, "dedicated=gpu:NoExecute"), 4, 8)) }
-	small := func(name string) *Node { return inPool(having(node(name), 2, 4)) }
-	outside := func(name string) *Node { return having(node(name), 100, 100) }
+	tainted := func(name string) *snapshot.Node { return inPool(having(node(name, "dedicated=gpu:NoExecute"), 4, 8)) }
+	small := func(name string) *snapshot.Node { return inPool(having(node(name), 2, 4)) }
+	outside := func(name string) *snapshot.Node { return having(node(name), 100, 100) }
 	for _, tt := range []struct {
 		name   string
 		world  world
@@ -77,29 +51,29 @@ func TestEvaluate_namesWhatStandsInTheWay(t *testing.T) {
 		},
 		{
 			name:  "a resource that no node has",
-			world: grown(many(2, "s", small)).run(pod("p", "n1", asking(1, 1, Amount{"example.com/gpu", 1}))),
+			world: grown(many(2, "s", small)).run(pod("p", "n1", asking(1, 1, snapshot.Amount{Name: "example.com/gpu", Value: 1}))),
 			want:  ": 2 lack example.com/gpu (needs 1, none free)",
 		},
 		{
 			name:  "processors in thousandths, where they are no whole ones",
-			world: grown(many(1, "s", small)).run(pod("p", "n1", asking(2, 1)), other("q", "s-0", func(p *Pod) { p.Demand = &Demand{Holds: Resources{MilliCPU: 500}} })),
+			world: grown(many(1, "s", small)).run(pod("p", "n1", asking(2, 1)), other("q", "s-0", func(p *snapshot.Pod) { p.Demand = &snapshot.Demand{Holds: snapshot.Resources{MilliCPU: 500}} })),
 			want:  ": 1 lacks cpu (needs 2, 1500m free)",
 		},
 		{name: "nodes that are full of pods", world: grown(many(1, "s", small)).run(pod("p", "n1")).run(tenPods("s-0")...), want: ": 1 takes no more pods"},
-		{name: "a cordon, and not the taint that comes with it", world: grown([]*Node{cordoned(node("c", "node.kubernetes.io/unschedulable:NoSchedule"))}).run(pod("p", "n1")), want: ": 1 is cordoned"},
+		{name: "a cordon, and not the taint that comes with it", world: grown([]*snapshot.Node{cordoned(node("c", "node.kubernetes.io/unschedulable:NoSchedule"))}).run(pod("p", "n1")), want: ": 1 is cordoned"},
 		{name: "required affinity", world: grown(many(2, "o", outside)).run(pod("p", "n1", requiring(expression("pool", "Exists")))), want: ": 2 do not match its node affinity"},
 		{
-			name: "nodes that are drained by the same change, apart from its own", change: draining("n1", "o-0"),
+			name: "nodes that are drained by the same change, apart from its own", change: Change{Drained: map[string]bool{"n1": true, "o-0": true}},
 			world: grown(many(1, "o", outside)).run(pod("p", "n1")), want: ": 1 is drained",
 		},
 		{
 			name:  "other nodes with the same obstacle as its own",
-			world: grown(many(1, "x", func(name string) *Node { return node(name, "a:NoExecute") })).run(pod("p", "n1")),
+			world: grown(many(1, "x", func(name string) *snapshot.Node { return node(name, "a:NoExecute") })).run(pod("p", "n1")),
 			want:  ": 1 is tainted a:NoExecute",
 		},
 		{
 			name: "at most four kinds, and how many nodes there are beside",
-			world: grown([]*Node{node("a1", "a:NoSchedule"), node("b1", "b:NoSchedule"), node("c1", "c:NoSchedule"), node("d1", "d:NoSchedule"), node("e1", "e:NoSchedule"), cordoned(node("f1"))}).
+			world: grown([]*snapshot.Node{node("a1", "a:NoSchedule"), node("b1", "b:NoSchedule"), node("c1", "c:NoSchedule"), node("d1", "d:NoSchedule"), node("e1", "e:NoSchedule"), cordoned(node("f1"))}).
 				run(pod("p", "n1")),
 			want: ": 1 is tainted a:NoSchedule, 1 is tainted b:NoSchedule, 1 is tainted c:NoSchedule, 1 is tainted d:NoSchedule, 2 for other reasons",
 		},
@@ -132,29 +106,32 @@ func TestEvaluate_namesWhatStandsInTheWay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := tt.change
-			if c.Taints == nil && c.Drains == nil {
+			if c.Drained == nil {
 				c = tainting("n1", "a:NoExecute")
 			}
-			v := about(t, Evaluate(tt.world.Snapshot, c, ComparisonOff), "p")
-			_, got, found := strings.Cut(v.Reason, "; no other node would take it")
-			if !found || got != tt.want {
-				t.Errorf("got  %q\nwant %q\nof   %q", got, tt.want, v.Reason)
+			p := tt.world.named(t, "p")
+			f := New(tt.world.Snapshot, c, false)
+			if f.Fits(p, p.Scheduling) {
+				t.Fatal("the pod fits")
+			}
+			if got := f.Obstacles(p, p.Scheduling); got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestEvaluate_volumesBindPodsToNodes(t *testing.T) {
+func TestFits_whereVolumesAre(t *testing.T) {
 	t.Parallel()
 	// The affinity of every volume is one value, as in a snapshot.
-	two := func(p *Pod) world {
+	two := func(p *snapshot.Pod) world {
 		return newWorld(node("n1"), node("n2")).run(p).bindTo("here", "pv-1", onHost("n1")).bindTo("there", "pv-2", onHost("n2")).
 			bindTo("named", "pv-3", corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: "In", Values: []string{"n9"}}}}).
 			bindTo("broken", "pv-4", expression("x", "Nonsense"))
 	}
 	for _, tt := range []struct {
 		name string
-		pod  *Pod
+		pod  *snapshot.Pod
 		back bool
 	}{
 		{name: "a pod without claims goes anywhere", pod: pod("p", "n1"), back: true},
@@ -162,52 +139,16 @@ func TestEvaluate_volumesBindPodsToNodes(t *testing.T) {
 		{name: "a volume on another node lets it go there", pod: pod("p", "n1", claiming("there")), back: true},
 		{name: "volumes on two nodes leave none", pod: pod("p", "n1", claiming("there", "here"))},
 		{name: "a claim that is not bound to certain nodes binds nobody", pod: pod("p", "n1", claiming("unbound")), back: true},
-		{name: "a claim of another namespace is another one", pod: pod("p", "n1", claiming("here"), func(p *Pod) { p.Namespace = "elsewhere" }), back: true},
+		{name: "a claim of another namespace is another one", pod: pod("p", "n1", claiming("here"), func(p *snapshot.Pod) { p.Namespace = "elsewhere" }), back: true},
 		{name: "names of nodes are not looked at, as in the scheduler", pod: pod("p", "n1", claiming("named")), back: true},
 		{name: "an affinity that does not parse matches nothing", pod: pod("p", "n1", claiming("broken"))},
 		{name: "a node selector counts beside a volume", pod: pod("p", "n1", claiming("there"), selecting("kubernetes.io/hostname", "n1"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if v := only(t, Evaluate(two(tt.pod).Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)); v.Reschedulable != tt.back {
-				t.Errorf("reschedulable %t, want %t: %s", v.Reschedulable, tt.back, v.Reason)
+			if fits := two(tt.pod).fits(t, "p", tainting("n1", "a:NoExecute")); fits != tt.back {
+				t.Errorf("fits %t, want %t", fits, tt.back)
 			}
 		})
-	}
-}
-
-func TestEvaluate_saysOfPodsThatStayWhyNoOtherNodeWouldTakeThem(t *testing.T) {
-	t.Parallel()
-	w := newWorld(having(node("n1"), 4, 8), having(node("n2"), 2, 4)).run(pod("p", "n1", asking(3, 8)))
-	v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoSchedule"), ComparisonOff))
-	if want := "could not be scheduled on this node again, nor on any other: 1 lacks memory (needs 8Gi, 4Gi free)"; v.Reschedulable || !strings.HasSuffix(v.Reason, want) {
-		t.Errorf("%t, %q", v.Reschedulable, v.Reason)
-	}
-}
-
-func TestAmount_neverLooksAsIfItFitted(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  corev1.ResourceName
-		value int64
-		up    bool
-		want  string
-	}{
-		{"memory", 0, true, "0"},
-		{"memory", 1023, true, "1023"},
-		{"memory", 8 << 30, true, "8Gi"},
-		{"memory", 8<<30 + 1, true, "8.1Gi"},
-		{"memory", 8<<30 - 1, true, "8Gi"},
-		{"memory", 8<<30 - 1, false, "7.9Gi"},
-		{"memory", 3<<30 + 1<<29, false, "3.5Gi"},
-		{"ephemeral-storage", 1<<62 - 1, false, "4095.9Pi"},
-		{"hugepages-2Mi", 4 << 20, true, "4Mi"},
-		{"cpu", 2000, true, "2"},
-		{"cpu", 2500, true, "2500m"},
-		{"example.com/gpu", 3, true, "3"},
-	} {
-		if got := amount(tt.name, tt.value, tt.up); got != tt.want {
-			t.Errorf("%s %d: %q, want %q", tt.name, tt.value, got, tt.want)
-		}
 	}
 }

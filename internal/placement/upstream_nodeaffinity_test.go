@@ -1,13 +1,15 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package placement
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // affinityCase is what a pod requires, and a node that it fits or does not fit.
@@ -97,12 +99,12 @@ func runAffinity(t *testing.T, cases []affinityCase) {
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := &Scheduling{NodeSelector: tt.selector}
+			s := &snapshot.Scheduling{NodeSelector: tt.selector}
 			if tt.terms != nil {
 				s.Affinity = &corev1.NodeSelector{NodeSelectorTerms: tt.terms}
 			}
 			before := s.Affinity.DeepCopy()
-			if fits := newEvaluation(newWorld().Snapshot, Change{}, ComparisonOff).selects(s, tt.node, tt.labels); fits != tt.fits {
+			if fits := New(newWorld().Snapshot, Change{}, false).Selects(s, tt.node, tt.labels); fits != tt.fits {
 				t.Errorf("fits %t, want %t", fits, tt.fits)
 			}
 			if diff := cmp.Diff(before, s.Affinity); diff != "" {

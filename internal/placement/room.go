@@ -1,12 +1,15 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package placement
 
 import (
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // room is what a node has left after the change for a pod that respects pods of a
@@ -29,44 +32,44 @@ type rooms struct {
 
 // room returns what pods that certainly stay on a node leave for a pod that respects
 // pods of this priority.
-func (e *evaluation) room(p *place, respects int32) *room {
-	if e.rooms.parts == nil {
-		n := len(e.places) + len(e.change.Comes)
-		e.rooms.parts, e.rooms.all = make([]struct{ from, to int }, n), make([]room, 0, 4*n)
+func (f *Finder) room(p *place, respects int32) *room {
+	if f.rooms.parts == nil {
+		n := len(f.places) + len(f.change.Comes)
+		f.rooms.parts, f.rooms.all = make([]struct{ from, to int }, n), make([]room, 0, 4*n)
 	}
-	part := &e.rooms.parts[p.index]
+	part := &f.rooms.parts[p.index]
 	if part.to == 0 {
-		part.from = len(e.rooms.all)
-		e.count(p)
-		part.to = len(e.rooms.all)
+		part.from = len(f.rooms.all)
+		f.count(p)
+		part.to = len(f.rooms.all)
 	}
 	last := part.from
-	for i := last + 1; i < part.to && e.rooms.all[i].priority >= respects; i++ {
+	for i := last + 1; i < part.to && f.rooms.all[i].priority >= respects; i++ {
 		last = i
 	}
-	return &e.rooms.all[last]
+	return &f.rooms.all[last]
 }
 
 // count appends what a node has left to all.
-func (e *evaluation) count(p *place) {
-	has, from := p.has, len(e.rooms.all)
-	e.rooms.all = append(e.rooms.all, room{milliCPU: has.MilliCPU, memory: has.Memory, ephemeral: has.EphemeralStorage, pods: has.Pods})
-	e.holding(p, func(d *Demand) {
+func (f *Finder) count(p *place) {
+	has, from := p.has, len(f.rooms.all)
+	f.rooms.all = append(f.rooms.all, room{milliCPU: has.MilliCPU, memory: has.Memory, ephemeral: has.EphemeralStorage, pods: has.Pods})
+	f.holding(p, func(d *snapshot.Demand) {
 		at := from + 1
-		for at < len(e.rooms.all) && e.rooms.all[at].priority > d.Priority {
+		for at < len(f.rooms.all) && f.rooms.all[at].priority > d.Priority {
 			at++
 		}
-		if at == len(e.rooms.all) || e.rooms.all[at].priority != d.Priority {
-			e.rooms.all = slices.Insert(e.rooms.all, at, room{priority: d.Priority})
+		if at == len(f.rooms.all) || f.rooms.all[at].priority != d.Priority {
+			f.rooms.all = slices.Insert(f.rooms.all, at, room{priority: d.Priority})
 		}
-		r := &e.rooms.all[at]
+		r := &f.rooms.all[at]
 		r.milliCPU -= d.Holds.MilliCPU
 		r.memory -= d.Holds.Memory
 		r.ephemeral -= d.Holds.EphemeralStorage
 		r.pods--
 	})
-	for i := from + 1; i < len(e.rooms.all); i++ {
-		above, r := &e.rooms.all[i-1], &e.rooms.all[i]
+	for i := from + 1; i < len(f.rooms.all); i++ {
+		above, r := &f.rooms.all[i-1], &f.rooms.all[i]
 		r.milliCPU += above.milliCPU
 		r.memory += above.memory
 		r.ephemeral += above.ephemeral
@@ -78,39 +81,25 @@ func (e *evaluation) count(p *place) {
 // node. The scheduler does not see completed pods (pkg/scheduler/scheduler.go,
 // newPodInformer); it does see those that are being deleted, but these will be
 // gone, as will be those that leave by this change.
-func (e *evaluation) holding(p *place, add func(*Demand)) {
+func (f *Finder) holding(p *place, add func(*snapshot.Demand)) {
 	if p.coming != nil {
-		for _, pod := range e.snapshot.Pods[p.coming.Like] {
-			if e.snapshot.everywhere(pod) && !pod.Terminating {
-				add(pod.demand())
+		for _, pod := range f.snapshot.Pods[p.coming.Like] {
+			if f.snapshot.RunsOnEveryNode(pod) && !pod.Terminating {
+				add(pod.Requests())
 			}
 		}
 		return
 	}
-	// Only NoExecute makes a pod leave a node that is not drained.
-	evicts, node := false, changedNode{}
-	for i := range p.after {
-		if p.after[i].Effect == corev1.TaintEffectNoExecute {
-			evicts, node = true, e.node(p.node.Name)
-			break
-		}
+	var leaves func(*snapshot.Pod) bool
+	if f.change.Leaving != nil {
+		leaves = f.change.Leaving(p.node.Name)
 	}
-	for _, pod := range e.snapshot.Pods[p.node.Name] {
-		if pod.Completed || pod.Terminating || e.replaces(pod) || evicts && e.judge(node, pod.Scheduling).goes() {
+	for _, pod := range f.snapshot.Pods[p.node.Name] {
+		if pod.Completed || pod.Terminating || leaves != nil && leaves(pod) {
 			continue
 		}
-		add(pod.demand())
+		add(pod.Requests())
 	}
-}
-
-// replaces says that the same run changes the pod's workload: a new pod takes its
-// place, which may be put elsewhere.
-func (e *evaluation) replaces(pod *Pod) bool {
-	if len(e.change.Tolerations) == 0 {
-		return false
-	}
-	_, replaced := e.change.Tolerations[WorkloadKey{pod.Namespace, e.snapshot.Owner(pod)}]
-	return replaced
 }
 
 // shortage is a resource of which a node has too little.
@@ -123,18 +112,18 @@ type shortage struct {
 // node if it came alone (noderesources/fit.go, fitsRequest). Of several, the
 // rarest kind says most. A node that does not tell what it has is taken to have
 // enough: its kubelet has not reported yet.
-func (e *evaluation) lacks(p *place, d *Demand) (shortage, bool) {
+func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 	has := p.has
 	if has == nil {
 		return shortage{}, false
 	}
 	for i := range d.Asks.Others {
 		ask := d.Asks.Others[i]
-		free := has.other(ask.Name)
+		free := has.Other(ask.Name)
 		if free > 0 {
-			e.holding(p, func(on *Demand) {
-				if on.Priority >= d.respects() {
-					free -= on.Holds.other(ask.Name)
+			f.holding(p, func(on *snapshot.Demand) {
+				if on.Priority >= respects(d) {
+					free -= on.Holds.Other(ask.Name)
 				}
 			})
 		}
@@ -142,7 +131,7 @@ func (e *evaluation) lacks(p *place, d *Demand) (shortage, bool) {
 			return shortage{ask.Name, ask.Value, free}, true
 		}
 	}
-	r := e.room(p, d.respects())
+	r := f.room(p, respects(d))
 	switch {
 	case d.Asks.Memory > 0 && d.Asks.Memory > r.memory:
 		return shortage{corev1.ResourceMemory, d.Asks.Memory, r.memory}, true
@@ -155,4 +144,14 @@ func (e *evaluation) lacks(p *place, d *Demand) (shortage, bool) {
 	default:
 		return shortage{}, false
 	}
+}
+
+// respects is the lowest priority of pods that hold room against this demand:
+// those of a lower one can be pushed out
+// (pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go).
+func respects(d *snapshot.Demand) int32 {
+	if d.Patient {
+		return math.MinInt32
+	}
+	return d.Priority
 }

@@ -1,23 +1,25 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package placement
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// maxObstacles bounds how many kinds of obstacles a sentence names, volumes
+// MaxObstacles bounds how many kinds of obstacles a sentence names, volumes
 // apart.
-const maxObstacles = 4
+const MaxObstacles = 4
 
 // kind is a kind of obstacle. Of equally frequent ones the first is named first.
 type kind int
@@ -61,7 +63,7 @@ func (r *refusals) add(o obstacle) {
 			return
 		}
 	}
-	if len(r.few) < maxObstacles {
+	if len(r.few) < MaxObstacles {
 		r.few = append(r.few, refusal{o, 1})
 		return
 	}
@@ -100,7 +102,7 @@ type lacking struct {
 }
 
 // note remembers that one more node is short of something.
-func (v *vacancy) note(s shortage) {
+func (v *Result) note(s shortage) {
 	at := slices.IndexFunc(v.lacking, func(l lacking) bool { return l.resource == s.resource })
 	if at < 0 {
 		at, v.lacking = len(v.lacking), append(v.lacking, lacking{resource: s.resource})
@@ -114,39 +116,39 @@ func (v *vacancy) note(s shortage) {
 // reasonKey is by what pods have the same reason for not coming back: they asked
 // the same nodes, apart from the one that each is on.
 type reasonKey struct {
-	vacancy *vacancy
-	own     obstacle
-	free    int64
+	result *Result
+	own    obstacle
+	free   int64
 }
 
-// obstacles words what keeps a pod away from every node but its own, if it had
+// Obstacles words what keeps a pod away from every node but its own, if it had
 // this scheduling, as the end of a sentence: the most frequent first.
-func (e *evaluation) obstacles(pod *Pod, s *Scheduling) string {
+func (f *Finder) Obstacles(pod *snapshot.Pod, s *snapshot.Scheduling) string {
 	if len(s.Forbidden) > 0 {
-		return ": " + s.forbidden(pod)
+		return ": " + Forbidden(pod, s)
 	}
-	v := e.vacancy(pod, s)
-	key := reasonKey{vacancy: v}
-	if own, there := e.byName[pod.Node]; there {
-		key.own, key.free = e.obstacle(v, own)
+	v := f.Find(pod, s)
+	key := reasonKey{result: v}
+	if own, there := f.byName[pod.Node]; there {
+		key.own, key.free = f.obstacle(v, own)
 	}
-	text, known := e.reasons[key]
+	text, known := f.reasons[key]
 	if !known {
-		text = e.reason(key)
-		e.reasons[key] = text
+		text = f.reason(key)
+		f.reasons[key] = text
 	}
 	var parts []string
 	if text != "" {
 		parts = append(parts, text)
 	}
-	for i, volume := range e.volumes(pod) {
+	for i, volume := range f.snapshot.VolumesOf(pod) {
 		o := obstacle{kind: byVolume, volume: i}
-		nodes := v.lodging.count(o, len(e.places))
+		nodes := v.search.count(o, len(f.places))
 		if o == key.own {
 			nodes--
 		}
 		if nodes > 0 {
-			parts = append(parts, e.bound(volume))
+			parts = append(parts, f.bound(volume))
 		}
 	}
 	if len(parts) == 0 {
@@ -157,16 +159,16 @@ func (e *evaluation) obstacles(pod *Pod, s *Scheduling) string {
 
 // obstacle returns what keeps a pod away from its own node, and what is free
 // there of a resource that is short.
-func (e *evaluation) obstacle(v *vacancy, own *place) (obstacle, int64) {
-	if o, refuses := e.refuses(v.lodging, own); refuses {
+func (f *Finder) obstacle(v *Result, own *place) (obstacle, int64) {
+	if o, refuses := f.refuses(v.search, own); refuses {
 		return o, 0
 	}
-	s, _ := e.lacks(own, v.demand)
+	s, _ := f.lacks(own, v.demand)
 	return obstacle{kind: byShortage, key: string(s.resource)}, s.free
 }
 
 // count says how many nodes refuse the pods for one reason.
-func (l *lodging) count(o obstacle, all int) int {
+func (l *nodeSearch) count(o obstacle, all int) int {
 	n := l.refusals.of(o)
 	if beyond := all - len(l.candidates); beyond > 0 && l.constraints[0].obstacle == o {
 		n += beyond
@@ -176,7 +178,7 @@ func (l *lodging) count(o obstacle, all int) int {
 
 // reason words the obstacles that are not volumes, without that of the pod's own
 // node.
-func (e *evaluation) reason(key reasonKey) string {
+func (f *Finder) reason(key reasonKey) string {
 	type counted struct {
 		obstacle
 		nodes int
@@ -191,14 +193,14 @@ func (e *evaluation) reason(key reasonKey) string {
 			all = append(all, counted{o, nodes, most})
 		}
 	}
-	l := key.vacancy.lodging
-	l.refusals.each(func(o obstacle) { add(o, l.count(o, len(e.places)), 0) })
+	l := key.result.search
+	l.refusals.each(func(o obstacle) { add(o, l.count(o, len(f.places)), 0) })
 	if len(l.constraints) > 0 {
 		if first := l.constraints[0].obstacle; l.refusals.of(first) == 0 {
-			add(first, l.count(first, len(e.places)), 0)
+			add(first, l.count(first, len(f.places)), 0)
 		}
 	}
-	for _, n := range key.vacancy.lacking {
+	for _, n := range key.result.lacking {
 		o, most := obstacle{kind: byShortage, key: string(n.resource)}, n.most
 		if o == key.own && key.free == most {
 			most = n.next
@@ -212,8 +214,8 @@ func (e *evaluation) reason(key reasonKey) string {
 	var parts []string
 	rest := 0
 	for i, c := range all {
-		if i < maxObstacles {
-			parts = append(parts, c.word(c.nodes, key.vacancy.demand, c.most))
+		if i < MaxObstacles {
+			parts = append(parts, c.word(c.nodes, key.result.demand, c.most))
 		} else {
 			rest += c.nodes
 		}
@@ -225,12 +227,12 @@ func (e *evaluation) reason(key reasonKey) string {
 }
 
 // word says of a number of nodes what keeps the pod away from them.
-func (o obstacle) word(nodes int, d *Demand, most int64) string {
+func (o obstacle) word(nodes int, d *snapshot.Demand, most int64) string {
 	return fmt.Sprintf("%d %s", nodes, o.phrase(nodes != 1, d, most))
 }
 
 // phrase says of one node, or of many, what keeps the pod away.
-func (o obstacle) phrase(many bool, d *Demand, most int64) string {
+func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 	verb := func(one, more string) string {
 		if many {
 			return more
@@ -255,57 +257,16 @@ func (o obstacle) phrase(many bool, d *Demand, most int64) string {
 	}
 	free := "none"
 	if most > 0 {
-		free = amount(name, most, false)
+		free = snapshot.FormatAmount(name, most, false)
 		if many {
 			free = "at most " + free
 		}
 	}
-	return fmt.Sprintf("%s %s (needs %s, %s free)", verb("lacks", "lack"), name, amount(name, d.Asks.of(name), true), free)
+	return fmt.Sprintf("%s %s (needs %s, %s free)", verb("lacks", "lack"), name, snapshot.FormatAmount(name, d.Asks.Of(name), true), free)
 }
 
-// of returns the amount of any resource, in the scheduler's unit.
-func (r *Resources) of(name corev1.ResourceName) int64 {
-	switch name {
-	case corev1.ResourceCPU:
-		return r.MilliCPU
-	case corev1.ResourceMemory:
-		return r.Memory
-	case corev1.ResourceEphemeralStorage:
-		return r.EphemeralStorage
-	case corev1.ResourcePods:
-		return r.Pods
-	default:
-		return r.other(name)
-	}
-}
-
-// amount writes an amount as people do. Bytes are rounded to a tenth: up where
-// they are needed, down where they are free, so that what does not fit never
-// looks as if it did.
-func amount(name corev1.ResourceName, value int64, up bool) string {
-	switch {
-	case name == corev1.ResourceCPU:
-		return resource.NewMilliQuantity(value, resource.DecimalSI).String()
-	case name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
-		return fmt.Sprint(value)
-	}
-	unit, suffix := int64(1), ""
-	for _, next := range []string{"Ki", "Mi", "Gi", "Ti", "Pi"} {
-		if value < unit<<10 {
-			break
-		}
-		unit, suffix = unit<<10, next
-	}
-	whole, rest := value/unit, value%unit
-	tenths := rest * 10 / unit
-	if up && rest*10%unit > 0 {
-		tenths++
-	}
-	if tenths == 10 {
-		whole, tenths = whole+1, 0
-	}
-	if tenths == 0 {
-		return fmt.Sprint(whole, suffix)
-	}
-	return fmt.Sprintf("%d.%d%s", whole, tenths, suffix)
+// Forbidden words what the namespace of a pod does not let the one have that would be made
+// again.
+func Forbidden(pod *snapshot.Pod, s *snapshot.Scheduling) string {
+	return "namespace " + strconv.Quote(pod.Namespace) + " does not allow " + toleration.Format(s.Forbidden)
 }

@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package eviction
+package placement
 
 import (
 	"testing"
@@ -69,7 +69,7 @@ func TestUpstream_taintToleration(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if away := keepsAway(tt.tolerations, taintsOf(tt.taints...), tt.gate); (away != nil) != tt.away {
+			if away := UntoleratedTaint(tt.tolerations, taintsOf(tt.taints...), tt.gate); (away != nil) != tt.away {
 				t.Errorf("kept away by %v, want %t", away, tt.away)
 			}
 		})

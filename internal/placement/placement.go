@@ -1,0 +1,252 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Change is what is different from the snapshot by the time the pods look for nodes.
+type Change struct {
+	// Taints holds, by node, the whole list as it will be.
+	Taints map[string][]corev1.Taint
+	// Labels holds, by node, all labels as they will be.
+	Labels map[string]map[string]string
+	// Drained and Closed hold the nodes that take no pods: those that are drained, and
+	// those that will be deleted in any case.
+	Drained, Closed map[string]bool
+	// Comes are the nodes that the change brings, one for each kind.
+	Comes []Coming
+	// Leaving returns which pods of a node do not keep their place on it, nil where all of
+	// them do. It is called once for each count of a node's pods; nil means that all pods
+	// of all nodes keep their places.
+	Leaving func(node string) func(*snapshot.Pod) bool
+}
+
+// Placement is where a pod that replaces another one fits.
+type Placement struct {
+	// Found is false where no node would take it, even if it came alone.
+	Found bool
+	// Obstacles names what keeps it away from the nodes but its own, where none
+	// would take it.
+	Obstacles string
+}
+
+// Finder finds nodes for pods, and remembers what it has found out about nodes and about
+// pods that are equal in what decides on a node.
+type Finder struct {
+	snapshot *snapshot.Snapshot
+	change   Change
+	// comparison is set where the feature gate TaintTolerationComparisonOperators counts
+	// as on.
+	comparison bool
+
+	// places are all nodes, and byName and byLabel lead to them; coming are those that
+	// the change brings. They are made when they are needed.
+	places  []*place
+	coming  []*place
+	byName  map[string]*place
+	byLabel map[string]map[string][]*place
+
+	searches map[searchKey]*nodeSearch
+	results  map[resultKey]*Result
+	reasons  map[reasonKey]string
+	rooms    rooms
+
+	volumeSets map[volumeSet]*volumeSet
+	bindings   map[*corev1.NodeSelector]string
+	required   map[*snapshot.Scheduling]nodeaffinity.RequiredNodeAffinity
+
+	// scratch is a node in the form that node affinity is matched against.
+	scratch corev1.Node
+}
+
+// New returns a finder for the nodes of a snapshot as they are after a change. The last
+// argument is whether the feature gate TaintTolerationComparisonOperators counts as on.
+func New(s *snapshot.Snapshot, change Change, comparison bool) *Finder {
+	return &Finder{
+		snapshot: s, change: change, comparison: comparison,
+		byLabel: map[string]map[string][]*place{}, searches: map[searchKey]*nodeSearch{}, results: map[resultKey]*Result{},
+		reasons:    map[reasonKey]string{},
+		volumeSets: map[volumeSet]*volumeSet{}, bindings: map[*corev1.NodeSelector]string{},
+		required: map[*snapshot.Scheduling]nodeaffinity.RequiredNodeAffinity{},
+	}
+}
+
+// place is a node with its taints after the change.
+type place struct {
+	node  *snapshot.Node
+	after []corev1.Taint
+	// has and cordoned are the node's, repeated here: a long search that reads each node
+	// as well takes twice as long.
+	has               *snapshot.Resources
+	cordoned, drained bool
+	index             int
+	// coming is set for a place that the change brings.
+	coming *Coming
+}
+
+// Fits reports whether any node would take the pod after the change, if it had this
+// scheduling and came alone: by its taints, cordon, node selector, required node
+// affinity, bound volumes and requests.
+func (f *Finder) Fits(pod *snapshot.Pod, s *snapshot.Scheduling) bool {
+	return f.Find(pod, s).Fits()
+}
+
+type resultKey struct {
+	search *nodeSearch
+	demand *snapshot.Demand
+}
+
+// Result is whether any node that would take pods of a scheduling has room for
+// pods of a demand, and what the nodes lack where none has.
+type Result struct {
+	resultKey
+	found   bool
+	lacking []lacking
+	// Awaits names what brings the nodes that would take the pods, where none that is
+	// there now would.
+	Awaits []string
+	// declined holds why the other nodes that the change brings would not.
+	declined []string
+}
+
+// Fits reports whether any node would take such a pod, one that the change brings included.
+func (v *Result) Fits() bool {
+	return v.found || len(v.Awaits) > 0
+}
+
+// Find looks for a node for the pod, if it had this scheduling and came alone. A scheduling
+// with tolerations that its namespace forbids fits nowhere: no such pod is made.
+func (f *Finder) Find(pod *snapshot.Pod, s *snapshot.Scheduling) *Result {
+	key := resultKey{f.search(pod, s), pod.Requests()}
+	v, known := f.results[key]
+	if !known {
+		v = &Result{resultKey: key}
+		f.results[key] = v
+		if len(s.Forbidden) > 0 {
+			return v
+		}
+		for i := 0; !v.found; i++ {
+			p := f.taker(v.search, i)
+			if p == nil {
+				break
+			}
+			short, lacks := f.lacks(p, v.demand)
+			if v.found = !lacks; lacks {
+				v.note(short)
+			}
+		}
+		if !v.found {
+			f.arrive(v)
+		}
+	}
+	return v
+}
+
+type searchKey struct {
+	scheduling *snapshot.Scheduling
+	volumes    *volumeSet
+}
+
+// soon is how many nodes that would take a pod it takes, as a rule, to find one
+// with room. A search that goes on will go through all of them.
+const soon = 16
+
+// nodeSearch is a search for nodes that would take pods of a scheduling, whatever
+// they ask for. It goes only as far as it has to: most pods find a node soon.
+type nodeSearch struct {
+	constraints []constraint
+	tolerations []corev1.Toleration
+	// cordon says that a cordon is tolerated.
+	cordon bool
+	// candidates are the nodes to look at, of which the first next have been.
+	// Those that are not among them do not match the first constraint.
+	candidates []*place
+	next       int
+	// takers are those of the candidates that would take the pods, refusals counts the
+	// others.
+	takers   []int32
+	refusals refusals
+}
+
+func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {
+	volumes := f.snapshot.VolumesOf(pod)
+	key := searchKey{s, f.volumeSet(volumes)}
+	found, known := f.searches[key]
+	if !known {
+		found = f.newSearch(s, volumes)
+		f.searches[key] = found
+	}
+	return found
+}
+
+func (f *Finder) newSearch(s *snapshot.Scheduling, volumes []*snapshot.Volume) *nodeSearch {
+	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+	l := &nodeSearch{
+		constraints: f.constraints(s, volumes), tolerations: s.Tolerations,
+		cordon: taint.FirstMatch(s.Tolerations, cordon, f.comparison) >= 0,
+	}
+	l.candidates = f.allPlaces()
+	best := 0
+	for i, c := range l.constraints {
+		if list, ok := f.lookUp(c.terms); ok && len(list) < len(l.candidates) {
+			best, l.candidates = i, list
+		}
+	}
+	if best > 0 {
+		// A node that is not among the candidates is to be refused for the same
+		// reason as in a search through all of them.
+		l.constraints[0], l.constraints[best] = l.constraints[best], l.constraints[0]
+	}
+	return l
+}
+
+// taker returns the node that would take the pods after n others, nil for none.
+func (f *Finder) taker(l *nodeSearch, n int) *place {
+	for len(l.takers) <= n && l.next < len(l.candidates) {
+		p := l.candidates[l.next]
+		l.next++
+		o, refuses := f.refuses(l, p)
+		if refuses {
+			l.refusals.add(o)
+			continue
+		}
+		if len(l.takers) == soon {
+			l.takers = slices.Grow(l.takers, len(l.candidates)-l.next+1)
+		}
+		l.takers = append(l.takers, int32(l.next-1)) //nolint:gosec // A cluster has no two thousand million nodes.
+	}
+	if n < len(l.takers) {
+		return l.candidates[l.takers[n]]
+	}
+	return nil
+}
+
+// refuses returns what keeps pods of a scheduling away from a node, whatever
+// they ask for: first what it would take another node to change, then what was
+// done to this one.
+func (f *Finder) refuses(l *nodeSearch, p *place) (obstacle, bool) {
+	for i := range l.constraints {
+		if !l.constraints[i].matches(p.node) {
+			return l.constraints[i].obstacle, true
+		}
+	}
+	switch {
+	case p.drained:
+		return obstacle{kind: byDrain}, true
+	case p.cordoned && !l.cordon:
+		return obstacle{kind: byCordon}, true
+	}
+	if away := UntoleratedTaint(l.tolerations, p.after, f.comparison); away != nil {
+		return obstacle{kind: byTaint, key: away.Key, value: away.Value, effect: away.Effect}, true
+	}
+	return obstacle{}, false
+}
