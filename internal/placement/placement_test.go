@@ -33,6 +33,8 @@ func TestFits_byTheFiltersOfTheScheduler(t *testing.T) {
 		{name: "the node selector allows another node", world: newWorld(node("n1"), labelled(node("n2"), "disk", "ssd")).run(pod("p", "n1", selecting("disk", "ssd"))), fits: true},
 		{name: "the required affinity allows no other node", world: newWorld(labelled(node("n1"), "disk", "ssd"), node("n2")).run(pod("p", "n1", ssd))},
 		{name: "the required affinity allows another node", world: newWorld(node("n1"), labelled(node("n2"), "disk", "ssd")).run(pod("p", "n1", ssd)), fits: true},
+		{name: "the required affinity allows several values", world: newWorld(node("n1"), labelled(node("n2"), "disk", "hdd"), labelled(node("n3", "b:NoSchedule"), "disk", "ssd")).run(pod("p", "n1", requiring(expression("disk", corev1.NodeSelectorOpIn, "ssd", "hdd")))), fits: true},
+		{name: "one of two terms of the required affinity suffices", world: newWorld(node("n1"), labelled(node("n2"), "zone", "z")).run(pod("p", "n1", requiring(expression("disk", corev1.NodeSelectorOpIn, "ssd"), expression("zone", corev1.NodeSelectorOpIn, "z")))), fits: true},
 		{name: "node selector and affinity are met by no node together", world: newWorld(node("n1"), labelled(node("n2"), "disk", "ssd"), labelled(node("n3"), "zone", "z")).run(pod("p", "n1", ssd, selecting("zone", "z")))},
 		{name: "an affinity that does not parse matches nothing", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1", requiring(expression("x", "Nonsense", "y"))))},
 		{name: "an affinity without terms matches nothing", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1", requiring()))},
