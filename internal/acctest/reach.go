@@ -38,12 +38,15 @@ func (p *Proxy) OutOfReach(t *testing.T, provider map[string]any, instances []*I
 				t.Fatal("a cluster out of reach changed the plan")
 			}
 		}
-		update, create := walk.Plan(instances[0], changed), walk.Plan(&Instance{Type: instances[0].Type}, configs[0])
+		update, create := walk.Plan(instances[0], changed), walk.Plan(&Instance{Type: instances[0].Type}, changed)
 		all = append(all, update.Diagnostics...)
 		all = append(all, create.Diagnostics...)
-		all = append(all, walk.Plan(instances[0], nil).Diagnostics...)
 		if all.Errors() != "" || len(all) != 1 || update.Empty {
 			t.Fatalf("one warning in a run is enough, and no error: %s%s", all.Errors(), all.Warnings())
+		}
+		destroyed := tf.Walk(t).Plan(instances[0], nil).Diagnostics
+		if destroyed.Errors() != "" || len(destroyed) != 1 {
+			t.Fatalf("a destroy warns once as well: %s%s", destroyed.Errors(), destroyed.Warnings())
 		}
 		WantAll(t, all.Warnings(), "Unable to read the cluster at ", "so the plan is made without it", is.advice)
 		WantAll(t, strict.Walk(t).Refresh(instances[0]).Errors(), "Unable to read the cluster at ", `unreachable = "fail"`)

@@ -193,7 +193,7 @@ func explainWait(name string, err error) diag.Diagnostic {
 // replacement that this process made is no such case.
 func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
 	nodes, err := r.Data.Cluster.Nodes(ctx)
-	if _, replaced := r.Data.Created.Load(desired.owner()); err != nil || replaced || desired.nodes.Claim.Heir {
+	if _, replaced := r.Data.Created.Load(desired.owner()); err != nil || replaced {
 		return
 	}
 	marked, err := r.Data.Cluster.MarkedAnywhere(ctx)

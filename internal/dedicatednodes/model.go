@@ -228,6 +228,16 @@ func taintIDs(taints []corev1.Taint) []string {
 	return ids
 }
 
+// freshID returns the id that a create of the same configuration would get; none where it is
+// not known.
+func (m model) freshID(ctx context.Context, owner string) string {
+	desired, known := m.desired(ctx, ownership{}, &diag.Diagnostics{})
+	if !known {
+		return ""
+	}
+	return newID(owner, desired)
+}
+
 // newID is the id of a resource that is created for these nodes and taints. It
 // can be told at plan, and a create that was killed finds its own marks by it.
 func newID(owner string, desired wanted) string {

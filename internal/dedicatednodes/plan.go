@@ -36,6 +36,9 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if !req.State.Raw.IsNull() {
 		state = &model{}
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+		if req.Plan.Raw.IsNull() {
+			r.Data.Renames.Destroy(kind, state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
+		}
 		var err error
 		if own, err = r.ownership(ctx, req.Private, *state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
@@ -47,12 +50,10 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-			desired.nodes.Claim.Heir = r.Data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.Data.Owner, desired), resp.Private, &resp.Diagnostics)
 			r.preview(ctx, *state, desired.released().retire(desired), nil, own, &resp.Diagnostics)
 		}
 		return
 	}
-	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if !resp.Diagnostics.HasError() {
@@ -75,7 +76,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
-		r.Data.Heirs.Announce(ctx, plan.ID.ValueString())
+		r.Data.Renames.Create(kind, plan.ID.ValueString(), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	switch {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestDedicatedNodes_whatTemplateOnlyLeftIsNotForgotten by a private state that is lost, and by
-// an heir: in_place removes it from the Machine.
+// a replacement: in_place removes it from the Machine.
 func TestDedicatedNodes_whatTemplateOnlyLeftIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -24,11 +24,8 @@ func TestDedicatedNodes_whatTemplateOnlyLeftIsNotForgotten(t *testing.T) {
 			i.Private = nil
 			return i
 		}},
-		"with an heir that is created first": {between: func(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) *acctest.Instance {
-			return handOver(t, tf, i, config, true)
-		}},
-		"with an heir that is created last": {between: func(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) *acctest.Instance {
-			return handOver(t, tf, i, config, false)
+		"with a replacement that is created first": {between: func(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) *acctest.Instance {
+			return handOver(t, tf, i, config)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,24 +69,18 @@ func TestDedicatedNodes_whatTemplateOnlyLeftIsNotForgotten(t *testing.T) {
 	}
 }
 
-// handOver destroys an object and creates another with the same id in one process, in either
-// order, as where a resource is renamed without a moved block.
-func handOver(t *testing.T, tf *acctest.Terraform, older *acctest.Instance, config map[string]any, createFirst bool) *acctest.Instance {
+// handOver replaces an object in one process and creates first: without a plan of the destroy.
+func handOver(t *testing.T, tf *acctest.Terraform, older *acctest.Instance, config map[string]any) *acctest.Instance {
 	t.Helper()
 	newer, plans := &acctest.Instance{Type: typeName}, tf.Walk(t)
-	create, destroyed := plans.Plan(newer, config), plans.Plan(older, nil)
+	create, destroyed := plans.Plan(newer, config), acctest.Planned{Private: older.Private}
 	walk := tf.Walk(t)
 	carry := func(i *acctest.Instance, planned acctest.Planned, config map[string]any) {
 		if d := walk.ApplyChange(i, planned, config); d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
 	}
-	if createFirst {
-		carry(newer, create, config)
-		carry(older, destroyed, nil)
-	} else {
-		carry(older, destroyed, nil)
-		carry(newer, create, config)
-	}
+	carry(newer, create, config)
+	carry(older, destroyed, nil)
 	return newer
 }

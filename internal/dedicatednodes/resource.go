@@ -135,7 +135,6 @@ func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest,
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	desired.nodes.Claim.Heir = fw.HasHeir(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released().retire(desired)
 	if _, ok := r.apply(ctx, "delete", state, desired, &resp.Diagnostics); ok {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)

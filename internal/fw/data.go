@@ -34,12 +34,11 @@ type Data struct {
 	MaxConcurrentRollouts int64
 	// Rollouts are those that run now.
 	Rollouts Slots
-	// Created holds the objects that this process has created or tried to, by id, and
-	// Succeeded those that it destroys and that another one with the same id may take over
-	// from. Values of objects with MachineSets are their claims.
-	Created, Succeeded sync.Map
-	// Heirs are the objects that this run is about to create.
-	Heirs *Heirs
+	// Created holds the objects that this process has created or tried to, by id. Values of
+	// objects with MachineSets are their claims.
+	Created sync.Map
+	// Renames finds resources that this plan destroys and creates again.
+	Renames Renames
 	// Claims are the entries that resources of this run want.
 	Claims *Claims
 	// Planned are the tolerations that resources of this run plan, and Switching

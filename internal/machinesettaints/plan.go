@@ -31,6 +31,9 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		if req.Plan.Raw.IsNull() {
+			r.Data.Renames.Destroy("machine_set_taints", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
+		}
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
@@ -40,11 +43,9 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		before.Claim.Release = true
-		before.Claim.Heir = r.Data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.Data.Owner, before), resp.Private, &resp.Diagnostics)
 		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
 		return
 	}
-	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -75,7 +76,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	if creating && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-		r.Data.Heirs.Announce(ctx, plan.ID.ValueString())
+		r.Data.Renames.Create("machine_set_taints", plan.ID.ValueString(), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {

@@ -77,11 +77,11 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, target 
 }
 
 // concerned are the MachineSets that are meant, and those that carry something of
-// ours, by name. Those that another object takes over are its concern.
+// ours, by name.
 func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	var out []machineset.Observed
 	for _, o := range sets {
-		if meant := w.target.Matches(o.Set); meant && !w.Claim.Heir || !meant && w.of(o.Set).Owns(o.Set) {
+		if meant := w.target.Matches(o.Set); meant || w.of(o.Set).Owns(o.Set) {
 			out = append(out, o)
 		}
 	}

@@ -133,7 +133,7 @@ func (r *machineSetTaints) Delete(ctx context.Context, req resource.DeleteReques
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	desired.Claim.Release, desired.Claim.Heir = true, fw.HasHeir(ctx, req.Private, &resp.Diagnostics)
+	desired.Claim.Release = true
 	r.apply(ctx, "delete", state, desired.retire(desired), timeout, &resp.Diagnostics)
 }
 

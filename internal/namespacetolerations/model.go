@@ -94,6 +94,16 @@ func (m *model) keepWording(ctx context.Context, state model) {
 	}
 }
 
+// freshID returns the id that a create of the same configuration would get; none where it is
+// not known.
+func (m model) freshID(ctx context.Context, owner string) string {
+	desired, known := m.desired(ctx, ownership{}, &diag.Diagnostics{})
+	if !known {
+		return ""
+	}
+	return newID(owner, desired)
+}
+
 // newID is the id of a resource that is created with these entries. It can be told at
 // plan, and a create that was killed finds its own marks by it.
 func newID(owner string, w wanted) string {

@@ -25,7 +25,7 @@ import (
 
 // ModifyPlan completes the plan, and says what the change means for pods.
 func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.Data == nil || req.Plan.Raw.IsNull() {
+	if r.Data == nil {
 		return
 	}
 	var own ownership
@@ -33,6 +33,10 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		if req.Plan.Raw.IsNull() {
+			r.Data.Renames.Destroy("namespace_tolerations", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
+			return
+		}
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
@@ -50,6 +54,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	if creating && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
+		r.Data.Renames.Create("namespace_tolerations", plan.ID.ValueString(), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() || !creating && resp.Plan.Raw.Equal(req.State.Raw) {

@@ -36,6 +36,9 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		if req.Plan.Raw.IsNull() {
+			r.Data.Renames.Destroy("node_taints", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
+		}
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
@@ -46,7 +49,6 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		r.planDestroy(ctx, state, own, resp)
 		return
 	}
-	fw.ForgetHeir(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	creating := req.State.Raw.IsNull()
 	if resp.Diagnostics.HasError() {
@@ -65,7 +67,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if creating && known {
 		id := newID(r.Data.Owner, desired)
 		plan.ID, desired.Claim.Owner, desired.Claim.TakeOver = types.StringValue(id), id, true
-		r.Data.Heirs.Announce(ctx, id)
+		r.Data.Renames.Create("node_taints", id, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {
@@ -87,7 +89,6 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 		return
 	}
 	desired.Claim.Release = true
-	desired.Claim.Heir = r.Data.Heirs.PassOn(ctx, state.ID.ValueString(), newID(r.Data.Owner, desired), resp.Private, diags)
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",
@@ -244,7 +245,7 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 // replacement that this process made is no such case.
 func (r *nodeTaints) warnOrphans(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
 	nodes, err := r.Data.Cluster.Nodes(ctx)
-	if _, replaced := r.Data.Created.Load(desired.Claim.Owner); err != nil || replaced || desired.Claim.Heir {
+	if _, replaced := r.Data.Created.Load(desired.Claim.Owner); err != nil || replaced {
 		return
 	}
 	var left []string

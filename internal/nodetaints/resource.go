@@ -126,7 +126,7 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 		return
 	}
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
-	desired.Claim.Release, desired.Claim.Heir = true, fw.HasHeir(ctx, req.Private, &resp.Diagnostics)
+	desired.Claim.Release = true
 	if own.Moved {
 		desired.Claim.Imported = nil
 	}

@@ -27,13 +27,9 @@ type DesiredSets struct {
 // Of is the change of one MachineSet: what is not meant gives up all that is ours.
 func (d DesiredSets) Of(o machineset.Observed) SetChange {
 	c := SetChange{Observed: o, Desired: d.Desired.Of(o.Set, d.Target), Labels: d.Labels}
-	switch {
-	case !d.Target.Matches(o.Set):
+	if !d.Target.Matches(o.Set) {
 		// Marks count by their proof alone there, as those of taints do.
 		c.Labels.Release, c.Labels.TakeOver, c.Labels.Labels = true, false, nil
-	case d.Desired.Claim.Heir:
-		// Its taints, and a rollout that goes on, are another object's concern.
-		c.Desired = machineset.Desired{Rollout: d.Desired.Rollout}
 	}
 	return c
 }

@@ -226,7 +226,7 @@ func (d NodeTaints) leaving() NodeTaints {
 	for id, generations := range d.Claim.Imported {
 		marked[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
 	}
-	d.Claim.Release, d.Claim.TakeOver, d.Claim.Heir = true, false, false
+	d.Claim.Release, d.Claim.TakeOver = true, false
 	d.Claim.Taints, d.Claim.Absent, d.Claim.Imported = nil, nil, marked
 	return d
 }

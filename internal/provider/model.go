@@ -59,7 +59,6 @@ func (m model) data(ctx context.Context, diags *diag.Diagnostics) *fw.Data {
 		Comparison:      eviction.ComparisonUnknown,
 		FailUnreachable: m.Unreachable.ValueString() == unreachableFail,
 		Claims:          &fw.Claims{},
-		Heirs:           fw.NewHeirs(),
 
 		MaxConcurrentRollouts: defaultRollouts,
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// TestHandOver_givesTheRecordToTheHeir whatever is written meanwhile, and writes nothing else.
-func TestHandOver_givesTheRecordToTheHeir(t *testing.T) {
+// TestHandOver_givesTheRecordToTheReplacement whatever is written meanwhile, and writes nothing else.
+func TestHandOver_givesTheRecordToTheReplacement(t *testing.T) {
 	t.Parallel()
 	const name = "gpu"
 	for title, tt := range map[string]struct {

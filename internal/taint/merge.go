@@ -38,9 +38,6 @@ type Claim struct {
 	// Release gives up everything that is ours, unmarked imported entries
 	// included, as a destroy does.
 	Release bool
-	// Heir leaves wanted entries where they are in a release: another object with the
-	// same id takes them over in the same run.
-	Heir bool
 }
 
 // Status says how an entry differs from what a claim wants.
@@ -171,7 +168,7 @@ type merge struct {
 
 func (m *merge) wanted() map[ID]bool {
 	wanted := make(map[ID]bool, len(m.claim.Taints)+len(m.claim.Absent))
-	if m.claim.Release && !m.claim.Heir {
+	if m.claim.Release {
 		return wanted
 	}
 	for _, t := range m.claim.Taints {
@@ -221,7 +218,7 @@ func (m *merge) release() {
 	for id := range m.claim.Imported {
 		at := Find(m.taints, id)
 		_, marked := m.marks[id]
-		if inherited := m.claim.Heir && m.claim.wants(id); !m.claim.unmarked(id) || marked || inherited || at < 0 {
+		if !m.claim.unmarked(id) || marked || at < 0 {
 			continue
 		}
 		m.taints = slices.Delete(m.taints, at, at+1)

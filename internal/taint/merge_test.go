@@ -27,7 +27,6 @@ func (c Claim) absent(t *testing.T, notations ...string) Claim {
 func (c Claim) adopting() Claim   { c.Adopt = true; return c }
 func (c Claim) takingOver() Claim { c.TakeOver = true; return c }
 func (c Claim) releasing() Claim  { c.Release = true; return c }
-func (c Claim) passingOn() Claim  { c.Release, c.Heir = true, true; return c }
 
 // importing says which entries were imported, with the generation after an "@".
 func (c Claim) importing(t *testing.T, generation string, notations ...string) Claim {
@@ -212,12 +211,6 @@ func TestMerge_ofARelease(t *testing.T) {
 		},
 		{name: "unmarked entries that were not imported stay", current: []string{"a=5:NoExecute"}, claim: release},
 		{name: "entries of another generation stay", current: []string{"a=5:NoExecute"}, record: []string{"a:NoExecute me/g3"}, claim: release},
-		{name: "what an heir takes over stays as it is, with its marks", current: []string{"z:NoSchedule", "a=9:NoExecute"}, record: []string{"a:NoExecute me/g2", "b:NoExecute me/g2 absent was=1"}, claim: release.passingOn()},
-		{
-			name: "what no heir takes over goes all the same", current: []string{"a=5:NoExecute", "c:NoExecute"}, record: []string{"a:NoExecute me/g2", "c:NoExecute me/g2"}, claim: release.passingOn(),
-			want: []string{"a=5:NoExecute"}, wantRecord: []string{"a:NoExecute me/g2"}, deviations: []string{"c:NoExecute different"},
-		},
-		{name: "imported entries that an heir takes over stay", current: []string{"a=5:NoExecute"}, claim: release.passingOn().importing(t, "", "a:NoExecute")},
 		{name: "a second release does nothing", current: []string{"z:NoSchedule"}, claim: release},
 	})
 }

@@ -34,6 +34,9 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+		if req.Plan.Raw.IsNull() {
+			r.Data.Renames.Destroy("workload_tolerations", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
+		}
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the tolerations of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
@@ -59,6 +62,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	if creating && known {
 		id := newID(r.Data.Owner, desired.target, desired.claim.Tolerations)
 		plan.ID, desired.claim.Owner, desired.claim.TakeOver = types.StringValue(id), id, true
+		r.Data.Renames.Create("workload_tolerations", id, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {

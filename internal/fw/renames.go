@@ -1,0 +1,71 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Renames finds resources that one plan destroys and creates again with the same id, because
+// they were renamed without a moved block.
+//
+// Terraform applies the destroy and the create in any order, and the apply of the one does
+// not know of the other: entries would be missing in between, and workloads restart twice.
+// Terraform plans both in one process, in any order as well, so that each is noted, and the
+// one that comes second refuses.
+//
+// A replacement is no such case: Terraform plans no destroy for it.
+type Renames struct {
+	planned sync.Map
+}
+
+type planned struct {
+	id      string
+	destroy bool
+}
+
+// Destroy notes that the plan destroys a resource, by the id that a create of the same
+// configuration would get: none where it is not known. The kind is that of the resource, such
+// as node_taints.
+func (r *Renames) Destroy(kind, id string, diags *diag.Diagnostics) { r.note(kind, id, true, diags) }
+
+// Create notes that the plan creates a resource with this id.
+func (r *Renames) Create(kind, id string, diags *diag.Diagnostics) { r.note(kind, id, false, diags) }
+
+func (r *Renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
+	if id == "" {
+		return
+	}
+	r.planned.Store(planned{id, destroy}, nil)
+	if _, both := r.planned.Load(planned{id, !destroy}); !both {
+		return
+	}
+	diags.AddError(fmt.Sprintf("kubetaint_%s %q would be destroyed and created again: its entries would be missing in between", kind, id),
+		"This plan destroys a resource and creates another one with the same id: the resource was renamed, or moved to another module or another key of for_each. "+
+			"Tell Terraform with a moved block, and nothing is destroyed. Use the addresses of the two resources:\n\n"+
+			strings.Join([]string{"moved {", "  from = " + "kubetaint_" + kind + ".OLD", "  to   = " + "kubetaint_" + kind + ".NEW", "}"}, "\n")+
+			"\n\nTo have the entries removed and added again, apply the removal alone first.")
+}
+
+// HandOver hands over the record of what machines of MachineSets kept, from an object that is
+// destroyed to its replacement, which this process has created before: only the first can prove
+// what it has written. A destroy that reaches machines removes from them what they kept, and
+// hands over nothing.
+func (d *Data) HandOver(ctx context.Context, target machineset.Target, desired machineset.Desired) error {
+	created, _ := d.Created.Load(desired.Claim.Owner)
+	to, replaced := created.(taint.Claim)
+	if !replaced || !desired.Claim.Release || desired.Rollout.Strategy != machineset.TemplateOnly {
+		return nil
+	}
+	return rollout.HandOver(ctx, d.Cluster, target, desired.Claim, to)
+}
