@@ -1,6 +1,4 @@
-# GPU nodes for the workloads that need them, and for nobody else. Adding a
-# workload, changing the value of a taint and destroying all of it are each one
-# apply that evicts nobody.
+# GPU nodes for some workloads only.
 resource "kubetaint_dedicated_nodes" "gpu" {
   node_selector = "pool=gpu"
 
@@ -13,22 +11,20 @@ resource "kubetaint_dedicated_nodes" "gpu" {
   }
 
   workloads = [
-    # These pods may run on the nodes, and nowhere else.
+    # These pods run on the nodes only.
     { kind = "Deployment", namespace = "ml", name = "training", pin = true },
     { kind = "StatefulSet", namespace = "ml", name = "cache", pin = true },
-    # These pods may run on the nodes as well.
+    # These pods can run on the nodes too.
     { kind = "DaemonSet", namespace = "monitoring", name = "node-exporter" },
   ]
 
-  # A plan that would evict anybody else is an error.
+  # A plan that evicts other pods is an error.
   evictions = {
     max_pods = 0
   }
 }
 
-# Infrastructure nodes of OpenShift, by name. The ingress controller may run there. To move
-# it there, set spec.nodePlacement.nodeSelector of the IngressController: pin is only for
-# kinds with a pod template.
+# OpenShift infra nodes, by name. The ingress controller can run there.
 resource "kubetaint_dedicated_nodes" "infra" {
   node_names = ["infra-0", "infra-1", "infra-2"]
 
@@ -50,8 +46,8 @@ resource "kubetaint_dedicated_nodes" "infra" {
   }
 }
 
-# The machines of an OpenShift MachineSet, those that come later included. The
-# taints reach the machines that exist one after the other, by new machines.
+# The machines of an OpenShift MachineSet, new ones included. Existing machines are
+# replaced one after the other.
 resource "kubetaint_dedicated_nodes" "batch" {
   machine_sets = {
     name    = "batch-a"

@@ -1,5 +1,5 @@
-# GPU machines are kept for those who tolerate it. One machine is added before the
-# others are replaced, so that there are never fewer than before.
+# GPU machines for pods that tolerate the taint. One machine is added before the
+# others are replaced, so the capacity stays.
 resource "kubetaint_machine_set_taints" "gpu" {
   name = "cluster-x7k2p-gpu-us-east-1a"
 
@@ -11,8 +11,7 @@ resource "kubetaint_machine_set_taints" "gpu" {
 }
 
 # All infra MachineSets. No machine is replaced: each Machine and its node is
-# written to, one after the other. A plan that would evict more than five pods is
-# an error.
+# changed, one after the other. A plan that evicts more than five pods is an error.
 resource "kubetaint_machine_set_taints" "infra" {
   selector = "pool=infra"
 
@@ -24,7 +23,7 @@ resource "kubetaint_machine_set_taints" "infra" {
   rollout   = { strategy = "in_place" }
   evictions = { max_pods = 5 }
 
-  # The router tolerates the taints before they come.
+  # Wait until the router has its toleration.
   tolerated_by = [kubetaint_workload_tolerations.router.id]
 }
 
@@ -40,8 +39,7 @@ resource "kubetaint_workload_tolerations" "router" {
   ]
 }
 
-# Two machines at a time are deleted, and the controller replaces them. A drain
-# obeys PodDisruptionBudgets, and may take long.
+# Two machines are replaced at a time. A drain respects PodDisruptionBudgets.
 resource "kubetaint_machine_set_taints" "batch" {
   name = "cluster-x7k2p-batch"
 

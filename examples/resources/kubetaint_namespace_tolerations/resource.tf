@@ -1,4 +1,4 @@
-# Every pod that is made in the namespace tolerates the taint of its team's nodes.
+# New pods of the namespace tolerate the taint of their team's nodes.
 resource "kubetaint_namespace_tolerations" "payments" {
   namespace = "payments"
 
@@ -7,8 +7,8 @@ resource "kubetaint_namespace_tolerations" "payments" {
   ]
 }
 
-# Pods of the namespace may tolerate this and nothing else. What every pod has must be
-# allowed as well.
+# Pods of the namespace can have these tolerations only. Include those that the API
+# server adds to every pod.
 resource "kubetaint_namespace_tolerations" "sandbox" {
   namespace = "sandbox"
 

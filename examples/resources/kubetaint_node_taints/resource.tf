@@ -1,4 +1,4 @@
-# One node, by name. The plan names every pod that leaves.
+# One node. The plan names every pod that is evicted.
 resource "kubetaint_node_taints" "gpu" {
   node_name = "worker-3"
 
@@ -11,8 +11,8 @@ resource "kubetaint_node_taints" "gpu" {
   ]
 }
 
-# Every node of a pool, those included that join it later. A plan that would
-# evict more than five pods, or any pod of these namespaces, is an error.
+# All nodes of a pool. A plan that evicts more than five pods, or a pod of these
+# namespaces, is an error.
 resource "kubetaint_node_taints" "batch" {
   node_selector = "pool=batch,zone in (a,b)"
 
@@ -28,7 +28,7 @@ resource "kubetaint_node_taints" "batch" {
   }
 }
 
-# A taint that must not be there. Destroying the resource puts it back.
+# Removes a taint. Destroying the resource puts it back.
 resource "kubetaint_node_taints" "single_node" {
   node_name = "master-0"
 
@@ -37,8 +37,7 @@ resource "kubetaint_node_taints" "single_node" {
   ]
 }
 
-# A taint that somebody has put there by hand is taken on instead of refused.
-# Destroying the resource then removes it.
+# Adopts a taint that was added by hand. Destroying the resource removes it.
 resource "kubetaint_node_taints" "adopted" {
   node_name   = "worker-7"
   on_conflict = "adopt"

@@ -11,7 +11,7 @@ resource "kubetaint_toleration_policy" "gpu" {
   ]
 }
 
-# Every pod of two namespaces runs on the nodes of its team, and nowhere else.
+# Pods of two namespaces run on their team's nodes only.
 resource "kubetaint_toleration_policy" "payments" {
   name = "payments"
 
@@ -28,7 +28,7 @@ resource "kubetaint_toleration_policy" "payments" {
   }
 }
 
-# The policy comes before the taint, and goes after it.
+# The policy is written before the taint, and removed after it.
 resource "kubetaint_node_taints" "payments" {
   node_selector = "example.com/team=payments"
 

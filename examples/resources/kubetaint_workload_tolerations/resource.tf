@@ -15,9 +15,8 @@ resource "kubetaint_workload_tolerations" "checkout" {
   ]
 }
 
-# Every DaemonSet of a namespace that a selector matches, those included that
-# come later. Exists matches every value: when the value of the taint changes,
-# these pods need no restart.
+# All DaemonSets of a namespace with a label. Exists tolerates every value, so a
+# changed value restarts no pod.
 resource "kubetaint_workload_tolerations" "agents" {
   workload = {
     kind      = "DaemonSet"
@@ -30,8 +29,7 @@ resource "kubetaint_workload_tolerations" "agents" {
   ]
 }
 
-# The taint relies on these tolerations: they are added first, and it waits until
-# every live pod carries them.
+# The taint waits until every running pod has the tolerations.
 resource "kubetaint_node_taints" "shop" {
   node_selector = "pool=shop"
 
@@ -45,8 +43,7 @@ resource "kubetaint_node_taints" "shop" {
   ]
 }
 
-# Nobody waits here: a CronJob's next jobs have the toleration, and those that
-# run keep what they have.
+# A CronJob's next jobs have the toleration. Running jobs do not change.
 resource "kubetaint_workload_tolerations" "report" {
   workload = {
     kind      = "CronJob"
@@ -54,36 +51,20 @@ resource "kubetaint_workload_tolerations" "report" {
     name      = "report"
   }
 
-  # Its pods may stay for an hour after the taint comes.
+  # Its pods are evicted an hour after the taint is added.
   tolerations = [
     { key = "dedicated", value = "shop", effect = "NoExecute", toleration_seconds = 3600 },
   ]
 }
 
-# OpenShift's operators put back what is changed in the workloads that they own.
-# The path in their own objects is known to the provider.
+# OpenShift's operators revert changes to their workloads. Change their own
+# object instead: the provider knows the path.
 resource "kubetaint_workload_tolerations" "router" {
   workload = {
     kind      = "IngressController"
     namespace = "openshift-ingress-operator"
     name      = "default"
   }
-
-  tolerations = [
-    { key = "node-role.kubernetes.io/infra", operator = "Exists" },
-  ]
-}
-
-# Any other custom resource, by its API version and the path to its tolerations.
-resource "kubetaint_workload_tolerations" "prometheus" {
-  workload = {
-    api_version = "monitoring.coreos.com/v1"
-    kind        = "Prometheus"
-    namespace   = "monitoring"
-    name        = "main"
-  }
-
-  path = "spec.tolerations"
 
   tolerations = [
     { key = "node-role.kubernetes.io/infra", operator = "Exists" },
