@@ -13,11 +13,11 @@ provider "kubetaint" {
   config_path    = "~/.kube/config"
   config_context = "production"
 
-  # Stands in every mark on the nodes: configurations that share a cluster
-  # should have different ones.
+  # Part of every ownership record. Configurations that share a cluster should
+  # have different owners.
   owner = "platform-team"
 
-  # No resource may make a pod of these namespaces leave.
+  # No resource may evict pods of these namespaces.
   evictions = {
     protected_namespaces = ["kube-system", "monitoring"]
   }

@@ -13,8 +13,7 @@ variable "cluster_ca_certificate" {
   type        = string
 }
 
-# A command prints credentials whenever they are needed, so that none stands in
-# the configuration or in the state, and none is too old at apply.
+# A command prints credentials when they are needed, so none is stored.
 provider "kubetaint" {
   host                   = var.cluster_endpoint
   cluster_ca_certificate = base64decode(var.cluster_ca_certificate)

@@ -1,3 +1,3 @@
-# In a pod, the provider uses the pod's service account when nothing else is
-# set: neither here nor in the environment variables.
+# In a pod, the provider uses the pod's service account, unless a connection is
+# set here or in environment variables.
 provider "kubetaint" {}
