@@ -122,27 +122,71 @@ func TestDocs_troubleshootingNamesMessagesThatThereAre(t *testing.T) {
 	}
 }
 
-// TestDocs_linksLeadSomewhere: a link to a page of the repository names one that is there.
+// TestDocs_readmeQuotesTheWarningOfItsPlan: the line above the fold is the summary of the
+// plan inside it, which "make readme-check" compares with the demo's.
+func TestDocs_readmeQuotesTheWarningOfItsPlan(t *testing.T) {
+	t.Parallel()
+	page := pages(t)["README.md"]
+	plan := regexp.MustCompile("(?s)```text\nPlan: .*?│ (Warning: [^\n]*)\n").FindStringSubmatch(page)
+	if plan == nil {
+		t.Fatal("README.md shows no plan with a warning")
+	}
+	if quote := "```text\n" + plan[1] + "\n```"; !strings.Contains(page, quote) {
+		t.Errorf("README.md does not quote the summary of its plan, which is:\n%s", quote)
+	}
+}
+
+// headings returns the anchors that GitHub and the registry give to the headings of a page,
+// and those that the page sets itself.
+func headings(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, set := range regexp.MustCompile(`<a id="([^"]+)"`).FindAllStringSubmatch(text, -1) {
+		out[set[1]] = true
+	}
+	dropped := regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		out[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-")] = true
+	}
+	return out
+}
+
+// TestDocs_linksLeadSomewhere: a link to a page of the repository names one that is there,
+// and a heading that it has.
 func TestDocs_linksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
-	links := 0
+	link := regexp.MustCompile(`\]\(([^)#]*)(?:#([^)]*))?\)`)
+	links, anchors := 0, 0
 	for page, text := range pages(t) {
-		folder := filepath.Dir(page)
-		if folder == "." {
-			folder = repository
+		path := page
+		if filepath.Dir(page) == "." {
+			path = filepath.Join(repository, page)
 		}
 		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 			if strings.Contains(found[1], "://") {
 				continue
 			}
 			links++
-			if _, err := os.Stat(filepath.Join(folder, found[1])); err != nil {
+			target := path
+			if found[1] != "" {
+				target = filepath.Join(filepath.Dir(path), found[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if found[2] == "" {
+				continue
+			}
+			anchors++
+			linked, err := os.ReadFile(target)
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if !headings(string(linked))[found[2]] {
+				t.Errorf("%s: %s has no heading #%s", page, found[1], found[2])
 			}
 		}
 	}
-	if links < 30 {
-		t.Fatalf("only %d links were found", links)
+	if links < 30 || anchors < 20 {
+		t.Fatalf("only %d links were found, %d of them to headings", links, anchors)
 	}
 }
