@@ -258,7 +258,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 			"What controls it is likely to put its own template back, and the tolerations with it. Set them where that owner takes them from: in its custom resource, or in the workload that it is made of.")
 	case len(w.Writers) > 0:
 		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),
-			"The next run of it may put its own list of tolerations back, and the next plan here adds them again. Add the tolerations there instead, or have it ignore the field "+workload.JoinPath(w.Path)+" (the guide \"Workloads that Helm, Argo CD, Flux or an operator writes\" says how).")
+			"The next run of it may put its own list of tolerations back, and the next plan here adds them again. Add the tolerations there instead, or have it ignore the field "+workload.JoinPath(w.Path)+" (the guide \"Use with Helm, Argo CD and Flux\" says how).")
 	}
 	if !t.Claim.Release {
 		d.warnWhitelist(ctx, w, t.Claim.Tolerations, at, diags)
