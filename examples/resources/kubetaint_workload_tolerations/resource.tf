@@ -70,3 +70,19 @@ resource "kubetaint_workload_tolerations" "router" {
     { key = "node-role.kubernetes.io/infra", operator = "Exists" },
   ]
 }
+
+# Another custom resource, by API version and path.
+resource "kubetaint_workload_tolerations" "prometheus" {
+  workload = {
+    api_version = "monitoring.coreos.com/v1"
+    kind        = "Prometheus"
+    namespace   = "monitoring"
+    name        = "main"
+  }
+
+  path = "spec.tolerations"
+
+  tolerations = [
+    { key = "node-role.kubernetes.io/infra", operator = "Exists" },
+  ]
+}
