@@ -122,6 +122,21 @@ func TestDocs_troubleshootingNamesMessagesThatThereAre(t *testing.T) {
 	}
 }
 
+// TestDocs_pagesAreShortBeforeTheSchema: a page of a resource, an action or a data source
+// says what is needed before the schema; the rest is in guides.
+func TestDocs_pagesAreShortBeforeTheSchema(t *testing.T) {
+	t.Parallel()
+	const most = 600
+	for _, folder := range []string{"resources", "actions", "data-sources", "list-resources"} {
+		for page, text := range files(t, filepath.Join("docs", folder), ".md") {
+			before, _, found := strings.Cut(text, "\n## Schema\n")
+			if words := len(strings.Fields(before)); !found || words > most {
+				t.Errorf("%s has %d words before its schema (found: %t), and may have %d: move some to a guide", page, words, found, most)
+			}
+		}
+	}
+}
+
 // TestDocs_readmeQuotesTheWarningOfItsPlan: the line above the fold is the summary of the
 // plan inside it, which "make readme-check" compares with the demo's.
 func TestDocs_readmeQuotesTheWarningOfItsPlan(t *testing.T) {
