@@ -1,4 +1,4 @@
-# New machines for all of a MachineSet, one more than before meanwhile:
+# Replaces all machines of a MachineSet, with one more at a time:
 #   terraform apply -invoke=action.kubetaint_cycle_machine_set.infra
 action "kubetaint_cycle_machine_set" "infra" {
   config {

@@ -1,4 +1,4 @@
-# Every pod of a pool, as PodDisruptionBudgets allow:
+# Drains all nodes of a pool, within PodDisruptionBudgets:
 #   terraform apply -invoke=action.kubetaint_drain_nodes.pool
 action "kubetaint_drain_nodes" "pool" {
   config {
@@ -13,7 +13,7 @@ action "kubetaint_drain_nodes" "pool" {
   }
 }
 
-# Whenever this changes, one node.
+# Drains one node when the input changes.
 resource "terraform_data" "maintenance" {
   input = "2026-01"
 

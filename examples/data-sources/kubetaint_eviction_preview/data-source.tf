@@ -1,4 +1,4 @@
-# What would this taint do to the nodes of the pool? Nothing is changed.
+# What would this taint evict? Nothing is changed.
 data "kubetaint_eviction_preview" "gpu" {
   node_selector = "pool=gpu"
 
@@ -23,12 +23,12 @@ check "nothing_is_lost" {
     condition = alltrue([
       for pod in data.kubetaint_eviction_preview.gpu.pods : pod.namespace != "payments" || pod.verdict == "stays"
     ])
-    error_message = "Pods of the namespace payments would leave."
+    error_message = "Pods of the namespace payments would be evicted."
   }
 }
 
-# What would each way to replace the machines of a MachineSet do? The verdicts
-# are those of the plan of kubetaint_machine_set_taints.
+# Compares the strategies for a MachineSet, with the verdicts of a plan of
+# kubetaint_machine_set_taints.
 data "kubetaint_eviction_preview" "infra" {
   for_each = toset(["in_place", "surge", "rolling"])
 
@@ -46,8 +46,8 @@ output "infra_costs" {
   value = { for strategy, preview in data.kubetaint_eviction_preview.infra : strategy => preview.summary }
 }
 
-# What if this node becomes unreachable? Taints of Kubernetes' own controllers
-# are refused for writing, but not here.
+# What if this node becomes unreachable? Only previews accept taints of
+# Kubernetes' own controllers.
 data "kubetaint_eviction_preview" "outage" {
   node_name = "worker-3"
 

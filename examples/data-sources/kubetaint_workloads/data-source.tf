@@ -1,21 +1,21 @@
-# Who tolerates a taint that is about to come?
+# Which workloads tolerate a new taint?
 data "kubetaint_workloads" "gpu" {
   taints = [
     { key = "dedicated", value = "gpu", effect = "NoExecute" },
   ]
 }
 
-# By namespace, kind and name: for ever, for some seconds, or not at all.
+# For each workload: forever, for some seconds, or not at all.
 output "gpu_tolerance" {
   value = {
     for workload in data.kubetaint_workloads.gpu.workloads :
     "${workload.namespace}/${workload.kind}/${workload.name}" => (
-      !workload.tolerates ? "no" : workload.for_seconds == null ? "for ever" : "for ${workload.for_seconds} s"
+      !workload.tolerates ? "no" : workload.for_seconds == null ? "forever" : "for ${workload.for_seconds} s"
     )
   }
 }
 
-# Tolerations that have no effect, because an earlier one of the same pod decides.
+# Tolerations without effect, because an earlier one in the same pod decides.
 output "shadowed" {
   value = flatten([
     for workload in data.kubetaint_workloads.gpu.workloads : [
@@ -26,8 +26,8 @@ output "shadowed" {
   ])
 }
 
-# Payments must sit out an outage of ten minutes. Taints of Kubernetes' own
-# controllers are refused for writing, but not here.
+# Payments must survive ten minutes of a node outage. Only data sources accept
+# taints of Kubernetes' own controllers.
 data "kubetaint_workloads" "payments" {
   namespaces = ["payments"]
   selector   = "tier in (api,worker)"
@@ -38,12 +38,12 @@ data "kubetaint_workloads" "payments" {
   ]
 }
 
-check "payments_sit_out_an_outage" {
+check "payments_survive_an_outage" {
   assert {
     condition = alltrue([
       for workload in data.kubetaint_workloads.payments.workloads :
       workload.for_seconds == null ? true : workload.for_seconds >= 600
     ])
-    error_message = "Some pods of the namespace payments leave an unreachable node in less than ten minutes."
+    error_message = "Some pods of the namespace payments are evicted from an unreachable node in less than ten minutes."
   }
 }

@@ -11,9 +11,9 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# The old pool is emptied in waves: what has no toleration leaves at once, the
-# web servers after one minute, the database after ten. Giving a workload its
-# seconds restarts its pods once, before the taints come.
+# Pods without a toleration are evicted immediately, the web servers after one
+# minute, the database after ten. The tolerations restart these pods once, before
+# the taints are written.
 locals {
   seconds = {
     "Deployment/shop/web" = 60
@@ -38,8 +38,8 @@ resource "kubetaint_workload_tolerations" "wave" {
 resource "kubetaint_node_taints" "old" {
   node_selector = "pool=old"
 
-  # NoExecute empties the nodes. NoSchedule keeps those away that tolerate
-  # NoExecute for a time: the scheduler would put them back for that long.
+  # NoExecute empties the nodes. NoSchedule keeps evicted pods away: they tolerate
+  # NoExecute for a time, so the scheduler could place them here again.
   taints = [
     { key = "pool-retired", effect = "NoSchedule" },
     { key = "pool-retired", effect = "NoExecute" },
@@ -47,7 +47,7 @@ resource "kubetaint_node_taints" "old" {
 
   tolerated_by = [for one in kubetaint_workload_tolerations.wave : one.id]
 
-  # Pods that leave after a time count as well.
+  # Pods of all waves count.
   evictions = {
     max_pods             = 40
     protected_namespaces = ["kube-system"]

@@ -11,8 +11,8 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# Nodes with GPUs are kept free of everything that needs none. NoSchedule evicts
-# nobody: what runs there now stays until it ends.
+# Keeps pods without a toleration off GPU nodes. NoSchedule evicts no pods: those
+# that run there now stay.
 resource "kubetaint_node_taints" "gpu" {
   node_selector = "accelerator=nvidia"
 
@@ -26,8 +26,7 @@ resource "kubetaint_node_taints" "gpu" {
   ]
 }
 
-# Without its toleration, a new node of the pool would have no device plug-in,
-# and no GPU to offer.
+# Without this toleration, a new node has no device plug-in, and offers no GPU.
 resource "kubetaint_workload_tolerations" "device_plugin" {
   workload = {
     kind      = "DaemonSet"
@@ -40,8 +39,8 @@ resource "kubetaint_workload_tolerations" "device_plugin" {
   ]
 }
 
-# Every Deployment of the namespace that carries the label, those included that
-# come later: they get the toleration at the next apply.
+# All Deployments of the namespace with the label. New ones get the toleration at
+# the next apply.
 resource "kubetaint_workload_tolerations" "training" {
   workload = {
     kind      = "Deployment"
@@ -54,9 +53,9 @@ resource "kubetaint_workload_tolerations" "training" {
   ]
 }
 
-# Who would not be scheduled on these nodes again, although it runs there. The data source
-# reads pods as they are now: what the resources above are about to give them has to be
-# named. Workloads that a selector chooses cannot be: they are listed until they have it.
+# Which running pods could not be scheduled on these nodes again. The data source reads
+# pods as they are now, so name the tolerations that the resources above add. Workloads of a
+# selector cannot be named: they are listed until they have the toleration.
 data "kubetaint_eviction_preview" "gpu" {
   node_selector = "accelerator=nvidia"
 

@@ -11,8 +11,8 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# On a cluster of one node, workloads run beside the control plane. kubeadm taints
-# its node, and this removes the taint. Destroying the resource puts it back.
+# kubeadm taints the control-plane node. This removes the taint, so that workloads
+# can run there. Destroying the resource restores it.
 resource "kubetaint_node_taints" "single_node" {
   node_selector = "node-role.kubernetes.io/control-plane"
 

@@ -11,8 +11,8 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# Nodes with GPUs are kept for pods that request one: whoever makes such a pod, and
-# whenever, it tolerates the taint and runs on these nodes.
+# GPU nodes for pods that request a GPU. Every such pod tolerates the taint and runs
+# on these nodes, also pods that are created later.
 resource "kubetaint_dedicated_nodes" "gpu" {
   node_selector = "accelerator=nvidia"
 
@@ -33,14 +33,14 @@ resource "kubetaint_dedicated_nodes" "gpu" {
     }
   }
 
-  # The controller of DaemonSets asks the template: without the toleration there, a new
-  # node would have no device plug-in, and no GPU to offer.
+  # The DaemonSet controller decides by the template. Without the toleration there, a
+  # new node has no device plug-in, and offers no GPU.
   workloads = [
     { kind = "DaemonSet", namespace = "gpu-operator", name = "nvidia-device-plugin" },
   ]
 }
 
-# Before anything is applied: who would leave if a node went away.
+# Which pods are evicted if a node is lost.
 data "kubetaint_eviction_preview" "lost" {
   node_selector = "accelerator=nvidia"
 

@@ -11,8 +11,8 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# The nodes of pool=shop are for the shop alone. What is said once here is used
-# for both sides: change the value, and taints and tolerations change together.
+# The nodes of pool=shop are for the shop only. Taints and tolerations use the same
+# value: change it here, and both change together.
 locals {
   dedicated = [
     { key = "dedicated", value = "shop", effect = "NoExecute" },
@@ -33,8 +33,8 @@ resource "kubetaint_workload_tolerations" "shop" {
   tolerations = provider::kubetaint::tolerations_for(local.dedicated)
 }
 
-# What runs on every node has to tolerate the taint as well. With Exists it does
-# so whatever the value is, and is not restarted when the value changes.
+# DaemonSets that run on every node need a toleration too. Exists tolerates every
+# value, so a changed value restarts no pod.
 resource "kubetaint_workload_tolerations" "agents" {
   workload = {
     kind      = "DaemonSet"
@@ -56,8 +56,8 @@ resource "kubetaint_node_taints" "shop" {
     [kubetaint_workload_tolerations.agents.id],
   )
 
-  # Whoever else runs on these nodes leaves. More than ten pods, or any pod of
-  # these namespaces, is an error at plan.
+  # Other pods on these nodes are evicted. More than ten, or any of these
+  # namespaces, is an error at plan.
   evictions = {
     max_pods             = 10
     protected_namespaces = ["shop", "platform", "kube-system"]
