@@ -4,7 +4,6 @@
 package machinesettaints_test
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
@@ -162,24 +161,4 @@ func TestAccMachineSetTaints_aNodeThatGoesInTheMiddle(t *testing.T) {
 			t.Fatalf("the node of %s has %s", name, taints)
 		}
 	}
-}
-
-// TestAccMachineSetTaints_noErrorLeavesASetAtZero: somebody spoils the record of who
-// owns what, right before the count is brought back.
-func TestAccMachineSetTaints_noErrorLeavesASetAtZero(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	p, i := s.pool(2, nil), newInstance()
-	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
-	record := ""
-	acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) {
-		record = p.Annotation("kubetaint.io/owned-taints")
-		s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/owned-taints":"{"}}}`)
-	}), `AttributeName("name")`, "Unable to read who owns the taints of MachineSet", "the annotation kubetaint.io/owned-taints is damaged", "kubetaint.io/owned-taints-", "spec.replicas has been set back to 2.")
-	if got := p.Replicas(); got != 2 {
-		t.Fatalf("the count is %d", got)
-	}
-	s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/owned-taints":`+strconv.Quote(record)+`}}}`)
-	s.apply(i, config)
-	p.Want(2, foreign+" team=a:NoSchedule")
 }

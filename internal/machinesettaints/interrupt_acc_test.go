@@ -25,8 +25,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		rollout string
-		// cloud is what holds things as they are when Ctrl-C comes, for longer than a busy
-		// machine needs to pass it on.
+		// cloud is what holds things as they are when Ctrl-C comes, until it is let go.
 		cloud string
 		// writes are those that reach the cluster before: what comes after them is held
 		// until Terraform has ended, unless it is the count.
@@ -39,9 +38,9 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 		says           []string
 	}{
 		"in_place": {`strategy = "in_place"`, `{}`, 2, [2]int{3, 3}, 3, 2, nil},
-		"rolling":  {`strategy = "rolling"`, `{"provisionDelay":"20s","deleteDelay":"20s"}`, 2, [2]int{4, 3}, 3, 2, []string{"the run was interrupted"}},
-		"surge":    {`strategy = "surge"`, `{"provisionDelay":"20s"}`, 1, [2]int{4, 4}, 4, 3, []string{"the run was interrupted"}},
-		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, `{"deleteDelay":"20s"}`, 1, [2]int{3, 0}, 3, 0,
+		"rolling":  {`strategy = "rolling"`, `{"quota":0,"deleteError":"held"}`, 2, [2]int{4, 3}, 3, 2, []string{"the run was interrupted"}},
+		"surge":    {`strategy = "surge"`, `{"quota":0}`, 1, [2]int{4, 4}, 4, 3, []string{"the run was interrupted"}},
+		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, `{"deleteError":"held"}`, 1, [2]int{3, 0}, 3, 0,
 			[]string{"the run was interrupted", "spec.replicas has been set back to 3."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +78,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 			if left != tt.left {
 				t.Fatalf("%d of 3 machines are as they were, want %d:\n%s", left, tt.left, out)
 			}
-			p.ChangeCloudOfNew(`{"provisionDelay":null,"deleteDelay":null}`)
+			p.ChangeCloud(`{"quota":null,"deleteError":null}`)
 			acctest.WantAll(s.T, acctest.Unfold(cli.MustRun("plan", "-input=false", "-no-color")), "Apply continues an interrupted rollout of MachineSet", "spec.replicas is 3 at the end")
 			cli.MustRun("apply", "-auto-approve", "-input=false")
 			p.Want(3, foreign+" team=a:NoSchedule")

@@ -59,25 +59,3 @@ func TestAccMachineSetTaints_removalGoesFromTheTemplateToTheNodesAndHolds(t *tes
 	})
 	p.Want(2, foreign)
 }
-
-// TestAccMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate, and of one that has ended.
-func TestAccMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	p, i := s.pool(2, nil), newInstance()
-	surge := map[string]any{"strategy": "surge"}
-	s.apply(i, s.config(p.Name, "team=a:NoSchedule", surge))
-	changed := s.config(p.Name, "team=b:NoSchedule", surge)
-	acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "Somebody scaled MachineSet")
-	planned := s.tf.Plan(t, i, changed)
-	acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply will stop before it changes MachineSet", "Somebody scaled MachineSet")
-	if got := s.tf.Attributes(t, i)["rollout_state"]; got != "interrupted" {
-		t.Fatalf("rollout_state is %v", got)
-	}
-	p.Scale(3)
-	s.apply(i, changed)
-	p.Want(2, foreign+" team=b:NoSchedule")
-	if got := s.tf.Attributes(t, i)["rollout_state"]; got != "complete" {
-		t.Fatalf("rollout_state is %v", got)
-	}
-}

@@ -4,9 +4,6 @@
 package machinesettaints_test
 
 import (
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,13 +18,12 @@ import (
 
 // heldUp creates with so little time that it ends where something holds it up, and
 // returns the error, which has these parts. Each apply goes on where the one before
-// stopped: on a busy machine the first may not come that far.
+// stopped, and has more time: on a busy machine the first may not come that far.
 func (s *stage) heldUp(i *acctest.Instance, config map[string]any, parts ...string) string {
 	s.Helper()
-	config = acctest.With(config, map[string]any{"timeouts": map[string]any{"create": "15s"}})
 	told := ""
-	for range 6 {
-		told = s.tf.Apply(s.T, i, config).Errors()
+	for _, limit := range []string{"5s", "10s", "15s", "15s", "15s", "30s"} {
+		told = s.tf.Apply(s.T, i, acctest.With(config, map[string]any{"timeouts": map[string]any{"create": limit}})).Errors()
 		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(told, part) }) {
 			break
 		}
@@ -135,89 +131,4 @@ func autoscaled(least, most string) map[string]string {
 		"machine.openshift.io/cluster-api-autoscaler-node-group-min-size": least,
 		"machine.openshift.io/cluster-api-autoscaler-node-group-max-size": most,
 	}
-}
-
-// TestAccMachineSetTaints_anAutoscalerInTheMiddle scales right before the second
-// write: what does not count on a number goes through with the new one, a surge stops.
-func TestAccMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		strategy string
-		to       int
-		// stops says that the apply stops, and wants are how many machines there are in
-		// the end.
-		stops bool
-		wants int
-	}{
-		"in place, one more":                {"in_place", 3, false, 3},
-		"rolling, one more":                 {"rolling", 3, false, 3},
-		"rolling, one fewer":                {"rolling", 1, false, 1},
-		"rolling, none":                     {"rolling", 0, false, 0},
-		"surge, one more than it added":     {"surge", 4, true, 2},
-		"surge, the one that it had added":  {"surge", 2, false, 2},
-		"surge, fewer than there ever were": {"surge", 1, true, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			oneStrategy(t, tt.strategy)
-			s := newStage(t)
-			p, i := s.pool(2, func(m *acctest.MachineSet) { m.Annotations = maps.Clone(autoscaled("0", "5")) }), newInstance()
-			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
-			errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
-			if tt.stops {
-				acctest.WantAll(s.T, errors, "Somebody scaled MachineSet", "when spec.replicas was 2; now the rollout expects 2 or 3", "kubetaint.io/rollout-")
-				if p.Replicas() != tt.to || p.Annotation("kubetaint.io/rollout") == "" {
-					t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
-				}
-				// As the message says, which depends on whether an old machine is left.
-				to := regexp.MustCompile(`--replicas=([23])\b`).FindStringSubmatch(errors)
-				if to == nil {
-					t.Fatalf("nothing says to what it is to be scaled: %s", errors)
-				}
-				p.Scale(map[string]int{"2": 2, "3": 3}[to[1]])
-				s.apply(i, config)
-			} else if errors != "" {
-				t.Fatal(errors)
-			}
-			p.Want(tt.wants, foreign+" team=a:NoSchedule")
-		})
-	}
-}
-
-// TestAccMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero stops it before it brings
-// the count back, which stays in the marker, and it goes on as the message says.
-func TestAccMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct{ to, back int }{
-		"to one, and back to zero":           {1, 0},
-		"to more than it had, and back to 2": {4, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			p, i := s.pool(2, nil), newInstance()
-			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
-			errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
-			acctest.WantAll(s.T, errors, "Somebody scaled MachineSet", fmt.Sprintf("to %d during a rollout", tt.to), "now the rollout expects 0 or 2", "--replicas=2", "kubetaint.io/rollout-")
-			if p.Replicas() != tt.to || !strings.Contains(p.Annotation("kubetaint.io/rollout"), `"originalReplicas":2`) {
-				t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
-			}
-			p.Scale(tt.back)
-			s.apply(i, config)
-			p.Want(2, foreign+" team=a:NoSchedule")
-		})
-	}
-}
-
-// TestAccMachineSetTaints_theOtherWayOutOfAScaledSurge is the second one that its
-// error names.
-func TestAccMachineSetTaints_theOtherWayOutOfAScaledSurge(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	p, i := s.pool(2, func(m *acctest.MachineSet) { m.Spare = 3 }), newInstance()
-	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "surge"})
-	acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Scale(4) }), "kubetaint.io/rollout-", "and replaces the machines that are still old")
-	s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/rollout":null}}}`)
-	s.apply(i, config)
-	p.Want(4, foreign+" team=a:NoSchedule")
 }

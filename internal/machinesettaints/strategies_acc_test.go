@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 )
 
 // newInstance returns an instance that is not created yet.
@@ -38,6 +39,13 @@ func oneStrategy(t *testing.T, strategy string) {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	return stageOn(t, acctest.Connect(t))
+}
+
+// onFake runs a test on an in-memory API server with the small controllers of the Machine
+// API. What the real ones decide, and how they go about it, is shown by none of these.
+func onFake(t *testing.T, test func(t *testing.T, s *stage)) {
+	t.Helper()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) { test(t, stageOn(t, c)) }, controllers.MachineAPI...)
 }
 
 func stageOn(t *testing.T, c *acctest.Cluster) *stage {
