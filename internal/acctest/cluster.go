@@ -91,8 +91,8 @@ func (c *Cluster) forTest(t testing.TB) *Cluster {
 	must(t, err)
 	own.Admin, own.account, own.writer = admin, w.id, w
 	w.mu.Lock()
-	if w.token == nil {
-		w.token = sync.OnceValues(func() (string, error) {
+	if w.tokens[c.REST.Host] == nil {
+		w.tokens[c.REST.Host] = sync.OnceValues(func() (string, error) {
 			ctx := context.Background()
 			if err := c.accountFor(ctx, w.id); err != nil {
 				return "", err
@@ -100,7 +100,7 @@ func (c *Cluster) forTest(t testing.TB) *Cluster {
 			return c.newToken(ctx, w.id)
 		})
 	}
-	own.token = w.token
+	own.token = w.tokens[c.REST.Host]
 	w.mu.Unlock()
 	t.Cleanup(func() { own.wantOwnWrites(t, w) })
 	return &own

@@ -34,10 +34,11 @@ import (
 type writer struct {
 	// id begins the name of each service account and is part of the user agent.
 	id string
-	// token is one of the service account with the documented rights.
-	token func() (string, error)
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// tokens are those of the service account with the documented rights, by the address of
+	// the API server.
+	tokens   map[string]func() (string, error)
 	writes   []write
 	reported map[write]bool
 	// unproved are kinds of the provider's requests that no script of the conformance
@@ -82,7 +83,7 @@ func writerOf(t testing.TB) *writer {
 	if w := writers.byTest[top]; w != nil {
 		return w
 	}
-	w := &writer{id: Name(t, strings.TrimSuffix(writerPrefix, "-")), reported: map[write]bool{}, unproved: map[string]bool{}, machineNodes: map[string]bool{}}
+	w := &writer{id: Name(t, strings.TrimSuffix(writerPrefix, "-")), tokens: map[string]func() (string, error){}, reported: map[write]bool{}, unproved: map[string]bool{}, machineNodes: map[string]bool{}}
 	writers.byTest[top], writers.byID[w.id] = w, w
 	return w
 }
@@ -208,16 +209,25 @@ type auditTail struct {
 	err     error
 }
 
-// followed follows the log of the shared cluster: one reader serves all tests of a process.
-var followed = func() func(string) (*auditTail, error) {
-	var once sync.Once
-	var tail *auditTail
-	var err error
-	return func(path string) (*auditTail, error) {
-		once.Do(func() { tail, err = followLog(path) })
-		return tail, err
+// tails are the logs that are followed, by path: one reader serves all tests of a process.
+var tails = struct {
+	sync.Mutex
+	byPath map[string]*auditTail
+}{byPath: map[string]*auditTail{}}
+
+// followed follows the log of a shared cluster.
+func followed(path string) (*auditTail, error) {
+	tails.Lock()
+	defer tails.Unlock()
+	if tail := tails.byPath[path]; tail != nil {
+		return tail, nil
 	}
-}()
+	tail, err := followLog(path)
+	if err == nil {
+		tails.byPath[path] = tail
+	}
+	return tail, err
+}
 
 func followLog(path string) (*auditTail, error) {
 	file, err := os.Open(path)

@@ -27,8 +27,9 @@ const (
 	testbedEnv = "KUBETAINT_TESTBED"
 	// machinesEnv are flags of the Machine API that it plays; none where not set.
 	machinesEnv = "KUBETAINT_MACHINE_API_FLAGS"
-	// aloneEnv is the folder of a second cluster, on which one test runs at a time.
-	aloneEnv = "KUBETAINT_TESTBED_ALONE_DIR"
+	// besideEnv is the folder of a second cluster, which the makefile starts with other
+	// flags: see Beside.
+	besideEnv = "KUBETAINT_TESTBED_BESIDE_DIR"
 )
 
 // testbed is a cluster that lives as long as this process does, whatever ends it.
@@ -91,7 +92,7 @@ func Own(t testing.TB, flags ...string) *Cluster {
 	if os.Getenv(testbedEnv) == "" {
 		t.Skip("needs the test bed, to start a cluster of its own")
 	}
-	release, err := takeTurn(filepath.Join(os.TempDir(), fmt.Sprintf("kubetaint-acctest-%d.lock", os.Getuid())))
+	release, err := takeTurn(filepath.Join(os.TempDir(), fmt.Sprintf("kubetaint-acctest-%d.lock", os.Getuid())), syscall.LOCK_EX)
 	must(t, err)
 	t.Cleanup(release)
 	b, err := startTestbed(flags...)
@@ -102,27 +103,46 @@ func Own(t testing.TB, flags ...string) *Cluster {
 	return c
 }
 
+// Beside returns the second cluster of a run. Its API server has the admission plug-in
+// PodTolerationRestriction switched on, as OpenShift's has, and serves v1beta1 of mutating
+// admission policies. Tests share it as they share the first one. The test is skipped where
+// there is no such cluster.
+func Beside(t testing.TB) *Cluster {
+	t.Helper()
+	Connect(t)
+	if os.Getenv(besideEnv) == "" {
+		t.Skip("needs the second cluster that \"make testacc\" starts")
+	}
+	return besideFor(t, syscall.LOCK_SH).forTest(t)
+}
+
 // Alone returns a cluster on which no other test runs meanwhile, for tests that count what
-// a plan reads, or that depend on what retires anywhere in the cluster. All such tests share
-// it, one at a time, beside the tests on the other one. Without a second cluster it is that
-// of Connect: then they do not run in parallel, so that they are alone there as long as one
-// package is tested.
+// a plan reads, that depend on what retires anywhere in the cluster, or that break it for a
+// while. All such tests share the second cluster, one at a time, beside the tests on the
+// other one. Without a second cluster it is that of Connect: then they do not run in
+// parallel, so that they are alone there as long as one package is tested.
 func Alone(t testing.TB) *Cluster {
 	t.Helper()
-	dir := os.Getenv(aloneEnv)
-	if dir == "" {
+	if os.Getenv(besideEnv) == "" {
 		return Connect(t)
 	}
 	if one, ok := t.(interface{ Parallel() }); ok {
 		one.Parallel()
 	}
 	Connect(t)
-	release, err := takeTurn(filepath.Join(dir, "alone.lock"))
+	c := besideFor(t, syscall.LOCK_EX)
+	t.Cleanup(func() { c.empty(t) })
+	return c
+}
+
+// besideFor returns the second cluster once the test may use it, with others or alone.
+func besideFor(t testing.TB, how int) *Cluster {
+	t.Helper()
+	release, err := takeTurn(filepath.Join(os.Getenv(besideEnv), "turn.lock"), how)
 	must(t, err)
 	t.Cleanup(release)
-	c, err := aloneCluster()
+	c, err := besideCluster()
 	must(t, err)
-	t.Cleanup(func() { c.empty(t) })
 	return c
 }
 
@@ -148,30 +168,23 @@ func (c *Cluster) empty(t testing.TB) {
 	}))
 }
 
-var aloneCluster = sync.OnceValues(func() (*Cluster, error) {
-	dir := os.Getenv(aloneEnv)
+var besideCluster = sync.OnceValues(func() (*Cluster, error) {
+	dir := os.Getenv(besideEnv)
 	return clusterOf(filepath.Join(dir, "kubeconfig"), dir)
 })
 
-// takeTurn waits until no other test holds a lock, and returns a function that lets the
-// next one begin. The lock ends with the process that holds it. Own takes one, because each
-// cluster takes a gigabyte, and a processor while it starts.
-func takeTurn(lock string) (release func(), err error) {
+// takeTurn waits until a lock can be had, shared (LOCK_SH) or alone (LOCK_EX), and returns a
+// function that lets the next test begin. The lock ends with the process that holds it. Own
+// takes one, because each cluster takes a gigabyte, and a processor while it starts.
+func takeTurn(lock string, how int) (release func(), err error) {
 	file, err := os.OpenFile(lock, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+	if err := syscall.Flock(int(file.Fd()), how); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { _ = file.Close() }, nil
-}
-
-// Restricting starts a cluster for this test alone whose API server has the admission
-// plug-in PodTolerationRestriction switched on, as OpenShift's has.
-func Restricting(t testing.TB) *Cluster {
-	t.Helper()
-	return Own(t, "--api-server-flags", "--enable-admission-plugins=PodTolerationRestriction")
 }
 
 // Faithful starts a cluster for this test alone whose Machine API is as awkward as that of

@@ -74,7 +74,7 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	without := stageOn(t, acctest.Connect(t))
 	acctest.WantAll(without.t, without.tf.Plan(t, fresh(), without.config("team=a:NoSchedule", "")).Diagnostics.Warnings(), off, "kubetaint_toleration_policy")
 
-	c := acctest.Restricting(t)
+	c := acctest.Beside(t)
 	t.Run("previews know what it gives", func(t *testing.T) {
 		t.Parallel()
 		stageOn(t, c).previewsKnowDefaults()

@@ -14,11 +14,12 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply has a cluster of its own: the
-// requests of other tests would fail with the API server.
+// TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply runs alone: the requests of other
+// tests would fail with the API server.
+//
+//nolint:paralleltest // See above.
 func TestAccNodeTaints_apiServerRestartsInTheMiddleOfAnApply(t *testing.T) {
-	t.Parallel()
-	c := acctest.Own(t)
+	c := acctest.Alone(t)
 	pool, nodes := pool(t, c, 6)
 	proxy := c.Proxy(t)
 	tf := &acctest.Terraform{Provider: proxy.Provider(t, c)}

@@ -16,7 +16,7 @@ import (
 func TestAccProvider_oneConfigurationForTwoClusters(t *testing.T) {
 	t.Parallel()
 	cli, node := acctest.NewCLI(t), acctest.Name(t, "node")
-	clusters := map[string]*acctest.Cluster{"east": acctest.Connect(t), "west": acctest.Own(t)}
+	clusters := map[string]*acctest.Cluster{"east": acctest.Connect(t), "west": acctest.Beside(t)}
 	blocks, resources := "", map[string]string{}
 	for name, c := range clusters {
 		c.Node(t, acctest.Node{Name: node, Quiet: true})

@@ -20,7 +20,7 @@ import (
 func TestAccTolerationPolicy_onAClusterThatServesV1beta1Alone(t *testing.T) {
 	t.Parallel()
 	const group, v1 = "admissionregistration.k8s.io", "/apis/admissionregistration.k8s.io/v1/mutating"
-	s := stageOn(t, acctest.Own(t, "--api-server-flags", "--runtime-config="+group+"/v1beta1=true"))
+	s := stageOn(t, acctest.Beside(t))
 	proxy := s.c.Proxy(t)
 	proxy.Spoil(func(r acctest.Request) acctest.Fault {
 		if strings.HasPrefix(r.Path, v1) {

@@ -187,7 +187,7 @@ func (s *stage) matches(cases map[string]meant) {
 // before policies and checks them after; what pods get in the end is the same.
 func TestAccTolerationPolicy_withPodTolerationRestriction(t *testing.T) {
 	t.Parallel()
-	c := acctest.Restricting(t)
+	c := acctest.Beside(t)
 	for name, test := range map[string]func(*stage){
 		"gives to pods what they lack": (*stage).givesToPodsWhatTheyLack,
 		"pods of every controller":     (*stage).podsOfEveryController,

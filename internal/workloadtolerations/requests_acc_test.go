@@ -96,11 +96,11 @@ func (r requested) writesNothing() {
 
 // TestAccWorkloadTolerations_requests counts what the API server sees of plan and
 // apply of thirty Deployments with a pod each, as resources by name and as one with
-// a selector.
+// a selector. It runs alone: pods of other tests make a snapshot ask for owners of more kinds.
+//
+//nolint:paralleltest // See above.
 func TestAccWorkloadTolerations_requests(t *testing.T) {
-	t.Parallel()
-	// Pods of other tests make a snapshot ask for owners of more kinds.
-	s := openShopOn(t, acctest.Own(t))
+	s := openShopOn(t, acctest.Alone(t))
 	acctest.NewCLI(t)
 	var made sync.WaitGroup
 	for n := range manyWorkloads {
