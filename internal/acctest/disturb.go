@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,27 @@ func (p *Proxy) BeforeWrite(after int64, disturb func(Request)) {
 			written.Add(1)
 		}
 	})
+}
+
+// Disturbed applies a configuration, calls a function right before the second write, when
+// a rollout has begun, and returns the errors. The function may wait until a watch has
+// shown a text to the provider.
+func (c *Cluster) Disturbed(t testing.TB, i *Instance, config map[string]any, disturb func(r Request, shown func(text string))) string {
+	t.Helper()
+	proxy := c.Proxy(t)
+	proxy.InTurn()
+	shown := proxy.Showing(t)
+	tf, called := &Terraform{Provider: proxy.Provider(t, c)}, false
+	planned := tf.Plan(t, i, config)
+	if planned.Diagnostics.Errors() != "" {
+		t.Fatal(planned.Diagnostics.Errors())
+	}
+	proxy.BeforeWrite(1, func(r Request) { called = true; disturb(r, shown) })
+	errors := tf.Carry(t, i, planned, config).Errors()
+	if !called {
+		t.Fatalf("the apply ended before its second write: %s", errors)
+	}
+	return errors
 }
 
 // Written says whether the request has changed something. It is known where writes go

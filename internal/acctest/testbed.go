@@ -187,12 +187,32 @@ func takeTurn(lock string, how int) (release func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// Faithful starts a cluster for this test alone whose Machine API is as awkward as that of
-// OpenShift, and has its pauses of up to 30 seconds: see internal/testbed/modules/machineapi.
+// Faithful returns a cluster that only the tests of this process use, one after the other.
+// Its Machine API is as awkward as that of OpenShift, and has its pauses of up to 30 seconds:
+// see internal/testbed/modules/machineapi. A node is held for lost after 40 seconds.
 func Faithful(t testing.TB) *Cluster {
 	t.Helper()
-	return Own(t, "--machine-api", "--machine-api-flags", "--faithful")
+	Connect(t)
+	if os.Getenv(testbedEnv) == "" {
+		t.Skip("needs the test bed, to start a cluster of its own")
+	}
+	c, err := faithful()
+	must(t, err)
+	return c
 }
+
+var faithful = sync.OnceValues(func() (*Cluster, error) {
+	b, err := startTestbed("--machine-api", "--machine-api-flags", "--faithful", "--controller-manager-flags", "--node-monitor-grace-period=40s --node-monitor-period=1s")
+	if err != nil {
+		return nil, err
+	}
+	c, err := clusterOf(filepath.Join(b.dir, "kubeconfig"), b.dir)
+	if err != nil {
+		return nil, errors.Join(err, b.stop())
+	}
+	c.bed = b
+	return c, nil
+})
 
 // Signal sends a signal to a process of the test bed, such as "kube-apiserver". What goes
 // wrong is an error of the test, which goes on.

@@ -17,20 +17,10 @@ var reaching = []string{"in_place", "rolling", "surge", "scale_to_zero"}
 // when the rollout has begun, and returns the errors.
 func (s *stage) disturbed(i *acctest.Instance, config map[string]any, disturb func(acctest.Request)) string {
 	s.Helper()
-	proxy := s.c.Proxy(s.T)
-	proxy.InTurn()
-	s.shown = proxy.Showing(s.T)
-	tf, called := &acctest.Terraform{Provider: proxy.Provider(s.T, s.c)}, false
-	planned := tf.Plan(s.T, i, config)
-	if planned.Diagnostics.Errors() != "" {
-		s.Fatal(planned.Diagnostics.Errors())
-	}
-	proxy.BeforeWrite(1, func(r acctest.Request) { called = true; disturb(r) })
-	errors := tf.Carry(s.T, i, planned, config).Errors()
-	if !called {
-		s.Fatalf("the apply ended before its second write: %s", errors)
-	}
-	return errors
+	return s.c.Disturbed(s.T, i, config, func(r acctest.Request, shown func(string)) {
+		s.shown = shown
+		disturb(r)
+	})
 }
 
 // recreate makes a MachineSet anew while it is disturbed, and lets the provider know: one

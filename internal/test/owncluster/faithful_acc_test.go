@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package machinesettaints_test
+package owncluster_test
 
 import (
 	"context"
@@ -18,20 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
-// faithful is a stage on a cluster whose Machine API is as awkward as OpenShift's. Its
-// MachineSets are in the one namespace that is watched there.
-func faithful(t *testing.T, c *acctest.Cluster) *stage {
-	t.Helper()
-	return &stage{T: t, c: c, tf: &acctest.Terraform{Provider: c.Provider(t)}, namespace: machineset.OperatorNamespace}
-}
-
 // TestAccMachineSetTaints_faithful runs what OpenShift's habits could break, on a cluster
-// that has them all.
+// that has them all. Other tests on it break it for a while.
+//
+//nolint:paralleltest // See above.
 func TestAccMachineSetTaints_faithful(t *testing.T) {
-	t.Parallel()
 	c := acctest.Faithful(t)
 	for name, test := range map[string]func(*stage){
 		"rolling ends though controllers conflict and drain in turn":    (*stage).faithfulRolling,
@@ -49,15 +42,27 @@ func TestAccMachineSetTaints_faithful(t *testing.T) {
 }
 
 // TestAccMachineSetTaints_faithfulVariants does the same with each strategy.
+//
+//nolint:paralleltest // See above.
 func TestAccMachineSetTaints_faithfulVariants(t *testing.T) {
-	t.Parallel()
 	acctest.Exhaustive(t)
 	c := acctest.Faithful(t)
-	for name, tt := range strategies {
+	for name, tt := range map[string]struct {
+		rollout map[string]any
+		// least of three machines serve at every moment; spare are added for a while.
+		least, spare int
+	}{
+		"in_place":              {map[string]any{"strategy": "in_place"}, 3, 0},
+		"rolling":               {map[string]any{"strategy": "rolling"}, 2, 0},
+		"rolling two at a time": {map[string]any{"strategy": "rolling", "max_unavailable": 2}, 1, 0},
+		"surge":                 {map[string]any{"strategy": "surge", "max_surge": 2}, 3, 2},
+		"scale_to_zero":         {map[string]any{"strategy": "scale_to_zero"}, 0, 0},
+		"scale_to_zero removed": {map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"}, 0, 0},
+	} {
 		t.Run(name+" from the first taint to the last", func(t *testing.T) {
 			t.Parallel()
 			s := faithful(t, c)
-			p, i := s.pool(3, func(m *acctest.MachineSet) { m.Spare = added(tt.rollout) }), newInstance()
+			p, i := s.pool(3, func(m *acctest.MachineSet) { m.Spare = tt.spare }), newInstance()
 			for _, taints := range []string{"team=a:NoSchedule", "team=b:NoExecute", ""} {
 				config := s.config(p.Name, taints, tt.rollout)
 				if taints == "" {
@@ -65,14 +70,14 @@ func TestAccMachineSetTaints_faithfulVariants(t *testing.T) {
 				}
 				least := p.Least()
 				s.apply(i, config)
-				if got, want := least(), tt.least(3); got < want {
+				if got, want := least(), tt.least; got < want {
 					t.Errorf("%q: %d machines served at some moment, want %d", taints, got, want)
 				}
 				p.Want(3, foreign+" "+taints)
 			}
 		})
 	}
-	for _, strategy := range reaching {
+	for _, strategy := range []string{"in_place", "rolling", "surge", "scale_to_zero"} {
 		t.Run(strategy+" beside a health check", func(t *testing.T) {
 			t.Parallel()
 			faithful(t, c).faithfulHealthCheck(strategy)

@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package evictionpreview_test
+package owncluster_test
 
 import (
 	"context"
@@ -19,19 +19,24 @@ import (
 
 // TestAccEvictionPreview_aNodeThatFallsSilent: a node whose kubelet is not heard of any more
 // is tainted by the node lifecycle controller, and what then happens is what the preview
-// has said before.
+// has said before. It runs alone: no node has a kubelet meanwhile.
+//
+//nolint:paralleltest // See above.
 func TestAccEvictionPreview_aNodeThatFallsSilent(t *testing.T) {
-	t.Parallel()
-	c := acctest.Own(t, "--controller-manager-flags", "--node-monitor-grace-period=40s --node-monitor-period=1s")
+	c := acctest.Faithful(t)
 	tf := &acctest.Terraform{Provider: c.Provider(t)}
+	acctest.Until(t, "no node of another test is left", func(ctx context.Context) (bool, error) {
+		nodes, err := c.Admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		return err == nil && len(nodes.Items) == 0, err
+	})
 	// With most of the nodes silent, the controller would take the network to be at fault.
 	c.Nodes(t, 3, func(int) acctest.Node {
 		return acctest.Node{Name: acctest.Name(t, "other"), Quiet: true}
 	})
-	node, namespace := station(t, c)
+	node, namespace := c.Station(t)
 	evicted := c.Evictions(t, namespace)
 	const taints = "node.kubernetes.io/unreachable:NoExecute node.kubernetes.io/unreachable:NoSchedule"
-	got := told(t, c, tf, node, namespace, taints)
+	got := tf.Verdicts(t, c, node, namespace, taints)
 	want := map[string]string{"web": "evicted_after 300 no place", "quick": "evicted_after 3 no place", "agent": "stays", "network": "stays", "bare": "evicted_after 300 no place"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
