@@ -97,10 +97,13 @@ func (a *Audit) Requests() []AuditedRequest {
 	sentinel := Name(a.t, "sentinel")
 	_, _ = a.c.Admin.CoreV1().ConfigMaps(metav1.NamespaceDefault).Get(a.t.Context(), sentinel, metav1.GetOptions{})
 	var out []AuditedRequest
-	Until(a.t, "the audit log has caught up", func(context.Context) (bool, error) {
+	Until(a.t, "the audit log has caught up", func(ctx context.Context) (bool, error) {
 		var err error
 		var caughtUp bool
 		out, caughtUp, err = a.read(sentinel)
+		if len(out) > 0 {
+			sawLast(ctx, "the log, last", out[len(out)-1].String())
+		}
 		return caughtUp, err
 	})
 	return out

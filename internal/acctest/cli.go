@@ -157,6 +157,7 @@ func (c *CLI) Logged() func() string {
 		if err != nil && !os.IsNotExist(err) {
 			c.t.Error(err)
 		}
+		sawLast(c.t.Context(), "the provider's log", ending(string(log)))
 		return string(log)
 	}
 }

@@ -54,6 +54,8 @@ type Cluster struct {
 	// account has the documented rights, and token is one of it.
 	account string
 	token   func() (string, error)
+	// alone is set where no other test runs on the cluster meanwhile.
+	alone bool
 	// writer knows what the test has created, nil for a cluster of one test alone.
 	writer *writer
 	// bed is kept from being collected, which would close the pipe that it lives by.
@@ -257,7 +259,7 @@ func (c *Cluster) allowed(ctx context.Context, account string, rules []rbacv1.Po
 				Group: first(rule.APIGroups), Resource: resource, Subresource: subresource, Name: first(rule.ResourceNames), Verb: first(rule.Verbs),
 			},
 		}}
-		if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		if err := untilWithin(ctx, patience, func(ctx context.Context) (bool, error) {
 			answer, err := c.Admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 			return err == nil && answer.Status.Allowed, err
 		}); err != nil {

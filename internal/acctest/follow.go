@@ -60,11 +60,13 @@ func follow[L runtime.Object](t testing.TB, objects source[L], opts metav1.ListO
 		t.Helper()
 		last, err := objects.List(t.Context(), opts)
 		must(t, err)
-		Until(t, "the watch has shown what has happened", func(context.Context) (bool, error) {
+		Until(t, "the watch has shown what has happened", func(ctx context.Context) (bool, error) {
 			if ended.Load() {
 				return true, nil
 			}
-			return shown.reach(last)
+			missing, err := shown.missing(last)
+			sawLast(ctx, "the watch has yet to show", missing)
+			return missing == "", err
 		})
 		stopped.Store(true)
 		watcher.Stop()
@@ -112,12 +114,12 @@ func (s *sightings) note(object metav1.Object, gone bool) {
 	s.last[object.GetUID()] = sighting{object.GetResourceVersion(), gone}
 }
 
-// reach says whether all that has led to a list has been seen. A watch tells of an
-// object's changes in their order: the last one is enough.
-func (s *sightings) reach(list runtime.Object) (bool, error) {
+// missing names an object of which not all that has led to a list has been seen, "" for
+// none. A watch tells of an object's changes in their order: the last one is enough.
+func (s *sightings) missing(list runtime.Object) (string, error) {
 	objects, version, err := listed(list)
 	if err != nil {
-		return false, err
+		return "all of it", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,10 +128,10 @@ func (s *sightings) reach(list runtime.Object) (bool, error) {
 		there[one.GetUID()] = true
 		seen, known := s.last[one.GetUID()]
 		if !known {
-			return false, nil
+			return one.GetName(), nil
 		}
 		if order, err := resourceversion.CompareResourceVersion(seen.version, one.GetResourceVersion()); err != nil || order < 0 {
-			return false, err
+			return one.GetName() + " in version " + one.GetResourceVersion(), err
 		}
 	}
 	for uid, seen := range s.last {
@@ -138,10 +140,10 @@ func (s *sightings) reach(list runtime.Object) (bool, error) {
 		}
 		// It has gone, which is not seen yet, or has come since.
 		if order, err := resourceversion.CompareResourceVersion(seen.version, version); err != nil || order <= 0 {
-			return false, err
+			return "the end of the object with the UID " + string(uid), err
 		}
 	}
-	return true, nil
+	return "", nil
 }
 
 // listed returns the objects of a list, and its version.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -44,6 +45,8 @@ type writer struct {
 	// unproved are kinds of the provider's requests that no script of the conformance
 	// test has.
 	unproved map[string]bool
+	// shared are tolerations that retire with taints which other tests may have as well.
+	shared []string
 	// machineNodes are the nodes of the test's machines, whose names the cloud chooses.
 	machineNodes map[string]bool
 }
@@ -196,6 +199,13 @@ func (c *Cluster) wantOwnWrites(t testing.TB, w *writer) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, one := range w.shared {
+		if c.alone {
+			break
+		}
+		t.Errorf("a toleration retires, and other tests may have its taint: %s: give the taint a key of the test's own, by OwnTaints", one)
+	}
+	w.shared = nil
 	for _, kind := range slices.Sorted(maps.Keys(w.unproved)) {
 		t.Errorf("the provider sends %q, and no conformance script of the fake API server does: add a case to internal/test/fakeapi/testdata/conformance", kind)
 	}
@@ -207,6 +217,8 @@ type auditTail struct {
 	seen    map[string]bool
 	changed chan struct{}
 	err     error
+	// last is the line that was read last.
+	last []byte
 }
 
 // tails are the logs that are followed, by path: one reader serves all tests of a process.
@@ -263,6 +275,9 @@ func (a *auditTail) run(file *os.File) {
 			return
 		}
 		a.line(rest)
+		a.mu.Lock()
+		a.last = append(a.last[:0], rest...)
+		a.mu.Unlock()
 		rest = rest[:0]
 	}
 }
@@ -277,6 +292,8 @@ func (a *auditTail) line(line []byte) {
 		User                        struct{ Username string }
 		ObjectRef                   struct{ Resource, Subresource, Namespace, Name string }
 		ResponseStatus              struct{ Code int }
+		// RequestObject is there for what providers write to workloads and policies.
+		RequestObject json.RawMessage
 	}
 	if json.Unmarshal(line, &event) != nil {
 		return
@@ -308,6 +325,7 @@ func (a *auditTail) line(line []byte) {
 	carriedOut := event.ResponseStatus.Code >= 200 && event.ResponseStatus.Code < 300
 	if carriedOut && !strings.Contains(event.RequestURI, "dryRun=") && !strings.HasSuffix(one.resource, "reviews") {
 		w.note(one)
+		w.noteShared(shared(event.RequestObject, one))
 	}
 }
 
@@ -335,7 +353,9 @@ func (a *auditTail) reach(ctx context.Context, sentinel string) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return fmt.Errorf("waiting until the audit log has what was done: %w; the last line was %s", ctx.Err(), a.last)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // TestWriter_strangeWritesAreThoseToObjectsOfOtherTests gives lines of an audit log to the
@@ -60,5 +62,27 @@ func TestWriter_strangeWritesAreThoseToObjectsOfOtherTests(t *testing.T) {
 	}
 	if again := w.strange(); len(again) > 0 {
 		t.Errorf("reported again: %v", again)
+	}
+}
+
+// TestWriter_tolerationsRetireWithTaintsOfTheTestAlone: one whose taint other tests may have
+// goes and stays with theirs.
+func TestWriter_tolerationsRetireWithTaintsOfTheTestAlone(t *testing.T) {
+	t.Parallel()
+	w, own := writerOf(t), Name(t, "team")
+	tail := &auditTail{seen: map[string]bool{}, changed: make(chan struct{})}
+	for _, one := range []struct{ name, key, value, retiring string }{
+		{"shared", "team", "a", "true"},
+		{"by-value", "team", own, "true"},
+		{"by-key", own, "", "true"},
+		{"wanted", "team", "a", "false"},
+	} {
+		marks := fmt.Sprintf(`[{"key":%q,"operator":"Equal","value":%q,"effect":"NoExecute","owner":"terraform/x","generation":"g","retiring":%s}]`, one.key, one.value, one.retiring)
+		tail.line(fmt.Appendf(nil, `{"verb":"patch","user":{"username":"system:serviceaccount:%s:%s"},"userAgent":"terraform-provider-kubetaint/test","requestURI":"/",
+			"objectRef":{"resource":"deployments","namespace":"ours","name":%q},"responseStatus":{"code":200},"requestObject":{"metadata":{"annotations":{%q:%q}}}}`,
+			rightsNamespace, w.id, one.name, toleration.OwnedAnnotation, marks))
+	}
+	if want := []string{"team=a:NoExecute (patch deployments ours/shared)"}; !slices.Equal(w.shared, want) {
+		t.Errorf("got %q, want %q", w.shared, want)
 	}
 }

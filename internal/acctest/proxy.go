@@ -192,7 +192,7 @@ func (p *Proxy) Showing(t testing.TB) (shown func(text string)) {
 	return func(text string) {
 		t.Helper()
 		if !p.shown.await(text, patience) {
-			t.Errorf("no watch has shown %q within %s", text, patience)
+			t.Errorf("no watch has shown %q within %s; they showed last:\n%s", text, patience, p.shown)
 		}
 	}
 }

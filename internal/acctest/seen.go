@@ -20,14 +20,34 @@ import (
 // seen holds the last answer to each request of a wait, so that a wait that times out can
 // show the state that it timed out in.
 type seen struct {
-	mu      sync.Mutex
-	order   []string
+	mu    sync.Mutex
+	order []string
+	// answers are those to requests, and what was seen otherwise, with no status.
 	answers map[string]answer
 }
 
 type answer struct {
 	status int
 	body   []byte
+}
+
+// sawLast has the waits under way with a context show what else they saw, such as the end
+// of a log: the newest text about each thing.
+func sawLast(ctx context.Context, what, text string) {
+	if wait, waiting := waits.Load(ctx.Done()); waiting {
+		if s, ok := wait.(*seen); ok {
+			s.note(what, answer{body: []byte(text)})
+		}
+	}
+}
+
+// ending is the end of a text that may be long.
+func ending(text string) string {
+	const most = 2000
+	if len(text) > most {
+		return "…" + text[len(text)-most:]
+	}
+	return text
 }
 
 // waits are the waits under way, by the channel that ends the contexts of their requests.
@@ -79,11 +99,15 @@ func (s *seen) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.order) == 0 {
-		return "no request was answered"
+		return "nothing"
 	}
 	var b strings.Builder
 	for _, request := range s.order {
 		a := s.answers[request]
+		if a.status == 0 {
+			fmt.Fprintf(&b, "%s: %s\n", request, a.body)
+			continue
+		}
 		fmt.Fprintf(&b, "%s: %d\n", request, a.status)
 		for _, line := range brief(a.body) {
 			b.WriteString("  " + line + "\n")

@@ -5,8 +5,10 @@ package acctest
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -49,6 +51,17 @@ func (s *shownByWatches) await(text string, patience time.Duration) bool {
 			return false
 		}
 	}
+}
+
+// String is the end of what each watch has carried.
+func (s *shownByWatches) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for n, stream := range s.streams {
+		fmt.Fprintf(&b, "watch %d: %s\n", n+1, ending(stream.String()))
+	}
+	return b.String()
 }
 
 // carrier sends on at once what it is given, and remembers it from then on.

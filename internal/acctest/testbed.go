@@ -124,15 +124,18 @@ func Beside(t testing.TB) *Cluster {
 func Alone(t testing.TB) *Cluster {
 	t.Helper()
 	if os.Getenv(besideEnv) == "" {
-		return Connect(t)
+		c := Connect(t)
+		c.alone = true
+		return c
 	}
 	if one, ok := t.(interface{ Parallel() }); ok {
 		one.Parallel()
 	}
 	Connect(t)
-	c := besideFor(t, syscall.LOCK_EX)
+	c := *besideFor(t, syscall.LOCK_EX)
+	c.alone = true
 	t.Cleanup(func() { c.empty(t) })
-	return c
+	return &c
 }
 
 // besideFor returns the second cluster once the test may use it, with others or alone.

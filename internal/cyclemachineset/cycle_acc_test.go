@@ -234,14 +234,24 @@ func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	})
 	s.c.Running(t, apps, "db", 1)
 	letGo := s.c.Budget(t, apps, "strict", "db")
-	s.cli.Write(s.c.Provider(t), s.hcl(p.Name, `strategy = "rolling"`, `timeout = "60s"`))
-	out, ok := s.cli.Run("apply", "-auto-approve", "-input=false", invoke)
-	if ok {
-		t.Fatalf("it did not end:\n%s", out)
+	inTime := func(limit string) string {
+		t.Helper()
+		s.cli.Write(s.c.Provider(t), s.hcl(p.Name, `strategy = "rolling"`, fmt.Sprintf("timeout = %q", limit)))
+		out, ok := s.cli.Run("apply", "-auto-approve", "-input=false", invoke)
+		if ok {
+			t.Fatalf("it did not end:\n%s", out)
+		}
+		return out
 	}
+	progress := regexp.MustCompile(`waiting for machines: .*PodDisruptionBudget "` + apps + `/strict"`)
+	out := inTime("15s")
 	s.says(out, "Draining machines of MachineSet", "gets stuck on PodDisruptionBudgets", "allows no eviction even when all of its pods are healthy", "What is missing at most, and for how long:")
+	if !progress.MatchString(acctest.Unfold(out)) {
+		// A busy machine may not have come that far: it goes on from there.
+		out = inTime("60s")
+	}
 	s.says(out, "the rollout timed out", "The rollout last waited for machines", `is held by PodDisruptionBudget "`+apps+`/strict"`, "Invoke the action again: it continues where it stopped")
-	if !regexp.MustCompile(`waiting for machines: .*PodDisruptionBudget "` + apps + `/strict"`).MatchString(acctest.Unfold(out)) {
+	if !progress.MatchString(acctest.Unfold(out)) {
 		t.Fatalf("no progress tells what holds the drain:\n%s", out)
 	}
 	letGo()

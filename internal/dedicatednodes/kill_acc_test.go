@@ -31,6 +31,7 @@ func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 				acctest.Exhaustive(t)
 			}
 			p := newPool(t, c, "Deployment", "DaemonSet")
+			p.keyed = true
 			cli := acctest.NewCLI(t)
 			evicted := c.Evictions(t, p.namespace)
 			kills := 0
@@ -76,6 +77,7 @@ func TestAccDedicatedNodes_kill9AfterEachRequest(t *testing.T) {
 		t.Run(fmt.Sprintf("requests_%d_of_%d", killer+1, killers), func(t *testing.T) {
 			t.Parallel()
 			p := newPool(t, c, "Deployment")
+			p.keyed = true
 			cli := acctest.NewCLI(t)
 			evicted := c.Evictions(t, p.namespace)
 			is := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}

@@ -38,6 +38,9 @@ func newFleet(t *testing.T, c *acctest.Cluster) *fleet {
 	return f
 }
 
+// own gives taints keys that no other test has.
+func (f *fleet) own(taints string) string { return f.c.OwnTaints(taints, f.Pool.Name) }
+
 // fleetWish is a configuration: taints in kubectl's notation, and one label KEY=VALUE.
 type fleetWish struct{ taints, label string }
 
@@ -123,7 +126,7 @@ func TestAccDedicatedNodes_machineSets(t *testing.T) {
 			f := newFleet(t, acctest.Connect(t))
 			tf, i := terraform(t, f.c), newInstance()
 			evicted := f.c.Evictions(t, f.Namespace)
-			for _, w := range []fleetWish{{"team=a:NoExecute", "dedicated=gpu"}, {"team=b:NoExecute", "reserved=gpu"}} {
+			for _, w := range []fleetWish{{f.own("team=a:NoExecute"), "dedicated=gpu"}, {f.own("team=b:NoExecute"), "reserved=gpu"}} {
 				tf.Settle(t, i, f.config(w, map[string]any{"strategy": strategy}))
 				f.want(w)
 			}
@@ -149,7 +152,7 @@ func TestAccDedicatedNodes_machineSetsKill9AfterEachWrite(t *testing.T) {
 			f := newFleet(t, acctest.Connect(t))
 			cli := acctest.NewCLI(t)
 			evicted := f.c.Evictions(t, f.Namespace)
-			is, to := fleetWish{"team=a:NoExecute", "dedicated=gpu"}, fleetWish{"team=b:NoExecute", "reserved=gpu"}
+			is, to := fleetWish{f.own("team=a:NoExecute"), "dedicated=gpu"}, fleetWish{f.own("team=b:NoExecute"), "reserved=gpu"}
 			cli.Write(f.c.Provider(t), f.hcl(is, strategy))
 			cli.MustRun("apply", "-auto-approve", "-input=false")
 			kills := 0

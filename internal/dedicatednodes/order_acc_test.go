@@ -42,6 +42,7 @@ func TestAccDedicatedNodes_nobodyIsEvicted(t *testing.T) {
 				acctest.Exhaustive(t)
 			}
 			p := newPool(t, c, allKinds...)
+			p.keyed = true
 			cli := acctest.NewCLI(t)
 			evicted := c.Evictions(t, p.namespace)
 			for _, w := range everything() {
@@ -73,6 +74,7 @@ func TestAccDedicatedNodes_daemonSetNeverLosesMoreThanItAllows(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c, "DaemonSet")
+	p.keyed = true
 	tf, i := terraform(t, c), newInstance()
 	workloads := map[string]string{"DaemonSet": tolerating}
 	const pods = 3

@@ -41,6 +41,9 @@ type pool struct {
 	namespace string
 	nodes     []string
 	other     string
+	// keyed gives taints keys of the pool's own: a toleration that retires goes with the last
+	// such taint of the cluster.
+	keyed bool
 }
 
 // onFake runs a test on an in-memory API server, one that asks nothing of the real
@@ -103,6 +106,14 @@ type wish struct {
 	workloads map[string]string
 }
 
+// taintsOf returns the taints of a wish, with keys that no other test has where the pool is keyed.
+func (p *pool) taintsOf(w wish) string {
+	if !p.keyed {
+		return w.taints
+	}
+	return p.c.OwnTaints(w.taints, p.name)
+}
+
 func (p *pool) labels(w wish) map[string]string {
 	out := map[string]string{}
 	for one := range strings.FieldsSeq(w.labels) {
@@ -115,7 +126,7 @@ func (p *pool) labels(w wish) map[string]string {
 // config is the configuration as the protocol has it.
 func (p *pool) config(w wish) map[string]any {
 	p.t.Helper()
-	config := map[string]any{"node_selector": "pool=" + p.name, "taints": acctest.Objects(p.t, w.taints)}
+	config := map[string]any{"node_selector": "pool=" + p.name, "taints": acctest.Objects(p.t, p.taintsOf(w))}
 	if labels := p.labels(w); len(labels) > 0 {
 		all := map[string]any{}
 		for key, value := range labels {
@@ -145,7 +156,7 @@ func (p *pool) hcl(w wish) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "resource %q \"this\" {\n  node_selector = \"pool=%s\"\n  taints = [\n", typeName, p.name)
-	for _, one := range acctest.Parse(p.t, w.taints) {
+	for _, one := range acctest.Parse(p.t, p.taintsOf(w)) {
 		fmt.Fprintf(&b, "    { key = %q, value = %q, effect = %q },\n", one.Key, one.Value, one.Effect)
 	}
 	b.WriteString("  ]\n")
@@ -172,7 +183,7 @@ func (p *pool) hcl(w wish) string {
 // that retires.
 func (p *pool) want(w wish, kinds ...string) {
 	p.t.Helper()
-	labels, taints := p.labels(w), taint.FormatAll(taint.Sort(acctest.Parse(p.t, w.taints)))
+	labels, taints := p.labels(w), taint.FormatAll(taint.Sort(acctest.Parse(p.t, p.taintsOf(w))))
 	for _, node := range p.nodes {
 		got := p.c.Get(p.t, node).Spec.Taints
 		if taint.FormatAll(got[:1]) != foreignTaint || taint.FormatAll(taint.Sort(got[1:])) != taints {
@@ -208,7 +219,7 @@ func (p *pool) wantTemplate(kind string, w wish) {
 	how, want := w.workloads[kind], map[string]bool{"foreign Exists": true}
 	selector := map[string]string{"field": p.name}
 	if how != "" {
-		for _, one := range acctest.Parse(p.t, w.taints) {
+		for _, one := range acctest.Parse(p.t, p.taintsOf(w)) {
 			want[taint.FormatToleration(taint.TolerationFor(one))] = true
 		}
 	}

@@ -27,7 +27,8 @@ func TestAccMachineSetTaints_toleratedBy(t *testing.T) {
 				spec.Tolerations = acctestTolerations(t, foreign)
 			})
 			cli, evicted := acctest.NewCLI(t), s.c.Evictions(t, apps)
-			for _, value := range []string{"a", "b", ""} {
+			// Tolerations that retire go with the last taint of the cluster that needs them.
+			for _, value := range []string{acctest.Name(t, "a"), acctest.Name(t, "b"), ""} {
 				config := ""
 				if value != "" {
 					config = strings.Replace(strings.Replace(s.hcl(p.Name, value, fmt.Sprintf("strategy = %q", strategy)), "NoSchedule", "NoExecute", 1), "  rollout",

@@ -22,7 +22,9 @@ const (
 const serviceAccountIssuer = "https://kubernetes.default.svc"
 
 // auditPolicy logs each request once, without the noise that an idle cluster
-// makes. A test that counts a client's requests selects by user.
+// makes. A test that counts a client's requests selects by user. What tests' providers
+// write to workloads and policies is logged with it: a test may leave only tolerations
+// to retire whose taint is its own.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -37,6 +39,14 @@ rules:
   - system:kwok
   resources:
   - group: coordination.k8s.io
+- level: Request
+  userGroups: ["system:serviceaccounts:kubetaint-acctest"]
+  verbs: [patch, update]
+  resources:
+  - group: apps
+  - group: batch
+  - group: admissionregistration.k8s.io
+  omitStages: [RequestReceived]
 - level: Metadata
 `
 

@@ -104,11 +104,11 @@ func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 				}
 			}
 			for _, node := range p.nodes {
-				if got := c.Taints(t, node); got != "team=a:NoExecute" {
+				if got := c.Taints(t, node); got != p.own("team=a:NoExecute") {
 					t.Errorf("node %s was changed to %s", node, got)
 				}
 			}
-			if got := c.Tolerations(t, p.namespace, "Deployment", "deployment"); got != "foreign Exists, team=a:NoExecute" {
+			if got := c.Tolerations(t, p.namespace, "Deployment", "deployment"); got != "foreign Exists, "+p.own("team=a:NoExecute") {
 				t.Errorf("the workload was changed to %s", got)
 			}
 			if names := evicted(); len(names) > 0 {
@@ -162,12 +162,12 @@ func TestAccOrder_tolerationStaysAsLongAsItsTaint(t *testing.T) {
 				cli.MustRun("apply", "-auto-approve", "-input=false", flag)
 				cli.Write(c.Provider(t), p.config("team=a:NoExecute", "", how, ""))
 				out := cli.MustRun("apply", "-auto-approve", "-input=false", "-no-color", flag)
-				if !strings.Contains(out, "stays for now: team=a:NoExecute") {
+				if !strings.Contains(out, "stays for now: "+p.own("team=a:NoExecute")) {
 					t.Fatalf("nothing says that the toleration stays:\n%s", out)
 				}
 				cli.WantEmptyPlan()
 				for _, kind := range p.workloads {
-					if got := c.Tolerations(t, p.namespace, kind, strings.ToLower(kind)); got != "foreign Exists, team=a:NoExecute" {
+					if got := c.Tolerations(t, p.namespace, kind, strings.ToLower(kind)); got != "foreign Exists, "+p.own("team=a:NoExecute") {
 						t.Fatalf("%s has the tolerations %q", kind, got)
 					}
 				}
@@ -230,7 +230,7 @@ func TestAccOrder_daemonSetNeverLosesMoreThanItAllows(t *testing.T) {
 				cli.Write(c.Provider(t), p.config("team=b:NoExecute", "team=b:NoExecute", how, ""))
 				cli.MustRun("apply", "-auto-approve", "-input=false", parallelism)
 				p.rolledOut("daemonset")
-				if got := p.c.Tolerations(t, p.namespace, "DaemonSet", "daemonset"); strings.Contains(got, "team=a") || !strings.Contains(got, "team=b") {
+				if got := p.c.Tolerations(t, p.namespace, "DaemonSet", "daemonset"); strings.Contains(got, p.own("team=a:NoExecute")) || !strings.Contains(got, p.own("team=b:NoExecute")) {
 					t.Fatalf("the template has %q", got)
 				}
 				if ready := least(); ready < len(p.nodes)-1 {
