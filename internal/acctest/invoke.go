@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// Invoke plans and invokes an action in a walk of its own, as "terraform apply -invoke"
+// Invoke validates, plans and invokes an action in a walk of its own, as "terraform apply -invoke"
 // does. It returns what both say.
 func (tf *Terraform) Invoke(t testing.TB, typeName string, config map[string]any) Diagnostics {
 	t.Helper()
@@ -19,6 +19,11 @@ func (tf *Terraform) Invoke(t testing.TB, typeName string, config map[string]any
 		t.Fatal("the provider has no actions")
 	}
 	encoded := w.encode(w.schema.ActionSchemas[typeName].Schema.ValueType(), config)
+	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: encoded})
+	must(t, err)
+	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+		return d
+	}
 	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
 	must(t, err)
 	d := Diagnostics(planned.Diagnostics)

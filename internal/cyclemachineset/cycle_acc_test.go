@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -179,44 +178,6 @@ func TestAccCycleMachineSet_budget(t *testing.T) {
 	s.replaced(p, before)
 }
 
-// TestAccCycleMachineSet_refusals is what is refused before anything is written.
-func TestAccCycleMachineSet_refusals(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	p := s.pool(1, 0)
-	marked := s.pool(1, 0)
-	hive := s.pool(1, 0)
-	s.c.Change(t, hive.Thing, "hive", `{"metadata":{"labels":{"hive.openshift.io/managed":"true"}}}`)
-	s.c.Change(t, marked.Thing, "other", `{"metadata":{"annotations":{"kubetaint.io/rollout":"{\"id\":\"terraform/other\",\"strategy\":\"rolling\",\"originalReplicas\":1,\"targetTaints\":[],\"startedAt\":\"2026-01-02T03:04:05Z\"}"}}}`)
-	before := p.Names()
-	for name, tt := range map[string]struct {
-		config string
-		want   []string
-	}{
-		"a strategy that replaces nothing": {s.hcl(p.Name, `strategy = "in_place"`, ""), []string{"rollout.strategy", "rolling"}},
-		"a parameter of another strategy":  {s.hcl(p.Name, `strategy = "rolling", max_surge = 2`, ""), []string{"Unable to use max_surge", "belongs to the strategy surge"}},
-		"a timeout that is no time":        {s.hcl(p.Name, `strategy = "rolling"`, `timeout = "soon"`), []string{"timeout", "such as 90m or 2h"}},
-		"a MachineSet that there is not":   {s.hcl("nobody", `strategy = "rolling"`, ""), []string{"There is no MachineSet of this name"}},
-		"one that another rolls out":       {s.hcl(marked.Name, `strategy = "rolling"`, ""), []string{"Unable to replace the machines of MachineSet", "Nothing has been written: \"terraform/other\" began a rollout of MachineSet", "at 2026-01-02 03:04:05 UTC (strategy rolling)", "kubetaint.io/rollout-"}},
-		"scaling what Hive scales back":    {s.hcl(hive.Name, `strategy = "surge"`, ""), []string{"Nothing has been written: Hive manages this MachineSet", "Use the strategy rolling"}},
-	} {
-		s.cli.Write(s.c.Provider(t), tt.config)
-		out, ok := s.cli.Run("apply", "-auto-approve", "-input=false", invoke)
-		if ok {
-			t.Fatalf("%s: it was not refused:\n%s", name, out)
-		}
-		s.says(out, tt.want...)
-	}
-	if got := p.Names(); !slices.Equal(got, before) {
-		t.Fatalf("the machines were %v and are %v", before, got)
-	}
-	before = hive.Names()
-	s.cli.Write(s.c.Provider(t), s.hcl(hive.Name, `strategy = "rolling"`, ""))
-	s.cli.MustRun("apply", "-auto-approve", "-input=false", invoke)
-	hive.Want(1, foreign)
-	s.replaced(hive, before)
-}
-
 // TestAccCycleMachineSet_timeoutGoesOnLater tells what holds the drain, and the next
 // invocation replaces what is left.
 func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
@@ -262,24 +223,4 @@ func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	if made := p.Made() - 2; made > 2 {
 		t.Fatalf("%d machines were made for two", made)
 	}
-}
-
-func TestAccCycleMachineSet_withoutTheMachineAPISaysThatThereIsNone(t *testing.T) {
-	t.Parallel()
-	c := acctest.Connect(t)
-	cli, proxy := acctest.NewCLI(t), c.Proxy(t)
-	cli.NeedTerraform(14)
-	proxy.Spoil(func(r acctest.Request) acctest.Fault {
-		if strings.Contains(r.Path, "machine.openshift.io") {
-			return 404
-		}
-		return acctest.None
-	})
-	s := &stage{T: t, c: c, cli: cli, namespace: "openshift-machine-api"}
-	cli.Write(proxy.Provider(t, c), s.hcl("gpu", `strategy = "rolling"`, ""))
-	out, ok := cli.Run("apply", "-auto-approve", "-input=false", invoke)
-	if ok {
-		t.Fatalf("it succeeded:\n%s", out)
-	}
-	s.says(out, "Unable to find MachineSets: the cluster has no Machine API")
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,72 +15,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 )
-
-// TestAccMachineSetTaints_warnings holds what plans say against files.
-func TestAccMachineSetTaints_warnings(t *testing.T) {
-	t.Parallel()
-	acctest.NeedKwok(t, "what a machine has stands in the text")
-	s := newStage(t)
-	p := s.pool(3, nil)
-	apps := s.c.Namespace(t)
-	s.c.Deployment(t, apps, "web", 1, func(spec *corev1.PodSpec) {
-		spec.NodeSelector = map[string]string{"pool": p.Name}
-		spec.Tolerations = acctestTolerations(t, foreign)
-	})
-	s.c.Deployment(t, apps, "db", 1, func(spec *corev1.PodSpec) {
-		spec.NodeSelector = map[string]string{"pool": p.Name}
-		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
-	})
-	cli := acctest.NewCLI(t)
-	for strategy, rollout := range map[string]string{
-		"in_place": `strategy = "in_place"`, "surge": `strategy = "surge"`, "rolling": `strategy = "rolling"`, "scale_to_zero": `strategy = "scale_to_zero"`, "template_only": `strategy = "template_only"`,
-	} {
-		cli.Write(s.c.Provider(t), strings.Replace(s.hcl(p.Name, "a", rollout), "NoSchedule", "NoExecute", 1))
-		var b strings.Builder
-		for _, w := range cli.PlanWarnings() {
-			fmt.Fprintf(&b, "%s: %s\n\n%s\n", w.Address, w.Summary, w.Detail)
-		}
-		golden.Check(t, "plan_"+strategy+".golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop").Replace(constant(p, b.String())))
-	}
-}
-
-// TestAccMachineSetTaints_destroyIsPreviewed: the same rollout takes the taints away, and
-// the plan says whom it drains.
-func TestAccMachineSetTaints_destroyIsPreviewed(t *testing.T) {
-	t.Parallel()
-	acctest.NeedKwok(t, "what a machine has stands in the text")
-	s := newStage(t)
-	p := s.pool(2, nil)
-	apps := s.c.Namespace(t)
-	s.c.Deployment(t, apps, "web", 1, func(spec *corev1.PodSpec) {
-		spec.NodeSelector = map[string]string{"pool": p.Name}
-		spec.Tolerations = acctestTolerations(t, foreign)
-	})
-	cli := acctest.NewCLI(t)
-	for _, rollout := range []string{"in_place", "rolling"} {
-		cli.Write(s.c.Provider(t), s.hcl(p.Name, "a", `strategy = "`+rollout+`"`))
-		cli.MustRun("apply", "-auto-approve", "-input=false")
-		cli.Write(s.c.Provider(t), "")
-		// Tolerations that retire on the workloads of other tests at this moment are told as well.
-		warnings := slices.DeleteFunc(cli.PlanWarnings(), func(w acctest.PlanWarning) bool {
-			return strings.Contains(w.Summary, " restarts ") && !strings.Contains(w.Summary, apps+"/")
-		})
-		if rollout == "in_place" {
-			// NoSchedule evicts nobody, whether it comes or goes.
-			if len(warnings) > 0 {
-				t.Fatalf("a destroy in place warns of %v", warnings)
-			}
-			continue
-		}
-		var b strings.Builder
-		for _, w := range warnings {
-			fmt.Fprintf(&b, "%s\n\n%s\n", w.Summary, w.Detail)
-		}
-		golden.Check(t, "destroy_"+rollout+".golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop").Replace(constant(p, b.String())))
-		cli.MustRun("apply", "-auto-approve", "-input=false")
-	}
-	p.Want(2, foreign)
-}
 
 func acctestTolerations(t *testing.T, notation string) []corev1.Toleration {
 	t.Helper()
@@ -97,6 +30,7 @@ func acctestTolerations(t *testing.T, notation string) []corev1.Toleration {
 func constant(p *acctest.Pool, text string) string {
 	for pattern, with := range map[string]string{
 		regexp.QuoteMeta(p.Name) + `-[a-z0-9]{5}`: "gpu-a-x",
+		regexp.QuoteMeta(p.Name) + `-\d{3}\b`:     "gpu-a-x",
 		`(web|db)-[a-z0-9]+-[a-z0-9]{5}`:          "$1-x",
 		`node-[0-9a-f]{16}`:                       "node-x",
 		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`:      "2026-11-21 02:14:07 UTC",
