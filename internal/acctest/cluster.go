@@ -22,7 +22,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
@@ -370,26 +369,6 @@ func (c *Cluster) Kubeconfig(t testing.TB) string {
 		c.REST.Host, base64.StdEncoding.EncodeToString([]byte(c.CA(t))), c.Token(t))
 	must(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
-}
-
-// Until waits until a condition of the cluster holds. If it does not within five minutes,
-// the test fails and shows the API server's last answers to the requests of the condition.
-func Until(t testing.TB, what string, holds func(ctx context.Context) (bool, error)) {
-	t.Helper()
-	if err := untilWithin(t.Context(), patience, holds); err != nil {
-		t.Fatalf("waiting until %s: %v", what, err)
-	}
-}
-
-func untilWithin(ctx context.Context, limit time.Duration, holds func(ctx context.Context) (bool, error)) error {
-	waiting, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	last, stop := see(waiting, ctx)
-	defer stop()
-	if err := wait.PollUntilContextCancel(waiting, often, true, holds); err != nil {
-		return fmt.Errorf("%w; seen last:\n%s", err, last)
-	}
-	return nil
 }
 
 // ID returns what tells this cluster from others.

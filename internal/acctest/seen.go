@@ -13,9 +13,33 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/scheme"
 )
+
+// Until waits until a condition of the cluster holds. If it does not within five minutes,
+// the test fails and shows the API server's last answers to the requests of the condition, and
+// what else it saw last.
+func Until(t testing.TB, what string, holds func(ctx context.Context) (bool, error)) {
+	t.Helper()
+	if err := untilWithin(t.Context(), patience, holds); err != nil {
+		t.Fatalf("waiting until %s: %v", what, err)
+	}
+}
+
+func untilWithin(ctx context.Context, limit time.Duration, holds func(ctx context.Context) (bool, error)) error {
+	waiting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	last, stop := see(waiting, ctx)
+	defer stop()
+	if err := wait.PollUntilContextCancel(waiting, often, true, holds); err != nil {
+		return fmt.Errorf("%w; seen last:\n%s", err, last)
+	}
+	return nil
+}
 
 // seen holds the last answer to each request of a wait, so that a wait that times out can
 // show the state that it timed out in.
@@ -34,8 +58,8 @@ type answer struct {
 // sawLast has the waits under way with a context show what else they saw, such as the end
 // of a log: the newest text about each thing.
 func sawLast(ctx context.Context, what, text string) {
-	if wait, waiting := waits.Load(ctx.Done()); waiting {
-		if s, ok := wait.(*seen); ok {
+	if under, waiting := waits.Load(ctx.Done()); waiting {
+		if s, ok := under.(*seen); ok {
 			s.note(what, answer{body: []byte(text)})
 		}
 	}
@@ -74,14 +98,14 @@ type seeing struct{ http.RoundTripper }
 // RoundTrip sends a request.
 func (t seeing) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(r)
-	wait, waiting := waits.Load(r.Context().Done())
+	under, waiting := waits.Load(r.Context().Done())
 	if err != nil || !waiting || r.URL.Query().Has("watch") {
 		return response, err
 	}
 	body, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	if s, ok := wait.(*seen); ok && err == nil {
+	if s, ok := under.(*seen); ok && err == nil {
 		s.note(r.Method+" "+r.URL.RequestURI(), answer{response.StatusCode, body})
 	}
 	return response, err
