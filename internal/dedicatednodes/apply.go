@@ -29,6 +29,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	if diags.HasError() {
 		return steps, false
 	}
+	r.Data.Keys.Register(desired.owner(), desired.nodes.Claim.Seal.Nonce)
 	follow := func(ctx context.Context) (func(), error) { return r.Data.Cluster.Follow(ctx, true) }
 	if desired.nodes.Target.MachineSets != nil {
 		follow = r.Data.Cluster.FollowMachines
@@ -93,7 +94,7 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 // contract takes away what pods of other workloads lived by under the taints that
 // have gone. They are gone already, so that a failure of it fails nothing.
 func (r *dedicatedNodes) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, desired.named(), r.Data.Comparison); err != nil {
+	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Frees(desired.named(), desired.nodes.Known), r.Data.Comparison); err != nil {
 		diags.Append(fw.NotContracted(desired.place(), err))
 	}
 }

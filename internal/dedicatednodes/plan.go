@@ -50,6 +50,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
+			desired.nodes.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics)
 			r.preview(ctx, *state, desired.released().retire(desired), nil, own, &resp.Diagnostics)
 		}
 		return
@@ -73,6 +74,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 		plan.Drift, plan.Steps = noDrift(), types.ListUnknown(types.StringType)
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	desired.nodes.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics)
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
@@ -167,7 +169,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	}
 	for _, step := range plan.Steps {
 		if step.Switch != nil {
-			r.Data.WarnMachineRestarts(ctx, step.Switch.Affected, desired.named(), desired.place(), desired.owner(), diags, members...)
+			r.Data.WarnMachineRestarts(ctx, step.Switch.Affected, r.Data.Frees(desired.named(), desired.nodes.Known), desired.place(), desired.owner(), diags, members...)
 		}
 	}
 	nodes := desired.nodes

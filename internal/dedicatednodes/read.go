@@ -46,6 +46,7 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	}
 	own.Cluster = observed.cluster
 	state.Drift = observed.drift(ctx, desired, &resp.Diagnostics)
+	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 

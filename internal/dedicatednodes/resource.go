@@ -84,6 +84,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired = desired.as(plan.ID.ValueString())
+	desired.nodes.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics)
 	r.Data.Created.Store(desired.owner(), desired.nodes.Claim)
 	if steps, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, steps, &resp.Diagnostics)
@@ -110,6 +111,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
+	desired.nodes.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
 	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, steps, &resp.Diagnostics)
@@ -135,6 +137,7 @@ func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest,
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
+	desired.nodes.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released().retire(desired)
 	if _, ok := r.apply(ctx, "delete", state, desired, &resp.Diagnostics); ok {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)

@@ -29,6 +29,11 @@ func TestDedicatedNodes_restartsOfOthersAreAnnounced(t *testing.T) {
 			t.Fatal(d.Errors())
 		}
 		tf.Settle(t, i, p.config(wish{taints: "team=a:NoSchedule", workloads: map[string]string{"Deployment": tolerating}}))
+		// Runs of a configuration have both.
+		walk := tf.Walk(t)
+		if d := append(walk.Refresh(guest), walk.Refresh(i)...); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
 		if d := tf.Apply(t, guest, nil); d.Errors() != "" || !strings.Contains(d.Warnings(), "stays for now: team=a:NoSchedule") {
 			t.Fatalf("the guest's toleration does not retire: %s%s", d.Errors(), d.Warnings())
 		}

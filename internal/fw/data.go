@@ -41,6 +41,8 @@ type Data struct {
 	Renames Renames
 	// Claims are the entries that resources of this run want.
 	Claims *Claims
+	// Keys prove what its resources leave to each other.
+	Keys Keys
 	// Planned are the tolerations that resources of this run plan, and Switching
 	// the changes of taints.
 	Planned   planner.Shared

@@ -67,7 +67,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 
 // contract takes away what pods lived by under the taints that have gone.
 func (r *machineSetTaints) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, desired.named(), r.Data.Comparison); err != nil {
+	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Frees(desired.named(), desired.known), r.Data.Comparison); err != nil {
 		diags.Append(fw.NotContracted(desired.target.Place(), err))
 	}
 }

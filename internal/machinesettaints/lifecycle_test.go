@@ -94,6 +94,11 @@ func TestMachineSetTaints_restartsThatTheyLeadToAreAnnounced(t *testing.T) {
 		}
 		taints := newInstance()
 		s.apply(taints, s.config(p.Name, "team=a:NoExecute", map[string]any{"strategy": "in_place"}))
+		// Runs of a configuration have both.
+		walk := s.tf.Walk(t)
+		if d := append(walk.Refresh(tolerations), walk.Refresh(taints)...); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
 		if d := s.tf.Apply(t, tolerations, nil); d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -47,6 +48,8 @@ type identity struct {
 type wanted struct {
 	target machineset.Target
 	machineset.Desired
+	// known proves the tolerations that others have left for these taints.
+	known []record.Seal
 }
 
 // of is what is wanted of one MachineSet.

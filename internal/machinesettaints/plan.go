@@ -43,6 +43,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		before.Claim.Release = true
+		before.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy)
 		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
 		return
 	}
@@ -80,6 +81,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {
+		desired.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
 		r.preview(ctx, plan, desired.retire(before), own, &resp.Diagnostics)
 	}
 }
@@ -140,7 +142,7 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	}
 	if len(all) > 0 && !diags.HasError() {
 		r.impact(ctx, m, desired, all, budget, strict, diags)
-		r.Data.WarnMachineRestarts(ctx, all, desired.named(), desired.target.Place(), desired.Claim.Owner, diags)
+		r.Data.WarnMachineRestarts(ctx, all, r.Data.Frees(desired.named(), desired.known), desired.target.Place(), desired.Claim.Owner, diags)
 	}
 }
 

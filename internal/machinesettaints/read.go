@@ -54,6 +54,7 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 	}
 	own.Drifted = state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
 	own.Save(ctx, resp.Private, &resp.Diagnostics)
+	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	if resp.Identity != nil {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(ctx, state, desired, &resp.Diagnostics))...)

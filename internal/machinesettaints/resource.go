@@ -91,6 +91,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
+	desired.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
 	r.Data.Created.Store(desired.Claim.Owner, desired.Claim)
 	if r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics) {
 		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
@@ -113,6 +114,7 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
+	desired.known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	if desired = desired.retire(before); r.apply(ctx, "update", plan, desired, timeout, &resp.Diagnostics) {
 		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
@@ -133,6 +135,7 @@ func (r *machineSetTaints) Delete(ctx context.Context, req resource.DeleteReques
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
+	desired.known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	desired.Claim.Release = true
 	r.apply(ctx, "delete", state, desired.retire(desired), timeout, &resp.Diagnostics)
 }

@@ -121,7 +121,7 @@ func (r *nodeTaints) awaitLinked(ctx context.Context, linked []string, plan plan
 // contract takes away what pods lived by under the taints that have gone. They
 // are gone already, so that a failure of it fails nothing.
 func (r *nodeTaints) contract(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, desired.Named(), r.Data.Comparison); err != nil {
+	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Frees(desired.Named(), desired.Known), r.Data.Comparison); err != nil {
 		diags.Append(fw.NotContracted(fw.Place(desired.Target), err))
 	}
 }

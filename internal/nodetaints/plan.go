@@ -73,6 +73,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
+	desired.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
 	if !creating {
 		r.warnLeft(state, desired, own, &resp.Diagnostics)
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
@@ -89,6 +90,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 		return
 	}
 	desired.Claim.Release = true
+	desired.Known = r.Data.Link(ctx, resp.Private, resp.Private, diags, state.ToleratedBy)
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",

@@ -59,6 +59,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	plan := planner.PlanNodes(nodes, desired)
 	state.Nodes = deviations(ctx, plan.Deviations, &resp.Diagnostics)
 	own.Save(ctx, resp.Private, &resp.Diagnostics)
+	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	if resp.Identity != nil {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(ctx, desired, &resp.Diagnostics))...)

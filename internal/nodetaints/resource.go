@@ -79,7 +79,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired.Claim.Owner = plan.ID.ValueString()
 	}
-	desired.Claim.TakeOver = true
+	desired.Claim.TakeOver, desired.Known = true, r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
 	r.Data.Created.Store(desired.Claim.Owner, true)
 	if !r.apply(ctx, "create", plan, desired, &resp.Diagnostics) {
 		return
@@ -104,7 +104,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	}
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
-	desired.Former = before.Claim.IDs()
+	desired.Former, desired.Known = before.Claim.IDs(), fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
 	}
@@ -130,6 +130,7 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if own.Moved {
 		desired.Claim.Imported = nil
 	}
+	desired.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() && r.apply(ctx, "delete", state, desired, &resp.Diagnostics) {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
 	}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -20,10 +21,10 @@ import (
 
 // Frees returns the contractions that changes of taints lead to together: those of
 // workloads whose retiring entries of these taints no live taint needs any more after
-// the last of the changes.
+// the last of the changes, and of which it is known who has left them.
 func Frees(s *snapshot.Snapshot, retiring []*workload.Workload, changes TaintChanges, comparison eviction.Comparison) []Step {
 	o := &order{snapshot: s, comparison: comparison, taints: map[string][]corev1.Taint{}, ahead: newAhead()}
-	nodes, named := s.SortedNodes(), slices.Clone(changes.Named)
+	nodes, named, known := s.SortedNodes(), slices.Clone(changes.Named), slices.Clone(changes.Known)
 	for i, n := range nodes {
 		for _, machines := range changes.Machines {
 			if taints, changes := machines[n.Name]; changes {
@@ -34,7 +35,7 @@ func Frees(s *snapshot.Snapshot, retiring []*workload.Workload, changes TaintCha
 		}
 	}
 	for _, desired := range changes.Nodes {
-		named = append(named, desired.Named()...)
+		named, known = append(named, desired.Named()...), append(known, desired.Known...)
 		switches := map[*snapshot.Node]Switch{}
 		for _, one := range PlanNodes(nodes, desired).Switches {
 			switches[one.Node] = one
@@ -48,7 +49,7 @@ func Frees(s *snapshot.Snapshot, retiring []*workload.Workload, changes TaintCha
 		}
 	}
 	for _, w := range retiring {
-		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath(), Named: named}}
+		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath(), Named: named, Known: known}}
 		o.contract(t, t.template())
 	}
 	return o.plan.Steps
@@ -99,11 +100,12 @@ func distinct(taints []corev1.Taint) []corev1.Taint {
 
 // TaintChanges are changes of taints: of nodes, and of nodes by way of the templates
 // of MachineSets, for which Machines holds what each will have, by name, and Named which
-// taints configurations or states name there.
+// taints configurations or states name there. Known proves what may be taken away.
 type TaintChanges struct {
 	Nodes    []NodeTaints
 	Machines []map[string][]corev1.Taint
 	Named    []taint.ID
+	Known    []record.Seal
 }
 
 // Switching is the changes of taints that the resources of one run plan: what one
@@ -117,6 +119,9 @@ type Switching struct {
 func (s *Switching) Note(more TaintChanges) TaintChanges {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.planned = TaintChanges{slices.Concat(s.planned.Nodes, more.Nodes), slices.Concat(s.planned.Machines, more.Machines), slices.Concat(s.planned.Named, more.Named)}
+	s.planned = TaintChanges{
+		slices.Concat(s.planned.Nodes, more.Nodes), slices.Concat(s.planned.Machines, more.Machines),
+		slices.Concat(s.planned.Named, more.Named), slices.Concat(s.planned.Known, more.Known),
+	}
 	return s.planned
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -73,7 +74,7 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 				named = []taint.ID{{Key: "z", Effect: corev1.TaintEffectNoExecute}}
 			}
 			before := len(nodes[0].Taints)
-			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, TaintChanges{Nodes: tt.changes, Machines: tt.machines, Named: named}, eviction.ComparisonOff)})
+			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, TaintChanges{Nodes: tt.changes, Machines: tt.machines, Named: named, Known: []record.Seal{{}}}, eviction.ComparisonOff)})
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}

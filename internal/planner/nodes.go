@@ -74,6 +74,8 @@ type NodeTaints struct {
 	Machines map[string][]corev1.Taint
 	// Former are the taints that the state names and the configuration does not.
 	Former []taint.ID
+	// Known proves the tolerations that others have left for these taints.
+	Known []record.Seal
 }
 
 // Named returns the taints that configuration or state name.

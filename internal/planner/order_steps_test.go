@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -260,7 +261,7 @@ func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
 			name: "what retires of others goes with the switch that makes it unneeded",
 			node: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, taints: []string{},
 			but: func(c *Change) {
-				c.Workloads[0].Claim = toleration.Claim{Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}}}
+				c.Workloads[0].Claim = toleration.Claim{Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}}, Known: []record.Seal{{}}}
 			},
 			steps: []string{"switch a: ", "contract web:, restarts a1 b1"},
 		},
@@ -268,7 +269,7 @@ func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
 			name: "what retires of others stays while pods live by a taint that stays",
 			node: []string{"x=1:NoExecute", "*y:NoExecute"}, list: []string{"~x=1:NoExecute", "y Exists"}, taints: []string{},
 			but: func(c *Change) {
-				c.Workloads[0].Claim = toleration.Claim{Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}}}
+				c.Workloads[0].Claim = toleration.Claim{Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}}, Known: []record.Seal{{}}}
 			},
 			steps: []string{"switch a: x=1:NoExecute"},
 		},

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -274,7 +275,7 @@ func (s *scene) claims() map[*simWorkload]toleration.Claim {
 
 // frees is the claim of a change of taints to what others have left for them.
 func (s *scene) frees() toleration.Claim {
-	return toleration.Claim{Named: taint.IDs(slices.Concat(s.before.taints, s.after.taints))}
+	return toleration.Claim{Named: taint.IDs(slices.Concat(s.before.taints, s.after.taints)), Known: []record.Seal{{}}}
 }
 
 // change is what the planner is asked for in one phase.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -103,7 +104,7 @@ func (c *simulation) retire(w *simWorkload) {
 	for _, mark := range w.Record {
 		named = append(named, taint.ID{Key: mark.Key, Effect: mark.Effect})
 	}
-	merged := Tolerations{Workload: c.observe(w), Claim: toleration.Claim{Named: named}}.Merge(c.look(), eviction.ComparisonUnknown)
+	merged := Tolerations{Workload: c.observe(w), Claim: toleration.Claim{Named: named, Known: []record.Seal{{}}}}.Merge(c.look(), eviction.ComparisonUnknown)
 	if merged.Changed {
 		c.tell("  somebody leaves %s with %s", w.Name, toleration.Format(merged.Tolerations))
 		c.write(w, merged.Tolerations)

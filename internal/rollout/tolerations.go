@@ -16,7 +16,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -199,16 +198,16 @@ func holds(s *snapshot.Snapshot, t planner.Tolerations) error {
 	return &HoldError{Workload: t.Workload, Pods: lacking}
 }
 
-// ContractTolerations takes away the retiring tolerations of these taints that no live
-// taint needs any more, whoever has left them, after taints have been switched: those of
+// ContractTolerations takes away the retiring tolerations that a claim frees and that no live
+// taint needs any more, after taints have been switched: those of
 // workloads, and those that policies of admission give. It
 // does not wait for the pods that restart by it. Pods are looked at only where
 // something retires. One object that cannot be changed keeps nobody else from it.
-func ContractTolerations(ctx context.Context, cluster *kube.Cluster, named []taint.ID, comparison eviction.Comparison) error {
-	return errors.Join(contractWorkloads(ctx, cluster, named, comparison), contractPolicies(ctx, cluster, comparison))
+func ContractTolerations(ctx context.Context, cluster *kube.Cluster, frees toleration.Claim, comparison eviction.Comparison) error {
+	return errors.Join(contractWorkloads(ctx, cluster, frees, comparison), contractPolicies(ctx, cluster, comparison))
 }
 
-func contractWorkloads(ctx context.Context, cluster *kube.Cluster, named []taint.ID, comparison eviction.Comparison) error {
+func contractWorkloads(ctx context.Context, cluster *kube.Cluster, frees toleration.Claim, comparison eviction.Comparison) error {
 	marked, err := cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return err
@@ -224,7 +223,8 @@ func contractWorkloads(ctx context.Context, cluster *kube.Cluster, named []taint
 	var errs []error
 	for _, m := range marked {
 		for _, path := range retiringPaths(m) {
-			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: toleration.Claim{Path: path.claim, Named: named}, NoWait: true}
+			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: frees, NoWait: true}
+			d.Claim.Path = path.claim
 			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !kube.Gone(err) {
 				errs = append(errs, err)
 			}

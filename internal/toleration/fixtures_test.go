@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -205,7 +206,7 @@ func want(t *testing.T, notations ...string) Claim {
 func (c Claim) takingOver() Claim { c.TakeOver = true; return c }
 func (c Claim) releasing() Claim  { c.Release = true; return c }
 func (c Claim) naming(key string, effect corev1.TaintEffect) Claim {
-	c.Named = append(slices.Clone(c.Named), taint.ID{Key: key, Effect: effect})
+	c.Named, c.Known = append(slices.Clone(c.Named), taint.ID{Key: key, Effect: effect}), []record.Seal{{}}
 	return c
 }
 func (c Claim) along(path string) Claim { c.Path = path; return c }

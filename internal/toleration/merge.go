@@ -36,9 +36,11 @@ type Claim struct {
 	// Release gives up everything that is ours, as a destroy does.
 	Release bool
 	// Named are taints that a configuration or a state names: what tolerates one of them by
-	// its key and retires goes when it is needed no more, whoever has left it. A mark alone
-	// has nothing removed, as others can write it.
+	// its key and retires goes when it is needed no more, whoever has left it, if one of Known
+	// proves its mark. A mark alone has nothing removed, as others can write it.
 	Named []taint.ID
+	// Known are the seals of resources that may have left what retires, whatever their Object.
+	Known []record.Seal
 }
 
 // Conflict is a wanted entry that belongs to another resource.
@@ -69,8 +71,8 @@ type Merged struct {
 // entries and their order stay as they are, and new ones are appended. An entry
 // that is not wanted any more goes, unless one of the live taints would be
 // tolerated for a shorter time without it: then it stays, marked as retiring.
-// Retiring entries of others stay, but for those of the claim's named taints. What a
-// foreign entry covers is not written: it would restart pods for nothing.
+// Retiring entries of others stay, but for those of the claim's named taints whose resource
+// is known. What a foreign entry covers is not written: it would restart pods for nothing.
 //
 // live are the taints that the workload's pods live with; none takes everything
 // unwanted away at once. Merging again changes nothing.
@@ -145,10 +147,20 @@ func (c Claim) owns(mark Mark) bool {
 	if c.names(mark.ID()) && mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && c.wants(mark.ID()) {
 		return true
 	}
-	if mark.Generation == c.Generation && c.Seal.Proves(mark.Proof, mark.parts()...) {
+	if mark.Generation == c.Generation && c.proves(mark) {
 		return true
 	}
 	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
+}
+
+// proves says whether the resource has written a mark. That it retires is not asked: builds
+// before that was proved wrote such marks too, and what is ours goes in any case.
+func (c Claim) proves(mark Mark) bool {
+	if c.Seal.Proves(mark.Proof, mark.parts()...) {
+		return true
+	}
+	mark.Retiring = false
+	return c.Seal.Proves(mark.Proof, mark.parts()...)
 }
 
 func (c Claim) wants(id ID) bool {
@@ -160,10 +172,14 @@ func (c Claim) names(id ID) bool {
 	return slices.ContainsFunc(c.Tolerations, func(t corev1.Toleration) bool { return IDOf(t) == id })
 }
 
-// frees says whether a mark is of an entry that retires and tolerates one of the named taints.
+// frees says whether a mark is of an entry that retires and tolerates one of the named taints,
+// and that a resource which is known has left there.
 func (c Claim) frees(mark Mark) bool {
 	return mark.Retiring && slices.ContainsFunc(c.Named, func(id taint.ID) bool {
 		return mark.Key == id.Key && (mark.Effect == "" || mark.Effect == id.Effect)
+	}) && slices.ContainsFunc(c.Known, func(known record.Seal) bool {
+		known.Object = c.Seal.Object
+		return known.Proves(mark.Proof, mark.parts()...)
 	})
 }
 
@@ -358,7 +374,7 @@ func (m *merge) retire(live []corev1.Taint) {
 			if m.shorter(without, before, live) {
 				m.marks[at].Retiring = true
 				if m.claim.owns(mark) {
-					m.marks[at].Proof = m.claim.Seal.Proof(mark.parts()...)
+					m.marks[at].Proof = m.claim.Seal.Proof(m.marks[at].parts()...)
 				}
 				retired = append(retired, m.list[place])
 				continue

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -81,6 +82,9 @@ func aMark(t *rapid.T, x corev1.Toleration) Mark {
 	}
 }
 
+// known are seals that prove every mark, and none of these.
+var known = [][]record.Seal{{{}}, {{Nonce: "unknown"}}}
+
 // aWorld is a list, a record in which most marks are about entries of the list,
 // and a claim.
 func aWorld(t *rapid.T) ([]corev1.Toleration, Record, Claim) {
@@ -92,6 +96,7 @@ func aWorld(t *rapid.T) ([]corev1.Toleration, Record, Claim) {
 	}
 	c := Claim{
 		Named: rapid.SliceOfN(rapid.Map(aTaint(), taint.IDOf), 0, 2).Draw(t, "named"),
+		Known: rapid.SampledFrom(known).Draw(t, "known"),
 		Owner: "me", Generation: "g2", Tolerations: wishes(t, "wanted"), TakeOver: rapid.Bool().Draw(t, "take over"),
 		Release: rapid.Float64Range(0, 1).Draw(t, "release") < 0.2, Imported: map[ID][]string{},
 	}

@@ -174,7 +174,7 @@ func TestMerge_retiresWhatPodsLiveBy(t *testing.T) {
 		},
 		{name: "a retiring entry stays while it is needed", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g2 retiring"}, claim: want(t), live: []string{"a=1:NoExecute"}, retired: []string{"a=1:NoExecute"}},
 		{
-			name: "a retiring entry of anybody goes with the taint that it is for", list: []string{"a=1:NoExecute", "z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{"b:NoExecute"},
+			name: "a retiring entry of a resource that is known goes with the taint that it is for", list: []string{"a=1:NoExecute", "z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{"b:NoExecute"},
 			want: []string{"z Exists"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute"},
 		},
 		{

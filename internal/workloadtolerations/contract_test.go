@@ -36,6 +36,7 @@ func TestOrder_oneThatMayNotBeChangedKeepsNoOther(t *testing.T) {
 			tolerating = append(tolerating, i)
 		}
 		taint(taints, map[string]any{"node_name": s.pool, "taints": acctest.Objects(t, "team=a:NoExecute")})
+		s.together(append(tolerating, taints)...)
 		for _, i := range tolerating {
 			s.destroy(i)
 		}

@@ -78,7 +78,7 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 			continue
 		}
 		it := fw.Agree(len(left), "it", "them")
-		goes := "The apply of a kubetaint resource that removes taints of the same key removes " + it + " as well. What has no key stays until it is removed by hand, with the annotation " + toleration.OwnedAnnotation + "."
+		goes := "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes " + it + " as well. What has no key stays until it is removed by hand, with the annotation " + toleration.OwnedAnnotation + "."
 		if found, err := r.Data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
 			goes = "No apply looks for " + it + " there, because the credentials have no permission for this kind (list and patch): " +
 				"the guide \"Permissions\" of the provider's documentation says how to grant it. Without it, " +

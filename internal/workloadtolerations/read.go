@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -144,6 +145,7 @@ func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, obse
 	// out of the state because it is missing elsewhere is still wanted.
 	own := desired
 	own.claim.Tolerations, own.claim.Generation, own.claim.Imported = nil, "", nil
+	own.claim.Known = []record.Seal{{}}
 	for _, w := range observed.workloads {
 		for _, t := range retiring(w, desired.claim) {
 			own.claim.Named = append(own.claim.Named, taint.ID{Key: t.Key, Effect: t.Effect})

@@ -161,6 +161,7 @@ func (r *workloadTolerations) owned(ctx context.Context, private fw.PrivateReade
 
 // apply carries out what is desired.
 func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
+	r.Data.Keys.Register(desired.claim.Owner, desired.claim.Seal.Nonce)
 	release, err := r.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))

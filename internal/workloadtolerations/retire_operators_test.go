@@ -31,7 +31,8 @@ func TestOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 					t.Fatal(d.Errors())
 				}
 			}
-			says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource that removes taints of the same key removes it as well.")
+			s.together(tolerations, taints)
+			says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes it as well.")
 			if got := formatted(s.standing(object, path)); got != "team=a:NoExecute" {
 				t.Fatalf("%s has %s", object.Kind, got)
 			}
@@ -101,7 +102,8 @@ func TestOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 		if d := s.tf.Apply(t, taints, config); d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource that removes taints of the same key removes it as well.")
+		s.together(tolerations, taints)
+		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes it as well.")
 		if got := formatted(s.standing(o.object, path)); got != "team=a:NoExecute" {
 			t.Fatalf("the object has %s", got)
 		}

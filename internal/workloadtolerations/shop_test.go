@@ -55,6 +55,18 @@ func openShopOn(t *testing.T, c *acctest.Cluster) *shop {
 	return s
 }
 
+// together refreshes instances in one process, as each run of a configuration does that has all
+// of them.
+func (s *shop) together(instances ...*acctest.Instance) {
+	s.t.Helper()
+	w := s.tf.Walk(s.t)
+	for _, i := range instances {
+		if d := w.Refresh(i); d.Errors() != "" {
+			s.t.Fatal(d.Errors())
+		}
+	}
+}
+
 // on returns the shop for a subtest.
 func (s *shop) on(t *testing.T) *shop {
 	t.Helper()

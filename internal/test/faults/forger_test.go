@@ -163,7 +163,7 @@ func (f *forger) aboutForeign(annotation string, mark map[string]any) {
 		for _, name := range []string{"value", "effect", "seconds", "path", "key"} {
 			delete(mark, name)
 		}
-		mark["operator"], mark["key"] = "Exists", pick(f, "foreign", spare, spare)
+		mark["operator"], mark["key"] = "Exists", pick(f, "foreign", spare, "team")
 	}
 }
 

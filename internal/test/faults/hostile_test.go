@@ -18,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	taints "github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // TestHostileMarks has somebody who may write annotations copy owner, generation and proof of
@@ -37,6 +39,7 @@ func TestHostileMarks(t *testing.T) {
 					s.world(api)
 					time.Sleep(calm)
 					s.addRack(api)
+					s.addSpare(api)
 					time.Sleep(calm)
 					before := foreignEntries(api)
 					i := acctest.Instance{Type: "kubetaint_" + s.typeName}
@@ -47,6 +50,7 @@ func TestHostileMarks(t *testing.T) {
 					if forge(t, api) == 0 {
 						t.Fatal("no object has marks")
 					}
+					forgeRetiring(t, api)
 					if to == nil {
 						through(api.Client()).Destroy(t, &i)
 					} else if d := through(api.Client()).Apply(t, &i, to); d.Errors() != "" {
@@ -79,7 +83,7 @@ func foreignEntries(api *fakeapi.Server) []string {
 		if err != nil {
 			panic(err)
 		}
-		for _, key := range []string{`"foreign"`, `"rack"`, `"pool"`, `"quarantine"`, `"node.kubernetes.io/out-of-service"`} {
+		for _, key := range []string{`"foreign"`, `"rack"`, `"spare"`, `"team"`, `"pool"`, `"quarantine"`, `"node.kubernetes.io/out-of-service"`} {
 			if strings.Contains(string(raw), key) {
 				out = append(out, where+" "+key)
 			}
@@ -104,10 +108,42 @@ func foreignEntries(api *fakeapi.Server) []string {
 		note("DaemonSet", o.Spec.Template.Spec)
 	}
 	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machinesets")) {
-		taints, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "taints")
-		note("template", taints)
+		list, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "taints")
+		note("template", list)
 	}
 	return out
+}
+
+// forgeRetiring gives workloads without a record one that says, with what another object's record
+// has, that tolerations of the resource's taints retire.
+func forgeRetiring(t *testing.T, api *fakeapi.Server) {
+	t.Helper()
+	objects := annotatedObjects(api)
+	var copied []map[string]any
+	for _, o := range objects {
+		if value := o.annotations[taints.OwnedAnnotation]; value != "" && copied == nil {
+			if err := json.Unmarshal([]byte(value), &copied); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(copied) == 0 {
+		return
+	}
+	var marks []map[string]any
+	for _, key := range []string{"team", "foreign", spare} {
+		marks = append(marks, map[string]any{"key": key, "operator": "Exists", "retiring": true, "owner": copied[0]["owner"], "generation": copied[0]["generation"], "proof": copied[0]["proof"]})
+	}
+	raw, err := json.Marshal(marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		if o.kind == "Deployment" && o.annotations[tolerations.OwnedAnnotation] == "" {
+			o.annotations[tolerations.OwnedAnnotation] = string(raw)
+			o.put(o.annotations)
+		}
+	}
 }
 
 // forge adds marks to each record, and returns how many records there are.

@@ -19,7 +19,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	records "github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
-	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // hostileSeeds returns from which seed on, and how many, are tried in each world. KUBETAINT_SEED
@@ -100,7 +99,7 @@ func settle(t *testing.T, s subject) *settled {
 	out := &settled{subject: s, instance: acctest.Instance{Type: "kubetaint_" + s.typeName}}
 	bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
 		s.world(api)
-		addSpare(api)
+		s.addSpare(api)
 		time.Sleep(calm)
 		s.addRack(api)
 		time.Sleep(calm)
@@ -133,15 +132,15 @@ func (s *settled) attack(t *testing.T, seed uint64, operation string) {
 			f.machines = append(f.machines, string(o.GetUID()))
 		}
 		slices.Sort(f.machines)
-		damaged, retiring := s.forgeAll(f, api)
+		damaged := s.forgeAll(f, api)
 		time.Sleep(time.Second)
-		before := s.beside(api, retiring)
+		before := s.beside(api)
 		d := s.operate(t, api, operation)
 		if operation != "plan" {
 			time.Sleep(calm)
 		}
 		told := d.Errors() + d.Warnings()
-		if after := s.beside(api, retiring); !cmp.Equal(before, after) {
+		if after := s.beside(api); !cmp.Equal(before, after) {
 			t.Errorf("what neither state nor configuration names has changed:\n%s\n%s", cmp.Diff(before, after), told)
 		}
 		for _, entry := range evilEntries(api) {
@@ -154,10 +153,8 @@ func (s *settled) attack(t *testing.T, seed uint64, operation string) {
 }
 
 // forgeAll writes annotations on some objects. It returns the names of those whose records the
-// resource has to read and cannot, and the keys of the resource's taints for which an object's
-// record says that a toleration retires: that goes with the taint.
-func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string, retiring map[string][]string) {
-	retiring = map[string][]string{}
+// resource has to read and cannot.
+func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string) {
 	objects := annotatedObjects(api)
 	aim := objects[f.IntN(len(objects))].title()
 	for _, o := range objects {
@@ -178,17 +175,11 @@ func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string, re
 			o.annotations = was
 		}
 		o.put(o.annotations)
-		marks, _ := tolerations.ParseRecord(o.annotations[tolerations.OwnedAnnotation])
-		for _, mark := range marks {
-			if mark.Retiring && slices.Contains(s.taintKeys(), mark.Key) {
-				retiring[o.title()] = append(retiring[o.title()], mark.Key)
-			}
-		}
 		if slices.ContainsFunc(read, o.damaged) {
 			damaged = append(damaged, o.key())
 		}
 	}
-	return damaged, retiring
+	return damaged
 }
 
 func size(annotations map[string]string) int {

@@ -167,9 +167,8 @@ var named = map[string][]string{
 var namespaceLists = []string{admission.DefaultsAnnotation, admission.WhitelistAnnotation}
 
 // beside returns all objects without what state and configuration name, by what they are
-// called: machines, which are replaced by others with other names, by their MachineSet. Of
-// these objects tolerations of these keys are left out, too.
-func (s subject) beside(api *fakeapi.Server, retiring map[string][]string) []string {
+// called: machines, which are replaced by others with other names, by their MachineSet.
+func (s subject) beside(api *fakeapi.Server) []string {
 	var out []string
 	for _, o := range annotatedObjects(api) {
 		meta, _ := o.content["metadata"].(map[string]any)
@@ -183,9 +182,6 @@ func (s subject) beside(api *fakeapi.Server, retiring map[string][]string) []str
 		}
 		if ours {
 			s.strip(o)
-		}
-		if keys := retiring[o.title()]; len(keys) > 0 {
-			without(o.content, map[string][]string{"tolerations": keys, "annotations": {tolerations.OwnedAnnotation}})
 		}
 		title := o.title()
 		if o.ofMachine() {
@@ -205,17 +201,6 @@ func (s subject) beside(api *fakeapi.Server, retiring map[string][]string) []str
 	return slices.Compact(out)
 }
 
-// taintKeys returns the keys of the taints that the configurations of a resource name.
-func (s subject) taintKeys() []string {
-	switch {
-	case s.strategy == "absent_taints":
-		return []string{"foreign"}
-	case strings.Contains(s.typeName, "taints") || s.typeName == "dedicated_nodes":
-		return named["taints"]
-	}
-	return nil
-}
-
 // strip takes out of an object what the configurations name.
 func (s subject) strip(o annotated) {
 	meta, _ := o.content["metadata"].(map[string]any)
@@ -232,7 +217,7 @@ func (s subject) strip(o annotated) {
 	}
 	keys := named
 	if s.strategy == "absent_taints" {
-		keys = map[string][]string{"taints": s.taintKeys()}
+		keys = map[string][]string{"taints": {"foreign"}}
 	}
 	without(o.content, keys)
 	if spec, _ := o.content["spec"].(map[string]any); spec != nil {
@@ -302,10 +287,19 @@ func without(v any, keys map[string][]string) {
 // removed by a forged mark goes at once.
 const spare = "spare"
 
-// addSpare adds the toleration to all workloads.
-func addSpare(api *fakeapi.Server) {
+// addSpare adds the toleration to all workloads, and where the resource writes taints alone also
+// one of a taint that it names, which others own: a record that says that it retires has it
+// removed with the taint, if the record is believed.
+func (s subject) addSpare(api *fakeapi.Server) {
+	keys := []string{spare}
+	switch s.typeName {
+	case "node_taints", "machine_set_taints":
+		keys = append(keys, "team", "foreign")
+	}
 	add := func(template *corev1.PodTemplateSpec) {
-		template.Spec.Tolerations = append(template.Spec.Tolerations, corev1.Toleration{Key: spare, Operator: corev1.TolerationOpExists})
+		for _, key := range keys {
+			template.Spec.Tolerations = append(template.Spec.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
+		}
 	}
 	for _, o := range fakeapi.Objects[*appsv1.Deployment](api) {
 		fakeapi.Edit(api, o.Namespace, o.Name, func(d *appsv1.Deployment) { add(&d.Spec.Template) })

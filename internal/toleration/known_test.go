@@ -1,0 +1,77 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package toleration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// TestMerge_whoFreesWhatRetires lets one resource leave a toleration retiring, and another one
+// whose taint has gone look at what stands there then.
+func TestMerge_whoFreesWhatRetires(t *testing.T) {
+	t.Parallel()
+	const object, elsewhere = "Deployment/shop/web", "Deployment/shop/other"
+	list, live := tols(t, "a=1:NoExecute", "z Exists"), []corev1.Taint{{Key: "a", Value: "1", Effect: corev1.TaintEffectNoExecute}}
+	owner := Claim{Owner: "theirs", Generation: "g1", Seal: record.Seal{Nonce: "secret"}, Tolerations: list[:1]}.On(object)
+	wanted := Merge(list[1:], nil, owner, nil, true)
+	owner.Tolerations = nil
+	retired := Merge(wanted.Tolerations, wanted.Record, owner, live, true)
+	if !retired.Record.Retiring() || wanted.Record.Retiring() {
+		t.Fatalf("the record is %v, and was %v", retired.Record, wanted.Record)
+	}
+	known := []record.Seal{{Nonce: "another"}, {Nonce: "secret"}}
+	for name, tt := range map[string]struct {
+		record Record
+		change func(mark *Mark)
+		known  []record.Seal
+		object string
+		goes   bool
+	}{
+		"its resource is known":                        {record: retired.Record, known: known, goes: true},
+		"its resource is not known":                    {record: retired.Record, known: known[:1]},
+		"nobody is known":                              {record: retired.Record},
+		"the record of another object":                 {record: retired.Record, known: known, object: elsewhere},
+		"the mark of one that is wanted says retiring": {record: wanted.Record, known: known, change: func(m *Mark) { m.Retiring = true }},
+		"the proof is that of another toleration":      {record: retired.Record, known: known, change: func(m *Mark) { m.Key, m.Operator, m.Value, m.Effect = "z", "Exists", "", "" }},
+		"no proof":           {record: retired.Record, known: known, change: func(m *Mark) { m.Proof = "" }},
+		"one that is wanted": {record: wanted.Record, known: known},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			marks := append(Record(nil), tt.record...)
+			if tt.change != nil {
+				tt.change(&marks[0])
+			}
+			on := object
+			if tt.object != "" {
+				on = tt.object
+			}
+			named := []taint.ID{{Key: "a", Effect: corev1.TaintEffectNoExecute}, {Key: "z", Effect: corev1.TaintEffectNoExecute}}
+			got := Merge(retired.Tolerations, marks, Claim{Named: named, Known: tt.known}.On(on), nil, true)
+			if goes := len(got.Removed) == 1; goes != tt.goes || got.Changed != tt.goes {
+				t.Errorf("removed: %v, changed: %t", got.Removed, got.Changed)
+			}
+			if !tt.goes || len(tt.known) == 0 {
+				return
+			}
+			if needed := Merge(retired.Tolerations, marks, Claim{Named: named, Known: tt.known}.On(on), live, true); needed.Changed {
+				t.Errorf("a live taint needs it, and it becomes %v with %v", needed.Tolerations, needed.Record)
+			}
+		})
+	}
+
+	// Its own resource takes it away, and one that an earlier build has marked.
+	old := append(Record(nil), retired.Record...)
+	old[0].Proof = wanted.Record[0].Proof
+	for _, marks := range []Record{retired.Record, old} {
+		if got := Merge(retired.Tolerations, marks, owner, nil, true); len(got.Removed) != 1 {
+			t.Errorf("its own resource leaves it: %v", got)
+		}
+	}
+}
