@@ -113,12 +113,16 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	if !targetKnown || !taintsKnown || !labelsKnown || !workloadsKnown || m.OnConflict.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}
+	seal := own.NodeSeal()
+	if target.MachineSets != nil {
+		seal = own.Seal()
+	}
 	w := wanted{
 		nodes: planner.NodeTaints{Target: target, Claim: taint.Claim{
-			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Imported: own.Imported,
+			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: seal, Imported: own.Imported,
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 		}},
-		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Labels: wantedLabels}},
+		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Seal: seal, Labels: wantedLabels}},
 	}
 	if target.MachineSets != nil {
 		in, _ := fw.MachineSetsOf(ctx, m.MachineSets, diags)

@@ -108,7 +108,7 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}
-	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.nodes.Claim.Seal}
+	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.nodes.Claim.Seal.WithoutEpochs()}
 	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal}
 	var out []member
 	for _, m := range all {

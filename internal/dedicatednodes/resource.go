@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -88,7 +89,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	r.Data.Created.Store(desired.owner(), desired.nodes.Claim)
 	if steps, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, steps, &resp.Diagnostics)
-		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -115,7 +116,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
 	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, steps, &resp.Diagnostics)
-		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)).Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -170,6 +171,17 @@ func (m *model) take(ctx context.Context, steps []string, diags *diag.Diagnostic
 	list, found := types.ListValueFrom(ctx, types.StringType, steps)
 	diags.Append(found...)
 	m.Steps, m.Drift = list, noDrift()
+}
+
+// held returns the marks that the resource has on nodes after an apply, nil where that is not
+// known, or where it writes to machines.
+func (r *dedicatedNodes) held(ctx context.Context, desired wanted) record.Held {
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	held := record.Held{}
+	if err != nil || desired.nodes.Target.MachineSets != nil || !desired.nodes.Hold(nodes, held) || !desired.labels.Hold(nodes, held) {
+		return nil
+	}
+	return held
 }
 
 // save writes state, identity and private state.

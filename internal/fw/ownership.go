@@ -29,6 +29,11 @@ type Ownership[ID comparable] struct {
 	// Recovered is set from the loss of a private state until the next apply: the marks on
 	// objects have no proof by this nonce.
 	Recovered bool `json:"recovered,omitempty"`
+	// Epoch counts the applies that came to their end since Held began. Held is what the nodes'
+	// marks were after the last one, nil in states that are older: see record.Held. Marks of
+	// other objects are not remembered: whoever may write those may write the entries as well.
+	Epoch int     `json:"epoch,omitempty"`
+	Held  *string `json:"held,omitempty"`
 	// Imported holds the entries that were imported or moved into the state
 	// without a write, with the generations of their marks ("" for none).
 	Imported map[ID][]string `json:"imported,omitempty"`
@@ -48,6 +53,30 @@ func NewOwnership[ID comparable](cluster string) Ownership[ID] {
 // Seal returns what proves the resource's marks.
 func (o Ownership[ID]) Seal() record.Seal {
 	return record.Seal{Nonce: o.Nonce, Lenient: o.Recovered}
+}
+
+// NodeSeal returns what proves the resource's marks on nodes: those that it holds, and what an
+// update has left that was interrupted.
+func (o Ownership[ID]) NodeSeal() record.Seal {
+	seal := o.Seal()
+	if o.Held != nil {
+		seal.Epoch, seal.Held = o.Epoch+1, record.ParseHeld(*o.Held)
+	}
+	return seal
+}
+
+// Hold ends an apply: only the held marks count from now on. nil says that they are not known,
+// and that this apply counts as an interrupted one.
+func (o Ownership[ID]) Hold(held record.Held) Ownership[ID] {
+	if held == nil {
+		return o
+	}
+	if o.Held != nil {
+		o.Epoch++
+	}
+	text := held.String()
+	o.Held = &text
+	return o
 }
 
 // RecoverOwnership finds out again what a private state held that is lost:

@@ -149,7 +149,7 @@ func (m *merge) put(key, value string) {
 	case !marked && there:
 		return
 	}
-	proof := m.claim.Seal.Proof("label", key)
+	proof := m.claim.Seal.Renew(mark.Proof, "label", key)
 	if marked && mark.Generation != m.claim.Generation {
 		m.out.TakenOver = append(m.out.TakenOver, key)
 		m.out.Changed = true

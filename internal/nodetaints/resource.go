@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -84,7 +85,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 	if !r.apply(ctx, "create", plan, desired, &resp.Diagnostics) {
 		return
 	}
-	r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, own.Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Update makes the taints as planned: arrivals before leavers, by the marks on
@@ -108,7 +109,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
 	}
-	r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)).Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation and puts back what stood
@@ -134,6 +135,16 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if !resp.Diagnostics.HasError() && r.apply(ctx, "delete", state, desired, &resp.Diagnostics) {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
 	}
+}
+
+// held returns the marks that the resource has after an apply, nil where that is not known.
+func (r *nodeTaints) held(ctx context.Context, desired planner.NodeTaints) record.Held {
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	held := record.Held{}
+	if err != nil || !desired.Hold(nodes, held) {
+		return nil
+	}
+	return held
 }
 
 // save writes state, identity and private state.

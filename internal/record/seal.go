@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"strconv"
 	"strings"
 )
 
@@ -23,6 +24,12 @@ type Seal struct {
 	// Object is what carries the marks, such as Node/worker-1: a mark that is copied to another
 	// object proves nothing there.
 	Object string
+	// Epoch is counted up by each apply that comes to its end, and is part of the proofs that are
+	// made in it: one of this epoch is from an apply that has been interrupted.
+	Epoch int
+	// Held are the marks of earlier epochs that count. One that is not among them was given up,
+	// and somebody has written it back.
+	Held Held
 }
 
 // Proof returns the proof of a mark, "" without a nonce.
@@ -30,12 +37,45 @@ func (s Seal) Proof(parts ...string) string {
 	if s.Nonce == "" {
 		return ""
 	}
-	mac := hmac.New(sha256.New, []byte(s.Nonce))
+	key, prefix := s.Nonce, ""
+	if s.Epoch > 0 {
+		// Builds before there were epochs made the proofs of the first one.
+		epoch := strconv.Itoa(s.Epoch)
+		key, prefix = s.Nonce+"\x00"+epoch, epoch+"."
+	}
+	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(s.Object + "\x00" + strings.Join(parts, "\x00")))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12])
+	return prefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12])
 }
 
 // Proves reports whether a mark with this proof is believed.
 func (s Seal) Proves(proof string, parts ...string) bool {
-	return s.Nonce == "" || s.Lenient || hmac.Equal([]byte(proof), []byte(s.Proof(parts...)))
+	if s.Nonce == "" || s.Lenient {
+		return true
+	}
+	made := s
+	made.Epoch = epochOf(proof)
+	if !hmac.Equal([]byte(proof), []byte(made.Proof(parts...))) {
+		return false
+	}
+	return s.Held == nil || made.Epoch >= s.Epoch || s.Held[s.tag(proof)]
+}
+
+// Renew returns the proof of a mark that stands with one: that, where it is believed. So an
+// epoch alone rewrites no mark.
+func (s Seal) Renew(old string, parts ...string) string {
+	if old != "" && !s.Lenient && s.Proves(old, parts...) {
+		return old
+	}
+	return s.Proof(parts...)
+}
+
+// epochOf returns the epoch of a proof, 0 for none.
+func epochOf(proof string) int {
+	text, _, _ := strings.Cut(proof, ".")
+	epoch, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return epoch
 }

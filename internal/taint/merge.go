@@ -295,7 +295,7 @@ func (m *merge) drop(id ID) {
 // change only where the entry changes hands.
 func (m *merge) mark(id ID, mark Mark) {
 	mark.Key, mark.Effect, mark.Owner, mark.Generation = id.Key, id.Effect, m.claim.Owner, m.claim.Generation
-	mark.Proof = m.claim.Seal.Proof(mark.parts()...)
+	mark.Proof = m.claim.Seal.Renew(m.marks[id].Proof, mark.parts()...)
 	if old, marked := m.marks[id]; marked && (old.Generation != mark.Generation || old.Absent != mark.Absent || old.Proof != mark.Proof) {
 		_, imported := m.claim.Imported[id]
 		// A mark of our own generation with an old proof would be nobody's once the entry is

@@ -1,0 +1,55 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Hold adds the marks that a resource has on nodes after an apply. A node with a damaged record
+// keeps what it had; false where that is not known. A kubelet may write the annotations of its
+// node, and not its taints: what the resource has given up there must not go again by an old mark.
+func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) bool {
+	known := true
+	for _, n := range nodes {
+		claim := d.Claim.On(n.Object())
+		if !d.Target.Matches(n) {
+			claim = d.leaving().Claim.On(n.Object())
+		}
+		if n.RecordErr != nil {
+			held.Keep(claim.Seal, claim.Seal.Held)
+			known = known && claim.Seal.Held != nil
+		}
+		for _, mark := range n.Record {
+			if mark.Generation == claim.Generation && claim.Owns(taint.Record{mark}) {
+				held.Hold(claim.Seal, mark.Proof)
+			}
+		}
+	}
+	return known
+}
+
+// Hold does the same for labels.
+func (d NodeLabels) Hold(nodes []*snapshot.Node, held record.Held) bool {
+	known := true
+	for _, n := range nodes {
+		claim := d.Claim.On(n.Object())
+		if !d.Target.Matches(n) {
+			claim = d.leaving().Claim.On(n.Object())
+		}
+		if n.LabelRecordErr != nil {
+			held.Keep(claim.Seal, claim.Seal.Held)
+			known = known && claim.Seal.Held != nil
+		}
+		for _, mark := range n.LabelRecord {
+			if mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
+				held.Hold(claim.Seal, mark.Proof)
+			}
+		}
+	}
+	return known
+}

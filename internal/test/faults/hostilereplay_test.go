@@ -1,0 +1,143 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package faults_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+)
+
+// TestHostileMarksWrittenBack has the kubelet of a node write back the marks that a resource had
+// there, with their proofs, after the resource has given the entries up and somebody else has put
+// them there: they stay.
+func TestHostileMarksWrittenBack(t *testing.T) {
+	t.Parallel()
+	for _, s := range subjects() {
+		if s.first["node_selector"] == nil || s.action {
+			continue
+		}
+		for name, giveUp := range map[string]func(t *testing.T, api *fakeapi.Server, apply func(config map[string]any)){
+			"the node is not selected any more": func(_ *testing.T, api *fakeapi.Server, apply func(map[string]any)) {
+				fakeapi.Edit(api, "", "n1", func(n *corev1.Node) { n.Labels["pool"] = "y" })
+				apply(s.second)
+			},
+			"it has left, come back and left again": func(_ *testing.T, api *fakeapi.Server, apply func(map[string]any)) {
+				for _, pool := range []string{"y", "x", "y"} {
+					fakeapi.Edit(api, "", "n1", func(n *corev1.Node) { n.Labels["pool"] = pool })
+					apply(map[bool]map[string]any{true: s.second, false: s.first}[pool == "y"])
+				}
+			},
+			"the configuration does not name them any more": func(_ *testing.T, _ *fakeapi.Server, apply func(map[string]any)) {
+				other := maps.Clone(s.first)
+				other["taints"], other["labels"] = []any{taint("spot", "", "PreferNoSchedule")}, object{"spot": "yes"}
+				if s.first["labels"] == nil {
+					delete(other, "labels")
+				}
+				apply(other)
+			},
+		} {
+			for _, destroys := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s %s destroy=%t", s.name(), name, destroys), func(t *testing.T) {
+					t.Parallel()
+					bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
+						s.world(api)
+						time.Sleep(calm)
+						i := acctest.Instance{Type: "kubetaint_" + s.typeName}
+						apply := func(config map[string]any) {
+							t.Helper()
+							if d := through(api.Client()).Apply(t, &i, config); d.Errors() != "" {
+								t.Fatal(d.Errors())
+							}
+							time.Sleep(calm)
+						}
+						apply(s.first)
+						written := ownedOn(api, "n1")
+						if len(written) == 0 {
+							t.Fatal("the node has no marks")
+						}
+						giveUp(t, api, apply)
+						given := entriesOf(s.first)
+						fakeapi.Edit(api, "", "n1", func(n *corev1.Node) {
+							for _, one := range given {
+								if one.Effect == "" {
+									n.Labels[one.Key] = "theirs"
+								} else {
+									n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: one.Key, Value: "theirs", Effect: one.Effect})
+								}
+							}
+							// Marks that the resource has there by now stay.
+							for name, value := range written {
+								if now := n.Annotations[name]; now != "" {
+									value = strings.TrimSuffix(value, "]") + "," + strings.TrimPrefix(now, "[")
+								}
+								n.Annotations[name] = value
+							}
+						})
+						if destroys {
+							apply(nil)
+						} else {
+							other := maps.Clone(s.second)
+							other["taints"] = []any{taint("spot", "b", "PreferNoSchedule")}
+							if s.first["labels"] != nil {
+								other["labels"] = object{"spot": "no"}
+							}
+							apply(other)
+						}
+						node := fakeapi.Objects[*corev1.Node](api)[0]
+						for _, one := range given {
+							stands := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+								return t.Key == one.Key && t.Effect == one.Effect && t.Value == "theirs"
+							})
+							if one.Effect == "" {
+								stands = node.Labels[one.Key] == "theirs"
+							}
+							if !stands {
+								t.Errorf("%s=theirs is gone: %s has %v and the labels %v", one.Key, node.Name, node.Spec.Taints, node.Labels)
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// ownedOn returns the records of a node.
+func ownedOn(api *fakeapi.Server, node string) map[string]string {
+	out := map[string]string{}
+	for _, n := range fakeapi.Objects[*corev1.Node](api) {
+		for name, value := range n.Annotations {
+			if n.Name == node && strings.HasPrefix(name, "kubetaint.io/owned-") {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}
+
+// entriesOf returns what a configuration has on nodes; labels have no effect.
+func entriesOf(config map[string]any) []corev1.Taint {
+	var out []corev1.Taint
+	taints, _ := config["taints"].([]any)
+	for _, one := range taints {
+		t, _ := one.(object)
+		key, _ := t["key"].(string)
+		effect, _ := t["effect"].(string)
+		out = append(out, corev1.Taint{Key: key, Effect: corev1.TaintEffect(effect)})
+	}
+	labels, _ := config["labels"].(object)
+	for key := range labels {
+		out = append(out, corev1.Taint{Key: key})
+	}
+	return out
+}
