@@ -32,6 +32,30 @@ func Objects[T runtime.Object](s *Server) []T {
 	return out
 }
 
+// View returns all objects of a type as they are stored, ordered by namespace and name. They
+// must not be changed: clones and watches have them too.
+func View[T runtime.Object](s *Server) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []T
+	for _, o := range s.store.list(kindFor[T](s).Resource(), "") {
+		if object, is := o.(T); is {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// Changed returns the version of the last change of any object of these resources.
+func (s *Server) Changed(resources ...schema.GroupVersionResource) (version int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range resources {
+		version = max(version, s.store.newest[r])
+	}
+	return version
+}
+
 // kindFor returns the kind of a type.
 func kindFor[T runtime.Object](s *Server) *Kind {
 	var zero T
@@ -167,7 +191,7 @@ func (s *Server) Clone() *Server {
 	for r, objects := range s.store.objects {
 		out.store.objects[r] = maps.Clone(objects)
 	}
-	out.store.created = maps.Clone(s.store.created)
+	out.store.created, out.store.newest = maps.Clone(s.store.created), maps.Clone(s.store.newest)
 	out.store.version, out.store.compacted = s.store.version, s.store.version
 	return out
 }

@@ -45,6 +45,8 @@ type store struct {
 	pages map[page][]runtime.Object
 	// created counts the objects that have been created.
 	created map[schema.GroupVersionResource]int
+	// newest has the version of the last change of each resource.
+	newest map[schema.GroupVersionResource]int64
 	// changed is closed with the next change.
 	changed chan struct{}
 }
@@ -60,7 +62,7 @@ type page struct {
 func newStore() *store {
 	return &store{
 		version: 1000, objects: map[schema.GroupVersionResource]map[key]runtime.Object{},
-		created: map[schema.GroupVersionResource]int{}, pages: map[page][]runtime.Object{}, changed: make(chan struct{}),
+		created: map[schema.GroupVersionResource]int{}, newest: map[schema.GroupVersionResource]int64{}, pages: map[page][]runtime.Object{}, changed: make(chan struct{}),
 	}
 }
 
@@ -72,6 +74,9 @@ func (s *store) get(r schema.GroupVersionResource, k key) runtime.Object {
 // them.
 func (s *store) list(r schema.GroupVersionResource, namespace string) []runtime.Object {
 	keys := slices.SortedFunc(maps.Keys(s.objects[r]), func(a, b key) int {
+		if a.namespace == b.namespace {
+			return cmp.Compare(a.name, b.name)
+		}
 		return cmp.Compare(path(a), path(b))
 	})
 	var out []runtime.Object
@@ -128,7 +133,7 @@ func (s *store) stamp(object runtime.Object) {
 }
 
 func (s *store) record(c change) {
-	s.history = append(s.history, c)
+	s.history, s.newest[c.resource] = append(s.history, c), c.version
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

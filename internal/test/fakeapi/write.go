@@ -5,10 +5,13 @@ package fakeapi
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
@@ -80,7 +83,7 @@ func (s *Server) update(q *query) *response {
 	}
 	accessor := mustAccess(object)
 	switch {
-	case reflect.DeepEqual(fieldsMap(old), fieldsMap(object)):
+	case equal(old, object):
 		// What changes nothing writes nothing.
 		return ok(old)
 	case q.dryRun():
@@ -142,15 +145,32 @@ func keepIdentity(kind *Kind, old, object runtime.Object) {
 // count their annotations too (k8s.io/kubernetes v1.37.2
 // pkg/registry/apps/deployment/strategy.go, PrepareForUpdate).
 func specChanged(old, object runtime.Object) bool {
-	was, is := fieldsMap(old), fieldsMap(object)
-	for _, fields := range []map[string]any{was, is} {
-		delete(fields, "metadata")
-		delete(fields, "status")
-	}
 	if _, deployment := object.(*appsv1.Deployment); deployment && !reflect.DeepEqual(mustAccess(old).GetAnnotations(), mustAccess(object).GetAnnotations()) {
 		return true
 	}
-	return !reflect.DeepEqual(was, is)
+	if was, custom := old.(*unstructured.Unstructured); custom {
+		is, _ := object.(*unstructured.Unstructured) // Resources hold one type each.
+		return !reflect.DeepEqual(content(was), content(is))
+	}
+	was, is := reflect.ValueOf(old).Elem(), reflect.ValueOf(object).Elem()
+	for i := range was.NumField() {
+		switch was.Type().Field(i).Name {
+		case "TypeMeta", "ObjectMeta", "Status":
+			continue
+		}
+		if !apiequality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			return true
+		}
+	}
+	return false
+}
+
+// content returns the fields of a custom object apart from metadata and status.
+func content(o *unstructured.Unstructured) map[string]any {
+	out := maps.Clone(o.Object)
+	delete(out, "metadata")
+	delete(out, "status")
+	return out
 }
 
 // withStatusOf returns an object with the status of another one; nil has none.

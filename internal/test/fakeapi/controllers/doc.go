@@ -11,21 +11,55 @@ package controllers
 import (
 	"time"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 // moment is how long after a change the controllers take their next step.
 const moment = 500 * time.Millisecond
 
+// controller takes one step. It looks at nothing but the resources that it reads, and at no
+// clock: where none of them has changed since it began its last step, it has nothing to do.
+type controller struct {
+	step  func(api *fakeapi.Server)
+	reads []schema.GroupVersionResource
+}
+
+var (
+	nodes        = corev1.SchemeGroupVersion.WithResource("nodes")
+	pods         = corev1.SchemeGroupVersion.WithResource("pods")
+	quotasOfPods = corev1.SchemeGroupVersion.WithResource("resourcequotas")
+	disruptions  = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
+	machineSets  = machinev1beta1.GroupVersion.WithResource("machinesets")
+	deployments  = appsv1.SchemeGroupVersion.WithResource("deployments")
+	replicaSets  = appsv1.SchemeGroupVersion.WithResource("replicasets")
+	statefulSets = appsv1.SchemeGroupVersion.WithResource("statefulsets")
+	daemonSets   = appsv1.SchemeGroupVersion.WithResource("daemonsets")
+)
+
 // Start runs all controllers until the server is closed.
 func Start(api *fakeapi.Server) {
+	all := []controller{
+		{quotas, []schema.GroupVersionResource{quotasOfPods}},
+		{machines, []schema.GroupVersionResource{machineSets, Machines, nodes, pods, disruptions}},
+		{workloads, []schema.GroupVersionResource{deployments, replicaSets, statefulSets, daemonSets, pods, nodes, quotasOfPods}},
+		{kubelet, []schema.GroupVersionResource{nodes, pods}},
+		{schedule, []schema.GroupVersionResource{nodes, pods}},
+		{budgets, []schema.GroupVersionResource{pods, disruptions}},
+		{evict, []schema.GroupVersionResource{nodes, pods}},
+	}
+	seen := make([]int64, len(all))
 	go api.Run(moment, func() {
-		quotas(api)
-		machines(api)
-		workloads(api)
-		kubelet(api)
-		schedule(api)
-		budgets(api)
-		evict(api)
+		for i, c := range all {
+			if newest := api.Changed(c.reads...); newest > seen[i] {
+				seen[i] = newest
+				c.step(api)
+			}
+		}
 	})
 }

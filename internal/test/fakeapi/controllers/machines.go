@@ -165,12 +165,11 @@ func link(api *fakeapi.Server, m *machinev1beta1.Machine) {
 }
 
 func nodeOf(api *fakeapi.Server, m *machinev1beta1.Machine) *corev1.Node {
-	for _, n := range fakeapi.Objects[*corev1.Node](api) {
-		if m.Status.NodeRef != nil && n.Name == m.Status.NodeRef.Name {
-			return n
-		}
+	if m.Status.NodeRef == nil {
+		return nil
 	}
-	return nil
+	node, _ := fakeapi.Get[*corev1.Node](api, "", m.Status.NodeRef.Name)
+	return node
 }
 
 // endMachine drains the node of a machine that is being deleted, as PodDisruptionBudgets
@@ -190,7 +189,7 @@ func endMachine(api *fakeapi.Server, m *machinev1beta1.Machine) {
 
 func drained(api *fakeapi.Server, node *corev1.Node) bool {
 	left := 0
-	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		owner := metav1.GetControllerOf(p)
 		if p.Spec.NodeName != node.Name || owner != nil && owner.Kind == "DaemonSet" {
 			continue

@@ -31,7 +31,7 @@ func takes(n *corev1.Node, spec *corev1.PodSpec) bool {
 
 // schedule binds pods to the node that takes them and has the fewest pods.
 func schedule(api *fakeapi.Server) {
-	pods, nodes := fakeapi.Objects[*corev1.Pod](api), fakeapi.Objects[*corev1.Node](api)
+	pods, nodes := fakeapi.View[*corev1.Pod](api), fakeapi.View[*corev1.Node](api)
 	load := map[string]int{}
 	for _, p := range pods {
 		load[p.Spec.NodeName]++
@@ -46,7 +46,7 @@ func schedule(api *fakeapi.Server) {
 				best = n.Name
 			}
 		}
-		if best == "" {
+		if p = p.DeepCopy(); best == "" {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 		} else {
 			load[best]++
@@ -60,15 +60,16 @@ func schedule(api *fakeapi.Server) {
 // node is gone.
 func kubelet(api *fakeapi.Server) {
 	there := map[string]bool{}
-	for _, n := range fakeapi.Objects[*corev1.Node](api) {
+	for _, n := range fakeapi.View[*corev1.Node](api) {
 		there[n.Name] = true
 	}
-	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		switch {
 		case p.Spec.NodeName == "":
 		case p.DeletionTimestamp != nil || !there[p.Spec.NodeName]:
 			api.Remove(p)
 		case p.Status.Phase == corev1.PodPending:
+			p = p.DeepCopy()
 			p.Status.Phase = corev1.PodRunning
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			api.Put(p)
@@ -87,7 +88,7 @@ func quotas(api *fakeapi.Server) {
 // forbidden reports whether a ResourceQuota allows no pods in a namespace: the only one that
 // is played.
 func forbidden(api *fakeapi.Server, namespace string) bool {
-	return slices.ContainsFunc(fakeapi.Objects[*corev1.ResourceQuota](api), func(q *corev1.ResourceQuota) bool {
+	return slices.ContainsFunc(fakeapi.View[*corev1.ResourceQuota](api), func(q *corev1.ResourceQuota) bool {
 		most, limited := q.Status.Hard[corev1.ResourcePods]
 		return q.Namespace == namespace && limited && most.IsZero()
 	})
@@ -95,7 +96,7 @@ func forbidden(api *fakeapi.Server, namespace string) bool {
 
 // budgets counts the pods of PodDisruptionBudgets.
 func budgets(api *fakeapi.Server) {
-	pods := fakeapi.Objects[*corev1.Pod](api)
+	pods := fakeapi.View[*corev1.Pod](api)
 	for _, b := range fakeapi.Objects[*policyv1.PodDisruptionBudget](api) {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err != nil {
@@ -128,10 +129,10 @@ func budgets(api *fakeapi.Server) {
 // in a condition before it does. No pod of these tests tolerates one for a time.
 func evict(api *fakeapi.Server) {
 	nodes := map[string]*corev1.Node{}
-	for _, n := range fakeapi.Objects[*corev1.Node](api) {
+	for _, n := range fakeapi.View[*corev1.Node](api) {
 		nodes[n.Name] = n
 	}
-	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		n := nodes[p.Spec.NodeName]
 		if n == nil || p.DeletionTimestamp != nil {
 			continue
@@ -150,6 +151,7 @@ func evict(api *fakeapi.Server) {
 // pkg/controller/tainteviction/taint_eviction.go, addConditionAndDeletePod). Where somebody
 // else has written the pod meanwhile, it is looked at again.
 func told(api *fakeapi.Server, p *corev1.Pod) bool {
+	p = p.DeepCopy()
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager"})
 	api.Put(p)
 	now, there := fakeapi.Get[*corev1.Pod](api, p.Namespace, p.Name)

@@ -19,8 +19,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-var pods = corev1.SchemeGroupVersion.WithResource("pods")
-
 // hashLabel tells the pods of one template from those of another.
 const hashLabel = "pod-template-hash"
 
@@ -43,19 +41,19 @@ func workloads(api *fakeapi.Server) {
 // collect deletes what is left of workloads that are gone, as the garbage collector does.
 func collect(api *fakeapi.Server) {
 	there := map[types.UID]bool{}
-	note(there, fakeapi.Objects[*appsv1.Deployment](api))
-	note(there, fakeapi.Objects[*appsv1.StatefulSet](api))
-	note(there, fakeapi.Objects[*appsv1.DaemonSet](api))
+	note(there, fakeapi.View[*appsv1.Deployment](api))
+	note(there, fakeapi.View[*appsv1.StatefulSet](api))
+	note(there, fakeapi.View[*appsv1.DaemonSet](api))
 	orphaned := func(o metav1.Object, kinds ...string) bool {
 		owner := metav1.GetControllerOf(o)
 		return owner != nil && slices.Contains(kinds, owner.Kind) && !there[owner.UID]
 	}
-	for _, s := range fakeapi.Objects[*appsv1.ReplicaSet](api) {
+	for _, s := range fakeapi.View[*appsv1.ReplicaSet](api) {
 		if there[s.UID] = true; orphaned(s, "Deployment") {
 			api.Delete(s)
 		}
 	}
-	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		if p.DeletionTimestamp == nil && orphaned(p, "ReplicaSet", "StatefulSet", "DaemonSet") {
 			api.Delete(p)
 		}
@@ -82,7 +80,7 @@ func hash(template corev1.PodTemplateSpec) string {
 // owned returns the pods of a controller, those that terminate left out.
 func owned(api *fakeapi.Server, owner metav1.Object) []*corev1.Pod {
 	var out []*corev1.Pod
-	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		if metav1.IsControlledBy(p, owner) && p.DeletionTimestamp == nil {
 			out = append(out, p)
 		}
@@ -163,7 +161,7 @@ func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
 
 // anyPods reports whether pods of these are there, those that terminate included.
 func anyPods(api *fakeapi.Server, sets []*appsv1.ReplicaSet) bool {
-	return slices.ContainsFunc(fakeapi.Objects[*corev1.Pod](api), func(p *corev1.Pod) bool {
+	return slices.ContainsFunc(fakeapi.View[*corev1.Pod](api), func(p *corev1.Pod) bool {
 		return slices.ContainsFunc(sets, func(s *appsv1.ReplicaSet) bool { return metav1.IsControlledBy(p, s) })
 	})
 }
@@ -199,7 +197,7 @@ func replicaSet(api *fakeapi.Server, s *appsv1.ReplicaSet) {
 func statefulSet(api *fakeapi.Server, s *appsv1.StatefulSet) {
 	current, wants := hash(s.Spec.Template), int(ptr.Deref(s.Spec.Replicas, 1))
 	byName := map[string]*corev1.Pod{}
-	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		if metav1.IsControlledBy(p, s) {
 			byName[p.Name] = p
 		}
@@ -243,14 +241,14 @@ func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
 	current := hash(d.Spec.Template)
 	byNode := map[string]*corev1.Pod{}
 	busy := false
-	for _, p := range fakeapi.Objects[*corev1.Pod](api) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		if metav1.IsControlledBy(p, d) {
 			byNode[p.Spec.NodeName] = p
 			busy = busy || p.DeletionTimestamp != nil || !ready(p)
 		}
 	}
 	d.Status = appsv1.DaemonSetStatus{ObservedGeneration: d.Generation}
-	for _, n := range fakeapi.Objects[*corev1.Node](api) {
+	for _, n := range fakeapi.View[*corev1.Node](api) {
 		p, serves := byNode[n.Name], takes(n, &d.Spec.Template.Spec)
 		switch {
 		case serves && p == nil:
