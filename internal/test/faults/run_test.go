@@ -5,9 +5,11 @@ package faults_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,11 +97,35 @@ type stage struct {
 	right map[string]bool
 }
 
+// stages are those that have been prepared, by subject and operation: several tests begin
+// there.
+var stages sync.Map
+
 // prepare brings the world to where the operation begins, and carries it out once without
-// a fault.
+// a fault. The stage of an operation is prepared once; each test has its own copy, which
+// knows nothing of what others have found out.
 func prepare(t *testing.T, s subject, o operation) *stage {
 	t.Helper()
-	st := &stage{subject: s, operation: o, instance: acctest.Instance{Type: "kubetaint_" + s.typeName}, again: map[string]*run{}, right: map[string]bool{}}
+	once, _ := stages.LoadOrStore(s.name()+" "+o.name, &preparation{})
+	p := once.(*preparation) //nolint:forcetypeassert // Nothing else is stored.
+	p.Do(func() { p.stage = prepared(t, s, o) })
+	if p.stage == nil {
+		t.Fatal("another test could not prepare this")
+	}
+	out := *p.stage
+	out.again, out.right = map[string]*run{}, maps.Clone(p.stage.right)
+	return &out
+}
+
+// preparation has no stage where it has failed.
+type preparation struct {
+	sync.Once
+	stage *stage
+}
+
+func prepared(t *testing.T, s subject, o operation) *stage {
+	t.Helper()
+	st := &stage{subject: s, operation: o, instance: acctest.Instance{Type: "kubetaint_" + s.typeName}, right: map[string]bool{}}
 	bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
 		s.world(api)
 		time.Sleep(calm)
@@ -182,17 +208,54 @@ func (s *stage) end(t *testing.T, api *fakeapi.Server, i *acctest.Instance) {
 // where is all that an apply can know: the cluster and the state. What is random in both
 // is numbered by where it comes first.
 func where(api *fakeapi.Server, i *acctest.Instance) string {
-	text := api.Fingerprint()
+	parts := api.Fingerprint()
 	if i.Exists() {
-		text += string(i.State.MsgPack) + string(i.Private)
+		parts = append(parts, string(i.State.MsgPack), string(i.Private))
 	}
-	numbers := map[string]string{}
-	return random.ReplaceAllStringFunc(strings.ReplaceAll(text, `\"`, `"`), func(one string) string {
-		if numbers[one] == "" {
-			numbers[one] = fmt.Sprint(len(numbers) + 1)
+	var b strings.Builder
+	numbers := map[string]int{}
+	for _, part := range parts {
+		text := known(part)
+		fmt.Fprint(&b, text.fixed)
+		for _, one := range text.random {
+			if numbers[one] == 0 {
+				numbers[one] = len(numbers) + 1
+			}
+			fmt.Fprintf(&b, "#%d", numbers[one])
 		}
-		return numbers[one]
-	})
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// text is a text apart from what is random in it, and that.
+type text struct {
+	fixed  int64
+	random []string
+}
+
+// texts are the texts of objects, most of which are in many clusters, and their fixed parts
+// by numbers: the texts of thousands of clusters would take long to compare.
+var (
+	texts, fixed sync.Map
+	fixedParts   atomic.Int64
+)
+
+func known(part string) *text {
+	if t, is := texts.Load(part); is {
+		return t.(*text) //nolint:forcetypeassert // The next lines store nothing else.
+	}
+	t, rest := &text{}, strings.ReplaceAll(part, `\"`, `"`)
+	if strings.Contains(rest, `"generation":"`) || strings.Contains(rest, `"proof":"`) {
+		rest = random.ReplaceAllStringFunc(rest, func(one string) string {
+			t.random = append(t.random, one)
+			return "#"
+		})
+	}
+	number, _ := fixed.LoadOrStore(rest, fixedParts.Add(1))
+	t.fixed = number.(int64) //nolint:forcetypeassert // Nothing else is stored.
+	texts.Store(part, t)
+	return t
 }
 
 // goOn applies again from a moment at which a process was killed, which has saved no state,
