@@ -110,14 +110,34 @@ func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	w.schema, err = schemas()
 	must(t, err)
 	config := w.encode(w.schema.Provider.ValueType(), tf.Provider)
-	validated, err := w.server.ValidateProviderConfig(w.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: config})
-	must(t, err)
-	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+	if d := validOnce("", config, func() []*tfprotov6.Diagnostic {
+		validated, err := w.server.ValidateProviderConfig(w.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: config})
+		must(t, err)
+		return validated.Diagnostics
+	}); d.Errors() != "" {
 		return w, d
 	}
 	configured, err := w.server.ConfigureProvider(w.ctx, &tfprotov6.ConfigureProviderRequest{Config: config, TerraformVersion: "1.16.0"})
 	must(t, err)
 	return w, configured.Diagnostics
+}
+
+// valid are the configurations of providers and resources of which validation has said
+// nothing.
+var valid sync.Map
+
+// validOnce validates a configuration unless it was found valid before: validation knows the
+// configuration alone, and thousands of processes are started with few of them.
+func validOnce(typeName string, config *tfprotov6.DynamicValue, validate func() []*tfprotov6.Diagnostic) Diagnostics {
+	key := typeName + " " + string(config.MsgPack)
+	if _, is := valid.Load(key); is {
+		return nil
+	}
+	d := Diagnostics(validate())
+	if len(d) == 0 {
+		valid.Store(key, true)
+	}
+	return d
 }
 
 // Walk configures a provider and fails the test where that is not possible.
@@ -150,7 +170,12 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 // Validate validates a configuration, as "terraform validate" does.
 func (w *Walk) Validate(i *Instance, config map[string]any) Diagnostics {
 	w.t.Helper()
-	validated, err := w.server.ValidateResourceConfig(w.ctx, &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: w.encode(w.resourceType(i.Type), config)})
+	return w.validate(i, w.encode(w.resourceType(i.Type), config))
+}
+
+func (w *Walk) validate(i *Instance, config *tfprotov6.DynamicValue) Diagnostics {
+	w.t.Helper()
+	validated, err := w.server.ValidateResourceConfig(w.ctx, &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: config})
 	must(w.t, err)
 	return validated.Diagnostics
 }
@@ -159,7 +184,8 @@ func (w *Walk) Validate(i *Instance, config map[string]any) Diagnostics {
 func (w *Walk) Plan(i *Instance, config map[string]any) Planned {
 	w.t.Helper()
 	if config != nil {
-		if d := w.Validate(i, config); d.Errors() != "" {
+		encoded := w.encode(w.resourceType(i.Type), config)
+		if d := validOnce(i.Type, encoded, func() []*tfprotov6.Diagnostic { return w.validate(i, encoded) }); d.Errors() != "" {
 			return Planned{Diagnostics: d}
 		}
 	}
