@@ -109,6 +109,10 @@ func validateKey(key string) []Problem {
 }
 
 func validateValue(value string) []Problem {
+	if value == "" {
+		// Valid, and worth no regular expression: each merge asks for every owned taint.
+		return nil
+	}
 	var problems []Problem
 	for _, msg := range validation.IsValidLabelValue(value) {
 		problems = append(problems, Problem{"value", fmt.Sprintf("%q is not a label value: %s", value, msg)})
