@@ -107,7 +107,7 @@ var stages sync.Map
 func prepare(t *testing.T, s subject, o operation) *stage {
 	t.Helper()
 	once, _ := stages.LoadOrStore(s.name()+" "+o.name, &preparation{})
-	p := once.(*preparation) //nolint:forcetypeassert // Nothing else is stored.
+	p := once.(*preparation)
 	p.Do(func() { p.stage = prepared(t, s, o) })
 	if p.stage == nil {
 		t.Fatal("another test could not prepare this")
@@ -243,7 +243,7 @@ var (
 
 func known(part string) *text {
 	if t, is := texts.Load(part); is {
-		return t.(*text) //nolint:forcetypeassert // The next lines store nothing else.
+		return t.(*text)
 	}
 	t, rest := &text{}, strings.ReplaceAll(part, `\"`, `"`)
 	if strings.Contains(rest, `"generation":"`) || strings.Contains(rest, `"proof":"`) {
@@ -253,7 +253,7 @@ func known(part string) *text {
 		})
 	}
 	number, _ := fixed.LoadOrStore(rest, fixedParts.Add(1))
-	t.fixed = number.(int64) //nolint:forcetypeassert // Nothing else is stored.
+	t.fixed = number.(int64)
 	texts.Store(part, t)
 	return t
 }
