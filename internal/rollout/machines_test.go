@@ -170,7 +170,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 			state: []string{"1 wanted with " + teamA, "pool-000 with " + teamA + ", node with " + teamA}, done: 3, tried: 4,
 		},
 		"a marker that somebody takes away stops it": {
-			strategy: machineset.InPlace, replicas: 1,
+			strategy: machineset.Rolling, replicas: 1,
 			after: func(w *machineWorld, _ fakeapi.Request, nth int) {
 				if nth == 1 {
 					w.edit(func(u *unstructured.Unstructured) {
@@ -178,7 +178,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 					})
 				}
 			},
-			// When that is seen depends on the watch.
+			// It is seen at the latest while the new machine is waited for.
 			fails: new(StoppedError),
 		},
 		"a MachineSet that is made anew is another one": {

@@ -127,9 +127,11 @@ func (w *machineWorld) put(kind string, object any) {
 	w.api.Put(u)
 }
 
-// edit is a write of another client to the MachineSet.
+// edit is a write of another client to the MachineSet, without a guard: a controller may
+// write in between.
 func (w *machineWorld) edit(change func(*unstructured.Unstructured)) {
 	u := w.sets()[0]
+	u.SetResourceVersion("")
 	change(u)
 	w.api.Put(u)
 }

@@ -1,0 +1,49 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package taint
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+)
+
+// TestOn_aMarkProvesNothingOnAnotherObject: whoever may patch a node may copy its annotations.
+func TestOn_aMarkProvesNothingOnAnotherObject(t *testing.T) {
+	t.Parallel()
+	claim := Claim{Owner: "me", Generation: "g2", Seal: record.Seal{Nonce: "n"}, Taints: list(t, "a:NoExecute")}
+	made := Merge(nil, nil, claim.On("Node/a"))
+	claim.Taints = nil
+	for object, left := range map[string]int{"Node/a": 0, "Node/b": 1} {
+		on := claim.On(object)
+		if on.Owns(made.Record) != (left == 0) {
+			t.Errorf("it owns a mark on %s: %t", object, left > 0)
+		}
+		if got := Merge(made.Taints, made.Record, on); len(got.Taints) != left {
+			t.Errorf("on %s there is %v", object, got.Taints)
+		}
+	}
+}
+
+func TestIDs_areThoseOfEachInOrder(t *testing.T) {
+	t.Parallel()
+	if got := IDs(list(t, "b:NoExecute", "a=1:NoSchedule")); len(got) != 2 || got[0] != (ID{"b", corev1.TaintEffectNoExecute}) || got[1] != (ID{"a", corev1.TaintEffectNoSchedule}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestID_isReadAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	want := ID{"example.com/team", corev1.TaintEffectNoExecute}
+	text, err := want.MarshalText()
+	var got ID
+	if err != nil || got.UnmarshalText(text) != nil || got != want {
+		t.Errorf("%s is read as %v (%v)", text, got, err)
+	}
+	if err := got.UnmarshalText([]byte("team")); err == nil || got != want {
+		t.Errorf("what has no effect is read as %v (%v)", got, err)
+	}
+}
