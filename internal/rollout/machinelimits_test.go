@@ -20,6 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 // annotated gives the MachineSet an annotation.
@@ -191,6 +192,54 @@ func TestRollOut_saysWhatItWaitedForWhenItsTimeIsOver(t *testing.T) {
 				replicas, _, _ := unstructured.NestedInt64(w.sets()[0].Object, "spec", "replicas")
 				if replicas != tt.replicas {
 					t.Errorf("%d are wanted now, want %d", replicas, tt.replicas)
+				}
+			})
+		})
+	}
+}
+
+// TestRollOut_readsAgainWhatAWriteHasMet: the watch may show it much later.
+func TestRollOut_readsAgainWhatAWriteHasMet(t *testing.T) {
+	t.Parallel()
+	for _, resource := range []string{"machinesets", "machines", "nodes"} {
+		t.Run(resource, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newMachineWorld(t, 1)
+				w.machine("a", true)
+				cluster := w.follow(t)
+				met := false
+				w.client.OnEvent(func(metav1.Object) time.Duration { return map[bool]time.Duration{true: time.Hour}[met] })
+				w.before = func(r fakeapi.Request, _ int) int {
+					if r.Resource != resource || met {
+						return 0
+					}
+					met = true
+					touch := annotated("example.com/touched", "yes")
+					switch resource {
+					case "machinesets":
+						w.edit(touch)
+					case "machines":
+						m := w.machines()[0]
+						touch(m)
+						w.api.Put(m)
+					case "nodes":
+						fakeapi.Edit(w.api, "", "a", func(n *corev1.Node) { n.Annotations = map[string]string{"example.com/touched": "yes"} })
+					}
+					return 0
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := RollOut(ctx, cluster, pool, rollingOut(machineset.InPlace), MachineHooks{})
+				// No controller says that it has seen the template.
+				if late := new(MachinesError); !errors.As(err, &late) || !late.Controller {
+					t.Errorf("it ends with %v", err)
+				}
+				if want := []string{"1 wanted with " + teamA, "a rollout goes on", "a with " + teamA + ", node with " + teamA}; cmp.Diff(want, w.state()) != "" {
+					t.Errorf("there is: %s", cmp.Diff(want, w.state()))
+				}
+				if !met || w.tried > 2*len(w.done)+1 {
+					t.Errorf("%d of %d writes were carried out", len(w.done), w.tried)
 				}
 			})
 		})
