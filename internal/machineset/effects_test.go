@@ -281,3 +281,17 @@ func TestMarker_ofNoRolloutIsEmpty(t *testing.T) {
 		t.Errorf("it is read as: %s (%v)", diff, err)
 	}
 }
+
+// TestDesired_ownsImportedEntriesWhereItGivesThemUp: no mark tells of them.
+func TestDesired_ownsImportedEntriesWhereItGivesThemUp(t *testing.T) {
+	t.Parallel()
+	id := taint.ID{Key: "spare", Effect: corev1.TaintEffectNoSchedule}
+	for _, release := range []bool{true, false} {
+		s := &Set{Namespace: OperatorNamespace, Name: "gpu", Taints: taintsOf(t, "spare:NoSchedule")}
+		d := desire(t, Rolling, wantedTaint)
+		d.Claim.Release, d.Claim.Imported = release, map[taint.ID][]string{id: {""}}
+		if got := slices.Contains(d.Merge(s).Ours, id); got != release {
+			t.Errorf("given up %t, ours %t", release, got)
+		}
+	}
+}

@@ -47,10 +47,9 @@ func newDrainScene(t *testing.T, nodes ...*corev1.Node) *drainScene {
 		if !r.Write() {
 			return fakeapi.None
 		}
-		switch {
-		case r.Subresource == "eviction":
+		if r.Subresource == "eviction" {
 			s.noteEviction(r.Name)
-		default:
+		} else {
 			s.note("%s %s", r.Verb, r.Name)
 		}
 		if s.before == nil {

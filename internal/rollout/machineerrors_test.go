@@ -43,11 +43,10 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 		if !errors.Is(err, late) {
 			t.Errorf("%s does not tell what ended it", name)
 		}
-		if r, is := err.(*RestoredError); is && r.Error() != "too late" {
-			t.Errorf("got %q", r)
-		}
-		if z, is := err.(*AtZeroError); is && z.Error() != "too late" {
-			t.Errorf("got %q", z)
+	}
+	for _, err := range []error{&RestoredError{Err: late}, &AtZeroError{Err: late}, &WorkloadError{Err: late}} {
+		if err.Error() != "too late" {
+			t.Errorf("got %q", err)
 		}
 	}
 	if err := error(&SetGoneError{}); !errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrConflict) {

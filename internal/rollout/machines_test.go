@@ -230,13 +230,14 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 
 // fails says whether an error is the wanted one, or has its type.
 func fails(err, want error) bool {
-	switch want.(type) {
-	case nil:
+	stopped, gone := new(StoppedError), new(SetGoneError)
+	switch {
+	case want == nil:
 		return err == nil
-	case *StoppedError:
-		return errors.As(err, new(*StoppedError))
-	case *SetGoneError:
-		return errors.As(err, new(*SetGoneError))
+	case errors.As(want, &stopped):
+		return errors.As(err, &stopped)
+	case errors.As(want, &gone):
+		return errors.As(err, &gone)
 	}
 	return errors.Is(err, want)
 }

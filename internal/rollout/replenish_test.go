@@ -141,7 +141,7 @@ func TestRun_rollsTaintsOutByTheMachineSets(t *testing.T) {
 		change.MachineSets.Desired.Claim.Taints = []corev1.Taint{parsed(teamA)}
 		rolled := 0
 		change.RollOut = func(ctx context.Context) error {
-			if w.labels() != "*a a a" {
+			if w.labels() != "*a/a/a" {
 				t.Errorf("the labels are %s when the taints come", w.labels())
 			}
 			rolled++

@@ -47,11 +47,11 @@ func (w *machineWorld) labels() string {
 		out = "*" + out
 	}
 	for _, m := range w.machines() {
-		out += " " + nested(m, "spec", "metadata", "labels")
+		out += "/" + nested(m, "spec", "metadata", "labels")
 	}
 	for _, n := range fakeapi.Objects[*corev1.Node](w.api) {
 		value, there := n.Labels["tier"]
-		out += " " + map[bool]string{false: "-", true: value}[there]
+		out += "/" + map[bool]string{false: "-", true: value}[there]
 	}
 	return out
 }
@@ -81,35 +81,35 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 		done   []string
 		says   string
 	}{
-		"the template comes first, then the machines, then their nodes":                {value: "a", labels: "*a a a a a", done: []string{set, machine, machine, node, node}},
-		"what is as wanted is not written":                                             {first: []string{"a"}, value: "a", labels: "*a a a a a"},
-		"a value changes everywhere":                                                   {first: []string{"a"}, value: "b", labels: "*b b b b b", done: []string{set, machine, machine, node, node}},
-		"what goes leaves the template, the machines, their nodes, and at last a mark": {first: []string{"a"}, labels: "- - - - -", done: []string{set, machine, machine, node, node, set}},
+		"the template comes first, then the machines, then their nodes":                {value: "a", labels: "*a/a/a/a/a", done: []string{set, machine, machine, node, node}},
+		"what is as wanted is not written":                                             {first: []string{"a"}, value: "a", labels: "*a/a/a/a/a"},
+		"a value changes everywhere":                                                   {first: []string{"a"}, value: "b", labels: "*b/b/b/b/b", done: []string{set, machine, machine, node, node}},
+		"what goes leaves the template, the machines, their nodes, and at last a mark": {first: []string{"a"}, labels: "-/-/-/-/-", done: []string{set, machine, machine, node, node, set}},
 		"a label of somebody else on a node stops it before the first write": {
-			value: "a", prepare: func(w *machineWorld) { relabel(w, "pool-001", "other") }, labels: "- - - - other", says: `label "tier" of node "pool-001" is not ours to write`,
+			value: "a", prepare: func(w *machineWorld) { relabel(w, "pool-001", "other") }, labels: "-/-/-/-/other", says: `label "tier" of node "pool-001" is not ours to write`,
 		},
 		"a record of a node that cannot be read stops it before the first write": {
-			value: "a", labels: "- - - - -", says: label.OwnedAnnotation,
+			value: "a", labels: "-/-/-/-/-", says: label.OwnedAnnotation,
 			prepare: func(w *machineWorld) {
 				fakeapi.Edit(w.api, "", "pool-001", func(n *corev1.Node) { n.Annotations[label.OwnedAnnotation] = "{" })
 			},
 		},
 		"a record of the MachineSet that cannot be read stops it before the first write": {
-			value: "a", prepare: func(w *machineWorld) { w.edit(annotated(label.OwnedAnnotation, "{")) }, labels: "- - - - -", says: label.OwnedAnnotation,
+			value: "a", prepare: func(w *machineWorld) { w.edit(annotated(label.OwnedAnnotation, "{")) }, labels: "-/-/-/-/-", says: label.OwnedAnnotation,
 		},
-		"a MachineSet that is not there gets nothing":        {set: "none", value: "a", labels: "- - - - -", says: "MachineSet " + machineset.OperatorNamespace + "/none is not there"},
-		"a MachineSet that is not there has nothing to lose": {set: "none", labels: "- - - - -"},
+		"a MachineSet that is not there gets nothing":        {set: "none", value: "a", labels: "-/-/-/-/-", says: "MachineSet " + machineset.OperatorNamespace + "/none is not there"},
+		"a MachineSet that is not there has nothing to lose": {set: "none", labels: "-/-/-/-/-"},
 		"what meets a write of another client is written again": {
 			value: "a", before: func(_ *machineWorld, _ fakeapi.Request, nth int) int {
 				return map[int]int{1: http.StatusConflict, 3: http.StatusConflict}[nth]
 			},
-			labels: "*a a a a a", done: []string{machine, set, machine, node, node},
+			labels: "*a/a/a/a/a", done: []string{machine, set, machine, node, node},
 		},
 		"a write that is refused ends it": {
 			value: "a", before: func(_ *machineWorld, _ fakeapi.Request, nth int) int {
 				return map[int]int{2: http.StatusForbidden}[nth]
 			},
-			labels: "*a - - - -", done: []string{set}, says: "injected by the test",
+			labels: "*a/-/-/-/-", done: []string{set}, says: "injected by the test",
 		},
 		"a machine that somebody puts back again and again is a fight": {
 			first: []string{"a"}, value: "b", after: func(w *machineWorld, r fakeapi.Request) {
@@ -117,7 +117,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 					machineLabel(w, "c")
 				}
 			},
-			labels: "*b c b c b", done: append([]string{set}, times(maxRounds+1, machine)...), says: `somebody else keeps changing back what is written to Machine "` + machineset.OperatorNamespace + `/pool-000"`,
+			labels: "*b/c/b/c/b", done: append([]string{set}, times(maxRounds+1, machine)...), says: `somebody else keeps changing back what is written to Machine "` + machineset.OperatorNamespace + `/pool-000"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

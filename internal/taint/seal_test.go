@@ -47,3 +47,34 @@ func TestID_isReadAsItIsWritten(t *testing.T) {
 		t.Errorf("what has no effect is read as %v (%v)", got, err)
 	}
 }
+
+// TestMerge_marksWhatMustBeAbsent, also where somebody else has taken it away already.
+func TestMerge_marksWhatMustBeAbsent(t *testing.T) {
+	t.Parallel()
+	a := ID{"a", corev1.TaintEffectNoExecute}
+	standing := Mark{Key: a.Key, Effect: a.Effect, Owner: "me", Generation: "g2"}
+	absent := standing
+	absent.Absent = true
+	for name, tt := range map[string]struct {
+		taints  string
+		record  Record
+		changed bool
+		marked  bool
+	}{
+		"ours that stands goes":                  {"a:NoExecute", Record{standing}, true, true},
+		"ours that somebody has taken away":      {"", Record{standing}, true, true},
+		"ours that has gone already":             {"", Record{absent}, false, true},
+		"what is not there and nobody's":         {"", nil, false, false},
+		"ours that somebody has put there again": {"a:NoExecute", Record{absent}, true, true},
+	} {
+		var taints []corev1.Taint
+		if tt.taints != "" {
+			taints = list(t, tt.taints)
+		}
+		got := Merge(taints, tt.record, Claim{Owner: "me", Generation: "g2", Absent: []ID{a}})
+		mark, marked := got.Record.Of(a)
+		if got.Changed != tt.changed || marked != tt.marked || marked && !mark.Absent || len(got.Taints) > 0 {
+			t.Errorf("%s: changed %t, marked %v, left %v", name, got.Changed, mark, got.Taints)
+		}
+	}
+}
