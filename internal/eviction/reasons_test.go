@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func TestDrain_saysWhatBecomesOfEachPod(t *testing.T) {
@@ -35,13 +36,13 @@ func TestDrain_saysWhatBecomesOfEachPod(t *testing.T) {
 
 func TestGiven_wordsWhatAdmissionGives(t *testing.T) {
 	t.Parallel()
-	live := &Scheduling{Tolerations: []corev1.Toleration{exists("a", "")}}
-	with := func(s *Scheduling, more ...corev1.Toleration) *Scheduling {
-		return &Scheduling{Tolerations: append(slices.Clone(s.Tolerations), more...)}
+	live := &snapshot.Scheduling{Tolerations: []corev1.Toleration{exists("a", "")}}
+	with := func(s *snapshot.Scheduling, more ...corev1.Toleration) *snapshot.Scheduling {
+		return &snapshot.Scheduling{Tolerations: append(slices.Clone(s.Tolerations), more...)}
 	}
 	refused := with(live, exists("b", ""))
 	refused.Forbidden = refused.Tolerations
-	for want, next := range map[string]*Scheduling{
+	for want, next := range map[string]*snapshot.Scheduling{
 		"": live, "; admission gives it b Exists when it is recreated": with(live, exists("b", "")),
 		"; admission gives it b Exists and 2 more when it is recreated": with(live, exists("b", ""), exists("c", ""), exists("d", "")),
 	} {
@@ -49,7 +50,7 @@ func TestGiven_wordsWhatAdmissionGives(t *testing.T) {
 			t.Errorf("it says %q, want %q", got, want)
 		}
 	}
-	for name, next := range map[string]*Scheduling{"what its namespace forbids": refused, "what it has already": with(live), "less than it has": {}} {
+	for name, next := range map[string]*snapshot.Scheduling{"what its namespace forbids": refused, "what it has already": with(live), "less than it has": {}} {
 		if got := given(live, next); got != "" {
 			t.Errorf("%s is told: %q", name, got)
 		}
@@ -179,9 +180,9 @@ func TestPodVerdict_isGoneWhereNothingComesBack(t *testing.T) {
 func TestSnapshot_workloadPodsAreThoseThatLive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1"), node("n2")).run(pod("b", "n1"), pod("a", "n2"), pod("gone", "n1", terminating), pod("done", "n1", completed), pod("other", "n1", ownedBy("StatefulSet", "db")))
-	w.Waiting = []*Pod{pod("c", "")}
-	web, db := w.Owner(w.Pods["n1"][0]), Owner{Group: "apps", Kind: "StatefulSet", Name: "db"}
-	for want, keys := range map[string][]WorkloadKey{"a b c": {{"app", web}}, "a b c other": {{"app", db}, {"app", web}}, "": {{"else", web}}} {
+	w.Waiting = []*snapshot.Pod{pod("c", "")}
+	web, db := w.Owner(w.Pods["n1"][0]), snapshot.Owner{Group: "apps", Kind: "StatefulSet", Name: "db"}
+	for want, keys := range map[string][]snapshot.WorkloadKey{"a b c": {{Namespace: "app", Owner: web}}, "a b c other": {{Namespace: "app", Owner: db}, {Namespace: "app", Owner: web}}, "": {{Namespace: "else", Owner: web}}} {
 		for range 2 {
 			var got []string
 			for _, p := range w.WorkloadPods(keys...) {
@@ -197,10 +198,10 @@ func TestSnapshot_workloadPodsAreThoseThatLive(t *testing.T) {
 func TestSnapshot_withOthersLeavesTheFirstAsItWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n2"), node("n1"))
-	w.Daemons = map[types.UID]*Daemon{"a": {}}
+	w.Daemons = map[types.UID]*snapshot.Daemon{"a": {}}
 	tainted := node("n1", "a:NoExecute")
-	next := w.With(map[string]*Node{"n1": tainted, "n3": node("n3")}, map[types.UID]*Daemon{"b": {HostNetwork: true}})
-	names := func(s *Snapshot) string {
+	next := w.With(map[string]*snapshot.Node{"n1": tainted, "n3": node("n3")}, map[types.UID]*snapshot.Daemon{"b": {HostNetwork: true}})
+	names := func(s *snapshot.Snapshot) string {
 		var out []string
 		for _, n := range s.SortedNodes() {
 			out = append(out, n.Name)
@@ -221,13 +222,13 @@ func TestSnapshot_withOthersLeavesTheFirstAsItWas(t *testing.T) {
 
 func TestOwner_isNamedByItsKindAndItsName(t *testing.T) {
 	t.Parallel()
-	if got := OwnerOf("apps/v1", "DaemonSet", "agent"); !got.DaemonSet() || got.String() != "DaemonSet/agent" {
+	if got := snapshot.OwnerOf("apps/v1", "DaemonSet", "agent"); !got.DaemonSet() || got.String() != "DaemonSet/agent" {
 		t.Errorf("got %v", got)
 	}
-	if got := OwnerOf("example.com/v1", "DaemonSet", "agent"); got.DaemonSet() || got.Group != "example.com" {
+	if got := snapshot.OwnerOf("example.com/v1", "DaemonSet", "agent"); got.DaemonSet() || got.Group != "example.com" {
 		t.Errorf("got %v", got)
 	}
-	if got := (Owner{}).String(); got != "" {
+	if got := (snapshot.Owner{}).String(); got != "" {
 		t.Errorf("nobody is %q", got)
 	}
 }

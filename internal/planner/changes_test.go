@@ -169,8 +169,7 @@ func TestStep_writesTheTemplateWhereTolerationsOrPinsChange(t *testing.T) {
 	}
 }
 
-// TestDesiredSets_ofEachMachineSet: one that is not meant gives up all that is ours, and an heir
-// changes labels alone.
+// TestDesiredSets_ofEachMachineSet: one that is not meant gives up all that is ours.
 func TestDesiredSets_ofEachMachineSet(t *testing.T) {
 	t.Parallel()
 	d := DesiredSets{
@@ -187,13 +186,6 @@ func TestDesiredSets_ofEachMachineSet(t *testing.T) {
 	if l := other.Labels; !l.Release || l.TakeOver || l.Labels != nil || !other.Desired.Claim.Release {
 		t.Errorf("one that is not meant: %v and %v", other.Desired, l)
 	}
-	heir := d
-	heir.Desired.Claim.Heir = true
-	given := heir.Of(machineset.Observed{Set: set("pool")})
-	if diff := cmp.Diff(machineset.Desired{Rollout: d.Desired.Rollout}, given.Desired); diff != "" || given.Labels.Release {
-		t.Errorf("one of an heir: %s", diff)
-	}
-
 	labelled, tainted, marked := set("b-labelled"), set("a-tainted"), set("c-others")
 	labelled.LabelRecord = label.Record{{Key: "tier", Owner: "me", Generation: "g2"}}
 	tainted.Record = taint.Record{{Key: "x", Effect: "NoExecute", Owner: "me", Generation: "g2"}}

@@ -20,6 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -311,7 +312,7 @@ func TestContractTolerations_takesWhatRetiresOutOfWorkloads(t *testing.T) {
 				if tt.status != nil {
 					api.faulty(tt.status)
 				}
-				if err := ContractTolerations(t.Context(), api.connect(t), tt.named, eviction.ComparisonOff); !errors.Is(err, tt.fails) {
+				if err := ContractTolerations(t.Context(), api.connect(t), toleration.Claim{Named: tt.named, Known: []record.Seal{{}}}, eviction.ComparisonOff); !errors.Is(err, tt.fails) {
 					t.Errorf("it ends with %v, want %v", err, tt.fails)
 				}
 				if diff := cmp.Diff(tt.want, api.tolerations()); diff != "" {

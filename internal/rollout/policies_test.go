@@ -19,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // giving is the claim of a policy that gives tolerations to the pods of a namespace. After a
@@ -188,7 +189,7 @@ func TestContractTolerations_takesWhatRetiresOutOfPolicies(t *testing.T) {
 		api.faulty(func(r fakeapi.Request) int {
 			return map[bool]int{true: http.StatusForbidden}[r.Write() && r.Name == "a-refused"]
 		})
-		err := ContractTolerations(t.Context(), api.connect(t), nil, eviction.ComparisonOff)
+		err := ContractTolerations(t.Context(), api.connect(t), toleration.Claim{}, eviction.ComparisonOff)
 		if !errors.Is(err, kube.ErrForbidden) {
 			t.Errorf("it ends with %v, want the refusal", err)
 		}
