@@ -36,9 +36,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if !req.State.Raw.IsNull() {
 		state = &model{}
 		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-		if req.Plan.Raw.IsNull() {
-			r.Data.Renames.Destroy(kind, state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
-		}
+		r.Data.NoteDestroy(ctx, req.Plan, kind, state.freshID, &resp.Diagnostics)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, *state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)

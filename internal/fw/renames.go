@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -55,6 +56,14 @@ func (r *Renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
 			"Tell Terraform with a moved block, and nothing is destroyed. Use the addresses of the two resources:\n\n"+
 			strings.Join([]string{"moved {", "  from = " + "kubetaint_" + kind + ".OLD", "  to   = " + "kubetaint_" + kind + ".NEW", "}"}, "\n")+
 			"\n\nTo have the entries removed and added again, apply the removal alone first.")
+}
+
+// NoteDestroy notes the destroy of a resource where that is what is planned. The id is that
+// which a create of the same configuration would get with the provider's owner.
+func (d *Data) NoteDestroy(ctx context.Context, plan tfsdk.Plan, kind string, freshID func(ctx context.Context, owner string) string, diags *diag.Diagnostics) {
+	if plan.Raw.IsNull() {
+		d.Renames.Destroy(kind, freshID(ctx, d.Owner), diags)
+	}
 }
 
 // HandOver hands over the record of what machines of MachineSets kept, from an object that is

@@ -31,9 +31,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		if req.Plan.Raw.IsNull() {
-			r.Data.Renames.Destroy("machine_set_taints", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
-		}
+		r.Data.NoteDestroy(ctx, req.Plan, "machine_set_taints", state.freshID, &resp.Diagnostics)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)

@@ -36,9 +36,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		if req.Plan.Raw.IsNull() {
-			r.Data.Renames.Destroy("node_taints", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
-		}
+		r.Data.NoteDestroy(ctx, req.Plan, "node_taints", state.freshID, &resp.Diagnostics)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)

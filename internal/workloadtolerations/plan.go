@@ -34,9 +34,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		if req.Plan.Raw.IsNull() {
-			r.Data.Renames.Destroy("workload_tolerations", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
-		}
+		r.Data.NoteDestroy(ctx, req.Plan, "workload_tolerations", state.freshID, &resp.Diagnostics)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("the tolerations of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
