@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
@@ -81,32 +82,32 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 		return err
 	}
 	defer release()
-	done, err := a.Data.Rollouts.Begin(ctx, w.target.String(), a.Data.MaxConcurrentRollouts, func() {
-		say("waiting for another rollout to end: at most %d at once (max_concurrent_rollouts)", a.Data.MaxConcurrentRollouts)
-	})
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	began := false
-	err = rollout.RollOut(ctx, a.Data.Cluster, w.target.String(), w.Desired, rollout.MachineHooks{
-		Approve: func(o machineset.Observed) error {
-			if err := a.allowed(ctx, o, w); err != nil {
-				return err
-			}
-			began = true
-			say("%s", beginning(o, w))
-			return nil
+	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Change{
+		Owner: w.Claim.Owner, MachineSets: a.sets(w), Limits: w.budget.Limits,
+		Machines: rollout.Machines{
+			Slots: &a.Data.Rollouts, Timeout: timeout,
+			Waits: func() {
+				say("waiting for another rollout to end: at most %d at once (max_concurrent_rollouts)", a.Data.MaxConcurrentRollouts)
+			},
+			Hooks: rollout.MachineHooks{
+				Approve: func(o machineset.Observed) error {
+					if err := refused(o, w); err != nil {
+						return err
+					}
+					began = true
+					say("%s", beginning(o, w))
+					return nil
+				},
+				Writing: func(i machineset.Intent) {
+					if what := words(i); what != "" {
+						say("%s", what)
+					}
+				},
+				Progress: func(waiting string) { say("waiting for machines: %s", waiting) },
+			},
 		},
-		Writing: func(i machineset.Intent) {
-			if what := words(i); what != "" {
-				say("%s", what)
-			}
-		},
-		Progress: func(waiting string) { say("waiting for machines: %s", waiting) },
-	})
+	}, a.Data.Comparison)
 	switch {
 	case err != nil:
 		return err
@@ -116,6 +117,11 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 		say("%s has no machines", w.title())
 	}
 	return nil
+}
+
+// sets is what the action wants of its MachineSet.
+func (a *cycleMachineSet) sets(w wanted) *planner.DesiredSets {
+	return &planner.DesiredSets{Target: w.target, Desired: w.Desired, AtOnce: int(a.Data.MaxConcurrentRollouts)}
 }
 
 // beginning says what is about to be done.

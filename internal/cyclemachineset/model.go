@@ -28,8 +28,6 @@ type model struct {
 type wanted struct {
 	target machineset.Target
 	budget fw.Budget
-	// ours is set where the budget stands in the action, not in the provider.
-	ours bool
 	machineset.Desired
 }
 
@@ -47,7 +45,7 @@ func (m model) wanted(ctx context.Context, data *fw.Data, diags *diag.Diagnostic
 	}
 	target := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), fw.MachineAPINamespace), Name: m.Name.ValueString()}
 	return wanted{
-		target: target, budget: budget, ours: !m.Evictions.IsNull(),
+		target: target, budget: budget,
 		// It claims no taint: the id alone says whose rollout it is.
 		Desired: machineset.Desired{Claim: taint.Claim{Owner: data.Owner + "/cycle_machine_set/" + target.String()}, Rollout: rollout, Cycle: true},
 	}, true

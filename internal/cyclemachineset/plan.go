@@ -12,11 +12,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // preview says what the action would do, as diagnostics.
@@ -47,58 +48,40 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 		fw.NoPreview("evictions on "+w.title(), "evicts", err, w.budget.Set(), a.Data, diags)
 		return
 	}
-	impact := a.impact(snapshot, o, effect)
-	report, about := impact.Report, subject("Replacing", effect, w)
-	if impact.Refused != nil {
-		diags.Append(explain(w, refusal(impact.Refusals)))
+	plan := planner.Order(snapshot, planner.Change{MachineSets: a.sets(w).Changes([]machineset.Observed{o})}, a.Data.Comparison)
+	for _, step := range plan.Steps {
+		a.consequences(w, step, diags)
+	}
+}
+
+// consequences says which pods the rollout evicts, and refuses it where what runs on the
+// machines or the limits do not allow it.
+func (a *cycleMachineSet) consequences(w wanted, step planner.Step, diags *diag.Diagnostics) {
+	begins, all := step.Switch.Begins, step.Switch.Affected
+	if begins.Refused != nil {
+		diags.Append(explain(w, refusal(begins.Refusals)))
 		return
 	}
-	fw.WarnActionDeadlocks(w.title(), impact.Deadlocks, diags)
-	if violations := w.budget.Check(report); effect.Interrupted == nil && w.budget.Set() && len(violations) > 0 {
-		over := &fw.Exceeded{Violations: violations, Subject: subject("replace", effect, w), Report: report, Ours: w.ours}
-		diags.Append(over.Diagnostic())
+	fw.WarnActionDeadlocks(w.title(), step.Switch.Impact.Deadlocks, diags)
+	if over := new(eviction.LimitsError); errors.As(w.budget.Check(begins.Report), &over) {
+		diags.Append(explain(w, &rollout.LimitsError{LimitsError: over, Steps: []planner.Step{step}}))
 		return
 	}
-	summary, detail := fw.Preview(about, report)
+	about := subject("Replacing", all, w)
+	summary, detail := fw.Preview(about, step.Report)
 	if summary == "" {
 		summary = about.String() + " evicts no pods"
 	}
-	summary, detail = fw.RolloutCost(about, affected(o, effect), 1, summary, detail)
+	summary, detail = fw.RolloutCost(about, all, 1, summary, detail)
 	diags.AddWarning(summary, "The template does not change. "+detail)
 }
 
-// impact says which pods leave with the machines, and what holds these.
-func (a *cycleMachineSet) impact(s *snapshot.Snapshot, o machineset.Observed, effect machineset.Effect) machineset.Impact {
-	return machineset.Evaluate(s, affected(o, effect), nil, a.Data.Comparison, 1)
-}
-
-func affected(o machineset.Observed, effect machineset.Effect) []machineset.Affected {
-	return []machineset.Affected{{Observed: o, Effect: effect}}
-}
-
-func subject(verb string, effect machineset.Effect, w wanted) fw.Subject {
-	return fw.Subject{Verb: verb, What: fw.Count(len(effect.Stale), "machine"), Preposition: "of", Where: w.title(), Many: len(effect.Stale) > 1}
-}
-
-// allowed checks what is there right before the first write.
-func (a *cycleMachineSet) allowed(ctx context.Context, o machineset.Observed, w wanted) error {
-	if err := refused(o, w); err != nil {
-		return err
+func subject(verb string, all []machineset.Affected, w wanted) fw.Subject {
+	stale := 0
+	for _, a := range all {
+		stale += len(a.Effect.Stale)
 	}
-	effect := machineset.Plan(o, w.Desired)
-	if effect.Interrupted != nil || len(effect.Stale) == 0 {
-		// What was allowed goes on: stopped in the middle it would cost more.
-		return nil
-	}
-	snapshot, err := a.Data.Cluster.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	impact := a.impact(snapshot, o, effect)
-	if impact.Refused != nil {
-		return refusal(impact.Refusals)
-	}
-	return w.budget.Allow(impact.Report, subject("replace", effect, w), path.Root("evictions"), w.ours)
+	return fw.Subject{Verb: verb, What: fw.Count(stale, "machine"), Preposition: "of", Where: w.title(), Many: stale > 1}
 }
 
 // refusedError says that the machines must not be replaced, or not like this.
@@ -139,13 +122,15 @@ func refused(o machineset.Observed, w wanted) error {
 
 // explain words an error of the action.
 func explain(w wanted, err error) diag.Diagnostic {
-	over, no, summary := new(fw.Exceeded), new(refusedError), "Unable to replace the machines of "+w.title()
+	over, no, held, summary := new(rollout.LimitsError), new(refusedError), new(rollout.SetRefusedError), "Unable to replace the machines of "+w.title()
 	if said := fw.ExplainRecord(err, w.title(), path.Root("name")); said != nil {
 		return said
 	}
 	switch {
 	case errors.As(err, &over):
-		return over.Diagnostic()
+		return w.budget.Refused(over.LimitsError, subject("replace", over.Steps[0].Switch.Affected, w), path.Root("evictions"))
+	case errors.As(err, &held):
+		return explain(w, refusal(held.Refusals))
 	case errors.As(err, &no):
 		return diag.NewAttributeErrorDiagnostic(no.at, summary, "Nothing has been written: "+no.why)
 	case errors.Is(err, kube.ErrNoMachineAPI):

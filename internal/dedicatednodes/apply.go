@@ -43,26 +43,33 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	if !r.awaitNodes(ctx, desired, diags) {
 		return steps, false
 	}
-	change := rollout.Change{Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies}
+	change := rollout.Change{
+		Owner: desired.owner(), Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies,
+		Shared: &r.Data.Planned, Frees: r.Data.Frees(desired.named(), desired.nodes.Known), Limits: budget.Limits,
+	}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 		if err := r.handOver(ctx, desired, diags); err != nil {
 			diags.Append(explain(verb, desired, err))
 			return steps, false
 		}
-		change.RollOut = func(ctx context.Context) error { return r.rollOut(ctx, m, desired, budget) }
+		change.Machines.Slots = &r.Data.Rollouts
 	}
 	for _, one := range desired.members {
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
-	steps, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison, r.hooks(ctx, m, desired, budget))
+	done, err := rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
 	if err != nil {
-		diags.Append(explain(verb, desired, err))
-		return steps, false
+		if said := desired.words(budget, 0).Explain(err, false); said != nil {
+			diags.Append(said)
+		} else {
+			diags.Append(explain(verb, desired, err))
+		}
+		return done.Steps, false
 	}
-	r.contract(ctx, desired, diags)
+	fw.WarnRetained(desired.place(), done, diags)
 	r.noteApplied(ctx, desired)
-	return steps, true
+	return done.Steps, true
 }
 
 // handOver hands over what machines kept, and warns of what a destroy leaves there: a
@@ -91,23 +98,9 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 	return true
 }
 
-// contract takes away what pods of other workloads lived by under the taints that
-// have gone. They are gone already, so that a failure of it fails nothing.
-func (r *dedicatedNodes) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Frees(desired.named(), desired.nodes.Known), r.Data.Comparison); err != nil {
-		diags.Append(fw.NotContracted(desired.place(), err))
-	}
-}
-
 // explain words an error of a change.
 func explain(verb string, desired wanted, err error) diag.Diagnostic {
-	refused, over, left := new(rollout.RefusedError), new(fw.Exceeded), new(fw.Stranded)
-	switch {
-	case errors.As(err, &left):
-		return left.Diagnostic()
-	case errors.As(err, &over):
-		return over.Diagnostic()
-	case errors.As(err, &refused):
+	if refused := new(rollout.RefusedError); errors.As(err, &refused) {
 		return fw.ExplainRefusals(desired.nodes, refused.Refusals)
 	}
 	if about, ok := desired.memberOf(err); ok {

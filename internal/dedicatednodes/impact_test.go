@@ -50,7 +50,7 @@ func TestImpact_namesWhatMakesPodsLeaveOrStrandsThem(t *testing.T) {
 			t.Parallel()
 			var w wanted
 			w.nodes.Target.Names = []string{"n1"}
-			if got := impactOf(planner.Plan{Steps: tt.steps}).about(w, false).String(); got != tt.want {
+			if got := w.aboutSteps(tt.steps).String(); got != tt.want {
 				t.Errorf("it is about %q, want %q", got, tt.want)
 			}
 		})

@@ -94,7 +94,7 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 			continue
 		}
 		if refusals := machineset.Refuse(c.Observed, c.Desired); len(refusals) > 0 {
-			diags.Append((&fw.RefusedSet{Set: c.Set, Refusals: refusals, Labels: !effect.Changes()}).Diagnostic(machineSets, desired.nodes.Target.MachineSets))
+			diags.Append(fw.ExplainRefusedSet(&rollout.SetRefusedError{Set: c.Set, Refusals: refusals, Labels: !effect.Changes()}, machineSets, desired.nodes.Target.MachineSets))
 			return
 		}
 		fw.WarnSet(c.Observed, c.Desired, effect, diags)
@@ -157,45 +157,13 @@ func (o observation) has(target machineset.Target) bool {
 	return slices.ContainsFunc(o.sets, func(one machineset.Observed) bool { return target.Matches(one.Set) })
 }
 
-// rollOut rolls the taints of MachineSets out, when their turn has come.
-func (r *dedicatedNodes) rollOut(ctx context.Context, m model, desired wanted, budget fw.Budget) error {
-	all, err := r.Data.Cluster.MachineSets(ctx)
-	if err != nil {
-		return err
-	}
-	sets := desired.sets()
-	run := &fw.SetRollouts{
-		Data: r.Data, Place: sets.Target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("workloads"),
-		Of: func(s *machineset.Set) machineset.Desired { return sets.Desired.Of(s, sets.Target) },
-	}
-	for _, c := range sets.Changes(all).Sets {
-		run.Meant = append(run.Meant, c.Observed)
-	}
-	for i, err := range run.All(ctx) {
-		if err != nil {
-			return &setError{set: run.Meant[i].Set, err: err}
-		}
-	}
-	return nil
-}
-
-// setError is an error of rolling out one MachineSet.
-type setError struct {
-	set *machineset.Set
-	err error
-}
-
-func (e *setError) Error() string { return e.err.Error() }
-
-func (e *setError) Unwrap() error { return e.err }
-
 // explainSets words an error that is about MachineSets, nil for others.
 func explainSets(verb string, desired wanted, goesOn string, err error) diag.Diagnostic {
-	refused, conflict, labelled, about := new(fw.RefusedSet), new(rollout.SetConflictError), new(rollout.LabelConflictError), new(setError)
+	refused, conflict, labelled, about := new(rollout.SetRefusedError), new(rollout.SetConflictError), new(rollout.LabelConflictError), new(rollout.SetError)
 	gone, stopped := new(rollout.SetGoneError), new(rollout.StoppedError)
 	switch {
 	case errors.As(err, &refused):
-		return refused.Diagnostic(machineSets, desired.nodes.Target.MachineSets)
+		return fw.ExplainRefusedSet(refused, machineSets, desired.nodes.Target.MachineSets)
 	case errors.As(err, &conflict):
 		return fw.ExplainSetConflict(desired.owner(), conflict)
 	case errors.As(err, &labelled):
@@ -203,7 +171,7 @@ func explainSets(verb string, desired wanted, goesOn string, err error) diag.Dia
 	case errors.Is(err, kube.ErrNoMachineAPI):
 		return fw.NoMachineAPI(err)
 	case errors.As(err, &about):
-		return fw.ExplainMachines("Unable to "+verb+" the dedication of the nodes of "+about.set.Title(), goesOn, err)
+		return fw.ExplainMachines("Unable to "+verb+" the dedication of the nodes of "+about.Set.Title(), goesOn, err)
 	case errors.As(err, &gone), errors.As(err, &stopped):
 		return fw.ExplainMachines("Unable to "+verb+" the dedication of "+desired.place(), goesOn, err)
 	}

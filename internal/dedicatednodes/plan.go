@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -18,7 +19,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // ModifyPlan completes the plan and says what it would do to pods.
@@ -143,7 +143,9 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	change := observed.change(desired)
 	change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 	change.Planned = r.Data.Planned.Tolerations(desired.owner(), nil)
-	plan := planner.Order(snapshot, change, r.Data.Comparison)
+	taken := r.retained(ctx, desired, observed, &change, diags)
+	whole := planner.Order(snapshot, change, r.Data.Comparison)
+	plan, _ := whole.Own()
 	r.note(desired, observed, &plan)
 	if err := belongs(plan); err != nil {
 		diags.Append(explain("change", desired, err))
@@ -153,7 +155,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return
 	}
-	r.warnEvictions(desired, plan, budget, !m.Evictions.IsNull(), diags)
+	desired.words(budget, r.Data.MaxConcurrentRollouts).Warn(plan, diags)
 	if diags.HasError() {
 		return
 	}
@@ -161,18 +163,28 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	warnLeft(observed, displaced, diags)
 	fw.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
-	var members []workload.Ref
-	for _, s := range observed.members {
-		members = append(members, s.Ref)
-	}
-	for _, step := range plan.Steps {
-		if step.Switch != nil {
-			r.Data.WarnMachineRestarts(ctx, step.Switch.Affected, r.Data.Frees(desired.named(), desired.nodes.Known), desired.place(), desired.owner(), diags, members...)
-		}
-	}
+	r.Data.WarnRestarts(taken, snapshot, change, whole, desired.owner(), diags)
+}
+
+// retained adds to a change what others have left behind for the sake of the taints that it
+// takes away, and words what these are.
+func (r *dedicatedNodes) retained(ctx context.Context, desired wanted, observed observation, change *planner.Change, diags *diag.Diagnostics) fw.Subject {
 	nodes := desired.nodes
 	nodes.Former = desired.retired
-	r.Data.WarnRestarts(ctx, nodes, planner.PlanNodes(slices.Clone(observed.nodes), nodes), diags, members...)
+	about, changes := fw.AboutTaken(nodes.Target, planner.PlanNodes(slices.Clone(observed.nodes), nodes)), planner.TaintChanges{Nodes: []planner.NodeTaints{nodes}}
+	if affected := change.MachineSets.Affected(); len(affected) > 0 {
+		taken, after := fw.AboutTakenFromSets(affected, desired.place())
+		about, changes = taken, planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.nodes.Known}
+	}
+	more, elsewhere := r.Data.Retained(ctx, about, changes, diags)
+	for _, t := range more {
+		// Of its own workloads it says itself what they cost.
+		if !slices.ContainsFunc(observed.members, func(s seen) bool { return s.Ref == t.Workload.Ref }) {
+			change.Workloads = append(change.Workloads, t)
+		}
+	}
+	change.Elsewhere = elsewhere
+	return about
 }
 
 // belongs is the error where something that is wanted belongs to somebody else.

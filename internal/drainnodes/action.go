@@ -10,12 +10,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 var (
@@ -80,33 +77,12 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 		warnTarget(w, diags)
 		return
 	}
-	err = rollout.DrainNodes(ctx, a.Data.Cluster, d, rollout.DrainHooks{
-		Approve:  func(s *snapshot.Snapshot) error { return a.allowed(s, w, d) },
-		Progress: say,
-		Waiting: func(node string, pods []string) {
-			say("waiting for " + fw.Count(len(pods), "pod") + " of node " + node + ": " + strings.Join(shown(pods, 5), "; "))
-		},
-	})
-	if err != nil {
-		diags.Append(explain(w, err))
+	d.Progress, d.Waiting = say, func(node string, pods []string) {
+		say("waiting for " + fw.Count(len(pods), "pod") + " of node " + node + ": " + strings.Join(shown(pods, 5), "; "))
+	}
+	if _, err := rollout.Run(ctx, a.Data.Cluster, rollout.Change{Drain: &d, Limits: w.budget.Limits}, a.Data.Comparison); err != nil {
+		diags.Append(explain(w, d, err))
 		return
 	}
 	say(fw.Count(len(d.Nodes), "node") + " drained and cordoned: kubectl uncordon lets pods in again")
-}
-
-// report says which pods leave.
-func (a *drainNodes) report(s *snapshot.Snapshot, d rollout.Drain) *eviction.Report {
-	drains := map[string]bool{}
-	for _, name := range d.Nodes {
-		drains[name] = true
-	}
-	return eviction.Evaluate(s, eviction.Change{Drains: drains}, a.Data.Comparison)
-}
-
-// allowed checks the budget against what is there now.
-func (a *drainNodes) allowed(s *snapshot.Snapshot, w wanted, d rollout.Drain) error {
-	if !w.budget.Set() {
-		return nil
-	}
-	return w.budget.Allow(a.report(s, d), w.subject("drain", d), path.Root("evictions"), w.ours)
 }

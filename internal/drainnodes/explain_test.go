@@ -27,7 +27,11 @@ func TestExplain(t *testing.T) {
 		{Pod: &snapshot.Pod{Namespace: "ops", Name: "debug", Node: "a"}, Why: "has no controller", WayOut: "delete it yourself"},
 		{Pod: &snapshot.Pod{Namespace: "ops", Name: "more", Node: "b"}, Why: "has local data", WayOut: "let it go"},
 	}}
-	over := &fw.Exceeded{Violations: []fw.Violation{{Attribute: "max_pods", Message: "1 pod would leave, and max_pods allows 0"}}, Ours: true, Report: &eviction.Report{}, Subject: fw.Subject{Verb: "drain", What: `node "a"`}}
+	none := int64(0)
+	over := &eviction.LimitsError{
+		Limits: eviction.Limits{MaxPods: &none}, Report: &eviction.Report{},
+		Exceeded: []eviction.Excess{{Limit: eviction.MaxPods, Pods: []string{"shop/db"}, Certain: true}},
+	}
 	const cordoned = "No pod has been evicted. These nodes are cordoned, and stay so: a, b. To let pods in again: kubectl uncordon a b."
 	for name, tt := range map[string]struct {
 		err     error
@@ -53,7 +57,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said, at := explain(wanted{name: "a"}, tt.err), path.Empty()
+			said, at := explain(wanted{name: "a", budget: fw.Budget{Ours: true}}, rollout.Drain{}, tt.err), path.Empty()
 			if with, ok := said.(diag.DiagnosticWithPath); ok {
 				at = with.Path()
 			}

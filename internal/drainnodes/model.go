@@ -33,10 +33,8 @@ type model struct {
 type wanted struct {
 	name string
 	// selector is set in place of a name.
-	selector labels.Selector
-	budget   fw.Budget
-	// ours is set where the budget stands in the action, not in the provider.
-	ours        bool
+	selector    labels.Selector
+	budget      fw.Budget
 	rules       planner.DrainRules
 	gracePeriod *int64
 }
@@ -51,7 +49,7 @@ func (w wanted) place() string {
 
 // drain is the drain of the nodes that are meant now, sorted by name.
 func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
-	d := rollout.Drain{Rules: w.rules, GracePeriod: w.gracePeriod}
+	d := rollout.Drain{NodeDrain: planner.NodeDrain{Rules: w.rules}, GracePeriod: w.gracePeriod}
 	for _, n := range nodes {
 		if w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name {
 			d.Nodes = append(d.Nodes, n.Name)
@@ -78,7 +76,7 @@ func (m model) wanted(ctx context.Context, data *fw.Data, diags *diag.Diagnostic
 		return wanted{}, false
 	}
 	w := wanted{
-		name: m.NodeName.ValueString(), budget: budget, ours: !m.Evictions.IsNull(), gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
+		name: m.NodeName.ValueString(), budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
 		rules: planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
 	}
 	if m.NodeSelector.IsNull() {

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -52,15 +53,17 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		warnTarget(w, diags)
 		return
 	}
-	if refusals := rollout.RefuseDrain(s, d); len(refusals) > 0 {
-		diags.Append(refused(w, refusals, nil))
+	plan := planner.Order(s, planner.Change{Drain: &d.NodeDrain}, a.Data.Comparison)
+	if len(plan.DrainRefusals) > 0 {
+		diags.Append(refused(w, plan.DrainRefusals, nil))
 		return
 	}
-	if err := a.allowed(s, w, d); err != nil {
-		diags.Append(explain(w, err))
+	_, report := plan.Impact()
+	if err := w.budget.Check(report); err != nil {
+		diags.Append(explain(w, d, err))
 		return
 	}
-	summary, detail := fw.Preview(w.subject("Draining", d), a.report(s, d))
+	summary, detail := fw.Preview(w.subject("Draining", d), report)
 	if summary == "" {
 		return
 	}
@@ -92,21 +95,22 @@ func warnTarget(w wanted, diags *diag.Diagnostics) {
 }
 
 // explain words an error of a drain.
-func explain(w wanted, err error) diag.Diagnostic {
-	over, no, stopped := new(fw.Exceeded), new(rollout.DrainRefusedError), new(rollout.DrainError)
+func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
+	over, no, stopped := new(eviction.LimitsError), new(rollout.DrainRefusedError), new(rollout.DrainError)
 	var left []string
 	if errors.As(err, &stopped) {
 		left = stopped.Cordoned
 	}
 	switch {
 	case errors.As(err, &over):
-		said := *over
-		said.Subject.Left = written(left)
-		return said.Diagnostic()
+		about := w.subject("drain", d)
+		about.Left = written(left)
+		return w.budget.Refused(over, about, path.Root("evictions"))
 	case errors.As(err, &no):
 		return refused(w, no.Refusals, left)
 	case stopped.Err == nil:
-		return fw.UnableTo("drain "+w.place(), err)
+		// It ended before the first write.
+		stopped = &rollout.DrainError{Err: err}
 	}
 	summary, advice, waiting := "Unable to drain "+w.place(), fw.Advise(stopped.Err), ""
 	if errors.Is(stopped.Err, context.DeadlineExceeded) || errors.Is(stopped.Err, context.Canceled) {

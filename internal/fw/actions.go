@@ -51,6 +51,7 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults Budget
 		return Budget{}, false
 	}
 	budget, found := full.Budget(ctx, defaults)
+	budget.Ours = !evictions.IsNull()
 	diags.Append(found...)
 	return budget, !diags.HasError()
 }

@@ -4,6 +4,8 @@
 package fw
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -12,47 +14,58 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
 
-// Exceeded is the error of a change that would make more pods leave than the
-// budget allows.
-type Exceeded struct {
-	Violations []Violation
-	Subject    Subject
-	Report     *eviction.Report
-	// Ours is set where the resource has an evictions block of its own.
-	Ours bool
-}
-
-// Error names the first violation.
-func (e *Exceeded) Error() string {
-	return e.Violations[0].Message
-}
-
-// Diagnostic words the violations, at the first attribute of the resource that is
-// exceeded.
-func (e *Exceeded) Diagnostic() diag.Diagnostic {
-	_, list := Preview(e.Subject, e.Report)
-	summary := "Unable to " + e.Subject.String() + ": " + e.Violations[0].Message
-	detail := e.Subject.written() + " " + e.Subject.instead() + ", or " + e.change() + ".\n\n" + list
-	if all := e.named(); all != "" {
+// Refused words that the limits do not allow a change, at the first attribute of the resource
+// that is exceeded, or at the one that could save stranded pods.
+func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) diag.Diagnostic {
+	_, list := Preview(about, e.Report)
+	if n := len(e.Stranded); n > 0 {
+		return diag.NewAttributeErrorDiagnostic(at, "Unable to "+about.String()+": "+CountVerb(n, "pod tolerates", "pods tolerate")+" the replaced taint, but not the new one",
+			about.written()+" "+about.advice()+"\n\n"+list)
+	}
+	summary := "Unable to " + about.String() + ": " + exceeds(e, e.Exceeded[0])
+	detail := about.written() + " " + about.instead() + ", or " + b.change(e.Exceeded) + ".\n\n" + list
+	if all := named(e); all != "" {
 		detail = all + "\n\n" + detail
 	}
-	for _, v := range e.Violations {
-		if e.Ours && !v.Inherited {
-			return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(v.Attribute), summary, detail)
+	for _, x := range e.Exceeded {
+		if b.own(x) {
+			return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(string(x.Limit)), summary, detail)
 		}
 	}
 	return diag.NewErrorDiagnostic(summary, detail)
 }
 
-// named says what the summary does not: the names of pods, and the other violations.
-func (e *Exceeded) named() string {
+// own reports whether a limit is the resource's own.
+func (b Budget) own(x eviction.Excess) bool {
+	return b.Ours && !slices.Contains(b.Inherited, string(x.Limit))
+}
+
+// exceeds says what is exceeded, without a full stop.
+func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
+	verb := "might"
+	if x.Certain {
+		verb = "would"
+	}
+	pods := Count(len(x.Pods), "pod")
+	switch x.Limit {
+	case eviction.ProtectedNamespaces:
+		return fmt.Sprintf("%s of protected namespaces %s leave", pods, verb)
+	case eviction.ProtectedSelector:
+		return fmt.Sprintf("%s that protected_selector %q matches %s leave", pods, e.Limits.Selector, verb)
+	case eviction.MaxPods:
+	}
+	return fmt.Sprintf("%s %s leave, and max_pods allows %d", pods, verb, *e.Limits.MaxPods)
+}
+
+// named says what the summary does not: the names of pods, and the other limits.
+func named(e *eviction.LimitsError) string {
 	var lines []string
-	for _, v := range e.Violations {
+	for _, x := range e.Exceeded {
 		switch {
-		case len(v.Pods) > 0:
-			lines = append(lines, v.Message+": "+Some(v.Pods)+".")
-		case len(e.Violations) > 1:
-			lines = append(lines, v.Message+".")
+		case x.Limit != eviction.MaxPods:
+			lines = append(lines, exceeds(e, x)+": "+Some(x.Pods)+".")
+		case len(e.Exceeded) > 1:
+			lines = append(lines, exceeds(e, x)+".")
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -60,13 +73,13 @@ func (e *Exceeded) named() string {
 
 // change says which attributes are to be changed to let the pods leave, and where they
 // stand.
-func (e *Exceeded) change() string {
+func (b Budget) change(exceeded []eviction.Excess) string {
 	var own, inherited []string
-	for _, v := range e.Violations {
-		if e.Ours && !v.Inherited {
-			own = append(own, v.Attribute)
+	for _, x := range exceeded {
+		if b.own(x) {
+			own = append(own, string(x.Limit))
 		} else {
-			inherited = append(inherited, v.Attribute)
+			inherited = append(inherited, string(x.Limit))
 		}
 	}
 	var out []string
@@ -77,39 +90,4 @@ func (e *Exceeded) change() string {
 		out = append(out, strings.Join(inherited, " and ")+" in evictions of the provider block")
 	}
 	return "change " + strings.Join(out, " and ")
-}
-
-// Stranded is the error of a change that takes away what pods tolerate and
-// brings what they do not.
-type Stranded struct {
-	Pods    []eviction.PodVerdict
-	Subject Subject
-	Report  *eviction.Report
-	// At is the attribute that could save the pods.
-	At path.Path
-}
-
-// Error counts the pods.
-func (e *Stranded) Error() string {
-	return Count(len(e.Pods), "pod") + " would be stranded"
-}
-
-// Diagnostic says what to do about the pods.
-func (e *Stranded) Diagnostic() diag.Diagnostic {
-	_, list := Preview(e.Subject, e.Report)
-	return diag.NewAttributeErrorDiagnostic(e.At, "Unable to "+e.Subject.String()+": "+CountVerb(len(e.Pods), "pod tolerates", "pods tolerate")+" the replaced taint, but not the new one",
-		e.Subject.written()+" "+e.Subject.advice()+"\n\n"+list)
-}
-
-// Allow checks a report right before a write: against stranded pods, whose way
-// out is the attribute at, and against the budget, which stands in the resource
-// where ours is set. Errors: *Stranded, *Exceeded.
-func (b Budget) Allow(report *eviction.Report, about Subject, at path.Path, ours bool) error {
-	if pods := report.Stranded(); len(pods) > 0 && !b.EvictStranded {
-		return &Stranded{Pods: pods, Subject: about, Report: report, At: at}
-	}
-	if violations := b.Check(report); b.Set() && len(violations) > 0 {
-		return &Exceeded{Violations: violations, Subject: about, Report: report, Ours: ours}
-	}
-	return nil
 }

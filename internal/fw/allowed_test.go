@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -18,7 +19,8 @@ import (
 func TestBudgetAllow_goldens(t *testing.T) {
 	t.Parallel()
 	none := int64(0)
-	several := Budget{MaxPods: &none, Namespaces: []string{"app"}, Selector: parsed(t, "app=web"), Inherited: []string{"max_pods"}}
+	several := Budget{Limits: eviction.Limits{MaxPods: &none, Namespaces: []string{"app"}, Selector: parsed(t, "app=web")}, Inherited: []string{"max_pods"}}
+	nobody := Budget{Limits: eviction.Limits{MaxPods: &none}}
 	labelled := func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"app": "web"} }
 	for name, tt := range map[string]struct {
 		budget Budget
@@ -31,10 +33,10 @@ func TestBudgetAllow_goldens(t *testing.T) {
 	}{
 		"stranded":           {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), at: path.Root("tolerated_by")},
 		"stranded-began":     {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), began: true, at: path.Root("tolerated_by")},
-		"exceeded":           {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), at: path.Root("evictions").AtName("max_pods")},
-		"exceeded-perhaps":   {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged)), at: path.Root("evictions").AtName("max_pods")},
-		"exceeded-began":     {budget: Budget{MaxPods: &none}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true, node: "worker-7", at: path.Root("evictions").AtName("max_pods")},
-		"exceeded-inherited": {budget: Budget{MaxPods: &none, Inherited: []string{"max_pods"}}, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow))},
+		"exceeded":           {budget: nobody, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-perhaps":   {budget: nobody, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged)), at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-began":     {budget: nobody, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true, node: "worker-7", at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-inherited": {budget: Budget{Limits: nobody.Limits, Inherited: []string{"max_pods"}}, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow))},
 		"exceeded-several":   {budget: several, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, labelled)), at: path.Root("evictions").AtName("protected_namespaces")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,18 +45,20 @@ func TestBudgetAllow_goldens(t *testing.T) {
 			if about.Verb, about.Began = "apply", tt.began; tt.node != "" {
 				about.Nodes = []string{tt.node}
 			}
-			err, worded := tt.budget.Allow(tt.report, about, path.Root("tolerated_by"), true).(interface{ Diagnostic() diag.Diagnostic })
-			if !worded {
-				t.Fatalf("it is allowed, or not worded: %v", err)
+			over := new(eviction.LimitsError)
+			if !errors.As(tt.budget.Allow(tt.report), &over) {
+				t.Fatal("it is allowed")
 			}
+			tt.budget.Ours = true
+			said := tt.budget.Refused(over, about, path.Root("tolerated_by"))
 			at := path.Empty()
-			if found, ok := err.Diagnostic().(diag.DiagnosticWithPath); ok {
+			if found, ok := said.(diag.DiagnosticWithPath); ok {
 				at = found.Path()
 			}
 			if !at.Equal(tt.at) {
 				t.Errorf("it is at %s, want %s", at, tt.at)
 			}
-			golden.Check(t, "refused-"+name+".golden", err.Diagnostic().Summary()+"\n\n"+err.Diagnostic().Detail()+"\n")
+			golden.Check(t, "refused-"+name+".golden", said.Summary()+"\n\n"+said.Detail()+"\n")
 		})
 	}
 }

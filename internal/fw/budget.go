@@ -21,73 +21,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Budget is how many and which pods a change may make leave.
+// Budget is the limits on evictions, and where they are set.
 type Budget struct {
-	// MaxPods is nil for no limit.
-	MaxPods    *int64
-	Namespaces []string
-	// Selector is nil where no pods are protected by label.
-	Selector labels.Selector
-	// EvictStranded lets a change through that strands pods.
-	EvictStranded bool
+	eviction.Limits
 	// Inherited are the attributes that come from the provider block.
 	Inherited []string
-}
-
-// Set says whether there is anything to check.
-func (b Budget) Set() bool {
-	return b.MaxPods != nil || len(b.Namespaces) > 0 || b.Selector != nil
-}
-
-// Violation is a part of the budget that a change exceeds.
-type Violation struct {
-	// Attribute is the name within the evictions block.
-	Attribute string
-	// Message says what is exceeded, without a full stop.
-	Message string
-	// Pods are the protected pods.
-	Pods []string
-	// Inherited is set where the attribute stands in the provider block.
-	Inherited bool
-}
-
-// Check compares a report with the budget. Every verdict but stays counts.
-func (b Budget) Check(report *eviction.Report) []Violation {
-	var out []Violation
-	note := func(attribute string, pods []string, format string, args ...any) {
-		out = append(out, Violation{Attribute: attribute, Message: fmt.Sprintf(format, args...), Pods: pods, Inherited: slices.Contains(b.Inherited, attribute)})
-	}
-	if all, verb := pick(report, func(*snapshot.Pod) bool { return true }); b.MaxPods != nil && int64(len(all)) > *b.MaxPods {
-		note(maxPods, nil, "%s %s leave, and max_pods allows %d", Count(len(all), "pod"), verb, *b.MaxPods)
-	}
-	if hit, verb := pick(report, func(p *snapshot.Pod) bool { return slices.Contains(b.Namespaces, p.Namespace) }); len(hit) > 0 {
-		note(protectedNamespaces, hit, "%s of protected namespaces %s leave", Count(len(hit), "pod"), verb)
-	}
-	if b.Selector != nil {
-		if hit, verb := pick(report, func(p *snapshot.Pod) bool { return b.Selector.Matches(p.Labels) }); len(hit) > 0 {
-			note(protectedSelector, hit, "%s that protected_selector %q matches %s leave", Count(len(hit), "pod"), b.Selector, verb)
-		}
-	}
-	return out
-}
-
-// pick names the pods that count, and says whether the change would make them
-// leave, or might where that is known of none.
-func pick(report *eviction.Report, match func(*snapshot.Pod) bool) (names []string, verb string) {
-	verb = "might"
-	for _, v := range report.Pods {
-		if v.Verdict == eviction.Stays || !match(v.Pod) {
-			continue
-		}
-		names = append(names, v.Pod.Key())
-		if v.Leaves() {
-			verb = "would"
-		}
-	}
-	return names, verb
+	// Ours is set where the resource has an evictions block of its own.
+	Ours bool
 }
 
 // Some names the first few of a list and counts the rest.
@@ -101,9 +43,9 @@ func Some(all []string) string {
 
 // The attributes of the evictions block that bound who leaves.
 const (
-	maxPods             = "max_pods"
-	protectedNamespaces = "protected_namespaces"
-	protectedSelector   = "protected_selector"
+	maxPods             = string(eviction.MaxPods)
+	protectedNamespaces = string(eviction.ProtectedNamespaces)
+	protectedSelector   = string(eviction.ProtectedSelector)
 )
 
 const (
@@ -136,7 +78,8 @@ func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, d
 		defaults.Inherited = []string{maxPods, protectedNamespaces, protectedSelector}
 		return defaults, diags
 	}
-	b := Budget{MaxPods: cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods), Namespaces: defaults.Namespaces, Selector: defaults.Selector, EvictStranded: defaults.EvictStranded}
+	b := Budget{Limits: defaults.Limits}
+	b.MaxPods = cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods)
 	if !m.Stranded.IsNull() {
 		b.EvictStranded = m.Stranded.ValueString() == strandedEvict
 	}

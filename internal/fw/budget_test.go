@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -27,60 +28,22 @@ func parsed(t *testing.T, selector string) labels.Selector {
 
 func of(n int64) *int64 { return &n }
 
-func TestBudget_check(t *testing.T) {
+// TestBudget_says: what is exceeded, in words. What counts stands in the tests of eviction.Limits.
+func TestBudget_says(t *testing.T) {
 	t.Parallel()
-	// 2 now, 1 later, 1 drained, 1 unknown = 5 of namespace "app"; 3 stay.
-	report := reportOf(
-		leaving(2, "Deployment/now", eviction.EvictedNow, func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"tier": "gold"} }),
-		leaving(1, "Deployment/later", eviction.EvictedAfter), leaving(1, "Deployment/drained", eviction.Drained),
-		leaving(1, "Deployment/unknown", eviction.Unknown, func(v *eviction.PodVerdict) { v.Pod.Namespace = "prod" }),
-		leaving(3, "Deployment/stays", eviction.Stays, func(v *eviction.PodVerdict) {
-			v.Pod.Namespace, v.Pod.Labels = "quiet", labels.Set{"tier": "silver"}
-		}),
-	)
-	tests := []struct {
-		name   string
-		budget Budget
-		want   []Violation
-	}{
-		{name: "no budget allows everything"},
-		{name: "every verdict but stays counts", budget: Budget{MaxPods: of(4)}, want: []Violation{{Attribute: "max_pods", Message: "5 pods would leave, and max_pods allows 4"}}},
-		{name: "as many as are allowed are allowed", budget: Budget{MaxPods: of(5)}},
-		{name: "none at all may leave", budget: Budget{MaxPods: of(0)}, want: []Violation{{Attribute: "max_pods", Message: "5 pods would leave, and max_pods allows 0"}}},
-		{
-			name: "a protected namespace, with a pod of which it is not known", budget: Budget{Namespaces: []string{"prod", "quiet"}},
-			want: []Violation{{Attribute: "protected_namespaces", Message: "1 pod of protected namespaces might leave", Pods: []string{"prod/unknown-0"}}},
-		},
-		{name: "a protected namespace of which everybody stays", budget: Budget{Namespaces: []string{"quiet"}}},
-		{
-			name: "protected pods by label", budget: Budget{Selector: parsed(t, "tier in (gold,silver)")},
-			want: []Violation{{Attribute: "protected_selector", Message: `2 pods that protected_selector "tier in (gold,silver)" matches would leave`, Pods: []string{"app/now-0", "app/now-1"}}},
-		},
-		{name: "a selector by absence finds pods without labels", budget: Budget{Selector: parsed(t, "!tier"), MaxPods: of(9)}, want: []Violation{{Attribute: "protected_selector", Message: `3 pods that protected_selector "!tier" matches would leave`, Pods: []string{"app/later-0", "app/drained-0", "prod/unknown-0"}}}},
-		{name: "what the provider block sets", budget: Budget{MaxPods: of(4), Inherited: []string{"max_pods"}}, want: []Violation{{Attribute: "max_pods", Message: "5 pods would leave, and max_pods allows 4", Inherited: true}}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, tt.budget.Check(report)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestBudget_isSetByAnyOfItsParts(t *testing.T) {
-	t.Parallel()
-	for name, b := range map[string]Budget{"a number": {MaxPods: of(0)}, "a namespace": {Namespaces: []string{"a"}}, "a selector": {Selector: parsed(t, "a")}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if !b.Set() {
-				t.Error("the budget counts as not set")
-			}
-		})
-	}
-	if (Budget{}).Set() {
-		t.Error("an empty budget counts as set")
+	report := reportOf(leaving(2, "Deployment/now", eviction.EvictedNow, func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"tier": "gold"} }), leaving(1, "Deployment/unknown", eviction.Unknown, func(v *eviction.PodVerdict) { v.Pod.Namespace = "prod" }))
+	for want, limits := range map[string]eviction.Limits{
+		"3 pods would leave, and max_pods allows 2":                      {MaxPods: of(2)},
+		"1 pod of protected namespaces might leave":                      {Namespaces: []string{"prod", "quiet"}},
+		`2 pods that protected_selector "tier=gold" matches would leave`: {Selector: parsed(t, "tier=gold")},
+		`1 pod that protected_selector "tier!=gold" matches might leave`: {Selector: parsed(t, "tier!=gold")},
+	} {
+		over := new(eviction.LimitsError)
+		if !errors.As(limits.Check(report), &over) {
+			t.Errorf("%+v allows it", limits)
+		} else if got := exceeds(over, over.Exceeded[0]); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
 	}
 }
 
@@ -112,7 +75,7 @@ func TestEvictionsModel_budget(t *testing.T) {
 		change(&m)
 		return &m
 	}
-	defaults := Budget{MaxPods: of(7), Namespaces: []string{"prod"}, Selector: parsed(t, "tier=gold")}
+	defaults := Budget{Limits: eviction.Limits{MaxPods: of(7), Namespaces: []string{"prod"}, Selector: parsed(t, "tier=gold")}}
 	tests := []struct {
 		name       string
 		model      *EvictionsModel

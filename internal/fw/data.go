@@ -13,6 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
 // Data is what the provider block gives to every resource, data source, action
@@ -33,7 +34,7 @@ type Data struct {
 	// time, at least 1.
 	MaxConcurrentRollouts int64
 	// Rollouts are those that run now.
-	Rollouts Slots
+	Rollouts rollout.Slots
 	// Created holds the objects that this process has created or tried to, by id. Values of
 	// objects with MachineSets are their claims.
 	Created sync.Map

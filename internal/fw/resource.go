@@ -152,6 +152,7 @@ func BudgetOf(ctx context.Context, evictions types.Object, defaults Budget, diag
 		return Budget{}, false
 	}
 	budget, found := block.Budget(ctx, defaults)
+	budget.Ours = !evictions.IsNull()
 	diags.Append(found...)
 	return budget, !diags.HasError()
 }

@@ -22,74 +22,81 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// WarnRestarts says whose pods restart because taints go that were the last to need
-// tolerations which retire: the apply takes these away. Several resources of a run
-// may take the taints away together; the one that is planned last says it. Of the
-// workloads that are the resource's own, it says itself what they cost.
+// Retained returns what others have left behind in workloads for the sake of taints, where the
+// changes take some away, and the changes of all resources of the run so far: several may take
+// taints away together. It says so where that is not known.
 //
 // Nothing is read where no taint goes, and no pods where nothing retires.
-func (d *Data) WarnRestarts(ctx context.Context, desired planner.NodeTaints, plan planner.NodePlan, diags *diag.Diagnostics, own ...workload.Ref) {
-	if len(plan.Taken()) == 0 {
-		return
+func (d *Data) Retained(ctx context.Context, about Subject, changes planner.TaintChanges, diags *diag.Diagnostics) ([]planner.Tolerations, planner.TaintChanges) {
+	if len(about.Taints) == 0 {
+		return nil, planner.TaintChanges{}
 	}
-	planned := d.Switching.Note(planner.TaintChanges{Nodes: []planner.NodeTaints{desired}})
-	subject := Subject{Verb: "Removing", Taints: plan.Taken(), Preposition: "from", Where: Where(desired.Target, len(plan.Switches))}
-	d.warnFreed(ctx, planned, subject, desired.Claim.Owner, own, diags)
+	all := d.Switching.Note(changes)
+	retiring, err := rollout.Retiring(ctx, d.Cluster)
+	d.NoRestarts(about, err, diags)
+	all.Known = slices.Concat(all.Known, d.Keys.seals())
+	out := make([]planner.Tolerations, len(retiring))
+	for i, w := range retiring {
+		out[i] = planner.Retained(w, all.Frees())
+	}
+	return out, all
 }
 
-// WarnMachineRestarts says the same of MachineSets whose nodes lose taints; own are the workloads
-// that the resource changes itself.
-func (d *Data) WarnMachineRestarts(ctx context.Context, all []machineset.Affected, frees toleration.Claim, where, owner string, diags *diag.Diagnostics, own ...workload.Ref) {
-	after := machineset.TaintsAfter(all)
-	var nodes []*snapshot.Node
-	for _, a := range all {
-		nodes = slices.AppendSeq(nodes, maps.Values(a.Nodes))
-	}
-	taken := planner.Taken(nodes, after)
-	if len(taken) == 0 {
-		return
-	}
-	planned := d.Switching.Note(planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: frees.Named, Known: frees.Known})
-	d.warnFreed(ctx, planned, Subject{Verb: "Removing", Taints: taken, Preposition: "from", Where: where}, owner, own, diags)
-}
-
-// warnFreed says which workloads of others restart by changes of taints; an owner says
-// it once in a run.
-func (d *Data) warnFreed(ctx context.Context, planned planner.TaintChanges, subject Subject, owner string, own []workload.Ref, diags *diag.Diagnostics) {
-	steps, stay, err := d.frees(ctx, planned)
+// NoRestarts says that it is not known which pods restart because taints go.
+func (d *Data) NoRestarts(about Subject, err error, diags *diag.Diagnostics) {
 	switch {
 	case err == nil:
 	case kube.OutOfReach(err):
 		d.Unreachable(err, diags)
 	default:
-		diags.AddWarning("Unable to tell which pods restart when taints are removed from "+subject.Where,
+		diags.AddWarning("Unable to tell which pods restart when taints are removed from "+about.Where,
 			"The change is planned. It also removes tolerations that no resource claims and no taint needs any more, which restarts the pods of their workloads. Which these are is not known.\n\nOriginal error: "+err.Error())
 	}
-	steps = slices.DeleteFunc(steps, func(s planner.Step) bool {
-		return slices.Contains(own, s.Workload.Ref) || !d.Claims.Take("restart/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), owner)
-	})
-	warnRestarts(subject, planner.Plan{Steps: steps}, diags)
-	stay = slices.DeleteFunc(stay, func(s planner.Step) bool {
-		return slices.Contains(own, s.Workload.Ref) || !d.Claims.Take("stays/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), owner)
-	})
-	warnStays(subject, stay, diags)
 }
 
-// frees finds the contractions that the changes of this run lead to, and those that do not
-// come about because it is not known who has left the tolerations.
-func (d *Data) frees(ctx context.Context, planned planner.TaintChanges) (goes, stay []planner.Step, err error) {
-	retiring, err := rollout.Retiring(ctx, d.Cluster)
-	if err != nil || len(retiring) == 0 {
-		return nil, nil, err
+// AboutTaken words what a change of nodes takes away.
+func AboutTaken(target planner.Target, plan planner.NodePlan) Subject {
+	return Subject{Verb: "Removing", Taints: plan.Taken(), Preposition: "from", Where: Where(target, len(plan.Switches))}
+}
+
+// AboutTakenFromSets words what the nodes of MachineSets lose, and returns what they have then.
+func AboutTakenFromSets(all []machineset.Affected, where string) (Subject, map[string][]corev1.Taint) {
+	after := machineset.TaintsAfter(all)
+	var nodes []*snapshot.Node
+	for _, a := range all {
+		nodes = slices.AppendSeq(nodes, maps.Values(a.Nodes))
 	}
-	snapshot, err := d.Cluster.Snapshot(ctx)
-	if err != nil {
-		return nil, nil, err
+	return Subject{Verb: "Removing", Taints: planner.Taken(nodes, after), Preposition: "from", Where: where}, after
+}
+
+// WarnRestarts says whose pods restart because taints go that were the last to need what
+// others have left behind, and what of that stays. The resource that is planned last says it,
+// once in a run.
+func (d *Data) WarnRestarts(about Subject, seen *snapshot.Snapshot, change planner.Change, plan planner.Plan, owner string, diags *diag.Diagnostics) {
+	_, others := plan.Own()
+	stay := d.stays(seen, change, others.Steps)
+	once := func(what string, steps []planner.Step) []planner.Step {
+		return slices.DeleteFunc(steps, func(s planner.Step) bool {
+			return !d.Claims.Take(what+"/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), owner)
+		})
 	}
-	planned.Known = slices.Concat(planned.Known, d.Keys.seals())
-	goes = planner.Frees(snapshot, retiring, planned, d.Comparison)
-	planned.Known = []record.Seal{{}}
-	for _, step := range planner.Frees(snapshot, retiring, planned, d.Comparison) {
+	others.Steps = once("restart", others.Steps)
+	warnRestarts(about, others, diags)
+	warnStays(about, once("stays", stay), diags)
+}
+
+// stays returns the contractions that do not come about because it is not known who has left
+// the tolerations.
+func (d *Data) stays(seen *snapshot.Snapshot, change planner.Change, goes []planner.Step) (stay []planner.Step) {
+	whoever := change.Elsewhere
+	whoever.Known = []record.Seal{{}}
+	left := planner.Change{Elsewhere: whoever}
+	for _, t := range change.Workloads {
+		if t.Retained {
+			left.Workloads = append(left.Workloads, planner.Retained(t.Workload, whoever.Frees()))
+		}
+	}
+	for _, step := range planner.Order(seen, left, d.Comparison).Steps {
 		at := slices.IndexFunc(goes, func(s planner.Step) bool { return s.Workload == step.Workload })
 		if at >= 0 {
 			step.Merged.Removed = slices.DeleteFunc(slices.Clone(step.Merged.Removed), func(t corev1.Toleration) bool {
@@ -100,7 +107,7 @@ func (d *Data) frees(ctx context.Context, planned planner.TaintChanges) (goes, s
 			stay = append(stay, step)
 		}
 	}
-	return goes, stay, nil
+	return stay
 }
 
 // warnStays names tolerations that retire, and that no taint needs any more when these taints

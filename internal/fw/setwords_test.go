@@ -57,13 +57,13 @@ func TestExplainConflictsOfSets(t *testing.T) {
 func TestRefusedSet_namesTheAttribute(t *testing.T) {
 	t.Parallel()
 	block, named := path.Root("machine_sets"), &machineset.Target{Name: "gpu"}
-	e := &RefusedSet{Set: &machineset.Set{Namespace: "ns", Name: "gpu"}, Refusals: []machineset.Refusal{{Why: "it is so", Instead: "Do that"}}}
-	says(t, e.Diagnostic(block, nil), path.Empty(), `Unable to change the taints of MachineSet "ns/gpu"`, "Nothing has been written to it: it is so. Do that.")
-	says(t, e.Diagnostic(path.Empty(), named), path.Root("name"), `Unable to change the taints of MachineSet "ns/gpu"`)
+	e := &rollout.SetRefusedError{Set: &machineset.Set{Namespace: "ns", Name: "gpu"}, Refusals: []machineset.Refusal{{Why: "it is so", Instead: "Do that"}}}
+	says(t, ExplainRefusedSet(e, block, nil), path.Empty(), `Unable to change the taints of MachineSet "ns/gpu"`, "Nothing has been written to it: it is so. Do that.")
+	says(t, ExplainRefusedSet(e, path.Empty(), named), path.Root("name"), `Unable to change the taints of MachineSet "ns/gpu"`)
 	e.Labels = true
-	says(t, e.Diagnostic(block, &machineset.Target{Selector: labels.Everything()}), block.AtName("selector"), `Unable to change the labels of MachineSet "ns/gpu"`)
+	says(t, ExplainRefusedSet(e, block, &machineset.Target{Selector: labels.Everything()}), block.AtName("selector"), `Unable to change the labels of MachineSet "ns/gpu"`)
 	e.Refusals[0].Attribute = "strategy"
-	says(t, e.Diagnostic(block, named), block.AtName("rollout").AtName("strategy"), `Unable to roll MachineSet "ns/gpu" out with this strategy`)
+	says(t, ExplainRefusedSet(e, block, named), block.AtName("rollout").AtName("strategy"), `Unable to roll MachineSet "ns/gpu" out with this strategy`)
 }
 
 func TestExplainRefusals(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
 // NoPreview says that a preview could not be made: of what, such as evictions on a
@@ -54,9 +55,12 @@ func unchecked(of, why, original string, data *Data) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("evictions"), summary, detail)
 }
 
-// NotContracted says that tolerations which pods needed under taints that are gone
+// WarnRetained says that tolerations which pods needed under taints that are gone
 // could not be removed. The taints are gone already, so that it fails nothing.
-func NotContracted(place string, err error) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Unable to remove tolerations that "+place+" no longer needs",
-		"The change of the taints is complete. The tolerations stay on their workloads and in policies and do no harm; the next apply of their own resource, or of one that names taints of their keys, removes them.\n\nOriginal error: "+err.Error())
+func WarnRetained(place string, done rollout.Result, diags *diag.Diagnostics) {
+	if done.Retained == nil {
+		return
+	}
+	diags.AddWarning("Unable to remove tolerations that "+place+" no longer needs",
+		"The change of the taints is complete. The tolerations stay on their workloads and in policies and do no harm; the next apply of their own resource, or of one that names taints of their keys, removes them.\n\nOriginal error: "+done.Retained.Error())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -138,7 +139,7 @@ func TestNoPreview(t *testing.T) {
 		"no right":                 {&Data{Cluster: &kube.Cluster{}}, forbidden, false, `Unable to preview evictions on node "a"`, []string{"The change is planned, but which pods it evicts is not known. The credentials", "Original error: list pods: 403"}, false},
 		"any other error":          {&Data{Cluster: &kube.Cluster{}}, errors.New("strange"), false, `Unable to preview evictions on node "a"`, []string{"is not known.\n\nOriginal error: strange"}, false},
 		"a budget of the resource": {&Data{Cluster: &kube.Cluster{}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"A budget is set in evictions. ", "remove the budget for this run"}, true},
-		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: Budget{MaxPods: &none}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
+		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: Budget{Limits: eviction.Limits{MaxPods: &none}}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
 		"no cluster yet":           {&Data{}, errNotConnected, true, `Unable to check the budget for evictions on node "a" before apply: the provider block is not known yet`, []string{"known only after apply", "Apply checks the budget before its first write"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,13 +5,14 @@ package machinesettaints
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
@@ -25,7 +26,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 	}
 	release, err := r.Data.Cluster.FollowMachines(ctx)
 	if err != nil {
-		diags.Append(explain(verb, desired, nil, err))
+		diags.Append(explain(verb, desired, budget, nil, err))
 		return false
 	}
 	defer release()
@@ -35,7 +36,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		sets, err = r.Data.Cluster.MachineSets(ctx)
 	}
 	if err != nil {
-		diags.Append(explain(verb, desired, nil, err))
+		diags.Append(explain(verb, desired, budget, nil, err))
 		return false
 	}
 	meant := concerned(sets, desired)
@@ -47,27 +48,24 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		diags.Append(gone(verb, desired))
 		return false
 	}
-	run := &fw.SetRollouts{
-		Data: r.Data, Meant: meant, Of: desired.of, Place: desired.target.Place(), Budget: budget, Ours: !m.Evictions.IsNull(), Tolerations: path.Root("tolerated_by"), Timeout: timeout,
-		Ready: func(ctx context.Context) error {
-			return rollout.AwaitLinked(ctx, r.Data.Cluster, &r.Data.Planned, linked)
-		},
+	change := rollout.Change{
+		Owner: desired.Claim.Owner, MachineSets: &planner.DesiredSets{Target: desired.target, Desired: desired.Desired, AtOnce: int(r.Data.MaxConcurrentRollouts)},
+		Machines: rollout.Machines{Slots: &r.Data.Rollouts, Timeout: timeout}, Shared: &r.Data.Planned, Frees: r.Data.Frees(desired.named(), desired.known), Limits: budget.Limits,
 	}
-	for n, err := range run.All(ctx) {
-		if err != nil {
-			diags.Append(explain(verb, desired, run.Meant[n].Set, err))
+	if !desired.Claim.Release {
+		change.Links = linked
+	}
+	done, err := rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
+	if sets := (rollout.SetErrors)(nil); errors.As(err, &sets) {
+		for _, one := range sets {
+			diags.Append(explain(verb, desired, budget, one.Set, one.Err))
 		}
-	}
-	if diags.HasError() {
 		return false
 	}
-	r.contract(ctx, desired, diags)
-	return true
-}
-
-// contract takes away what pods lived by under the taints that have gone.
-func (r *machineSetTaints) contract(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
-	if err := rollout.ContractTolerations(ctx, r.Data.Cluster, r.Data.Frees(desired.named(), desired.known), r.Data.Comparison); err != nil {
-		diags.Append(fw.NotContracted(desired.target.Place(), err))
+	if err != nil {
+		diags.Append(explain(verb, desired, budget, nil, err))
+		return false
 	}
+	fw.WarnRetained(desired.target.Place(), done, diags)
+	return true
 }

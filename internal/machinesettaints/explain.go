@@ -16,23 +16,22 @@ import (
 )
 
 // explain words an error of a change.
-func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnostic {
+func explain(verb string, w wanted, budget fw.Budget, set *machineset.Set, err error) diag.Diagnostic {
 	thing := w.target.Place()
 	if set != nil {
 		thing = set.Title()
 	}
-	refused, over, stranded, conflict := new(fw.RefusedSet), new(fw.Exceeded), new(fw.Stranded), new(rollout.SetConflictError)
+	refused, conflict := new(rollout.SetRefusedError), new(rollout.SetConflictError)
 	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
 	if said := fw.ExplainRecord(err, thing, fw.AtTarget(path.Empty(), &w.target)); said != nil {
+		return said
+	}
+	if said := words(w, budget, 0).Explain(err, true); said != nil {
 		return said
 	}
 	switch {
 	case errors.As(err, &refused):
 		return refuse(w, refused.Set, refused.Refusals)
-	case errors.As(err, &over):
-		return over.Diagnostic()
-	case errors.As(err, &stranded):
-		return stranded.Diagnostic()
 	case errors.As(err, &conflict):
 		return fw.ExplainSetConflict(w.Claim.Owner, conflict)
 	case errors.As(err, &held), errors.As(err, &stuck):
@@ -45,7 +44,7 @@ func explain(verb string, w wanted, set *machineset.Set, err error) diag.Diagnos
 
 // refuse words that a MachineSet must not be changed, or not in this way.
 func refuse(w wanted, set *machineset.Set, refusals []machineset.Refusal) diag.Diagnostic {
-	return (&fw.RefusedSet{Set: set, Refusals: refusals}).Diagnostic(path.Empty(), &w.target)
+	return fw.ExplainRefusedSet(&rollout.SetRefusedError{Set: set, Refusals: refusals}, path.Empty(), &w.target)
 }
 
 // goesOn says what the next apply does.

@@ -12,9 +12,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -124,23 +126,28 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 		r.claim(desired, own, meant, diags)
 		warnTarget(desired, meant, diags)
 	}
-	var all []machineset.Affected
+	changes := false
 	for _, o := range meant {
 		d := desired.of(o.Set)
-		a := machineset.Affected{Observed: o, Effect: machineset.Plan(o, d)}
-		if found := refused(desired, o, d, a.Effect.Changes()); found != nil {
+		effect := machineset.Plan(o, d)
+		if found := refused(desired, o, d, effect.Changes()); found != nil {
 			diags.Append(found)
 			return
 		}
-		if !a.Effect.Changes() {
-			continue
+		if effect.Changes() {
+			fw.WarnSet(o, d, effect, diags)
+			changes = true
 		}
-		fw.WarnSet(o, d, a.Effect, diags)
-		all = append(all, a)
 	}
-	if len(all) > 0 && !diags.HasError() {
-		r.impact(ctx, m, desired, all, budget, strict, diags)
-		r.Data.WarnMachineRestarts(ctx, all, r.Data.Frees(desired.named(), desired.known), desired.target.Place(), desired.Claim.Owner, diags)
+	if changes && !diags.HasError() {
+		change := planner.Change{MachineSets: desired.changes(sets)}
+		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
+		taken, after := fw.AboutTakenFromSets(change.MachineSets.Affected(), desired.target.Place())
+		r.Data.PreviewTaints(ctx, fw.TaintChange{
+			Change: change, Owner: desired.Claim.Owner, Place: desired.target.Place(), Taken: taken,
+			Taints:      planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.known},
+			ToleratedBy: m.ToleratedBy, Strict: strict, Words: words(desired, budget, r.Data.MaxConcurrentRollouts),
+		}, diags)
 	}
 }
 
@@ -180,7 +187,7 @@ func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnos
 // refused words why a MachineSet must not be changed; nil where it may.
 func refused(w wanted, o machineset.Observed, d machineset.Desired, changes bool) diag.Diagnostic {
 	if err := rollout.CheckSet(o.Set, d); err != nil {
-		return explain("change", w, o.Set, err)
+		return explain("change", w, fw.Budget{}, o.Set, err)
 	}
 	if !changes {
 		return nil

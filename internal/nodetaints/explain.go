@@ -16,18 +16,17 @@ import (
 )
 
 // explain words an error of a change.
-func explain(verb string, desired planner.NodeTaints, err error) diag.Diagnostic {
-	refused, over, left := new(rollout.RefusedError), new(fw.Exceeded), new(fw.Stranded)
+func explain(verb string, desired planner.NodeTaints, budget fw.Budget, err error) diag.Diagnostic {
+	refused := new(rollout.RefusedError)
 	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
+	if said := words(desired, budget).Explain(err, true); said != nil {
+		return said
+	}
 	switch {
-	case errors.As(err, &left):
-		return left.Diagnostic()
 	case errors.As(err, &held), errors.As(err, &stuck):
 		return fw.ExplainPods(fw.Place(desired.Target), err)
 	case errors.As(err, &refused):
 		return fw.ExplainRefusals(desired, refused.Refusals)
-	case errors.As(err, &over):
-		return over.Diagnostic()
 	}
 	thing := fw.Place(desired.Target)
 	detail := "The taints are written node by node; what was written stays, and each entry is marked as this resource's. "

@@ -129,10 +129,13 @@ func newID(owner string, desired planner.NodeTaints) string {
 	return strings.Join([]string{owner, "node_taints", desired.Target.String(), strings.Join(ids, ",")}, "/")
 }
 
-// refused words what a change would have been about.
-func refused(desired planner.NodeTaints, plan planner.NodePlan) fw.Subject {
+// words are how the steps of a change are worded.
+func words(desired planner.NodeTaints, budget fw.Budget) fw.StepWords {
+	verbs, preposition := map[bool]string{false: "apply", true: "Applying"}, "to"
 	if desired.Claim.Release {
-		return fw.About("put back", "on", desired.Target, plan)
+		verbs, preposition = map[bool]string{false: "put back", true: "Putting back"}, "on"
 	}
-	return fw.About("apply", "to", desired.Target, plan)
+	return fw.StepWords{Budget: budget, Rescue: path.Root("tolerated_by"), About: func(doing bool, steps []planner.Step) fw.Subject {
+		return fw.About(verbs[doing], preposition, desired.Target, steps[0].Nodes)
+	}}
 }

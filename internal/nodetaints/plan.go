@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -132,11 +131,11 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		return
 	}
 	fw.WarnControlPlane(plan, diags)
-	r.Data.WarnRestarts(ctx, desired, plan, diags)
-	if plan.Harmless() {
-		return
-	}
-	r.impact(ctx, m, desired, plan, budget, strict, diags)
+	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
+	r.Data.PreviewTaints(ctx, fw.TaintChange{
+		Change: change, Owner: desired.Claim.Owner, Place: fw.Place(desired.Target), Taken: fw.AboutTaken(desired.Target, plan), Taints: planner.TaintChanges{Nodes: change.Nodes},
+		Harmless: plan.Harmless(), ToleratedBy: m.ToleratedBy, Strict: strict, Words: words(desired, budget),
+	}, diags)
 }
 
 // warnPutBack warns of taints that OpenShift puts back, because the nodes' Machines have them.
@@ -152,40 +151,6 @@ func warnPutBack(back map[string][]taint.ID, diags *diag.Diagnostics) {
 	}
 	diags.AddAttributeWarning(path.Root("taints"), "OpenShift will put back "+fw.Count(len(lines), "taint")+" that this plan removes",
 		"The Machines of these nodes carry them: "+fw.Some(lines)+". Remove them from the MachineSet's template and from the Machines (kubetaint_machine_set_taints does it in place), in this apply or before.")
-}
-
-// impact says which pods the change makes leave, with the tolerations counted
-// that the same run adds to their workloads.
-func (r *nodeTaints) impact(ctx context.Context, m model, desired planner.NodeTaints, plan planner.NodePlan, budget fw.Budget, strict bool, diags *diag.Diagnostics) {
-	linked, linksKnown := fw.Linked(ctx, m.ToleratedBy, diags)
-	if !linksKnown {
-		// What is not known yet is not guessed at.
-		return
-	}
-	snapshot, err := r.Data.Cluster.Snapshot(ctx)
-	if err != nil {
-		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.Data, diags)
-		return
-	}
-	if !r.Data.CheckLinks(linked, snapshot, diags) {
-		return
-	}
-	change := plan.Change()
-	change.Tolerations = r.Data.Planned.Tolerations(desired.Claim.Owner, linked)
-	report := eviction.Evaluate(r.Data.Foreseen(snapshot, linked), change, r.Data.Comparison)
-	about := fw.About("Applying", "to", desired.Target, plan)
-	about.RefusesStranded = !budget.EvictStranded
-	if desired.Claim.Release {
-		about = fw.About("Putting back", "on", desired.Target, plan)
-	}
-	if violations := budget.Check(report); strict && len(violations) > 0 {
-		over := &fw.Exceeded{Violations: violations, Subject: refused(desired, plan), Report: report, Ours: !m.Evictions.IsNull()}
-		diags.Append(over.Diagnostic())
-		return
-	}
-	if summary, detail := fw.Preview(about, report); summary != "" {
-		diags.AddWarning(summary, detail)
-	}
 }
 
 // claimUnchanged claims what a resource has that is not about to change. The

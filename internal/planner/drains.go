@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -19,6 +20,12 @@ type DrainRules struct {
 	DeleteLocalData bool
 }
 
+// NodeDrain is a drain of nodes, in the order of their names.
+type NodeDrain struct {
+	Nodes []string
+	Rules DrainRules
+}
+
 // DrainRefusal is a pod that stops a drain before it begins.
 type DrainRefusal struct {
 	Pod *snapshot.Pod
@@ -26,10 +33,24 @@ type DrainRefusal struct {
 	Why, WayOut string
 }
 
-// RefuseGuarded says which of the pods that a drain evicts the eviction API never evicts:
+// drain evicts the pods of nodes through the eviction API.
+func (o *order) drain(d *NodeDrain) {
+	if d == nil || len(d.Nodes) == 0 {
+		return
+	}
+	drains := map[string]bool{}
+	for _, name := range d.Nodes {
+		drains[name] = true
+		leave, refusals := Drain(o.snapshot.Pods[name], d.Rules)
+		o.plan.DrainRefusals = slices.Concat(o.plan.DrainRefusals, refusals, refuseGuarded(o.snapshot, leave))
+	}
+	o.plan.Steps = append(o.plan.Steps, Step{Kind: Drained, Drain: d, Report: o.report(eviction.Change{Drains: drains})})
+}
+
+// refuseGuarded says which of the pods that a drain evicts the eviction API never evicts:
 // those that more than one PodDisruptionBudget covers. It says so only when asked, and a
 // drain that went on asking would wait until its time is over.
-func RefuseGuarded(s *snapshot.Snapshot, leave []*snapshot.Pod) []DrainRefusal {
+func refuseGuarded(s *snapshot.Snapshot, leave []*snapshot.Pod) []DrainRefusal {
 	var out []DrainRefusal
 	for _, p := range leave {
 		if budgets := s.Budgets.Guarding(p); len(budgets) > 1 {

@@ -73,7 +73,7 @@ func TestRefuseGuarded(t *testing.T) {
 			t.Parallel()
 			tt.pod.Labels = labels.Set{"app": "web"}
 			got := ""
-			for _, r := range RefuseGuarded(&snapshot.Snapshot{Budgets: snapshot.Budgets{"": tt.budgets}}, []*snapshot.Pod{&tt.pod}) {
+			for _, r := range refuseGuarded(&snapshot.Snapshot{Budgets: snapshot.Budgets{"": tt.budgets}}, []*snapshot.Pod{&tt.pod}) {
 				got = r.Why
 			}
 			if got != tt.want {

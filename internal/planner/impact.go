@@ -163,7 +163,7 @@ func (o *order) unlabelMachines(expanded, contracted []template) {
 // shed waits for the pods of the change's workloads that require labels which go.
 func (o *order) shed(removed map[string][]string, expanded, contracted []template) {
 	for i, t := range o.change.Workloads {
-		if t.NoWait || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
+		if t.NoWait || t.Linked || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
 			continue
 		}
 		if pods := Requiring(o.snapshot, t.Workload, contracted[i].pins, removed); len(pods) > 0 && (!expanded[i].awaited || requires(expanded[i].pins, removed)) {
@@ -184,8 +184,9 @@ func (o *order) switchTaints(nodes NodePlan) {
 	if !nodes.Harmless() {
 		step.Report = o.report(change)
 	}
-	for name, taints := range change.Taints {
-		o.node(name).Taints = taints
+	for _, one := range nodes.Switches {
+		n := o.node(one.Node.Name)
+		n.Taints, n.Record = one.Merged.Taints, one.Merged.Record
 	}
 	o.plan.Steps = append(o.plan.Steps, step)
 }

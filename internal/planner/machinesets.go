@@ -79,6 +79,15 @@ type SetSwitch struct {
 	Begins machineset.Impact
 }
 
+// Moves reports whether machines are replaced or written to, so that pods may be evicted.
+func (s *SetSwitch) Moves() bool {
+	return slices.ContainsFunc(s.Affected, func(a machineset.Affected) bool { return len(a.Effect.Stale)+len(a.Effect.Mends) > 0 })
+}
+
+// goesOn reports whether an earlier apply has begun one of the rollouts: it goes on whatever
+// the others are refused for.
+func (s *SetSwitch) goesOn() bool { return len(machineset.Beginning(s.Affected)) < len(s.Affected) }
+
 // Taints returns what nodes have after a step that changes them, by name: a node whose
 // machine is replaced stands for the one that comes in its place.
 func (s Step) Taints() map[string][]corev1.Taint {
@@ -88,10 +97,10 @@ func (s Step) Taints() map[string][]corev1.Taint {
 	return s.Nodes.Change().Taints
 }
 
-// affected are the MachineSets that a change of their taints concerns.
-func (o *order) affected() []machineset.Affected {
+// Affected are the MachineSets that a change of their taints concerns.
+func (m MachineSets) Affected() []machineset.Affected {
 	var out []machineset.Affected
-	for _, c := range o.change.MachineSets.Sets {
+	for _, c := range m.Sets {
 		a := machineset.Affected{Observed: c.labelled()}
 		if a.Effect = machineset.Plan(a.Observed, c.Desired); a.Effect.Changes() {
 			out = append(out, a)

@@ -25,8 +25,12 @@ type Change struct {
 	MachineSets MachineSets
 	Workloads   []Tolerations
 	Policies    []DesiredPolicy
-	// Planned are changes of tolerations that other resources of the run make.
-	Planned map[snapshot.WorkloadKey]eviction.Planned
+	// Drain is nil where no node is drained.
+	Drain *NodeDrain
+	// Planned are changes of tolerations that other resources of the run make, and Elsewhere
+	// their changes of taints: what others have left behind may go with these as well.
+	Planned   map[snapshot.WorkloadKey]eviction.Planned
+	Elsewhere TaintChanges
 }
 
 // Tolerations is a desired change of the tolerations of one workload, and of the
@@ -39,6 +43,12 @@ type Tolerations struct {
 	Now bool
 	// NoWait leaves out the wait for live pods.
 	NoWait bool
+	// Linked is set for a workload of another resource that is sure to come first: its pods
+	// are waited for before taints come, and nothing is written.
+	Linked bool
+	// Retained is set for what others have left behind for the sake of taints: no more is
+	// done than to take away what no taint needs any more.
+	Retained bool
 }
 
 // Order gives the steps that lead from what is observed to what is desired.
@@ -68,7 +78,7 @@ func Order(s *snapshot.Snapshot, change Change, comparison eviction.Comparison) 
 		nodes[i] = PlanNodes(s.SortedNodes(), n)
 		brings = brings || !nodes[i].Harmless()
 	}
-	affected := o.affected()
+	affected := change.MachineSets.Affected()
 	for _, a := range affected {
 		brings = brings || a.Effect.Brings()
 	}
@@ -80,14 +90,19 @@ func Order(s *snapshot.Snapshot, change Change, comparison eviction.Comparison) 
 	}
 	o.switchSets(affected)
 	o.withdraw()
-	contracted := make([]template, len(change.Workloads))
+	contracted, all := make([]template, len(change.Workloads)), o.elsewhere()
 	for i, t := range change.Workloads {
-		contracted[i] = o.contract(t, expanded[i])
+		after := o.taints
+		if t.Retained {
+			after = all
+		}
+		contracted[i] = o.contract(t, expanded[i], after)
 	}
 	for _, l := range change.Labels {
 		o.unlabel(l, expanded, contracted)
 	}
 	o.unlabelMachines(expanded, contracted)
+	o.drain(change.Drain)
 	return o.plan
 }
 
@@ -275,6 +290,9 @@ func (t template) with(merged toleration.Merged, pins label.Merged) template {
 // needed even now: pods restart once for both. What retires and is wanted again is
 // marked before anybody relies on it: others take away what retires.
 func (o *order) expand(t Tolerations) template {
+	if t.Linked || t.Retained {
+		return t.template()
+	}
 	merged, pins := t.merge(t.Workload.Tolerations, t.Workload.Record, o.snapshot, nil, o.comparison), t.MergePins()
 	for _, c := range merged.Conflicts {
 		o.plan.Conflicts = append(o.plan.Conflicts, WorkloadConflict{Workload: t.Workload, Conflict: c})
@@ -334,7 +352,7 @@ func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins 
 // somebody has deleted can come back as it was, unless its controller makes it from the newest
 // template.
 func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
-	if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later {
+	if !t.Awaited(brings) {
 		return false
 	}
 	lacking := o.staying(Lacking(o.snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels))
@@ -356,8 +374,11 @@ func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 
 // contract gives up what no live taint will need any more, and marks what one
 // still needs. It also takes away what the template shall not require any more.
-func (o *order) contract(t Tolerations, expanded template) template {
-	merged := t.merge(expanded.tolerations, expanded.record, o.snapshot, o.taints, o.comparison)
+func (o *order) contract(t Tolerations, expanded template, after map[string][]corev1.Taint) template {
+	if t.Linked {
+		return expanded
+	}
+	merged := t.merge(expanded.tolerations, expanded.record, o.snapshot, after, o.comparison)
 	pins := label.Merge(expanded.pins, expanded.pinRecord, t.pin())
 	if t.abandons() {
 		pins.Labels, pins.Changes = expanded.pins, nil
@@ -366,7 +387,7 @@ func (o *order) contract(t Tolerations, expanded template) template {
 		return expanded
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{
-		Kind: Contract, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins),
+		Kind: Contract, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins), Retained: t.Retained,
 	})
 	out := expanded.with(merged, pins)
 	o.foresee(out)

@@ -5,11 +5,13 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -32,6 +34,7 @@ const (
 	Withdraw StepKind = "withdraw"
 	Contract StepKind = "contract"
 	Unlabel  StepKind = "unlabel"
+	Drained  StepKind = "drain"
 )
 
 // Step is one step of a change.
@@ -48,6 +51,8 @@ type Step struct {
 	Shed map[string][]string
 	// Missing is how many pods a Wait waits for that are not there.
 	Missing int
+	// Retained is set where a Contract takes away what others have left behind.
+	Retained bool
 	// Labels is what a Label or an Unlabel writes to nodes, Nodes what a Switch writes.
 	Labels LabelPlan
 	Nodes  NodePlan
@@ -55,6 +60,8 @@ type Step struct {
 	// machines, Switch what a Switch rolls out to machines.
 	Sets   int
 	Switch *SetSwitch
+	// Drain is what is drained.
+	Drain *NodeDrain
 	// Policy is what an Admit or a Withdraw makes of the policy of admission.
 	Policy admission.Plan
 	// Report is what a step does to pods; nil where nothing can leave. An Expand has one
@@ -67,12 +74,86 @@ func (s Step) Template() bool {
 	return s.Merged.Template || len(s.Pins.Changes) > 0
 }
 
+// Brings reports whether the step puts a taint somewhere that pods have to tolerate.
+func (s Step) Brings() bool {
+	if s.Switch != nil {
+		return slices.ContainsFunc(s.Switch.Affected, func(a machineset.Affected) bool { return a.Effect.Brings() })
+	}
+	return s.Kind == Switched && !s.Nodes.Harmless()
+}
+
+// begins is what a step does to pods: a rollout of machines that an earlier apply has begun
+// goes on whatever it does.
+func (s Step) begins() *eviction.Report {
+	if s.Switch != nil {
+		return s.Switch.Begins.Report
+	}
+	return s.Report
+}
+
+// Moves reports whether a step may evict pods.
+func (s Step) Moves() bool {
+	report := s.begins()
+	return report != nil && slices.ContainsFunc(report.Pods, func(v eviction.PodVerdict) bool { return v.Verdict != eviction.Stays })
+}
+
+// Strands reports whether a step strands pods: those stay, where its taints evict nobody.
+func (s Step) Strands() bool {
+	report := s.begins()
+	return report != nil && len(report.Stranded()) > 0
+}
+
+// Beginning leaves out the rollouts of machines that an earlier apply has begun.
+func (p Plan) Beginning() Plan {
+	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Switch != nil && s.Switch.goesOn() })
+	return p
+}
+
+// Impact returns the steps that may evict or strand pods, and all that they begin to do.
+func (p Plan) Impact() (steps []Step, whole *eviction.Report) {
+	var reports []*eviction.Report
+	for _, s := range p.Steps {
+		if report := s.begins(); report != nil {
+			steps, reports = append(steps, s), append(reports, report)
+		}
+	}
+	return steps, eviction.Join(reports...)
+}
+
+// Refused is the first MachineSet that must not be rolled out because of what runs on its
+// machines, and why.
+func (p Plan) Refused() (*machineset.Set, []machineset.Refusal) {
+	for _, s := range p.Steps {
+		if s.Switch != nil && s.Switch.Begins.Refused != nil {
+			return s.Switch.Begins.Refused, s.Switch.Begins.Refusals
+		}
+	}
+	return nil, nil
+}
+
+// Own are the steps but those that take away what others have left behind, which are the
+// other ones.
+func (p Plan) Own() (own, others Plan) {
+	own, others = p, Plan{}
+	own.Steps = nil
+	for _, s := range p.Steps {
+		if s.Retained {
+			others.Steps = append(others.Steps, s)
+		} else {
+			own.Steps = append(own.Steps, s)
+		}
+	}
+	return own, others
+}
+
 // Plan is the ordered steps of a change and what stands in their way.
 type Plan struct {
 	Steps []Step
 	// Refusals are about nodes; Conflicts about workloads.
 	Refusals  []Refusal
 	Conflicts []WorkloadConflict
+	// DrainRefusals are pods that stop a drain before it begins.
+	DrainRefusals []DrainRefusal
 	// PolicyErr says that the policy of admission belongs to somebody else.
 	PolicyErr error
 }
@@ -115,6 +196,8 @@ func (s Step) String() string {
 			return "roll taints out to the machines of " + count(len(s.Switch.Affected), "MachineSet")
 		}
 		return "change taints of " + count(len(s.Nodes.Switches), "node")
+	case Drained:
+		return "drain " + count(len(s.Drain.Nodes), "node")
 	case Wait:
 		what := "the rollout"
 		switch {

@@ -30,30 +30,6 @@ const (
 	lookAtMost = 8 * lookAgain
 )
 
-// AwaitTolerations waits until all live pods of workloads carry what is wanted.
-// It never waits for pods that do not follow, nor for a workload that does not exist. The cluster must be followed with
-// pods meanwhile. Errors: *HoldError, *StuckError, those of kube.
-func AwaitTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations) error {
-	// While one is waited for, somebody may undo another one: it is over when all of
-	// them are as they shall be without a wait in between.
-	for again := true; again; {
-		again = false
-		for _, d := range desired {
-			var err error
-			a := wait{cluster: cluster, desired: d, waiting: lacking(d)}
-			a.workload, err = cluster.Workload(ctx, d.Ref, d.Path)
-			if err == nil {
-				err = a.end(ctx)
-			}
-			if err != nil && !kube.Gone(err) {
-				return err
-			}
-			again = again || a.waited && len(desired) > 1
-		}
-	}
-	return nil
-}
-
 // waiting is what a wait is for.
 type waiting struct {
 	// pods returns those that are behind.

@@ -14,11 +14,21 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// TestAwaitTolerations_waitsForThePodsOfEach has the pods of one come first.
-func TestAwaitTolerations_waitsForThePodsOfEach(t *testing.T) {
+// taintLinked taints the node once the pods of linked workloads carry what is wanted.
+func taintLinked(ctx context.Context, cluster *kube.Cluster, desired []Tolerations) error {
+	for i := range desired {
+		desired[i].Linked = true
+	}
+	_, err := carry(ctx, cluster, Change{Nodes: tainting(teamA), Workloads: desired}, hooks{})
+	return err
+}
+
+// TestRun_waitsForThePodsOfEachLink has the pods of one come first.
+func TestRun_waitsForThePodsOfEachLink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu"))
@@ -33,16 +43,16 @@ func TestAwaitTolerations_waitsForThePodsOfEach(t *testing.T) {
 				api.roll(name)
 			}
 		}
-		if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
+		if err := taintLinked(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
 			t.Fatal(err)
 		}
 		api.wantFollowed(t)
 	})
 }
 
-// TestAwaitTolerations_endsForWorkloadsThatDoNotExist, whether they are deleted before or
+// TestRun_waitsForNoLinkedWorkloadThatDoesNotExist, whether they are deleted before or
 // during the wait: the taints come next, and there is no pod to evict.
-func TestAwaitTolerations_endsForWorkloadsThatDoNotExist(t *testing.T) {
+func TestRun_waitsForNoLinkedWorkloadThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu"))
@@ -59,7 +69,7 @@ func TestAwaitTolerations_endsForWorkloadsThatDoNotExist(t *testing.T) {
 		uninstalled.Ref.APIVersion, uninstalled.Ref.Kind = "example.com/v1", "Gone"
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := AwaitTolerations(ctx, cluster, append(wanting(teamA, "cache", "web"), uninstalled)); err != nil {
+		if err := taintLinked(ctx, cluster, append(wanting(teamA, "cache", "web"), uninstalled)); err != nil {
 			t.Errorf("the wait ends with %v", err)
 		}
 		if api.readings()["web"] < 2 {
@@ -68,8 +78,8 @@ func TestAwaitTolerations_endsForWorkloadsThatDoNotExist(t *testing.T) {
 	})
 }
 
-// TestAwaitTolerations_namesThePodsThatBlockARolloutInOrder: none of the two pods is ready.
-func TestAwaitTolerations_namesThePodsThatBlockARolloutInOrder(t *testing.T) {
+// TestRun_namesThePodsThatBlockARolloutInOrder: none of the two pods is ready.
+func TestRun_namesThePodsThatBlockARolloutInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu"))
@@ -77,7 +87,7 @@ func TestAwaitTolerations_namesThePodsThatBlockARolloutInOrder(t *testing.T) {
 		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template = aSet("", 1, teamA).Spec.Template })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		err := AwaitTolerations(ctx, api.follow(t, true), wanting(teamA, "web"))
+		err := taintLinked(ctx, api.follow(t, true), wanting(teamA, "web"))
 		stuck := new(StuckError)
 		if !errors.As(err, &stuck) || len(stuck.Blocking) != 2 || !strings.Contains(err.Error(), "not ready, so that its controller replaces no other pod: ") {
 			t.Errorf("the wait ends with %v", err)
@@ -85,9 +95,9 @@ func TestAwaitTolerations_namesThePodsThatBlockARolloutInOrder(t *testing.T) {
 	})
 }
 
-// TestAwaitTolerations_looksAgainAtWhatCameFirst has somebody undo the first one while
+// TestRun_looksAgainAtTheLinkThatCameFirst has somebody undo the first one while
 // the second is waited for: the taint that comes next relies on both.
-func TestAwaitTolerations_looksAgainAtWhatCameFirst(t *testing.T) {
+func TestRun_looksAgainAtTheLinkThatCameFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu"))
@@ -115,16 +125,16 @@ func TestAwaitTolerations_looksAgainAtWhatCameFirst(t *testing.T) {
 				}
 			}
 		}
-		if err := AwaitTolerations(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
+		if err := taintLinked(t.Context(), cluster, wanting(teamA, "db", "web")); err != nil {
 			t.Fatal(err)
 		}
 		api.wantFollowed(t)
 	})
 }
 
-// TestAwaitTolerations_aPodOnANodeThatIsGone holds its place for ever, and what comes in its
+// TestRun_aLinkedPodOnANodeThatIsGone holds its place for ever, and what comes in its
 // place one day is made from the newest template.
-func TestAwaitTolerations_aPodOnANodeThatIsGone(t *testing.T) {
+func TestRun_aLinkedPodOnANodeThatIsGone(t *testing.T) {
 	t.Parallel()
 	for name, strategy := range map[string]appsv1.StatefulSetUpdateStrategy{
 		"is not waited for":                         {Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(0))}},
@@ -140,7 +150,7 @@ func TestAwaitTolerations_aPodOnANodeThatIsGone(t *testing.T) {
 				api.Delete(fakeapi.Objects[*corev1.Pod](api.Server)[2])
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				err := AwaitTolerations(ctx, api.follow(t, true), wanting(teamA, "web"))
+				err := taintLinked(ctx, api.follow(t, true), wanting(teamA, "web"))
 				if waits := *strategy.RollingUpdate.Partition > 0; (err != nil) != waits {
 					t.Errorf("the wait ends with %v", err)
 				}
@@ -187,9 +197,9 @@ func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
 	})
 }
 
-// TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt: what the watch shows may
+// TestRun_doesNotRestOnLinkedPodsWhoseTemplateHasLostIt: what the watch shows may
 // be older than the template.
-func TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt(t *testing.T) {
+func TestRun_doesNotRestOnLinkedPodsWhoseTemplateHasLostIt(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		strategy appsv1.StatefulSetUpdateStrategyType
@@ -213,7 +223,7 @@ func TestAwaitTolerations_doesNotRestOnPodsWhoseTemplateHasLostIt(t *testing.T) 
 				cluster := api.follow(t, true)
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				err := AwaitTolerations(ctx, cluster, wanting(teamA, "web"))
+				err := taintLinked(ctx, cluster, wanting(teamA, "web"))
 				if stuck := new(StuckError); tt.ends && err != nil || !tt.ends && (!errors.As(err, &stuck) || !strings.Contains(err.Error(), "its template does not have the tolerations")) {
 					t.Errorf("got %v", err)
 				}

@@ -25,22 +25,13 @@ const evictAgain = 5 * time.Second
 
 // Drain is a drain of nodes.
 type Drain struct {
-	// Nodes are names, in the order in which they are drained.
-	Nodes []string
-	Rules planner.DrainRules
+	planner.NodeDrain
 	// GracePeriod is in seconds, nil for the pods' own.
 	GracePeriod *int64
-}
-
-// DrainHooks are asked while nodes are drained; nil ones are not.
-type DrainHooks struct {
-	// Approve is asked right before the first write, and again once nothing new is
-	// put on the nodes, and can stop it.
-	Approve func(*snapshot.Snapshot) error
-	// Progress is told what is done.
+	// Progress is told what is done, and Waiting what stands still on a node, whenever that
+	// changes; nil ones are not.
 	Progress func(string)
-	// Waiting is told what stands still on a node, whenever that changes.
-	Waiting func(node string, pods []string)
+	Waiting  func(node string, pods []string)
 }
 
 // DrainRefusedError says that pods stop a drain before it begins.
@@ -76,24 +67,35 @@ func (e *DrainError) Error() string {
 // Unwrap returns what ended it.
 func (e *DrainError) Unwrap() error { return e.Err }
 
-// DrainNodes cordons nodes and evicts their pods, node after node, through the eviction
+// emptyNodes cordons nodes and evicts their pods, node after node, through the eviction
 // API: what a PodDisruptionBudget forbids is asked for again until it is allowed. It
-// returns when the pods are gone. The nodes stay cordoned.
-//
-// The cluster must be followed with pods meanwhile. Errors: *DrainError around all
-// others, *DrainRefusedError, those of the hooks and of kube.
-func DrainNodes(ctx context.Context, cluster *kube.Cluster, drain Drain, hooks DrainHooks) error {
-	d := &draining{cluster: cluster, drain: drain, hooks: hooks}
+// returns when the pods are gone. The nodes stay cordoned. Errors: *DrainError.
+func (r *run) emptyNodes(ctx context.Context) error {
+	d := &draining{cluster: r.cluster, drain: *r.change.Drain, again: r.again}
 	if err := d.carryOut(ctx); err != nil {
 		return &DrainError{Node: d.node, Waiting: d.waiting, Cordoned: d.cordoned, Drained: d.drained, Err: err}
 	}
+	r.drained = true
 	return nil
+}
+
+// again asks the planner once more, whether what is in its plan may be done.
+func (r *run) again(ctx context.Context) error {
+	now, err := r.plan(ctx)
+	if err == nil {
+		err = now.obstacle()
+	}
+	if err == nil && r.hooks.begin != nil {
+		err = r.hooks.begin(now.Plan)
+	}
+	return err
 }
 
 type draining struct {
 	cluster *kube.Cluster
 	drain   Drain
-	hooks   DrainHooks
+	// again looks for pods that stop the drain, and asks whether the others may go.
+	again func(context.Context) error
 
 	cordoned, drained []string
 	node              string
@@ -102,9 +104,6 @@ type draining struct {
 }
 
 func (d *draining) carryOut(ctx context.Context) error {
-	if err := d.check(ctx); err != nil {
-		return err
-	}
 	for _, name := range d.drain.Nodes {
 		if err := d.cordon(ctx, name); err != nil {
 			return err
@@ -114,7 +113,7 @@ func (d *draining) carryOut(ctx context.Context) error {
 	if err := d.cluster.RelistPods(ctx); err != nil {
 		return err
 	}
-	if err := d.check(ctx); err != nil {
+	if err := d.again(ctx); err != nil {
 		return err
 	}
 	for _, name := range d.drain.Nodes {
@@ -126,31 +125,6 @@ func (d *draining) carryOut(ctx context.Context) error {
 		d.say("node %s is drained", name)
 	}
 	return nil
-}
-
-// check looks for pods that stop the drain, and asks whether the others may go.
-func (d *draining) check(ctx context.Context) error {
-	s, err := d.cluster.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	if refusals := RefuseDrain(s, d.drain); len(refusals) > 0 {
-		return &DrainRefusedError{Refusals: refusals}
-	}
-	if d.hooks.Approve == nil {
-		return nil
-	}
-	return d.hooks.Approve(s)
-}
-
-// RefuseDrain says which pods stop a drain before it begins.
-func RefuseDrain(s *snapshot.Snapshot, drain Drain) []planner.DrainRefusal {
-	var out []planner.DrainRefusal
-	for _, name := range drain.Nodes {
-		leave, refusals := planner.Drain(s.Pods[name], drain.Rules)
-		out = append(append(out, refusals...), planner.RefuseGuarded(s, leave)...)
-	}
-	return out
 }
 
 func (d *draining) cordon(ctx context.Context, name string) error {
@@ -257,13 +231,13 @@ func (d *draining) tell(ctx context.Context, name string) {
 	}
 	d.told = now
 	tflog.Info(ctx, "waiting for pods to go", map[string]any{"node": name, "waiting": now})
-	if d.hooks.Waiting != nil {
-		d.hooks.Waiting(name, d.waiting)
+	if d.drain.Waiting != nil {
+		d.drain.Waiting(name, d.waiting)
 	}
 }
 
 func (d *draining) say(format string, args ...any) {
-	if d.hooks.Progress != nil {
-		d.hooks.Progress(fmt.Sprintf(format, args...))
+	if d.drain.Progress != nil {
+		d.drain.Progress(fmt.Sprintf(format, args...))
 	}
 }

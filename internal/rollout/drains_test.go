@@ -19,8 +19,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
@@ -101,19 +102,25 @@ func (s *drainScene) end(pod string) {
 	}
 }
 
-func (s *drainScene) hooks() DrainHooks {
-	return DrainHooks{
-		Approve: func(*snapshot.Snapshot) error {
-			s.asked++
-			s.note("approve")
-			if s.approve == nil {
-				return nil
-			}
-			return s.approve(s, s.asked)
-		},
-		Progress: func(what string) { s.note("%s", what) },
-		Waiting:  func(node string, pods []string) { s.note("%s: %s", node, strings.Join(pods, ", ")) },
-	}
+// drain drains nodes, and nothing else.
+func (s *drainScene) drain(ctx context.Context, cluster *kube.Cluster, d Drain) error {
+	d.Progress = func(what string) { s.note("%s", what) }
+	d.Waiting = func(node string, pods []string) { s.note("%s: %s", node, strings.Join(pods, ", ")) }
+	_, err := carry(ctx, cluster, Change{Drain: &d}, hooks{begin: func(planner.Plan) error {
+		s.asked++
+		s.note("approve")
+		if s.approve == nil {
+			return nil
+		}
+		return s.approve(s, s.asked)
+	}})
+	return err
+}
+
+// quietly drains nodes and tells nobody.
+func quietly(ctx context.Context, cluster *kube.Cluster, d Drain) error {
+	_, err := Run(ctx, cluster, Change{Drain: &d}, eviction.ComparisonOff)
+	return err
 }
 
 // onNode puts a pod with a controller on a node.
@@ -295,7 +302,7 @@ func TestDrainNodes(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 28*time.Second)
 				defer cancel()
-				err := DrainNodes(ctx, cluster, Drain{Nodes: nodes, GracePeriod: new(int64(7))}, s.hooks())
+				err := s.drain(ctx, cluster, Drain{NodeDrain: planner.NodeDrain{Nodes: nodes}, GracePeriod: new(int64(7))})
 				if (err != nil) != (tt.fails != nil || tt.says != "") || tt.fails != nil && !errors.Is(err, tt.fails) || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %v that says %q", err, tt.fails, tt.says)
 				}
@@ -323,7 +330,7 @@ func TestDrainNodes_givesPodsTheGracePeriod(t *testing.T) {
 			s.lingers = true
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if err := DrainNodes(ctx, s.api.follow(t, true), Drain{Nodes: []string{"n1"}, GracePeriod: grace}, DrainHooks{}); !errors.Is(err, context.DeadlineExceeded) {
+			if err := quietly(ctx, s.api.follow(t, true), Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}}, GracePeriod: grace}); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("it ends with %v", err)
 			}
 			want := int64(60)

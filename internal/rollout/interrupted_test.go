@@ -20,8 +20,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// TestAwaitTolerations_tellsWhatItHasSeenWhereItsTimeIsOverAlone: another error is its own.
-func TestAwaitTolerations_tellsWhatItHasSeenWhereItsTimeIsOverAlone(t *testing.T) {
+// TestRun_tellsWhatAWaitHasSeenWhereItsTimeIsOverAlone: another error is its own.
+func TestRun_tellsWhatAWaitHasSeenWhereItsTimeIsOverAlone(t *testing.T) {
 	t.Parallel()
 	// The first reading is before the wait.
 	for name, nth := range map[string]int{"at the first look": 1, "in the middle of the wait": 3} {
@@ -39,7 +39,7 @@ func TestAwaitTolerations_tellsWhatItHasSeenWhereItsTimeIsOverAlone(t *testing.T
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				err := AwaitTolerations(ctx, cluster, wanting(teamA, "web"))
+				err := taintLinked(ctx, cluster, wanting(teamA, "web"))
 				if stuck := new(StuckError); !errors.Is(err, kube.ErrForbidden) || errors.As(err, &stuck) {
 					t.Errorf("it ends with %v", err)
 				}
@@ -58,7 +58,7 @@ func TestRun_readsWorkloadsBeforeItLabelsNodes(t *testing.T) {
 			Labels:    &planner.NodeLabels{Target: planner.Target{Name: "n1"}, Claim: label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"tier": "x"}}},
 			Workloads: wanting(teamA, "web"),
 		}
-		_, err := carry(t.Context(), api.follow(t, true), change, Hooks{})
+		_, err := carry(t.Context(), api.follow(t, true), change, hooks{})
 		if begun, _ := api.writes(); err == nil || !strings.Contains(err.Error(), `belongs to "other"`) || len(begun) > 0 {
 			t.Errorf("it ends with %v, and wrote %v", err, begun)
 		}
@@ -87,7 +87,7 @@ func TestRun_aWorkloadThatGoesWhileItsPodsShedLabelsHoldsUpNothing(t *testing.T)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := carry(ctx, cluster, change, Hooks{}); err != nil {
+		if _, err := carry(ctx, cluster, change, hooks{}); err != nil {
 			t.Errorf("it ends with %v", err)
 		}
 		if begun, _ := api.writes(); len(begun) != 2 || begun[1] != "n1" {

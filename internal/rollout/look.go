@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -51,7 +52,11 @@ func (r *run) look(ctx context.Context) (looked, error) {
 		r.alone = true
 	}
 	l, err := r.plan(ctx)
-	if err == nil && l.concludes() && !r.fresh() {
+	more := false
+	if err == nil {
+		more, err = r.more(ctx, l)
+	}
+	if err == nil && (more || l.concludes() && !r.fresh()) {
 		if err := r.read(ctx); err != nil {
 			return looked{}, err
 		}
@@ -61,6 +66,30 @@ func (r *run) look(ctx context.Context) (looked, error) {
 		return looked{}, err
 	}
 	return l, l.obstacle()
+}
+
+// more finds out what else a plan depends on: the pods that its steps may evict, and the
+// workloads that it is linked to where it brings taints.
+func (r *run) more(ctx context.Context, l looked) (more bool, err error) {
+	links := !r.linked && len(r.change.Links) > 0 && slices.ContainsFunc(l.Steps, planner.Step.Brings)
+	pods := !r.pods && (links || slices.ContainsFunc(l.Steps, func(s planner.Step) bool {
+		return s.Nodes.Needs(r.change.Limits) || s.Switch != nil && s.Switch.Moves()
+	}))
+	if pods {
+		if err := r.withPods(ctx); err != nil {
+			return false, err
+		}
+	}
+	if links {
+		waits, err := linkedTo(ctx, r.cluster, r.change.Shared, r.change.Links)
+		if err != nil {
+			return false, err
+		}
+		r.linked = true
+		r.change.Workloads = append(slices.Clone(r.change.Workloads), waits...)
+		r.known = append(r.known, make([]known, len(waits))...)
+	}
+	return links || pods, nil
 }
 
 // concludes says that the plan must not rest on workloads that were read a while
@@ -74,6 +103,8 @@ func (l looked) obstacle() error {
 	switch {
 	case len(l.Refusals) > 0:
 		return &RefusedError{Refusals: l.Refusals}
+	case len(l.DrainRefusals) > 0:
+		return &DrainRefusedError{Refusals: l.DrainRefusals}
 	case len(l.Conflicts) > 0:
 		return &ConflictError{Conflicts: l.Conflicts}
 	}
@@ -81,7 +112,7 @@ func (l looked) obstacle() error {
 }
 
 // begin asks once more before the first write: half a change is worse than none.
-func (l looked) begin(hooks Hooks) error {
+func (l looked) begin(allowed func(planner.Plan) error) error {
 	for _, t := range l.workloads {
 		writes := slices.ContainsFunc(l.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == t.Workload && s.Template() })
 		if !writes || t.NoWait {
@@ -91,29 +122,32 @@ func (l looked) begin(hooks Hooks) error {
 			return err
 		}
 	}
-	if hooks.Begin == nil {
+	if allowed == nil {
 		return nil
 	}
-	return hooks.Begin(l.Plan)
+	return allowed(l.Plan)
 }
 
 // plan asks the planner what is left to do by what is known.
 func (r *run) plan(ctx context.Context) (looked, error) {
-	snapshot, err := r.cluster.Snapshot(ctx)
+	snapshot, err := r.snapshot(ctx)
 	if err != nil {
 		return looked{}, err
 	}
-	var desired planner.Change
+	desired := planner.Change{Planned: r.planned()}
 	if r.change.Labels != nil {
 		desired.Labels = []planner.NodeLabels{*r.change.Labels}
 	}
 	if r.change.Nodes != nil {
 		desired.Nodes = []planner.NodeTaints{*r.change.Nodes}
 	}
-	if r.change.MachineSets != nil {
+	if r.change.MachineSets != nil && !r.cycled {
 		if desired.MachineSets, err = r.sets(ctx); err != nil {
 			return looked{}, err
 		}
+	}
+	if r.change.Drain != nil && !r.drained {
+		desired.Drain = &r.change.Drain.NodeDrain
 	}
 	for _, claim := range r.change.Policies {
 		desired.Policies = append(desired.Policies, planner.DesiredPolicy{Claim: claim, Seen: r.policies[claim.Name]})
@@ -124,6 +158,28 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 		}
 	}
 	return looked{planner.Order(snapshot, desired, r.comparison), snapshot, desired.Workloads}, nil
+}
+
+// planned is what other resources of the run have not changed yet of the tolerations of
+// workloads.
+func (r *run) planned() map[snapshot.WorkloadKey]eviction.Planned {
+	if r.change.Shared == nil {
+		return nil
+	}
+	return r.change.Shared.Tolerations(r.change.Owner, r.change.Links)
+}
+
+// snapshot is the cluster as it is known now, without pods until a step depends on these.
+func (r *run) snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
+	if r.pods {
+		return r.cluster.Snapshot(ctx)
+	}
+	nodes, err := r.cluster.Nodes(ctx)
+	out := &snapshot.Snapshot{Nodes: make(map[string]*snapshot.Node, len(nodes))}
+	for _, n := range nodes {
+		out.Nodes[n.Name] = n
+	}
+	return out, err
 }
 
 // fresh says that every workload is known as it is now.
@@ -146,7 +202,7 @@ func (r *run) read(ctx context.Context) error {
 			continue
 		}
 		w, err := d.read(ctx, r.cluster)
-		if err == nil && w != nil {
+		if err == nil && w != nil && !d.Linked {
 			err = d.unreadable(w)
 		}
 		if err != nil {
@@ -157,10 +213,11 @@ func (r *run) read(ctx context.Context) error {
 	return nil
 }
 
-// read reads the workload, nil where it is gone and was to give something up.
+// read reads the workload, nil where it is gone and was to give something up, or was to be
+// waited for.
 func (d Tolerations) read(ctx context.Context, cluster *kube.Cluster) (*workload.Workload, error) {
 	w, err := cluster.FreshWorkload(ctx, d.Ref, d.Path)
-	if kube.Gone(err) && d.Claim.Release {
+	if kube.Gone(err) && (d.Claim.Release || d.Linked || d.Retained) {
 		return nil, nil
 	}
 	return w, err
@@ -186,7 +243,12 @@ func (r *run) of(w *workload.Workload) (Tolerations, *known) {
 // require labels which they shall shed. It says whether time has passed by it.
 func (r *run) await(ctx context.Context, w *workload.Workload, shed map[string][]string) (waited bool, err error) {
 	d, k := r.of(w)
-	a := wait{cluster: r.cluster, desired: d, waiting: lacking(d), rewrite: true, known: *k}
+	if d.Linked {
+		bounded, cancel := r.change.Machines.bounded(ctx)
+		defer cancel()
+		ctx = bounded
+	}
+	a := wait{cluster: r.cluster, desired: d, waiting: lacking(d), rewrite: !d.Linked, known: *k}
 	if shed != nil {
 		a.waiting, a.rewrite = shedding(shed), false
 	}
@@ -203,7 +265,7 @@ func (r *run) edit(ctx context.Context, w *workload.Workload) error {
 	d, k := r.of(w)
 	r.age(nil)
 	before, after, err := edit(ctx, r.cluster, d, r.comparison)
-	if kube.Gone(err) && d.Claim.Release {
+	if kube.Gone(err) && (d.Claim.Release || d.Retained) {
 		k.workload, k.readAt = nil, time.Now()
 		return nil
 	}

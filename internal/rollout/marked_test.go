@@ -17,7 +17,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -131,9 +130,9 @@ func TestMarkedBy(t *testing.T) {
 	}
 }
 
-// TestAwaitLinked_waitsForThePodsOfEachLinkedResource: what this run plans for them counts,
+// TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource: what this run plans for them counts,
 // and what their marks tell where it plans nothing.
-func TestAwaitLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
+func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 	t.Parallel()
 	lost := func(api *testServer) { api.removePods("web") }
 	planned := func(want string) func(*planner.Shared) {
@@ -178,7 +177,8 @@ func TestAwaitLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 				api.forbidLists("deployments", tt.status)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				err := AwaitLinked(ctx, cluster, shared, tt.ids)
+				// The taint evicts nobody, whatever pods carry.
+				_, err := carry(ctx, cluster, Change{Nodes: tainting("team=c:NoSchedule"), Links: tt.ids, Shared: shared}, hooks{})
 				switch stuck := new(StuckError); {
 				case tt.waits && !errors.As(err, &stuck), tt.fails != nil && !errors.Is(err, tt.fails), !tt.waits && tt.fails == nil && err != nil:
 					t.Errorf("it ends with %v", err)
@@ -252,9 +252,9 @@ func TestRetiring_tellsWhereTolerationsRetire(t *testing.T) {
 	}
 }
 
-// TestContractTolerations_takesWhatRetiresOutOfWorkloads once no live taint needs it. It waits
+// TestRun_takesWhatRetiresOutOfWorkloads once no live taint needs it. It waits
 // for no pod.
-func TestContractTolerations_takesWhatRetiresOutOfWorkloads(t *testing.T) {
+func TestRun_takesWhatRetiresOutOfWorkloads(t *testing.T) {
 	t.Parallel()
 	named := []taint.ID{{Key: "team", Effect: "NoExecute"}}
 	for name, tt := range map[string]struct {
@@ -312,7 +312,7 @@ func TestContractTolerations_takesWhatRetiresOutOfWorkloads(t *testing.T) {
 				if tt.status != nil {
 					api.faulty(tt.status)
 				}
-				if err := ContractTolerations(t.Context(), api.connect(t), toleration.Claim{Named: tt.named, Known: []record.Seal{{}}}, eviction.ComparisonOff); !errors.Is(err, tt.fails) {
+				if err := contractNow(t.Context(), api.connect(t), toleration.Claim{Named: tt.named, Known: []record.Seal{{}}}); !errors.Is(err, tt.fails) {
 					t.Errorf("it ends with %v, want %v", err, tt.fails)
 				}
 				if diff := cmp.Diff(tt.want, api.tolerations()); diff != "" {

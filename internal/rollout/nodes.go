@@ -47,62 +47,40 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%d nodes must not be changed, the first is %s", len(e.Refusals), e.Refusals[0].Node)
 }
 
-// SwitchTaints makes the nodes' taints as desired: nodes that are meant first,
-// then those that leave. It plans from what the cluster shows, writes, waits
-// for the watch to confirm, and plans again, until nothing is left to do; so it
-// also reaches nodes that arrive meanwhile and restores taints that a writer
-// without a guard has taken away. approve is called right before the first
-// write, and again before a write to nodes that have come since; it can still
-// stop it.
-//
-// The cluster must be followed meanwhile. Errors: *RefusedError, *FightError, that
-// of approve, and those of kube.
-func SwitchTaints(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, approve func(planner.NodePlan) error) error {
-	approved, written := map[string]bool{}, map[string]int{}
-	for {
-		nodes, err := cluster.Nodes(ctx)
-		if err != nil {
-			return err
+// switchTaints writes the taints of a step: nodes that are meant first, then those that
+// leave. It waits for the watch to confirm: the next look finds what a writer without a
+// guard has taken away, and nodes that have come since.
+func (r *run) switchTaints(ctx context.Context, plan planner.NodePlan) error {
+	for _, s := range plan.Switches {
+		// Nodes that join one after the other are no fight.
+		if r.written[s.Node.Name]++; r.written[s.Node.Name] > maxRounds {
+			return &FightError{workload.Ref{Kind: "Node", Name: s.Node.Name}}
 		}
-		plan := planner.PlanNodes(nodes, desired)
-		if len(plan.Refusals) > 0 {
-			return &RefusedError{Refusals: plan.Refusals}
-		}
-		if len(plan.Switches) == 0 {
-			return nil
-		}
-		for _, s := range plan.Switches {
-			// Nodes that join one after the other are no fight.
-			if written[s.Node.Name]++; written[s.Node.Name] > maxRounds {
-				return &FightError{workload.Ref{Kind: "Node", Name: s.Node.Name}}
-			}
-		}
-		if fresh := unapproved(plan, approved); len(fresh.Switches) > 0 {
-			if err := approve(fresh); err != nil {
-				return err
-			}
-		}
-		arrivals, leavers := split(plan.Switches)
-		arrived, err := switchAll(ctx, cluster, desired, arrivals)
-		if err != nil {
-			return err
-		}
-		left, err := switchAll(ctx, cluster, desired, leavers)
-		if err != nil {
-			return err
-		}
-		if _, err := cluster.Settle(ctx, append(arrived, left...), settleMoment); err != nil {
+	}
+	if fresh := r.unapproved(plan); len(fresh.Switches) > 0 {
+		if err := r.hooks.approve(ctx, fresh); err != nil {
 			return err
 		}
 	}
+	arrivals, leavers := split(plan.Switches)
+	arrived, err := switchAll(ctx, r.cluster, *r.change.Nodes, arrivals)
+	if err != nil {
+		return err
+	}
+	left, err := switchAll(ctx, r.cluster, *r.change.Nodes, leavers)
+	if err != nil {
+		return err
+	}
+	_, err = r.cluster.Settle(ctx, append(arrived, left...), settleMoment)
+	return err
 }
 
 // unapproved is the part of a plan that is about nodes which have not been
 // looked at before; they count as looked at from then on.
-func unapproved(plan planner.NodePlan, approved map[string]bool) planner.NodePlan {
-	plan.Switches = slices.DeleteFunc(slices.Clone(plan.Switches), func(s planner.Switch) bool { return approved[s.Node.Name] })
+func (r *run) unapproved(plan planner.NodePlan) planner.NodePlan {
+	plan.Switches = slices.DeleteFunc(slices.Clone(plan.Switches), func(s planner.Switch) bool { return r.approved[s.Node.Name] })
 	for _, s := range plan.Switches {
-		approved[s.Node.Name] = true
+		r.approved[s.Node.Name] = true
 	}
 	return plan
 }

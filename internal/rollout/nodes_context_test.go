@@ -79,7 +79,7 @@ func TestSwitchTaints_endsWithTheCauseOfItsContext(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				a := &approver{api: api}
 				tt.prepare(api, cluster, a, func() { cancel(why) })
-				if err := SwitchTaints(ctx, cluster, gpuPool(), a.approve); !errors.Is(err, why) {
+				if err := switchTo(ctx, cluster, gpuPool(), a.approve); !errors.Is(err, why) {
 					t.Errorf("got %v, want the reason why the context ended", err)
 				}
 				begun, _ := api.writes()
@@ -97,7 +97,7 @@ func TestSwitchTaints_endsWithTheCauseOfItsContext(t *testing.T) {
 				}
 				api.after = nil
 				a.says = nil
-				if err := SwitchTaints(t.Context(), cluster, gpuPool(), a.approve); err != nil {
+				if err := switchTo(t.Context(), cluster, gpuPool(), a.approve); err != nil {
 					t.Errorf("beginning again: %v", err)
 				}
 				for name, taints := range api.taints() {

@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,6 +35,12 @@ func gpuPool() planner.NodeTaints {
 	}
 }
 
+// switchTo changes taints of nodes and nothing else.
+func switchTo(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, approve func(context.Context, planner.NodePlan) error) error {
+	_, err := carry(ctx, cluster, Change{Nodes: &desired}, hooks{approve: approve})
+	return err
+}
+
 // approver writes down what it is asked.
 type approver struct {
 	api *testServer
@@ -42,7 +49,7 @@ type approver struct {
 	asked []string
 }
 
-func (a *approver) approve(plan planner.NodePlan) error {
+func (a *approver) approve(_ context.Context, plan planner.NodePlan) error {
 	names := make([]string, 0, len(plan.Switches))
 	for _, s := range plan.Switches {
 		names = append(names, s.Node.Name)
@@ -255,7 +262,7 @@ func TestSwitchTaints(t *testing.T) {
 					api.after = func(node string, write int) { tt.after(api, node, write) }
 				}
 				a := approver{api: api, says: tt.says}
-				err := SwitchTaints(t.Context(), api.follow(t, false), gpuPool(), a.approve)
+				err := switchTo(t.Context(), api.follow(t, false), gpuPool(), a.approve)
 				var refused []string
 				if r := new(RefusedError); errors.As(err, &r) {
 					for _, one := range r.Refusals {
@@ -304,7 +311,7 @@ func TestSwitchTaints_writesNoNodeThatLeavesBeforeAllThatAreMeantAreWritten(t *t
 			return 0
 		}
 		a := approver{api: api}
-		if err := SwitchTaints(t.Context(), api.follow(t, false), gpuPool(), a.approve); err != nil {
+		if err := switchTo(t.Context(), api.follow(t, false), gpuPool(), a.approve); err != nil {
 			t.Fatal(err)
 		}
 		if _, done := api.writes(); done != len(nodes) {

@@ -109,7 +109,7 @@ func TestRun_pinsPodsToNodes(t *testing.T) {
 				api.idle = tt.idle
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				steps, err := carry(ctx, api.follow(t, true), Change{Workloads: tt.change}, Hooks{})
+				steps, err := carry(ctx, api.follow(t, true), Change{Workloads: tt.change}, hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}
@@ -153,7 +153,7 @@ func TestRun_takesLabelsFromNodesOnceNoPodRequiresThem(t *testing.T) {
 					Labels:    &planner.NodeLabels{Target: planner.Target{Name: "n1"}, Claim: label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"pool": "gpu"}, Release: true}},
 					Workloads: pinning("", "web"),
 				}
-				_, err := carry(ctx, api.follow(t, true), change, Hooks{})
+				_, err := carry(ctx, api.follow(t, true), change, hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}
@@ -179,7 +179,7 @@ func TestRun_makesPoliciesBeforeTaints(t *testing.T) {
 		api.make(t, giving("gpu", "me", teamA))
 		cluster := api.follow(t, true)
 		change := Change{Nodes: tainting(teamB), Policies: []admission.Claim{giving("gpu", "me", teamB), giving("more", "me", teamB)}}
-		steps, err := carry(t.Context(), cluster, change, Hooks{})
+		steps, err := carry(t.Context(), cluster, change, hooks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,14 +191,14 @@ func TestRun_makesPoliciesBeforeTaints(t *testing.T) {
 		}
 		change.Nodes = tainting(teamB)
 		change.Nodes.Claim.Release = true
-		steps, err = carry(t.Context(), cluster, change, Hooks{})
+		steps, err = carry(t.Context(), cluster, change, hooks{})
 		if diff := cmp.Diff([]string{"change taints of 1 node", "delete policy gpu", "delete policy more"}, steps); err != nil || diff != "" {
 			t.Errorf("%v, steps: %s", err, diff)
 		}
 		api.make(t, others(giving("gpu", "you", teamA)))
 		before, _ := api.writes()
 		foreign := Change{Nodes: tainting(teamA), Policies: []admission.Claim{giving("gpu", "me", teamA)}}
-		if _, err := carry(t.Context(), cluster, foreign, Hooks{}); err == nil || !strings.Contains(err.Error(), `belongs to "you"`) {
+		if _, err := carry(t.Context(), cluster, foreign, hooks{}); err == nil || !strings.Contains(err.Error(), `belongs to "you"`) {
 			t.Errorf("a policy of somebody else: %v", err)
 		}
 		if after, _ := api.writes(); len(after) != len(before) {
@@ -225,7 +225,7 @@ func TestRun_writesSeveralListsOfOneObject(t *testing.T) {
 			d.Claim.Path = strings.Join(d.Path, ".")
 			all = append(all, d)
 		}
-		if _, err := carry(t.Context(), w.follow(t), Change{Workloads: all}, Hooks{}); err != nil {
+		if _, err := carry(t.Context(), w.follow(t), Change{Workloads: all}, hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, list := range []string{"a", "b"} {
@@ -249,7 +249,7 @@ func TestRun_namesTheWorkloadThatCannotBeRead(t *testing.T) {
 		api.faulty(func(r fakeapi.Request) int {
 			return map[bool]int{true: http.StatusForbidden}[r.Verb == "get" && r.Name == "web"]
 		})
-		_, err := carry(t.Context(), cluster, Change{Workloads: wanting(teamA, "db", "web")}, Hooks{})
+		_, err := carry(t.Context(), cluster, Change{Workloads: wanting(teamA, "db", "web")}, hooks{})
 		one := new(WorkloadError)
 		if !errors.As(err, &one) || one.Ref.Name != "web" || !errors.Is(err, kube.ErrForbidden) || err.Error() != one.Err.Error() {
 			t.Errorf("it ends with %v", err)
@@ -269,7 +269,7 @@ func TestRun_saysThatItWaitsAfterTheTaints(t *testing.T) {
 		for name, nodes := range map[bool]*planner.NodeTaints{true: tainting(teamA), false: nil} {
 			api.Remove(api.podsOf("web")[0])
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err := carry(ctx, api.follow(t, true), Change{Nodes: nodes, Workloads: wanting(teamA, "web")}, Hooks{})
+			_, err := carry(ctx, api.follow(t, true), Change{Nodes: nodes, Workloads: wanting(teamA, "web")}, hooks{})
 			cancel()
 			stuck := new(StuckError)
 			if !errors.As(err, &stuck) || stuck.Switched != name || stuck.Missing == 0 {

@@ -22,30 +22,13 @@ func EnforcePolicy(ctx context.Context, cluster *kube.Cluster, claim admission.C
 	return enforce(ctx, cluster, claim.Name, func(*admission.Observed) *admission.Claim { return &claim }, comparison)
 }
 
-// contractPolicies takes out of the policies what retires in them and no live taint needs
-// any more. Those that somebody has changed are left to the resource that they belong to.
-func contractPolicies(ctx context.Context, cluster *kube.Cluster, comparison eviction.Comparison) error {
-	policies, err := cluster.Policies(ctx)
-	if err != nil {
-		return err
+// asItIs is the claim on a policy in which something retires, as it is. Those that somebody
+// has changed are left to the resource that they belong to.
+func asItIs(seen *admission.Observed) *admission.Claim {
+	if seen == nil || !seen.InForce() || len(seen.Retiring) == 0 {
+		return nil
 	}
-	// What it is when it is written decides: its own resource may be at it.
-	asItIs := func(seen *admission.Observed) *admission.Claim {
-		if seen == nil || !seen.InForce() || len(seen.Retiring) == 0 {
-			return nil
-		}
-		return &admission.Claim{Policy: seen.Policy, Mark: seen.Mark}
-	}
-	var errs []error
-	for _, p := range policies {
-		if asItIs(&p) == nil {
-			continue
-		}
-		if _, err := enforce(ctx, cluster, p.Name, asItIs, comparison); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	return &admission.Claim{Policy: seen.Policy, Mark: seen.Mark}
 }
 
 // enforce makes a policy as it is claimed, by how it is then; a nil claim leaves it alone.

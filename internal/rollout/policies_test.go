@@ -176,9 +176,9 @@ func (a *testServer) faulty(status func(fakeapi.Request) int) {
 	})
 }
 
-// TestContractTolerations_takesWhatRetiresOutOfPolicies once no live taint needs it. One
+// TestRun_takesWhatRetiresOutOfPolicies once no live taint needs it. One
 // that cannot be written keeps nobody else from it.
-func TestContractTolerations_takesWhatRetiresOutOfPolicies(t *testing.T) {
+func TestRun_takesWhatRetiresOutOfPolicies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu", teamB))
@@ -189,7 +189,7 @@ func TestContractTolerations_takesWhatRetiresOutOfPolicies(t *testing.T) {
 		api.faulty(func(r fakeapi.Request) int {
 			return map[bool]int{true: http.StatusForbidden}[r.Write() && r.Name == "a-refused"]
 		})
-		err := ContractTolerations(t.Context(), api.connect(t), toleration.Claim{}, eviction.ComparisonOff)
+		err := contractNow(t.Context(), api.connect(t), toleration.Claim{})
 		if !errors.Is(err, kube.ErrForbidden) {
 			t.Errorf("it ends with %v, want the refusal", err)
 		}

@@ -14,15 +14,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
-// Replenish brings back the count of a MachineSet that an interrupted rollout of this owner
-// has left at zero. It comes before a wait for pods: these may have no place but on the
-// machines that come, and the rollout that would bring them comes after the wait. The
-// machines must be followed meanwhile. Errors: those of kube.
-func Replenish(ctx context.Context, cluster *kube.Cluster, set *machineset.Set, owner string) error {
-	_, err := bringBack(ctx, cluster, set.Key(), set.UID, owner)
-	return err
-}
-
 // bringBack returns the count that it has brought back, nil where there is nothing to bring
 // back.
 func bringBack(ctx context.Context, cluster *kube.Cluster, key string, uid types.UID, owner string) (*int, error) {
@@ -49,7 +40,9 @@ func bringBack(ctx context.Context, cluster *kube.Cluster, key string, uid types
 	return nil, context.Cause(ctx)
 }
 
-// replenish does it for the MachineSets of a change whose workloads are waited for.
+// replenish brings back the counts that an interrupted rollout of this owner has left at zero,
+// before a wait for pods: these may have no place but on the machines that come, and the
+// rollout that would bring them comes after the wait.
 func (r *run) replenish(ctx context.Context) error {
 	if r.change.MachineSets == nil || !slices.ContainsFunc(r.change.Workloads, func(t Tolerations) bool { return !t.Claim.Release && !t.NoWait }) {
 		return nil
@@ -59,7 +52,7 @@ func (r *run) replenish(ctx context.Context) error {
 		return err
 	}
 	for _, c := range sets.Sets {
-		if err := Replenish(ctx, r.cluster, c.Set, r.change.MachineSets.Desired.Claim.Owner); err != nil {
+		if _, err := bringBack(ctx, r.cluster, c.Set.Key(), c.Set.UID, r.change.MachineSets.Desired.Claim.Owner); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,7 @@ func TestReplenish_bringsBackTheCountOfAMachineSetThatWasLeftAtZero(t *testing.T
 				case tt.key != "":
 					set.Name = tt.key
 				}
-				if err := Replenish(t.Context(), cluster, &set, owner); !errors.Is(err, tt.fails) {
+				if _, err := bringBack(t.Context(), cluster, set.Key(), set.UID, owner); !errors.Is(err, tt.fails) {
 					t.Errorf("it ends with %v, want %v", err, tt.fails)
 				}
 				if w.tried != tt.tried {
@@ -117,11 +117,11 @@ func TestRun_replenishesBeforeItWaitsForPods(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				w.after = func(fakeapi.Request, int) { cancel() }
-				change.RollOut = func(context.Context) error {
+				change.Machines = Machines{Slots: &Slots{}, Hooks: MachineHooks{Approve: func(machineset.Observed) error {
 					w.done = append(w.done, "roll out")
 					return context.Canceled
-				}
-				_, err := carry(ctx, w.follow(t), change, Hooks{})
+				}}}
+				_, err := carry(ctx, w.follow(t), change, hooks{})
 				if len(w.done) == 0 || w.done[0] != tt.first {
 					t.Errorf("it wrote %v, want %s first: %v", w.done, tt.first, err)
 				}
@@ -140,14 +140,14 @@ func TestRun_rollsTaintsOutByTheMachineSets(t *testing.T) {
 		change := labelling("pool", "a")
 		change.MachineSets.Desired.Claim.Taints = []corev1.Taint{parsed(teamA)}
 		rolled := 0
-		change.RollOut = func(ctx context.Context) error {
+		change.Machines = Machines{Slots: &Slots{}, Hooks: MachineHooks{Approve: func(machineset.Observed) error {
 			if w.labels() != "*a/a/a" {
 				t.Errorf("the labels are %s when the taints come", w.labels())
 			}
 			rolled++
-			return RollOut(ctx, cluster, pool, change.MachineSets.Desired, MachineHooks{})
-		}
-		if _, err := carry(t.Context(), cluster, change, Hooks{}); err != nil {
+			return nil
+		}}}
+		if _, err := carry(t.Context(), cluster, change, hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		if rolled != 1 || w.state()[0] != "1 wanted with "+teamA {
@@ -155,8 +155,8 @@ func TestRun_rollsTaintsOutByTheMachineSets(t *testing.T) {
 		}
 		broken := errors.New("broken")
 		change.MachineSets.Desired.Claim.Taints = []corev1.Taint{parsed(teamB)}
-		change.RollOut = func(context.Context) error { return broken }
-		if _, err := carry(t.Context(), cluster, change, Hooks{}); !errors.Is(err, broken) {
+		change.Machines.Hooks.Approve = func(machineset.Observed) error { return broken }
+		if _, err := carry(t.Context(), cluster, change, hooks{}); !errors.Is(err, broken) {
 			t.Errorf("it ends with %v", err)
 		}
 	})

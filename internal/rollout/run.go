@@ -15,29 +15,51 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Change is everything that one resource wants at once.
+// Change is everything that one resource or action wants at once.
 type Change struct {
+	// Owner is the id of the resource.
+	Owner string
 	// Labels and Nodes are nil where nodes are left alone.
 	Labels    *planner.NodeLabels
 	Nodes     *planner.NodeTaints
 	Workloads []Tolerations
-	// MachineSets is nil where they are left alone, and RollOut rolls their taints out.
+	// MachineSets is nil where they are left alone.
 	MachineSets *planner.DesiredSets
+	Machines    Machines
 	// Policies are those of admission.
 	Policies []admission.Claim
-	RollOut  func(context.Context) error
+	// Drain is nil where no node is drained.
+	Drain *Drain
+	// Links are the ids of the resources whose tolerations pods carry before taints come, and
+	// Shared is what the resources of the run plan.
+	Links  []string
+	Shared *planner.Shared
+	// Frees is the claim on what others have left behind for the sake of the taints: it goes after
+	// them, where no taint needs it any more. A claim that names no taint leaves it alone.
+	Frees toleration.Claim
+	// Limits are looked at before the first write, and before each step that may evict pods.
+	Limits eviction.Limits
 }
 
-// Hooks are asked while a change is carried out, and can stop it; nil ones are
-// not.
-type Hooks struct {
-	// Begin is asked with the whole plan before the first write.
-	Begin func(planner.Plan) error
-	// Approve is asked right before taints are written; see SwitchTaints.
-	Approve func(planner.NodePlan) error
+// Result is what a run has done.
+type Result struct {
+	// Steps are the steps that it has made, in words.
+	Steps []string
+	// Retained says what others have left behind and could not be taken away. It fails
+	// nothing: the taints are changed already.
+	Retained error
+}
+
+// hooks are asked while a change is carried out, and can stop it.
+type hooks struct {
+	// begin is asked with the whole plan before the first write.
+	begin func(planner.Plan) error
+	// approve is asked right before nodes are written, with those that are new since.
+	approve func(context.Context, planner.NodePlan) error
 }
 
 // WorkloadError is an error of looking at one workload.
@@ -55,19 +77,41 @@ func (e *WorkloadError) Unwrap() error { return e.Err }
 // Run carries out a change in the planner's order: labels, tolerations and pins,
 // the wait for live pods, taints, and the reverse for what goes. It takes the
 // first step, looks again, and asks again, so that whatever interrupts it, the
-// next run goes on from what the cluster shows then. It returns the steps that it
-// has made, in words.
+// next run goes on from what the cluster shows then.
 //
-// The cluster must be followed with pods meanwhile. Errors: *RefusedError,
-// *ConflictError, *HoldError, *StuckError, *FightError, those of the hooks and of
-// kube.
-func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison eviction.Comparison, hooks Hooks) (done []string, err error) {
-	if _, err := cluster.SnapshotToDecide(ctx); err != nil {
-		return nil, err
+// The cluster must be followed meanwhile. Errors: *RefusedError, *LimitsError,
+// *ConflictError, *HoldError, *StuckError, *FightError, *UnseenError and those of kube.
+func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison eviction.Comparison) (Result, error) {
+	r := newRun(cluster, change, comparison)
+	r.hooks = hooks{begin: r.allowed, approve: r.approve}
+	return r.end(ctx)
+}
+
+func newRun(cluster *kube.Cluster, change Change, comparison eviction.Comparison) *run {
+	return &run{
+		cluster: cluster, change: change, comparison: comparison, known: make([]known, len(change.Workloads)), policies: map[string]*admission.Observed{},
+		approved: map[string]bool{}, written: map[string]int{},
 	}
-	r := &run{cluster: cluster, change: change, comparison: comparison, hooks: hooks, known: make([]known, len(change.Workloads)), policies: map[string]*admission.Observed{}}
-	err = r.carryOut(ctx)
-	return r.done, err
+}
+
+// end carries the change out to its end.
+func (r *run) end(ctx context.Context) (Result, error) {
+	defer func() {
+		for _, release := range r.releases {
+			release()
+		}
+	}()
+	if len(r.change.Workloads)+len(r.change.Policies) > 0 || r.change.Labels != nil || r.change.Drain != nil {
+		if err := r.withPods(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	err := r.carryOut(ctx)
+	out := Result{Steps: r.done}
+	if err == nil && len(r.change.Frees.Named) > 0 {
+		out.Retained = r.contract(ctx)
+	}
+	return out, err
 }
 
 // run is a change that is being carried out.
@@ -75,7 +119,7 @@ type run struct {
 	cluster    *kube.Cluster
 	change     Change
 	comparison eviction.Comparison
-	hooks      Hooks
+	hooks      hooks
 	// known is what is known of each workload of the change.
 	known []known
 	// policies is what is known of the policies of the change, by name; nil for none.
@@ -87,6 +131,32 @@ type run struct {
 	done  []string
 	// rounds counts steps, unrest the waits that nobody had expected.
 	rounds, unrest int
+	// pods is set once pods are followed, linked once the linked workloads are known.
+	pods, linked bool
+	releases     []func()
+	// cycled is set once machines have been replaced that nothing is wrong with, drained once
+	// nodes are: what comes there in spite of it would come back for ever.
+	cycled, drained bool
+	// retained is set where the change is what others have left behind.
+	retained bool
+	// checked is the cluster that the whole plan was checked with.
+	checked *snapshot.Snapshot
+	// approved are the nodes that the limits allow to write, written how often each was.
+	approved map[string]bool
+	written  map[string]int
+}
+
+// withPods has pods followed from now on. A change that evicts nobody does without.
+func (r *run) withPods(ctx context.Context) error {
+	if !r.pods {
+		release, err := r.cluster.Follow(ctx, true)
+		if err != nil {
+			return err
+		}
+		r.releases, r.pods = append(r.releases, release), true
+	}
+	_, err := r.cluster.SnapshotToDecide(ctx)
+	return err
 }
 
 func (r *run) carryOut(ctx context.Context) error {
@@ -110,7 +180,7 @@ func (r *run) carryOut(ctx context.Context) error {
 			}
 		}
 		if len(plan.Steps) == 0 {
-			return nil
+			return r.readable(ctx)
 		}
 		if err := r.take(ctx, plan.Steps[0]); err != nil {
 			return err
@@ -123,10 +193,10 @@ func (r *run) begin(ctx context.Context, plan looked) error {
 	if r.begun || len(plan.Steps) == 0 {
 		return nil
 	}
-	if err := plan.begin(r.hooks); err != nil {
+	if err := plan.begin(r.hooks.begin); err != nil {
 		return err
 	}
-	r.begun = true
+	r.begun, r.checked = true, plan.snapshot
 	return r.replenish(ctx)
 }
 
@@ -146,8 +216,6 @@ func writes(step planner.Step) workload.Ref {
 		return step.Workload.Ref
 	case len(step.Labels.Switches) > 0:
 		return workload.Ref{Kind: "Node", Name: step.Labels.Switches[0].Node.Name}
-	case len(step.Nodes.Switches) > 0:
-		return workload.Ref{Kind: "Node", Name: step.Nodes.Switches[0].Node.Name}
 	case step.Policy.Name != "":
 		return workload.Ref{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingAdmissionPolicy", Name: step.Policy.Name}
 	}
@@ -160,9 +228,10 @@ func writes(step planner.Step) workload.Ref {
 // nothing to wait for: else what was read before the wait is old.
 func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 	calm = true
+	brings := len(plan.Steps) > 0 && plan.Steps[0].Brings()
 	for _, t := range plan.workloads {
 		held := t.Workload.Rolling.Hold != "" && !t.Workload.Relapses
-		if t.NoWait || t.Claim.Release || t.Workload.Rolling.Later || held {
+		if !t.Awaited(brings) || held && !t.Linked {
 			continue
 		}
 		waited, err := r.await(ctx, t.Workload, nil)
@@ -184,8 +253,11 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 
 // take makes one step, and notes what it shows of the workload.
 func (r *run) take(ctx context.Context, step planner.Step) error {
-	if err := r.count(writes(step)); err != nil {
-		return err
+	if len(step.Nodes.Switches) == 0 {
+		// Nodes that join one after the other are no fight.
+		if err := r.count(writes(step)); err != nil {
+			return err
+		}
 	}
 	tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
 	err := r.make(ctx, step)
@@ -220,21 +292,27 @@ func (r *run) make(ctx context.Context, step planner.Step) error {
 	case planner.Switched:
 		r.age(nil)
 		if step.Switch != nil {
-			return r.change.RollOut(ctx)
+			err := r.rollOut(ctx, step)
+			// Without its marker a cycle would begin again.
+			r.cycled = r.change.MachineSets.Desired.Cycle
+			return err
 		}
-		approve := r.hooks.Approve
-		if approve == nil {
-			approve = func(planner.NodePlan) error { return nil }
-		}
-		return SwitchTaints(ctx, r.cluster, *r.change.Nodes, approve)
+		return r.switchTaints(ctx, step.Nodes)
 	case planner.Admit, planner.Withdraw:
 		r.age(nil)
 		at := slices.IndexFunc(r.change.Policies, func(c admission.Claim) bool { return c.Name == step.Policy.Name })
-		seen, err := EnforcePolicy(ctx, r.cluster, r.change.Policies[at], r.comparison)
+		claimed := func(*admission.Observed) *admission.Claim { return &r.change.Policies[at] }
+		if r.retained {
+			// What it is when it is written decides: its own resource may be at it.
+			claimed = asItIs
+		}
+		seen, err := enforce(ctx, r.cluster, step.Policy.Name, claimed, r.comparison)
 		if err == nil {
 			r.policies[step.Policy.Name] = seen
 		}
 		return err
+	case planner.Drained:
+		return r.emptyNodes(ctx)
 	case planner.Wait:
 		_, err := r.await(ctx, step.Workload, step.Shed)
 		return err

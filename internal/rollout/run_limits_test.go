@@ -62,10 +62,10 @@ func TestRun_goesOnWhereItWasInterrupted(t *testing.T) {
 				}
 				api.addSets(aSet("db", 1, "*"+teamA), aSet("web", 2, "*"+teamA))
 				cluster := api.follow(t, true)
-				if _, err := carry(ctx, cluster, fromAToB("db", "web"), Hooks{}); err == nil {
+				if _, err := carry(ctx, cluster, fromAToB("db", "web"), hooks{}); err == nil {
 					t.Fatal("the first run was not interrupted")
 				}
-				if _, err := carry(t.Context(), cluster, fromAToB("db", "web"), Hooks{}); err != nil {
+				if _, err := carry(t.Context(), cluster, fromAToB("db", "web"), hooks{}); err != nil {
 					t.Fatalf("beginning again: %v", err)
 				}
 				begun, done := api.writes()
@@ -93,7 +93,7 @@ func TestRun_endsAFight(t *testing.T) {
 			api.roll(name)
 		}
 		api.addSets(aSet("web", 1, "*"+teamA))
-		steps, err := carry(t.Context(), api.follow(t, true), fromAToB("web"), Hooks{})
+		steps, err := carry(t.Context(), api.follow(t, true), fromAToB("web"), hooks{})
 		if fight := new(FightError); !errors.As(err, &fight) || fight.Thing.Name != "web" {
 			t.Errorf("got %v", err)
 		}
@@ -176,7 +176,7 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 				cluster := api.follow(t, true)
 				ctx, cancel := context.WithTimeout(t.Context(), 5*lookAgain)
 				defer cancel()
-				_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
+				_, err := carry(ctx, cluster, fromAToB("web"), hooks{})
 				stuck := new(StuckError)
 				if !errors.As(err, &stuck) || !errors.Is(err, context.DeadlineExceeded) {
 					t.Fatalf("got %v", err)
@@ -208,7 +208,7 @@ func TestRun_asksBeforeTheFirstWriteOfALaterRound(t *testing.T) {
 			}
 		}
 		no := errors.New("no")
-		_, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web")}, Hooks{Begin: func(planner.Plan) error { return no }})
+		_, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web")}, hooks{begin: func(planner.Plan) error { return no }})
 		if begun, _ := api.writes(); !errors.Is(err, no) || len(begun) > 0 {
 			t.Errorf("got %v, and wrote %v", err, begun)
 		}
@@ -229,7 +229,7 @@ func TestRun_looksAtTheOthersAgainAfterAWait(t *testing.T) {
 				api.roll("db")
 			}
 		}
-		if _, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web", "db")}, Hooks{}); err != nil {
+		if _, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web", "db")}, hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(map[string]string{"db": "*" + teamA, "web": "*" + teamA}, api.tolerations()); diff != "" {
@@ -261,8 +261,8 @@ func TestRun_readsEachWorkloadAFewTimesHoweverManyThereAre(t *testing.T) {
 				api := newServer(t, aNode("n1", "gpu", "*"+teamA))
 				api.addSets(sets...)
 				asked := 0
-				hooks := Hooks{Begin: func(planner.Plan) error { asked++; return nil }}
-				if _, err := carry(t.Context(), api.follow(t, true), fromAToB(names...), hooks); err != nil {
+				asks := hooks{begin: func(planner.Plan) error { asked++; return nil }}
+				if _, err := carry(t.Context(), api.follow(t, true), fromAToB(names...), asks); err != nil {
 					t.Fatal(err)
 				}
 				if asked != 1 {
@@ -316,7 +316,7 @@ func TestRun_doesNotReadAWorkloadForThePodsOfOthers(t *testing.T) {
 					}
 					busy <- touched
 				}()
-				_, err := carry(ctx, cluster, fromAToB("web"), Hooks{})
+				_, err := carry(ctx, cluster, fromAToB("web"), hooks{})
 				if touched := <-busy; touched < 10 {
 					t.Fatalf("the pods of the other workload have changed only %d times", touched)
 				}

@@ -21,6 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 const teamA, teamB = "team=a:NoExecute", "team=b:NoExecute"
@@ -43,8 +44,25 @@ func fromAToB(names ...string) Change {
 	return Change{Nodes: tainting(teamB), Workloads: wanting(teamB, names...)}
 }
 
-func carry(ctx context.Context, cluster *kube.Cluster, change Change, hooks Hooks) ([]string, error) {
-	return Run(ctx, cluster, change, eviction.ComparisonOff, hooks)
+func carry(ctx context.Context, cluster *kube.Cluster, change Change, hooks hooks) ([]string, error) {
+	r := newRun(cluster, change, eviction.ComparisonOff)
+	r.hooks = hooks
+	if hooks.approve == nil {
+		r.hooks.approve = r.approve
+	}
+	done, err := r.end(ctx)
+	return done.Steps, err
+}
+
+// contractNow takes away what others have left behind for the sake of taints.
+func contractNow(ctx context.Context, cluster *kube.Cluster, frees toleration.Claim) error {
+	r := newRun(cluster, Change{Frees: frees}, eviction.ComparisonOff)
+	defer func() {
+		for _, release := range r.releases {
+			release()
+		}
+	}()
+	return r.contract(ctx)
 }
 
 // wholeOrder is the steps of fromAToB for the StatefulSet web.
@@ -76,7 +94,7 @@ func TestRun(t *testing.T) {
 		after  func(a *testServer, name string, write int)
 		read   func(a *testServer, name string, nth int)
 		idle   bool
-		hooks  Hooks
+		hooks  hooks
 
 		steps []string
 		// anyWaits leaves waits out of the steps: they depend on what the watch has shown.
@@ -131,12 +149,12 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a hook that says no at the beginning stops before the first write", taints: "*" + teamA, sets: onA(),
-			change: fromAToB("web"), hooks: Hooks{Begin: func(planner.Plan) error { return no }}, err: no,
+			change: fromAToB("web"), hooks: hooks{begin: func(planner.Plan) error { return no }}, err: no,
 			tolerations: map[string]string{"web": "*" + teamA}, node: "*" + teamA,
 		},
 		{
 			name: "a hook that says no to the taint leaves both tolerations", taints: "*" + teamA, sets: onA(),
-			change: fromAToB("web"), hooks: Hooks{Approve: func(planner.NodePlan) error { return no }}, err: no,
+			change: fromAToB("web"), hooks: hooks{approve: func(context.Context, planner.NodePlan) error { return no }}, err: no,
 			steps: wholeOrder[:2], writes: []string{"web"},
 			tolerations: map[string]string{"web": "-" + teamA + " *" + teamB}, node: "*" + teamA,
 		},

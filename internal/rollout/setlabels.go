@@ -67,8 +67,12 @@ func (r *run) sets(ctx context.Context) (planner.MachineSets, error) {
 	}
 	desired := r.change.MachineSets
 	changes := desired.Changes(all)
-	if desired.Target.Selector == nil && !desired.Labels.Release && !slices.ContainsFunc(changes.Sets, func(c planner.SetChange) bool { return desired.Target.Matches(c.Set) }) {
+	if desired.Target.Selector == nil && !desired.Desired.Claim.Release && !slices.ContainsFunc(changes.Sets, func(c planner.SetChange) bool { return desired.Target.Matches(c.Set) }) {
 		return planner.MachineSets{}, &SetGoneError{Key: desired.Target.String()}
+	}
+	if desired.Labels.Owner == "" {
+		// Each rollout looks at its own MachineSet, and one keeps no other from going on.
+		return changes, nil
 	}
 	for _, c := range changes.Sets {
 		if err := CheckSetChange(c); err != nil {

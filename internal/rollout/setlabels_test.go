@@ -4,7 +4,6 @@
 package rollout
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -30,7 +29,7 @@ func labelling(name, value string) Change {
 	desired.Claim.Taints, desired.Claim.Release = nil, claim.Release
 	return Change{
 		MachineSets: &planner.DesiredSets{Target: machineset.Target{Namespace: machineset.OperatorNamespace, Name: name}, Desired: desired, Labels: claim},
-		RollOut:     func(context.Context) error { return nil },
+		Machines:    Machines{Slots: &Slots{}},
 	}
 }
 
@@ -127,7 +126,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 				w.run()
 				cluster := w.follow(t)
 				for _, value := range tt.first {
-					if _, err := carry(t.Context(), cluster, labelling("pool", value), Hooks{}); err != nil {
+					if _, err := carry(t.Context(), cluster, labelling("pool", value), hooks{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -146,7 +145,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 				if tt.set != "" {
 					target = tt.set
 				}
-				steps, err := carry(t.Context(), cluster, labelling(target, tt.value), Hooks{})
+				steps, err := carry(t.Context(), cluster, labelling(target, tt.value), hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}
@@ -212,7 +211,7 @@ func TestRun_labelsNodes(t *testing.T) {
 					api.before = func(_ string, nth int) int { tt.before(api, nth); return 0 }
 				}
 				claim := label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"tier": tt.value}, Release: tt.value == ""}
-				steps, err := carry(t.Context(), api.follow(t, true), Change{Labels: &planner.NodeLabels{Target: tainting(teamA).Target, Claim: claim}}, Hooks{})
+				steps, err := carry(t.Context(), api.follow(t, true), Change{Labels: &planner.NodeLabels{Target: tainting(teamA).Target, Claim: claim}}, hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}

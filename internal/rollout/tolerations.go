@@ -5,12 +5,9 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -29,6 +26,8 @@ type Tolerations struct {
 	Pin    label.Claim
 	Now    bool
 	NoWait bool
+	// Linked and Retained are as the planner has them.
+	Linked, Retained bool
 }
 
 // ConflictError says that a wanted toleration belongs to another resource.
@@ -120,12 +119,6 @@ func (e *StuckError) Error() string {
 // Unwrap returns what ended the wait.
 func (e *StuckError) Unwrap() error { return e.Err }
 
-// ChangeTolerations carries out a change of workloads alone. See Run.
-func ChangeTolerations(ctx context.Context, cluster *kube.Cluster, desired []Tolerations, comparison eviction.Comparison) error {
-	_, err := Run(ctx, cluster, Change{Workloads: desired}, comparison, Hooks{})
-	return err
-}
-
 // edit merges again from the workload as it is read for the write. It returns it
 // as it was read, and as it stands afterwards, which is the same where there was
 // nothing to write.
@@ -163,7 +156,7 @@ func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison 
 
 // of is the change of a workload as it was observed.
 func (d Tolerations) of(w *workload.Workload) planner.Tolerations {
-	return planner.Tolerations{Workload: w, Claim: d.Claim, Pin: d.Pin, Now: d.Now, NoWait: d.NoWait}
+	return planner.Tolerations{Workload: w, Claim: d.Claim, Pin: d.Pin, Now: d.Now, NoWait: d.NoWait, Linked: d.Linked, Retained: d.Retained}
 }
 
 // unreadable says that a record on which the change depends cannot be read.
@@ -196,173 +189,4 @@ func holds(s *snapshot.Snapshot, t planner.Tolerations) error {
 		return nil
 	}
 	return &HoldError{Workload: t.Workload, Pods: lacking}
-}
-
-// ContractTolerations takes away the retiring tolerations that a claim frees and that no live
-// taint needs any more, after taints have been switched: those of
-// workloads, and those that policies of admission give. It
-// does not wait for the pods that restart by it. Pods are looked at only where
-// something retires. One object that cannot be changed keeps nobody else from it.
-func ContractTolerations(ctx context.Context, cluster *kube.Cluster, frees toleration.Claim, comparison eviction.Comparison) error {
-	return errors.Join(contractWorkloads(ctx, cluster, frees, comparison), contractPolicies(ctx, cluster, comparison))
-}
-
-func contractWorkloads(ctx context.Context, cluster *kube.Cluster, frees toleration.Claim, comparison eviction.Comparison) error {
-	marked, err := cluster.MarkedAnywhere(ctx)
-	if err != nil && !errors.Is(err, kube.ErrForbidden) {
-		return err
-	}
-	if !slices.ContainsFunc(marked, func(m kube.Marked) bool { return m.Record.Retiring() }) {
-		return nil
-	}
-	release, err := cluster.Follow(ctx, true)
-	if err != nil {
-		return err
-	}
-	defer release()
-	var errs []error
-	for _, m := range marked {
-		for _, path := range retiringPaths(m) {
-			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: frees, NoWait: true}
-			d.Claim.Path = path.claim
-			if _, _, err := edit(ctx, cluster, d, comparison); err != nil && !kube.Gone(err) {
-				errs = append(errs, err)
-			}
-			if ctx.Err() != nil {
-				return errors.Join(errs...)
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// AwaitLinked waits until the live pods of the workloads to which the resources of
-// these ids give tolerations carry them: those that this run plans, and those that
-// their marks tell of. The cluster must be followed with pods meanwhile. Errors: those
-// of AwaitTolerations and MarkedBy.
-func AwaitLinked(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string) error {
-	var waits []Tolerations
-	for _, id := range ids {
-		if admission.IsID(id) {
-			continue
-		}
-		planned, told := shared.Of(id)
-		for _, p := range planned {
-			d := Tolerations{Ref: p.Ref, Path: p.Path}
-			d.Claim.Tolerations = p.Wanted
-			waits = append(waits, d)
-		}
-		if !told {
-			marked, err := MarkedBy(ctx, cluster, id)
-			if err != nil {
-				return err
-			}
-			waits = append(waits, marked...)
-		}
-	}
-	return AwaitTolerations(ctx, cluster, waits)
-}
-
-// Retiring returns the workloads in which tolerations retire and whose pods restart
-// when they go, by name and once for each list of theirs: ContractTolerations takes
-// away what is not needed there. Nothing is returned where there is no permission to
-// look for them.
-func Retiring(ctx context.Context, cluster *kube.Cluster) ([]*workload.Workload, error) {
-	marked, err := cluster.MarkedRolling(ctx)
-	if err != nil && !errors.Is(err, kube.ErrForbidden) {
-		return nil, err
-	}
-	var out []*workload.Workload
-	for _, m := range marked {
-		for _, path := range retiringPaths(m) {
-			w, err := cluster.Workload(ctx, m.Ref, path.fields)
-			if kube.Gone(err) || errors.Is(err, kube.ErrForbidden) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, w)
-		}
-	}
-	slices.SortFunc(out, func(a, b *workload.Workload) int { return strings.Compare(a.String(), b.String()) })
-	return out, nil
-}
-
-// MarkedBy finds the workloads that carry tolerations of the resource of this id,
-// and which these are. It serves for a resource that has nothing to do in this
-// run, and so has told nothing. Errors: *UnseenError where it finds none and some may not
-// be looked for, those of kube.
-func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerations, error) {
-	marked, err := cluster.MarkedAnywhere(ctx)
-	forbidden := errors.Is(err, kube.ErrForbidden)
-	if err != nil && !forbidden {
-		return nil, err
-	}
-	var out []Tolerations
-	for _, m := range marked {
-		paths := map[string]*Tolerations{}
-		for _, mark := range m.Record {
-			fields, known := pathOf(m, mark.Path)
-			if mark.Owner != id || mark.Retiring || !known || !nameable(id, m) {
-				continue
-			}
-			if paths[mark.Path] == nil {
-				paths[mark.Path] = &Tolerations{Ref: m.Ref, Path: fields}
-			}
-			paths[mark.Path].Claim.Tolerations = append(paths[mark.Path].Claim.Tolerations, mark.Toleration())
-		}
-		for _, d := range paths {
-			out = append(out, *d)
-		}
-	}
-	if forbidden && len(out) == 0 {
-		return nil, &UnseenError{ID: id, Err: err}
-	}
-	return out, nil
-}
-
-// UnseenError says that it is not known which workloads a linked resource gives
-// tolerations to.
-type UnseenError struct {
-	ID  string
-	Err error
-}
-
-// Error names the resource.
-func (e *UnseenError) Error() string {
-	return "find the workloads of \"" + e.ID + "\" by their marks: " + e.Err.Error()
-}
-
-// Unwrap returns the API server's errors.
-func (e *UnseenError) Unwrap() error { return e.Err }
-
-// pathOf resolves the path of a mark.
-func pathOf(m kube.Marked, path string) ([]string, bool) {
-	if kind, known := workload.Lookup(m.APIVersion, m.Kind); path == "" {
-		return kind.Path, known
-	}
-	fields, err := workload.SplitPath(path)
-	return fields, err == nil
-}
-
-type retiringPath struct {
-	claim  string
-	fields []string
-}
-
-// retiringPaths returns the lists of an object in which something retires.
-func retiringPaths(m kube.Marked) []retiringPath {
-	var out []retiringPath
-	seen := map[string]bool{}
-	for _, mark := range m.Record {
-		if !mark.Retiring || seen[mark.Path] {
-			continue
-		}
-		seen[mark.Path] = true
-		if fields, known := pathOf(m, mark.Path); known {
-			out = append(out, retiringPath{mark.Path, fields})
-		}
-	}
-	return out
 }

@@ -31,12 +31,12 @@ func aSet(name string, replicas int32, notations ...string) *appsv1.StatefulSet 
 	}
 	var record toleration.Record
 	for _, one := range notations {
-		t := tolerating(strings.TrimLeft(one, "*!"))
+		t := tolerating(strings.TrimLeft(one, "*!~"))
 		s.Spec.Template.Spec.Tolerations = append(s.Spec.Template.Spec.Tolerations, t)
 		mark := toleration.Mark{Key: t.Key, Operator: t.Operator, Value: t.Value, Effect: t.Effect, Owner: "me", Generation: generation}
 		switch one[0] {
-		case '!':
-			mark.Owner, mark.Generation = "other", "g9"
+		case '!', '~':
+			mark.Owner, mark.Generation, mark.Retiring = "other", "g9", one[0] == '~'
 			fallthrough
 		case '*':
 			record = append(record, mark)

@@ -173,7 +173,7 @@ func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wa
 		return true
 	}
 	if err == nil {
-		err = rollout.ChangeTolerations(ctx, r.Data.Cluster, observed.rollouts(desired), r.Data.Comparison)
+		_, err = rollout.Run(ctx, r.Data.Cluster, rollout.Change{Workloads: observed.rollouts(desired)}, r.Data.Comparison)
 	}
 	if err != nil {
 		diags.Append(explain(verb, desired, err))

@@ -16,12 +16,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // The nodes a and b carry taints, and the pods a1 and b1 of the workload web stand
 // on them.
-func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
+func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 	t.Parallel()
 	// without gives up all taints of a node, on b those of another resource; with
 	// wants these of it.
@@ -73,8 +72,10 @@ func TestFrees_whoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 			if tt.others {
 				named = []taint.ID{{Key: "z", Effect: corev1.TaintEffectNoExecute}}
 			}
-			before := len(nodes[0].Taints)
-			got := writeSteps(Plan{Steps: Frees(snapshot, []*workload.Workload{w}, TaintChanges{Nodes: tt.changes, Machines: tt.machines, Named: named, Known: []record.Seal{{}}}, eviction.ComparisonOff)})
+			before, changes := len(nodes[0].Taints), TaintChanges{Nodes: tt.changes, Machines: tt.machines, Named: named, Known: []record.Seal{{}}}
+			got := writeSteps(Order(snapshot, Change{
+				Workloads: []Tolerations{Retained(w, changes.Frees())}, Elsewhere: changes,
+			}, eviction.ComparisonOff))
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}

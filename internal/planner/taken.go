@@ -5,6 +5,7 @@ package planner
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,40 +20,66 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Frees returns the contractions that changes of taints lead to together: those of
-// workloads whose retiring entries of these taints no live taint needs any more after
-// the last of the changes, and of which it is known who has left them.
-func Frees(s *snapshot.Snapshot, retiring []*workload.Workload, changes TaintChanges, comparison eviction.Comparison) []Step {
-	o := &order{snapshot: s, comparison: comparison, taints: map[string][]corev1.Taint{}, ahead: newAhead()}
-	nodes, named, known := s.SortedNodes(), slices.Clone(changes.Named), slices.Clone(changes.Known)
+// elsewhere returns the taints of nodes as the steps so far and the changes of the other
+// resources of the run leave them together.
+func (o *order) elsewhere() map[string][]corev1.Taint {
+	changes, after := o.change.Elsewhere, maps.Clone(o.taints)
+	for _, machines := range changes.Machines {
+		maps.Copy(after, machines)
+	}
+	if len(changes.Nodes) == 0 {
+		return after
+	}
+	nodes := o.snapshot.SortedNodes()
 	for i, n := range nodes {
-		for _, machines := range changes.Machines {
-			if taints, changes := machines[n.Name]; changes {
-				after := *n
-				after.Taints = taints
-				nodes[i], o.taints[n.Name] = &after, taints
-			}
+		if changed, is := o.ahead.nodes[n.Name]; is {
+			n = changed
 		}
+		if taints, changes := after[n.Name]; changes {
+			next := *n
+			next.Taints, n = taints, &next
+		}
+		nodes[i] = n
 	}
 	for _, desired := range changes.Nodes {
-		named, known = append(named, desired.Named()...), append(known, desired.Known...)
-		switches := map[*snapshot.Node]Switch{}
 		for _, one := range PlanNodes(nodes, desired).Switches {
-			switches[one.Node] = one
-		}
-		for i, n := range nodes {
-			if one, changes := switches[n]; changes {
-				after := *n
-				after.Taints, after.Record = one.Merged.Taints, one.Merged.Record
-				nodes[i], o.taints[n.Name] = &after, after.Taints
-			}
+			next := *one.Node
+			next.Taints, next.Record = one.Merged.Taints, one.Merged.Record
+			nodes[slices.Index(nodes, one.Node)], after[next.Name] = &next, next.Taints
 		}
 	}
-	for _, w := range retiring {
-		t := Tolerations{Workload: w, Claim: toleration.Claim{Path: w.ClaimPath(), Named: named, Known: known}}
-		o.contract(t, t.template())
+	return after
+}
+
+// Retained is the claim on what others have left behind in a workload for the sake of
+// taints.
+func Retained(w *workload.Workload, frees toleration.Claim) Tolerations {
+	frees.Path = w.ClaimPath()
+	return Tolerations{Workload: w, Claim: frees, NoWait: true, Retained: true}
+}
+
+// Awaited reports whether the live pods are waited for: those of linked workloads where taints
+// come, and those of the change's own unless they follow only when they are made anew.
+func (t Tolerations) Awaited(brings bool) bool {
+	if t.NoWait || t.Claim.Release {
+		return false
 	}
-	return o.plan.Steps
+	return t.Linked && brings || !t.Linked && !t.Workload.Rolling.Later
+}
+
+// Needs reports whether pods have to be looked at before nodes are written: the limits may not
+// allow that they are evicted, or stranded.
+func (p NodePlan) Needs(limits eviction.Limits) bool {
+	return limits.Set() && !p.Harmless() || !limits.EvictStranded && p.MayStrand()
+}
+
+// Names returns the names of the nodes that change.
+func (p NodePlan) Names() []string {
+	names := make([]string, len(p.Switches))
+	for i, s := range p.Switches {
+		names[i] = s.Node.Name
+	}
+	return names
 }
 
 // Taken returns the taints that the plan takes off some node or gives another value,
@@ -113,6 +140,15 @@ type TaintChanges struct {
 type Switching struct {
 	mu      sync.Mutex
 	planned TaintChanges
+}
+
+// Frees is the claim on what others have left behind for the sake of the taints.
+func (c TaintChanges) Frees() toleration.Claim {
+	out := toleration.Claim{Named: slices.Clone(c.Named), Known: slices.Clone(c.Known)}
+	for _, desired := range c.Nodes {
+		out.Named, out.Known = append(out.Named, desired.Named()...), append(out.Known, desired.Known...)
+	}
+	return out
 }
 
 // Note adds changes, and returns all so far.

@@ -1,0 +1,116 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+)
+
+// StepWords are how a resource words the steps of its plan.
+type StepWords struct {
+	Budget
+	// About says what steps do, or would have done.
+	About func(doing bool, steps []planner.Step) Subject
+	// Rescue is the attribute that could save stranded pods.
+	Rescue path.Path
+	// Refused words that a MachineSet must not be rolled out.
+	Refused func(*rollout.SetRefusedError) diag.Diagnostic
+	// AtOnce is how many MachineSets roll out at the same time.
+	AtOnce int
+}
+
+// Warn says what the steps of a plan do to pods and machines, and refuses what neither these
+// nor the limits allow.
+func (w StepWords) Warn(plan planner.Plan, diags *diag.Diagnostics) {
+	if set, refusals := plan.Refused(); set != nil {
+		diags.Append(w.Refused(&rollout.SetRefusedError{Set: set, Refusals: refusals}))
+		return
+	}
+	steps, whole := plan.Impact()
+	for _, step := range steps {
+		if step.Switch != nil {
+			WarnDeadlocks(w.About(true, []planner.Step{step}).Where, step.Switch.Impact.Deadlocks, diags)
+		}
+	}
+	if over := new(eviction.LimitsError); errors.As(w.Check(whole), &over) {
+		diags.Append(w.Budget.Refused(over, w.About(false, steps), w.Rescue))
+		return
+	}
+	for _, step := range steps {
+		about := w.About(true, []planner.Step{step})
+		about.RefusesStranded = !w.EvictStranded
+		summary, detail := Preview(about, step.Report)
+		if step.Switch != nil {
+			summary, detail = RolloutCost(about, step.Switch.Affected, w.AtOnce, summary, detail)
+		}
+		if summary != "" {
+			diags.AddWarning(summary, detail)
+		}
+	}
+}
+
+// TaintChange is a change of taints as a resource previews it.
+type TaintChange struct {
+	planner.Change
+	// Owner is the id of the resource, and Place names its nodes.
+	Owner, Place string
+	// Taken words the taints that go, and Taints is the change as other resources count it.
+	Taken  Subject
+	Taints planner.TaintChanges
+	// Harmless is set where no taint comes that a pod might not tolerate.
+	Harmless bool
+	// ToleratedBy are the links, and Strict says that a limit depends on the preview.
+	ToleratedBy types.Set
+	Strict      bool
+	Words       StepWords
+}
+
+// PreviewTaints says which pods the steps of a change evict and restart, with what counts that
+// the same run gives to their workloads. No more of the cluster is read than the steps need.
+func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Diagnostics) {
+	c.Workloads, c.Elsewhere = d.Retained(ctx, c.Taken, c.Taints, diags)
+	linked, linksKnown := Linked(ctx, c.ToleratedBy, diags)
+	// What is not known yet is not guessed at.
+	evicts := linksKnown && !c.Harmless
+	if !evicts && len(c.Workloads) == 0 {
+		return
+	}
+	seen, err := d.Cluster.Snapshot(ctx)
+	if err != nil {
+		if len(c.Workloads) > 0 {
+			d.NoRestarts(c.Taken, err, diags)
+		}
+		if evicts {
+			NoPreview("evictions on "+c.Place, "evicts", err, c.Strict, d, diags)
+		}
+		return
+	}
+	c.Planned = d.Planned.Tolerations(c.Owner, linked)
+	plan := planner.Order(d.Foreseen(seen, linked), c.Change, d.Comparison)
+	d.WarnRestarts(c.Taken, seen, c.Change, plan, c.Owner, diags)
+	if evicts && d.CheckLinks(linked, seen, diags) {
+		c.Words.Warn(plan, diags)
+	}
+}
+
+// Explain words that the limits do not allow steps; nil for other errors. Later says that
+// other resources of the apply may have written before, whatever this one has.
+func (w StepWords) Explain(err error, later bool) diag.Diagnostic {
+	over := new(rollout.LimitsError)
+	if !errors.As(err, &over) {
+		return nil
+	}
+	about := w.About(false, over.Steps)
+	about.Began = over.Began || later
+	return w.Budget.Refused(over.LimitsError, about, w.Rescue)
+}

@@ -1,0 +1,100 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// linkedTo returns the workloads to which the resources of these ids give tolerations, as
+// waits: those that this run plans, and those that their marks tell of. Errors: those of
+// MarkedBy.
+func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string) ([]Tolerations, error) {
+	var waits []Tolerations
+	for _, id := range ids {
+		if admission.IsID(id) {
+			continue
+		}
+		planned, told := shared.Of(id)
+		for _, p := range planned {
+			d := Tolerations{Ref: p.Ref, Path: p.Path}
+			d.Claim.Tolerations = p.Wanted
+			waits = append(waits, d)
+		}
+		if !told {
+			marked, err := MarkedBy(ctx, cluster, id)
+			if err != nil {
+				return nil, err
+			}
+			waits = append(waits, marked...)
+		}
+	}
+	for i := range waits {
+		waits[i].Linked = true
+	}
+	return waits, nil
+}
+
+// MarkedBy finds the workloads that carry tolerations of the resource of this id,
+// and which these are. It serves for a resource that has nothing to do in this
+// run, and so has told nothing. Errors: *UnseenError where it finds none and some may not
+// be looked for, those of kube.
+func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerations, error) {
+	marked, err := cluster.MarkedAnywhere(ctx)
+	forbidden := errors.Is(err, kube.ErrForbidden)
+	if err != nil && !forbidden {
+		return nil, err
+	}
+	var out []Tolerations
+	for _, m := range marked {
+		paths := map[string]*Tolerations{}
+		for _, mark := range m.Record {
+			fields, known := pathOf(m, mark.Path)
+			if mark.Owner != id || mark.Retiring || !known || !nameable(id, m) {
+				continue
+			}
+			if paths[mark.Path] == nil {
+				paths[mark.Path] = &Tolerations{Ref: m.Ref, Path: fields}
+			}
+			paths[mark.Path].Claim.Tolerations = append(paths[mark.Path].Claim.Tolerations, mark.Toleration())
+		}
+		for _, d := range paths {
+			out = append(out, *d)
+		}
+	}
+	if forbidden && len(out) == 0 {
+		return nil, &UnseenError{ID: id, Err: err}
+	}
+	return out, nil
+}
+
+// UnseenError says that it is not known which workloads a linked resource gives
+// tolerations to.
+type UnseenError struct {
+	ID  string
+	Err error
+}
+
+// Error names the resource.
+func (e *UnseenError) Error() string {
+	return "find the workloads of \"" + e.ID + "\" by their marks: " + e.Err.Error()
+}
+
+// Unwrap returns the API server's errors.
+func (e *UnseenError) Unwrap() error { return e.Err }
+
+// pathOf resolves the path of a mark.
+func pathOf(m kube.Marked, path string) ([]string, bool) {
+	if kind, known := workload.Lookup(m.APIVersion, m.Kind); path == "" {
+		return kind.Path, known
+	}
+	fields, err := workload.SplitPath(path)
+	return fields, err == nil
+}
