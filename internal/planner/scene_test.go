@@ -278,7 +278,8 @@ func (s *scene) frees() toleration.Claim {
 	return toleration.Claim{Named: taint.IDs(slices.Concat(s.before.taints, s.after.taints)), Known: []record.Seal{{}}}
 }
 
-// change is what the planner is asked for in one phase.
+// change is what the planner is asked for in one phase. Where taints are a resource of their
+// own, it is linked to the one of the tolerations, as tolerated_by links it.
 func (s *scene) change(p phase) Change {
 	var out Change
 	claims := s.claims()
@@ -287,8 +288,12 @@ func (s *scene) change(p phase) Change {
 		switch {
 		case p.workloads && claimed:
 			out.Workloads = append(out.Workloads, Tolerations{Workload: s.observe(w), Claim: claim})
-		case p.nodes && w.Record.Retiring():
-			out.Workloads = append(out.Workloads, Tolerations{Workload: s.observe(w), Claim: s.frees(), NoWait: true})
+		case p.nodes && claimed && !claim.Release:
+			linked := toleration.Claim{Tolerations: claim.Tolerations}
+			out.Workloads = append(out.Workloads, Tolerations{Workload: s.observe(w), Claim: linked, Linked: true})
+		}
+		if p.nodes && w.Record.Retiring() && (!p.workloads || !claimed) {
+			out.Workloads = append(out.Workloads, Retained(s.observe(w), s.frees()))
 		}
 	}
 	if p.nodes {

@@ -83,9 +83,8 @@ func TestOrder_neverEvictsAndAlwaysEnds(t *testing.T) {
 // step, and ask again. Other things happen all the time.
 func (s *scene) carryOut(p phase) {
 	s.t.Helper()
-	awaited := false
 	for range 1000 {
-		plan := s.ask(p, p.workloads || awaited)
+		plan := s.ask(p)
 		if len(plan.Steps) == 0 {
 			return
 		}
@@ -94,26 +93,18 @@ func (s *scene) carryOut(p phase) {
 		if step.Kind == Wait && s.unrest == 0 && len(s.moves()) == 0 {
 			s.fail("the rollout of %s stalls", step.Workload.Name)
 		}
-		if step.Kind == Switched && !p.workloads && !awaited {
-			// A resource of taints waits for the tolerations that it is linked to.
-			awaited = s.rolledOut()
-			s.happen(3)
-			continue
-		}
 		s.happen(3)
 		s.take(p, step)
 		if s.r.IntN(12) == 0 {
 			s.kill(p)
-			awaited = false
 		}
 		s.happen(6)
 	}
 	s.fail("the change finds no end")
 }
 
-// ask asks for the plan, and looks whether it is one. Where it is sure that pods
-// carry what they need before the switch, the switch must not say otherwise.
-func (s *scene) ask(p phase, sure bool) Plan {
+// ask asks for the plan, and looks whether it is one: the switch must evict nobody.
+func (s *scene) ask(p phase) Plan {
 	s.t.Helper()
 	plan := Order(s.look(), s.change(p), s.comparison)
 	if len(plan.Conflicts)+len(plan.Refusals) > 0 {
@@ -124,7 +115,7 @@ func (s *scene) ask(p phase, sure bool) Plan {
 		s.fail("the steps %s are not in order", writeSteps(plan))
 	}
 	for _, step := range plan.Steps {
-		if step.Report == nil || !sure {
+		if step.Report == nil {
 			continue
 		}
 		for _, v := range step.Report.Pods {
@@ -158,7 +149,7 @@ func (s *scene) take(p phase, step Step) {
 		}
 	default:
 		w := s.workload(step.Workload.Name)
-		t := Tolerations{Workload: s.observe(w), Claim: s.frees()}
+		t := Retained(s.observe(w), s.frees())
 		if claim, claimed := s.claims()[w]; claimed && p.workloads {
 			t.Claim = claim
 		}
@@ -202,7 +193,7 @@ func (s *scene) end() {
 		s.fail("the controllers find no rest")
 	}
 	s.nobodyIsEvicted()
-	if plan := s.ask(together[0], true); len(plan.Steps) > 0 {
+	if plan := s.ask(together[0]); len(plan.Steps) > 0 {
 		s.fail("%s is left to do", writeSteps(plan))
 	}
 	for _, n := range s.nodes {
@@ -276,19 +267,6 @@ func (s *scene) kill(p phase) {
 func (s *scene) fail(format string, args ...any) {
 	s.t.Helper()
 	s.t.Fatalf("%s\n%s", strings.Join(s.story, "\n"), fmt.Sprintf(format, args...))
-}
-
-// rolledOut says, as a wait for linked tolerations does, that all live pods carry
-// what is wanted.
-func (s *scene) rolledOut() bool {
-	snapshot := s.look()
-	for w, claim := range s.claims() {
-		now := s.observe(w)
-		if !claim.Release && (!now.Observed || len(Lacking(snapshot, now, claim.Tolerations, nil)) > 0 || int64(len(s.of(w))) < now.Wants && !now.MissingFollow) {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *scene) workload(name string) *simWorkload {
