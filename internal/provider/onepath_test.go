@@ -1,0 +1,133 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// writes are the methods of kube.Cluster that change the cluster. TryWorkload and TryPolicy are dry
+// runs.
+var writes = []string{
+	"ChooseMachine", "Cordon", "DeleteMachine", "EditNamespaceLists", "EditNode", "EditPolicy", "EditWorkload", "Evict",
+	"PatchMachineLabels", "PatchMachineTaints", "PatchNodeLabels", "PatchNodeTaints", "PatchSet",
+}
+
+// onlyIn names the packages that may call something. eviction_preview has no planner: nobody means
+// to make its change, so that there are no steps. namespace_tolerations changes one annotation
+// that no pod depends on.
+var onlyIn = map[string][]string{
+	"a write of kube":            {"kube", "rollout", "namespacetolerations"},
+	"eviction.Evaluate":          {"planner", "machineset", "evictionpreview"},
+	"eviction.Repin":             {"planner"},
+	"eviction.Placements":        {"planner"},
+	"machineset.Evaluate":        {"planner", "evictionpreview"},
+	"machineset.Next":            {"rollout"},
+	"planner.Step{}":             {},
+	"planner.Plan{}":             {},
+	"planner.NodePlan{}":         {},
+	"planner.SetSwitch{}":        {"rollout"},
+	"planner.MergeNode":          {"rollout"},
+	"a package of the scheduler": {"eviction", "machineset", "planner"},
+}
+
+// TestOnePath shows that there is one way from a change to the cluster: the planner alone orders
+// steps and says what they do, and rollout alone makes them. What a test file does is its own
+// business.
+func TestOnePath(t *testing.T) {
+	t.Parallel()
+	found := map[string][]string{}
+	for _, file := range sources(t) {
+		home := strings.Split(file, "/")[1]
+		tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what := range uses(tree) {
+			if !slices.Contains(found[what], home) {
+				found[what] = append(found[what], home)
+			}
+			if !slices.Contains(onlyIn[what], home) {
+				t.Errorf("%s has %s, which is for the packages %v", file, what, onlyIn[what])
+			}
+		}
+	}
+	for what, homes := range onlyIn {
+		for _, home := range homes {
+			if !slices.Contains(found[what], home) && home != "kube" {
+				t.Errorf("%s may have %s, and does not any more: take it out of the list", home, what)
+			}
+		}
+	}
+}
+
+// uses returns what of the list a file uses.
+func uses(tree *ast.File) map[string]bool {
+	out := map[string]bool{}
+	note := func(what string) {
+		if _, listed := onlyIn[what]; listed {
+			out[what] = true
+		}
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if called, is := n.Fun.(*ast.SelectorExpr); is && slices.Contains(writes, called.Sel.Name) {
+				note("a write of kube")
+			}
+		case *ast.CompositeLit:
+			if made, is := n.Type.(*ast.SelectorExpr); is && len(n.Elts) > 0 {
+				note(qualified(made) + "{}")
+			}
+		case *ast.SelectorExpr:
+			note(qualified(n))
+		case *ast.ImportSpec:
+			if strings.HasSuffix(n.Path.Value, `/internal/placement"`) {
+				note("a package of the scheduler")
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// qualified is a selector on a name, such as planner.Step.
+func qualified(s *ast.SelectorExpr) string {
+	if of, is := s.X.(*ast.Ident); is {
+		return of.Name + "." + s.Sel.Name
+	}
+	return ""
+}
+
+// sources are the files of the provider itself.
+func sources(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(filepath.Join("..", "..", "internal"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		file, err := filepath.Rel(filepath.Join("..", ".."), path)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{"testbed", "acctest", "demo", "golden", "test", "testdata"}, entry.Name()):
+			return fs.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go"):
+			out = append(out, filepath.ToSlash(file))
+		}
+		return nil
+	})
+	if err != nil || len(out) < 100 {
+		t.Fatalf("%d files are found: %v", len(out), err)
+	}
+	return out
+}
