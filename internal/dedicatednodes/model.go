@@ -113,10 +113,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	if !targetKnown || !taintsKnown || !labelsKnown || !workloadsKnown || m.OnConflict.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}
-	seal := own.NodeSeal()
-	if target.MachineSets != nil {
-		seal = own.Seal()
-	}
+	seal := own.HeldSeal()
 	w := wanted{
 		nodes: planner.NodeTaints{Target: target, Claim: taint.Claim{
 			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: seal, Imported: own.Imported,

@@ -173,12 +173,19 @@ func (m *model) take(ctx context.Context, steps []string, diags *diag.Diagnostic
 	m.Steps, m.Drift = list, noDrift()
 }
 
-// held returns the marks that the resource has on nodes after an apply, nil where that is not
-// known, or where it writes to machines.
+// held returns the marks that the resource has on nodes or MachineSets after an apply, nil where
+// that is not known.
 func (r *dedicatedNodes) held(ctx context.Context, desired wanted) record.Held {
-	nodes, err := r.Data.Cluster.Nodes(ctx)
 	held := record.Held{}
-	if err != nil || desired.nodes.Target.MachineSets != nil || !desired.nodes.Hold(nodes, held) || !desired.labels.Hold(nodes, held) {
+	if of := desired.sets(); of != nil {
+		sets, err := r.Data.Cluster.MachineSets(ctx)
+		if err != nil || !of.Hold(sets, held) {
+			return nil
+		}
+		return held
+	}
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	if err != nil || !desired.nodes.Hold(nodes, held) || !desired.labels.Hold(nodes, held) {
 		return nil
 	}
 	return held

@@ -29,9 +29,10 @@ type Ownership[ID comparable] struct {
 	// Recovered is set from the loss of a private state until the next apply: the marks on
 	// objects have no proof by this nonce.
 	Recovered bool `json:"recovered,omitempty"`
-	// Epoch counts the applies that came to their end since Held began. Held is what the nodes'
-	// marks were after the last one, nil in states that are older: see record.Held. Marks of
-	// other objects are not remembered: whoever may write those may write the entries as well.
+	// Epoch counts the applies that came to their end since Held began. Held is what the marks
+	// on nodes and MachineSets were after the last one, nil in states that are older: see
+	// record.Held. Marks of other objects are not remembered: whoever may write those may write
+	// the entries as well.
 	Epoch int     `json:"epoch,omitempty"`
 	Held  *string `json:"held,omitempty"`
 	// Imported holds the entries that were imported or moved into the state
@@ -55,9 +56,9 @@ func (o Ownership[ID]) Seal() record.Seal {
 	return record.Seal{Nonce: o.Nonce, Lenient: o.Recovered}
 }
 
-// NodeSeal returns what proves the resource's marks on nodes: those that it holds, and what an
-// update has left that was interrupted.
-func (o Ownership[ID]) NodeSeal() record.Seal {
+// HeldSeal returns what proves the resource's marks on nodes and MachineSets: those that it
+// holds, and what an update has left that was interrupted.
+func (o Ownership[ID]) HeldSeal() record.Seal {
 	seal := o.Seal()
 	if o.Held != nil {
 		seal.Epoch, seal.Held = o.Epoch+1, record.ParseHeld(*o.Held)

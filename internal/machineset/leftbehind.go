@@ -93,14 +93,17 @@ func (r RemnantRecord) HandOver(object string, from, to taint.Claim) (RemnantRec
 		}
 		return false
 	})
-	return append(others, handed.byMachine().record(to.On(object))...), len(handed) > 0
+	// An apply of the other may have come to its end by now, which knew nothing of them: they
+	// count as those of the one after it.
+	to.Seal.Epoch++
+	return append(others, handed.byMachine().record(to.On(object), nil)...), len(handed) > 0
 }
 
 // Remnants are taints by the UID of the machine that kept them.
 type Remnants map[types.UID][]corev1.Taint
 
-// record returns the entries of a claim.
-func (r Remnants) record(claim taint.Claim) RemnantRecord {
+// record returns the entries of a claim. Those that stand there keep their proofs.
+func (r Remnants) record(claim taint.Claim, before RemnantRecord) RemnantRecord {
 	machines := map[corev1.Taint][]types.UID{}
 	for uid, taints := range r {
 		for _, t := range taints {
@@ -111,10 +114,20 @@ func (r Remnants) record(claim taint.Claim) RemnantRecord {
 	for t, uids := range machines {
 		slices.Sort(uids)
 		one := Remnant{Key: t.Key, Effect: t.Effect, Value: t.Value, Machines: slices.Compact(uids), Owner: claim.Owner, Generation: claim.Generation}
-		one.Proof = claim.Seal.Proof(one.parts()...)
+		one.Proof = claim.Seal.Renew(before.proofOf(one), one.parts()...)
 		out = append(out, one)
 	}
 	return out
+}
+
+// proofOf returns the proof of the entry that is the same, "" for none.
+func (r RemnantRecord) proofOf(other Remnant) string {
+	for _, one := range r {
+		if one.Owner == other.Owner && one.Generation == other.Generation && slices.Equal(one.parts(), other.parts()) {
+			return one.Proof
+		}
+	}
+	return ""
 }
 
 // remnants returns the claim's entries of the record, by machine.
@@ -210,6 +223,6 @@ func (v *view) remnants() (RemnantRecord, bool) {
 		left = LeftBehind(v.Observed, v.desired)
 	}
 	others := slices.DeleteFunc(slices.Clone(v.Set.Remnants), func(r Remnant) bool { return r.of(claim) })
-	next := append(others, left.record(claim)...)
+	next := append(others, left.record(claim, v.Set.Remnants)...)
 	return next, next.String() != v.Set.Remnants.String()
 }

@@ -54,7 +54,7 @@ func TestLeftBehind(t *testing.T) {
 			}
 			o := Observed{Set: &Set{UID: "u", Taints: taintsOf(t, tt.template)}, Machines: []*Machine{m}, Nodes: map[string]*snapshot.Node{"n": n}}
 			d := desire(t, InPlace, "crew=a:NoSchedule")
-			o.Set.Remnants = Remnants{"m-uid": taintsOf(t, left)}.record(d.Claim.On(o.Set.Object()))
+			o.Set.Remnants = Remnants{"m-uid": taintsOf(t, left)}.record(d.Claim.On(o.Set.Object()), nil)
 			got := taint.FormatAll(LeftBehind(o, d)[m.UID])
 			if got != tt.want {
 				t.Errorf("left behind are %q, want %q", got, tt.want)

@@ -102,6 +102,11 @@ func (m *Marker) String() string {
 // parts are what the proof of the marker is of.
 func (m *Marker) parts() []string { return append([]string{"marker"}, m.Retired...) }
 
+// of reports whether there is a marker, and a claim to the MachineSet's entries has written it.
+func (m *Marker) of(claim taint.Claim) bool {
+	return m != nil && m.ID == claim.Owner && claim.Seal.Proves(m.Proof, m.parts()...)
+}
+
 // retired returns the identities of the retired entries, without those that no resource can
 // own: others may write the annotation.
 func (m *Marker) retired() []taint.ID {

@@ -25,7 +25,7 @@ func kept(t *testing.T, claim taint.Claim, object, notation string, machines ...
 	for _, uid := range machines {
 		r[uid] = taintsOf(t, notation)
 	}
-	return r.record(claim.On(object))
+	return r.record(claim.On(object), nil)
 }
 
 // told returns a record in few words.

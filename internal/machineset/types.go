@@ -220,8 +220,8 @@ func (d Desired) Merge(s *Set) Template {
 			ours = append(ours, id)
 		}
 	}
-	if m := s.Marker; m != nil && m.ID == d.Claim.Owner && claim.Seal.Proves(m.Proof, m.parts()...) {
-		ours = append(ours, m.retired()...)
+	if s.Marker.of(claim) {
+		ours = append(ours, s.Marker.retired()...)
 	}
 	t.Ours = slices.Compact(taint.SortIDs(ours))
 	return t

@@ -55,9 +55,14 @@ type wanted struct {
 // of is what is wanted of one MachineSet.
 func (w wanted) of(s *machineset.Set) machineset.Desired { return w.Of(s, w.target) }
 
+// sets is what is wanted of all MachineSets.
+func (w wanted) sets() planner.DesiredSets {
+	return planner.DesiredSets{Target: w.target, Desired: w.Desired}
+}
+
 // changes are those of the MachineSets that are there.
 func (w wanted) changes(sets []machineset.Observed) planner.MachineSets {
-	return planner.DesiredSets{Target: w.target, Desired: w.Desired}.Changes(sets)
+	return w.sets().Changes(sets)
 }
 
 // noMachines is the value of machines when all is well.
@@ -80,7 +85,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}
 	return wanted{target: t, Desired: machineset.Desired{
 		Claim: taint.Claim{
-			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Imported: own.Imported,
+			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.HeldSeal(), Imported: own.Imported,
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 		},
 		Rollout: rollout,

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -94,7 +95,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 	desired.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
 	r.Data.Created.Store(desired.Claim.Owner, desired.Claim)
 	if r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics) {
-		r.save(ctx, plan, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -116,7 +117,7 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 	}
 	desired.known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	if desired = desired.retire(before); r.apply(ctx, "update", plan, desired, timeout, &resp.Diagnostics) {
-		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)).Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -148,6 +149,17 @@ func (r *machineSetTaints) owned(ctx context.Context, private fw.PrivateReader, 
 	}
 	own, err := r.ownership(ctx, private, state, diags)
 	return fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
+}
+
+// held returns what the resource has of its own on MachineSets after an apply, nil where that is
+// not known.
+func (r *machineSetTaints) held(ctx context.Context, desired wanted) record.Held {
+	sets, err := r.Data.Cluster.MachineSets(ctx)
+	held := record.Held{}
+	if err != nil || !desired.sets().Hold(sets, held) {
+		return nil
+	}
+	return held
 }
 
 // save writes state, identity and private state.

@@ -70,7 +70,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 		return planner.NodeTaints{}, false
 	}
 	return planner.NodeTaints{Target: target, Claim: taint.Claim{
-		Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.NodeSeal(), Imported: own.Imported,
+		Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.HeldSeal(), Imported: own.Imported,
 		Taints: taints, Absent: absent, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
 	}}, true
 }

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -46,6 +47,27 @@ func (d NodeLabels) Hold(nodes []*snapshot.Node, held record.Held) bool {
 			known = known && claim.Seal.Held != nil
 		}
 		for _, mark := range n.LabelRecord {
+			if mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
+				held.Hold(claim.Seal, mark.Proof)
+			}
+		}
+	}
+	return known
+}
+
+// Hold does the same for MachineSets, and for the labels that their templates give to nodes.
+// Whoever may edit one may edit its taints as well, but not by that the machines of it.
+func (d DesiredSets) Hold(sets []machineset.Observed, held record.Held) bool {
+	known := true
+	for _, o := range sets {
+		change := d.Of(o)
+		known = change.Desired.Hold(o.Set, held) && known
+		claim := change.Labels.On(o.Set.Object())
+		if o.Set.LabelRecordErr != nil {
+			held.Keep(claim.Seal, claim.Seal.Held)
+			known = known && claim.Seal.Held != nil
+		}
+		for _, mark := range o.Set.LabelRecord {
 			if mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
 				held.Hold(claim.Seal, mark.Proof)
 			}

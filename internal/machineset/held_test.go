@@ -1,0 +1,74 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machineset
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// TestDesired_Hold has all three kinds of records on a MachineSet, of this resource and of another.
+func TestDesired_Hold(t *testing.T) {
+	t.Parallel()
+	const object = "MachineSet/a/b"
+	ours := taint.Claim{Owner: "terraform/gpu", Generation: "g1", Seal: record.Seal{Nonce: "n1"}, Taints: taintsOf(t, "team=a:NoSchedule")}
+	theirs := taint.Claim{Owner: "terraform/other", Generation: "g2", Seal: record.Seal{Nonce: "n2"}, Taints: taintsOf(t, "spot=a:NoSchedule")}
+	whole := func() *Set {
+		set := &Set{Namespace: "a", Name: "b"}
+		for _, claim := range []taint.Claim{ours, theirs} {
+			merged := taint.Merge(set.Taints, set.Record, claim.On(object))
+			set.Taints, set.Record = merged.Taints, merged.Record
+			set.Remnants = append(set.Remnants, kept(t, claim, object, "crew=a:NoSchedule", "u1")...)
+		}
+		set.Marker = &Marker{ID: ours.Owner, Retired: []string{"crew:NoSchedule"}}
+		set.Marker.Proof = ours.On(object).Seal.Proof(set.Marker.parts()...)
+		return set
+	}
+	before := record.Held{}
+	if !(Desired{Claim: ours}).Hold(whole(), before) || len(before) != 3 {
+		t.Fatalf("%d are held, want a mark, a remnant and a marker", len(before))
+	}
+	for name, tt := range map[string]struct {
+		change func(s *Set, d *Desired)
+		want   int
+		known  bool
+	}{
+		"another's marker":                {func(s *Set, _ *Desired) { s.Marker.ID = theirs.Owner }, 2, true},
+		"a marker about something else":   {func(s *Set, _ *Desired) { s.Marker.Retired = []string{"vendor:NoSchedule"} }, 2, true},
+		"no marker, and no remnants":      {func(s *Set, _ *Desired) { s.Marker, s.Remnants = nil, nil }, 1, true},
+		"a mark of an earlier generation": {func(s *Set, d *Desired) { d.Claim.Generation = "g3" }, 1, true},
+		"a damaged record":                {func(s *Set, _ *Desired) { *s = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")} }, 0, false},
+		"a damaged marker":                {func(s *Set, _ *Desired) { s.Marker, s.MarkerErr = nil, errors.New("damaged") }, 2, false},
+		"a damaged record, which was known": {func(s *Set, d *Desired) {
+			*s, d.Claim.Seal.Held = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")}, before
+		}, 3, true},
+	} {
+		set, d, held := whole(), Desired{Claim: ours}, record.Held{}
+		tt.change(set, &d)
+		if known := d.Hold(set, held); known != tt.known || len(held) != tt.want {
+			t.Errorf("%s: known is %t and %d are held, want %t and %d", name, known, len(held), tt.known, tt.want)
+		}
+	}
+}
+
+// What stands with a proof that counts keeps it, whatever epoch an apply is of.
+func TestRemnants_keepTheirProofs(t *testing.T) {
+	t.Parallel()
+	const object = "MachineSet/a/b"
+	claim := taint.Claim{Owner: "terraform/gpu", Generation: "g1", Seal: record.Seal{Nonce: "n1"}}
+	r := kept(t, claim, object, "team=a:NoSchedule", "u1")
+	held := record.Held{}
+	held.Hold(claim.On(object).Seal, r[0].Proof)
+	claim.Seal.Epoch, claim.Seal.Held = 2, held
+	if again := r.byMachine().record(claim.On(object), r); again.String() != r.String() {
+		t.Errorf("%s is written as %s", r, again)
+	}
+	claim.Seal.Held = record.Held{}
+	if again := r.byMachine().record(claim.On(object), r); again.String() == r.String() || !again[0].of(claim.On(object)) {
+		t.Errorf("what was given up keeps its proof: %s", again)
+	}
+}
