@@ -168,7 +168,7 @@ func (l *linked) prepare(t *testing.T, s subject, tolerations map[string]any, be
 	return w
 }
 
-// plans plans both in one process.
+// plans has one process plan both, after a refresh or without one.
 func plans(t *testing.T, tf *acctest.Terraform, p *pair, to change, refresh bool) map[bool]acctest.Planned {
 	t.Helper()
 	walk, out := tf.Walk(t), map[bool]acctest.Planned{}
