@@ -76,7 +76,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
-		r.Data.Renames.Create(kind, plan.ID.ValueString(), &resp.Diagnostics)
+		r.Data.NoteCreate(kind, plan.ID.ValueString(), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	switch {

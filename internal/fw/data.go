@@ -38,8 +38,6 @@ type Data struct {
 	// Created holds the objects that this process has created or tried to, by id. Values of
 	// objects with MachineSets are their claims.
 	Created sync.Map
-	// Renames finds resources that this plan destroys and creates again.
-	Renames Renames
 	// Claims are the entries that resources of this run want.
 	Claims *Claims
 	// Keys prove what its resources leave to each other.
@@ -51,6 +49,7 @@ type Data struct {
 	// Policies are what resources of this run give to pods that are made.
 	Policies planner.Policies
 
+	renames     renames
 	unreachable sync.Once
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Renames finds resources that one plan destroys and creates again with the same id, because
+// renames finds resources that one plan destroys and creates again with the same id, because
 // they were renamed without a moved block.
 //
 // Terraform applies the destroy and the create in any order, and the apply of the one does
@@ -25,8 +25,8 @@ import (
 // Terraform plans both in one process, in any order as well, so that each is noted, and the
 // one that comes second refuses.
 //
-// A replacement is no such case: Terraform plans no destroy for it.
-type Renames struct {
+// A replacement is no such case: Terraform plans no destroy for it together with the create.
+type renames struct {
 	planned sync.Map
 }
 
@@ -35,15 +35,29 @@ type planned struct {
 	destroy bool
 }
 
-// Destroy notes that the plan destroys a resource, by the id that a create of the same
-// configuration would get: none where it is not known. The kind is that of the resource, such
-// as node_taints.
-func (r *Renames) Destroy(kind, id string, diags *diag.Diagnostics) { r.note(kind, id, true, diags) }
+// NoteCreate notes that the plan creates a resource with this id. The kind is that of the
+// resource, such as node_taints.
+func (d *Data) NoteCreate(kind, id string, diags *diag.Diagnostics) {
+	d.renames.note(kind, id, false, diags)
+}
 
-// Create notes that the plan creates a resource with this id.
-func (r *Renames) Create(kind, id string, diags *diag.Diagnostics) { r.note(kind, id, false, diags) }
+// NoteDestroy notes the destroy of a resource where that is what is planned. The id is that
+// which a create of the same configuration would get with the provider's owner, and none where
+// that is not known.
+func (d *Data) NoteDestroy(ctx context.Context, plan tfsdk.Plan, kind string, freshID func(ctx context.Context, owner string) string, diags *diag.Diagnostics) {
+	if !plan.Raw.IsNull() {
+		return
+	}
+	id := freshID(ctx, d.Owner)
+	if _, created := d.Created.Load(id); created {
+		// With create_before_destroy, Terraform plans the destroy of the old object while it
+		// applies, when the new one is there (internal/terraform/node_resource_destroy_deposed.go).
+		return
+	}
+	d.renames.note(kind, id, true, diags)
+}
 
-func (r *Renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
+func (r *renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
 	if id == "" {
 		return
 	}
@@ -56,14 +70,6 @@ func (r *Renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
 			"Tell Terraform with a moved block, and nothing is destroyed. Use the addresses of the two resources:\n\n"+
 			strings.Join([]string{"moved {", "  from = " + "kubetaint_" + kind + ".OLD", "  to   = " + "kubetaint_" + kind + ".NEW", "}"}, "\n")+
 			"\n\nTo have the entries removed and added again, apply the removal alone first.")
-}
-
-// NoteDestroy notes the destroy of a resource where that is what is planned. The id is that
-// which a create of the same configuration would get with the provider's owner.
-func (d *Data) NoteDestroy(ctx context.Context, plan tfsdk.Plan, kind string, freshID func(ctx context.Context, owner string) string, diags *diag.Diagnostics) {
-	if plan.Raw.IsNull() {
-		d.Renames.Destroy(kind, freshID(ctx, d.Owner), diags)
-	}
 }
 
 // HandOver hands over the record of what machines of MachineSets kept, from an object that is

@@ -77,7 +77,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	if creating && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-		r.Data.Renames.Create("machine_set_taints", plan.ID.ValueString(), &resp.Diagnostics)
+		r.Data.NoteCreate("machine_set_taints", plan.ID.ValueString(), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {

@@ -33,8 +33,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		if req.Plan.Raw.IsNull() {
-			r.Data.Renames.Destroy("namespace_tolerations", state.freshID(ctx, r.Data.Owner), &resp.Diagnostics)
+		if r.Data.NoteDestroy(ctx, req.Plan, "namespace_tolerations", state.freshID, &resp.Diagnostics); req.Plan.Raw.IsNull() {
 			return
 		}
 		var err error
@@ -54,7 +53,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	if creating && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())
-		r.Data.Renames.Create("namespace_tolerations", plan.ID.ValueString(), &resp.Diagnostics)
+		r.Data.NoteCreate("namespace_tolerations", plan.ID.ValueString(), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() || !creating && resp.Plan.Raw.Equal(req.State.Raw) {

@@ -73,6 +73,7 @@ func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRe
 		// What the id is made of was not known at plan.
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
+	r.Data.Created.Store(plan.ID.ValueString(), true)
 	if r.apply(ctx, "create", desired.as(plan.ID.ValueString()), &resp.Diagnostics) {
 		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}

@@ -64,7 +64,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if creating && known {
 		id := newID(r.Data.Owner, desired)
 		plan.ID, desired.Claim.Owner, desired.Claim.TakeOver = types.StringValue(id), id, true
-		r.Data.Renames.Create("node_taints", id, &resp.Diagnostics)
+		r.Data.NoteCreate("node_taints", id, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {

@@ -26,9 +26,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		if req.Plan.Raw.IsNull() {
-			r.Data.Renames.Destroy("toleration_policy", admission.NewID(r.Data.Owner, state.Name.ValueString()), &resp.Diagnostics)
-		}
+		r.Data.NoteDestroy(ctx, req.Plan, "toleration_policy", func(_ context.Context, owner string) string { return admission.NewID(owner, state.Name.ValueString()) }, &resp.Diagnostics)
 		var err error
 		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
 			r.Data.Unreadable("toleration policy \""+state.Name.ValueString()+"\"", err, &resp.Diagnostics)
@@ -45,7 +43,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if creating {
 		if !plan.Name.IsUnknown() {
 			plan.ID = types.StringValue(admission.NewID(r.Data.Owner, plan.Name.ValueString()))
-			r.Data.Renames.Create("toleration_policy", plan.ID.ValueString(), &resp.Diagnostics)
+			r.Data.NoteCreate("toleration_policy", plan.ID.ValueString(), &resp.Diagnostics)
 		}
 	} else {
 		plan.keepWording(ctx, state)

@@ -66,6 +66,7 @@ func (r *tolerationPolicy) Create(ctx context.Context, req resource.CreateReques
 	plan.ID = types.StringValue(admission.NewID(r.Data.Owner, plan.Name.ValueString()))
 	claim, known := plan.claim(ctx, own, &resp.Diagnostics)
 	claim.TakeOver = true
+	r.Data.Created.Store(plan.ID.ValueString(), true)
 	if known && r.enforce(ctx, "create", claim, &resp.Diagnostics) {
 		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}

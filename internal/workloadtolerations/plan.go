@@ -60,7 +60,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	if creating && known {
 		id := newID(r.Data.Owner, desired.target, desired.claim.Tolerations)
 		plan.ID, desired.claim.Owner, desired.claim.TakeOver = types.StringValue(id), id, true
-		r.Data.Renames.Create("workload_tolerations", id, &resp.Diagnostics)
+		r.Data.NoteCreate("workload_tolerations", id, &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {

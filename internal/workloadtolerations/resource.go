@@ -98,6 +98,7 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 		desired.claim.Owner = plan.ID.ValueString()
 	}
 	desired.claim.TakeOver = true
+	r.Data.Created.Store(desired.claim.Owner, true)
 	if r.apply(ctx, "create", desired, &resp.Diagnostics) {
 		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}

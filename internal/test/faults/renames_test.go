@@ -13,8 +13,9 @@ import (
 
 // TestPlan_refusesARenameWithoutMoved plans the destroy of a resource and the create of
 // another one with the same configuration, as Terraform does for a resource that was renamed
-// without a moved block: whichever it plans second, the plan refuses. A replacement, for which
-// Terraform plans no destroy, is not refused, and neither is a create with another id.
+// without a moved block: whichever it plans second, the plan refuses. A replacement is not refused:
+// Terraform plans no destroy for it, or, with create_before_destroy, when the new one is there.
+// Neither is a create with another id.
 func TestPlan_refusesARenameWithoutMoved(t *testing.T) {
 	t.Parallel()
 	// Their ids hold nothing that the second configuration changes.
@@ -33,12 +34,15 @@ func TestPlan_refusesARenameWithoutMoved(t *testing.T) {
 				// config is what is created; with replaced, the resource itself is.
 				config   map[string]any
 				replaced bool
-				refused  bool
+				// created is set where the create is applied before the destroy is planned.
+				created bool
+				refused bool
 			}{
 				"the destroy is planned first": {destroyFirst: true, config: s.first, refused: true},
 				"the create is planned first":  {config: s.first, refused: true},
 				"another configuration":        {destroyFirst: true, config: s.second, refused: sameID[s.typeName]},
 				"a replacement":                {config: s.first, replaced: true},
+				"create_before_destroy":        {config: s.first, created: true},
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
@@ -49,10 +53,17 @@ func TestPlan_refusesARenameWithoutMoved(t *testing.T) {
 						switch {
 						case tt.replaced:
 							first, second = walk.Plan(&older, tt.config).Diagnostics, walk.Plan(&newer, tt.config).Diagnostics
+						case tt.created:
+							create := through(api.Client()).Walk(t).Plan(&newer, tt.config)
+							first = append(create.Diagnostics, walk.ApplyChange(&newer, create, tt.config)...)
+							second = walk.Plan(&older, nil).Diagnostics
 						case tt.destroyFirst:
 							first, second = walk.Plan(&older, nil).Diagnostics, walk.Plan(&newer, tt.config).Diagnostics
 						default:
 							first, second = walk.Plan(&newer, tt.config).Diagnostics, walk.Plan(&older, nil).Diagnostics
+						}
+						if said := first.Errors(); tt.created && said != "" {
+							t.Fatal(said)
 						}
 						const refusal = "would be destroyed and created again"
 						if said := first.Errors(); strings.Contains(said, refusal) {
