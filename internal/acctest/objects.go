@@ -133,6 +133,7 @@ func (c *Cluster) DeleteNode(t testing.TB, name string) {
 	if err == nil {
 		now := int64(0)
 		for _, p := range pods.Items {
+			t.Logf("deleting node %s deletes pod %s/%s, which requires %v and tolerates %v", name, p.Namespace, p.Name, p.Spec.NodeSelector, p.Spec.Tolerations)
 			_ = c.Admin.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
 		}
 	}

@@ -73,7 +73,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t)
-			s.c.Node(t, acctest.Node{Name: acctest.Name(t, "other")})
+			s.c.Node(t, acctest.Node{Name: acctest.Name(t, "other"), Taints: acctest.Parse(t, "other:NoSchedule")})
 			pods := 2
 			if tt.kind == "DaemonSet" {
 				pods = 1
