@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/component-helpers/resource"
 )
 
@@ -38,11 +39,20 @@ type Demand struct {
 	// Holds is what the scheduler counts for this pod on the node that it is on.
 	// It differs from Asks while a resize in place is under way.
 	Holds Resources
+	// ScoredMilliCPU and ScoredMemory are what nodes are scored by: a container without a
+	// request counts as 100m CPU or 200 MB (pkg/scheduler/util/pod_resources.go).
+	ScoredMilliCPU, ScoredMemory int64
 	// Priority decides who may push out whom.
 	Priority int32
 	// Patient is set for a pod that pushes out nobody (preemptionPolicy Never).
 	Patient bool
 }
+
+// What a container without a request counts as in scores (pkg/scheduler/util/pod_resources.go).
+const (
+	defaultMilliCPU = 100
+	defaultMemory   = 200 << 20
+)
 
 // DemandOf works out what a pod asks for, with its init containers, sidecars,
 // overhead and requests for the whole pod, as the scheduler does
@@ -54,6 +64,11 @@ func DemandOf(p *corev1.Pod) *Demand {
 		Holds:   requests(p, resource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}),
 		Patient: p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever,
 	}
+	scored := requests(p, resource.PodResourcesOptions{NonMissingContainerRequests: corev1.ResourceList{
+		corev1.ResourceCPU:    *apiresource.NewMilliQuantity(defaultMilliCPU, apiresource.DecimalSI),
+		corev1.ResourceMemory: *apiresource.NewQuantity(defaultMemory, apiresource.DecimalSI),
+	}})
+	d.ScoredMilliCPU, d.ScoredMemory = scored.MilliCPU, scored.Memory
 	if p.Spec.Priority != nil {
 		d.Priority = *p.Spec.Priority
 	}

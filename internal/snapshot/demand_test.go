@@ -89,6 +89,7 @@ func TestDemandOf(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := *DemandOf(&tt.pod)
+			got.ScoredMilliCPU, got.ScoredMemory = 0, 0 // TestDemandOf_scoresContainersWithoutRequests has them.
 			if diff := cmp.Diff(tt.want, got, cmp.Transformer("orNil", func(a []Amount) map[corev1.ResourceName]int64 {
 				m := map[corev1.ResourceName]int64{}
 				for i, one := range a {
@@ -102,6 +103,27 @@ func TestDemandOf(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestDemandOf_scoresContainersWithoutRequests(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		containers  []corev1.Container
+		cpu, memory int64
+	}{
+		"no containers":                 {},
+		"no requests":                   {containers: []corev1.Container{{}}, cpu: 100, memory: 200 << 20},
+		"two containers":                {containers: []corev1.Container{{}, {}}, cpu: 200, memory: 400 << 20},
+		"one resource":                  {containers: []corev1.Container{requesting("cpu", "2")}, cpu: 2000, memory: 200 << 20},
+		"zero is a request":             {containers: []corev1.Container{requesting("cpu", "0", "memory", "0")}},
+		"a request and none beside it":  {containers: []corev1.Container{requesting("cpu", "50m", "memory", "1Mi"), {}}, cpu: 150, memory: 201 << 20},
+		"less than the default is less": {containers: []corev1.Container{requesting("cpu", "1m", "memory", "1Mi")}, cpu: 1, memory: 1 << 20},
+	} {
+		d := DemandOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: tt.containers}})
+		if d.ScoredMilliCPU != tt.cpu || d.ScoredMemory != tt.memory {
+			t.Errorf("%s: scored by %dm and %d bytes, want %dm and %d", name, d.ScoredMilliCPU, d.ScoredMemory, tt.cpu, tt.memory)
+		}
 	}
 }
 

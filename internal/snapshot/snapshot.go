@@ -40,6 +40,8 @@ type Snapshot struct {
 	// Volumes by namespace and name of the claim that is bound to them: only those
 	// that can be used on some nodes only.
 	Volumes map[string]map[string]*Volume
+	// NamespaceLabels are the labels of namespaces, nil where they were not read.
+	NamespaceLabels map[string]labels.Set
 	// Admission is what is given to pods when they are made.
 	Admission *admission.Rules
 	// Gaps says what could not be read, in sentences for the reader. Verdicts
@@ -91,6 +93,10 @@ type Pod struct {
 	Scheduling *Scheduling
 	// Demand is shared by all pods that are equal in it; nil asks for nothing.
 	Demand *Demand
+	// Rules is shared by all pods that are equal in it; nil requires nothing of other pods.
+	Rules *PodRules
+	// Since is when the pod was started, or created while it has not been, in seconds since 1970.
+	Since int64
 	// Claims are the names of the PersistentVolumeClaims that a pod like this one
 	// would use again.
 	Claims []string
@@ -108,6 +114,8 @@ type Pod struct {
 	Mirror bool
 	// LocalData is set where an emptyDir volume goes with the pod.
 	LocalData bool
+	// Gated is set while scheduling gates keep the scheduler from looking at the pod.
+	Gated bool
 }
 
 // Key returns namespace/name.
@@ -214,7 +222,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons),
-		Budgets: s.Budgets, Volumes: s.Volumes, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+		Budgets: s.Budgets, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)
