@@ -6,7 +6,22 @@
 // requests, where pods of a lower priority can be preempted (k8s.io/kubernetes v1.37.1
 // pkg/scheduler/framework/plugins).
 //
+// There are two questions, and two answers. A Finder looks at each pod as if it came alone: where
+// it finds no node, no order of events helps. Finder.Simulate places all replacements together, as
+// the scheduler does: by priority, each in the room that the ones before have left, at the moment
+// at which its predecessor is evicted, in several orders where chance decides. It counts what
+// happens, workload by workload: a number where all orders agree, and a range where they do not.
+//
+// A simulation shares what nodes answer between pods of a class: those that are equal in
+// scheduling, demand and rules. What pods hold of nodes is counted once; each order changes a copy
+// of the nodes that it touches, and takes it back. It knows one moment for each number of seconds
+// after which pods are evicted.
+//
+// Not modelled are other schedulers and profiles, autoscalers, scheduling gates, claims of
+// dynamic resources, volumes that are not bound yet, limits of volumes per node, quotas, and the
+// scores of plug-ins other than NodeResourcesFit and NodeResourcesBalancedAllocation.
+//
 // It is pure. A snapshot holds the cluster as it is observed, a Change what is different by the
 // time the pods are scheduled. Which pods are evicted is for package eviction to decide: it
-// hands the decision over as Change.Leaving, and each pod is looked at as if it came alone.
+// hands the decision over as Change.Leaving, and as the evictions that Simulate takes.
 package placement

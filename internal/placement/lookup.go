@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// allPlaces collects the nodes on first need, in no order.
+// allPlaces collects the nodes on first need, in the order of their names.
 func (f *Finder) allPlaces() []*place {
 	if f.places == nil {
 		places := make([]place, 0, len(f.snapshot.Nodes))
 		f.places, f.byName = make([]*place, 0, len(f.snapshot.Nodes)), make(map[string]*place, len(f.snapshot.Nodes))
-		for _, n := range f.snapshot.Nodes {
+		for _, n := range f.snapshot.SortedNodes() {
 			after := n.Taints
 			if changed, ok := f.change.Taints[n.Name]; ok {
 				after = changed

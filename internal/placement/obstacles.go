@@ -30,7 +30,12 @@ const (
 	byDrain
 	bySelector
 	byAffinity
+	byPort
 	byShortage
+	bySpread
+	byPodAffinity
+	byPodAntiAffinity
+	byAntiAffinityOfPods
 	byVolume
 )
 
@@ -179,11 +184,6 @@ func (l *nodeSearch) count(o obstacle, all int) int {
 // reason words the obstacles that are not volumes, without that of the pod's own
 // node.
 func (f *Finder) reason(key reasonKey) string {
-	type counted struct {
-		obstacle
-		nodes int
-		most  int64
-	}
 	var all []counted
 	add := func(o obstacle, nodes int, most int64) {
 		if o == key.own {
@@ -207,6 +207,19 @@ func (f *Finder) reason(key reasonKey) string {
 		}
 		add(o, n.nodes, most)
 	}
+	return wordAll(all, key.result.demand)
+}
+
+// counted is an obstacle with the nodes that have it, and the most that one of them has of a
+// resource that is short.
+type counted struct {
+	obstacle
+	nodes int
+	most  int64
+}
+
+// wordAll words obstacles, the most frequent first.
+func wordAll(all []counted, d *snapshot.Demand) string {
 	slices.SortFunc(all, func(a, b counted) int {
 		return cmp.Or(cmp.Compare(b.nodes, a.nodes), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key),
 			cmp.Compare(a.value, b.value), cmp.Compare(a.effect, b.effect))
@@ -215,7 +228,7 @@ func (f *Finder) reason(key reasonKey) string {
 	rest := 0
 	for i, c := range all {
 		if i < MaxObstacles {
-			parts = append(parts, c.word(c.nodes, key.result.demand, c.most))
+			parts = append(parts, c.word(c.nodes, d, c.most))
 		} else {
 			rest += c.nodes
 		}
@@ -250,6 +263,10 @@ func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 		return verb("does", "do") + " not match its node selector"
 	case byAffinity:
 		return verb("does", "do") + " not match its node affinity"
+	case byVolume:
+		return verb("is", "are") + " not where its volume is"
+	case byPort, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
+		return o.besides(verb)
 	}
 	name := corev1.ResourceName(o.key)
 	if name == corev1.ResourcePods {
@@ -263,6 +280,22 @@ func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 		}
 	}
 	return fmt.Sprintf("%s %s (needs %s, %s free)", verb("lacks", "lack"), name, snapshot.FormatAmount(name, d.Asks.Of(name), true), free)
+}
+
+// besides says of one node, or of many, how the pods that are there keep the pod away.
+func (o obstacle) besides(verb func(one, more string) string) string {
+	switch o.kind {
+	case byPort:
+		return verb("has", "have") + " its host port in use"
+	case bySpread:
+		return verb("does", "do") + " not match its topology spread"
+	case byPodAffinity:
+		return verb("does", "do") + " not match its pod affinity"
+	case byPodAntiAffinity:
+		return verb("does", "do") + " not match its pod anti-affinity"
+	default:
+		return verb("has", "have") + " pods with an anti-affinity to it"
+	}
 }
 
 // Forbidden words what the namespace of a pod does not let the one have that would be made

@@ -175,6 +175,8 @@ type nodeSearch struct {
 	// others.
 	takers   []int32
 	refusals refusals
+	// static remembers, by node, whether a simulation has seen it refuse such pods.
+	static []staticResult
 }
 
 func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {

@@ -119,15 +119,7 @@ func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 	}
 	for i := range d.Asks.Others {
 		ask := d.Asks.Others[i]
-		free := has.Other(ask.Name)
-		if free > 0 {
-			f.holding(p, func(on *snapshot.Demand) {
-				if on.Priority >= respects(d) {
-					free -= on.Holds.Other(ask.Name)
-				}
-			})
-		}
-		if ask.Value > free {
+		if free := f.free(p, d, ask.Name); ask.Value > free {
 			return shortage{ask.Name, ask.Value, free}, true
 		}
 	}
@@ -144,6 +136,19 @@ func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 	default:
 		return shortage{}, false
 	}
+}
+
+// free returns what pods that certainly stay on a node leave of an extended resource.
+func (f *Finder) free(p *place, d *snapshot.Demand, name corev1.ResourceName) int64 {
+	free := p.has.Other(name)
+	if free > 0 {
+		f.holding(p, func(on *snapshot.Demand) {
+			if on.Priority >= respects(d) {
+				free -= on.Holds.Other(name)
+			}
+		})
+	}
+	return free
 }
 
 // respects is the lowest priority of pods that hold room against this demand:

@@ -1,0 +1,88 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// big is a cluster of 5,000 nodes with 30 pods each. All pods of the first so many nodes are
+// evicted. They belong to 2,000 Deployments of three priorities: a tenth selects nodes that are
+// not there, a tenth has a pool of its own, a twentieth asks for more memory than any node has.
+func big(changed int) (*snapshot.Snapshot, Change, []Eviction) {
+	const nodes, perNode, deployments = 5000, 30, 2000
+	w := newWorld()
+	name := func(i int) string { return fmt.Sprintf("node-%04d", i) }
+	for i := range nodes {
+		w.Nodes[name(i)] = &snapshot.Node{
+			Name: name(i), Labels: map[string]string{corev1.LabelHostname: name(i), "zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)},
+			Allocatable: &snapshot.Resources{MilliCPU: 15_890, Memory: 60 << 30, EphemeralStorage: 90 << 30, Pods: 110},
+		}
+	}
+	var shared [deployments]*snapshot.Pod
+	for i := range shared {
+		s := &snapshot.Scheduling{Tolerations: []corev1.Toleration{exists("node.kubernetes.io/not-ready", corev1.TaintEffectNoExecute)}}
+		switch i % 10 {
+		case 0:
+			s.NodeSelector = map[string]string{"pool": "nowhere"}
+		case 1:
+			s.NodeSelector = map[string]string{"pool": "p7"}
+		}
+		d := &snapshot.Demand{Asks: snapshot.Resources{MilliCPU: int64(100 + i%7*50), Memory: int64(128+i%11*64) << 20}, Priority: int32(i % 3 * 1000)}
+		d.ScoredMilliCPU, d.ScoredMemory, d.Holds = d.Asks.MilliCPU, d.Asks.Memory, d.Asks
+		if i%20 == 4 {
+			d.Asks.Memory = 61 << 30
+		}
+		rs := types.UID(fmt.Sprintf("rs-%d", i))
+		shared[i] = &snapshot.Pod{
+			Namespace: fmt.Sprintf("team-%d", i%100), Scheduling: s, Demand: d, Labels: labels.Set{"app": fmt.Sprintf("app-%d", i)},
+			Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: string(rs)}, UID: rs},
+		}
+	}
+	var evicted []Eviction
+	change := Change{Taints: map[string][]corev1.Taint{}}
+	for i := range nodes * perNode {
+		p := *shared[i*7%deployments]
+		p.Name, p.Node = fmt.Sprintf("pod-%06d", i), name(i/perNode)
+		w.run(&p)
+		if i < changed*perNode {
+			change.Taints[p.Node] = taintsOf("dedicated=gpu:NoExecute")
+			evicted = append(evicted, Eviction{Pod: &p, Scheduling: p.Scheduling})
+		}
+	}
+	change.Leaving = func(node string) func(*snapshot.Pod) bool {
+		if _, tainted := change.Taints[node]; !tainted {
+			return nil
+		}
+		return func(*snapshot.Pod) bool { return true }
+	}
+	return w.Snapshot, change, evicted
+}
+
+func benchmarkSimulate(b *testing.B, changed, orders int) {
+	b.Helper()
+	s, change, evicted := big(changed)
+	b.ReportAllocs()
+	for b.Loop() {
+		if out := New(s, change, false).Simulate(evicted, orders, 1); out.Orders != orders {
+			b.Fatalf("%d orders", out.Orders)
+		}
+	}
+}
+
+// BenchmarkSimulate is a taint on 500 of 5,000 nodes with 150,000 pods, in one order and in all.
+func BenchmarkSimulate(b *testing.B) {
+	b.Run("one", func(b *testing.B) { benchmarkSimulate(b, 500, 1) })
+	b.Run("all", func(b *testing.B) { benchmarkSimulate(b, 500, Orders) })
+}
+
+// BenchmarkSimulate_oneNode is a taint on one of 5,000 nodes.
+func BenchmarkSimulate_oneNode(b *testing.B) { benchmarkSimulate(b, 1, Orders) }

@@ -1,0 +1,242 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"math"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// classKey is what two pods have in common that every node answers in the same way.
+type classKey struct {
+	search    *nodeSearch
+	demand    *snapshot.Demand
+	rules     *snapshot.PodRules
+	namespace string
+	labels    uintptr
+}
+
+// class is the pods that every node answers in the same way.
+type class struct {
+	search     *nodeSearch
+	scheduling *snapshot.Scheduling
+	demand     *snapshot.Demand
+	ports      []snapshot.HostPort
+	// podRules are what relates it to other pods, nil for nothing.
+	podRules *podRules
+	// pods counts the replacements of the class that wait for no other.
+	replacements []*replacement
+	// failed is how often room had become free when no node took a pod of the class, hopeless
+	// the same for preemption.
+	failed, hopeless int
+}
+
+// classOf returns the class of a pod that replaces another one, with this scheduling.
+func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling) *class {
+	key := classKey{search: s.search(pod, scheduling), demand: pod.Requests(), rules: pod.Rules}
+	if pod.Rules != nil || s.rules.any() {
+		key.namespace, key.labels = pod.Namespace, pointer(pod.Labels)
+	}
+	c, known := s.classes[key]
+	if !known {
+		c = &class{search: key.search, scheduling: scheduling, demand: key.demand}
+		if pod.Rules != nil {
+			c.ports = pod.Rules.Ports
+		}
+		c.podRules = s.rules.of(s, c, pod)
+		s.classes[key] = c
+	}
+	return c
+}
+
+// pointer tells sets of labels apart that are kept in different places.
+func pointer(set labels.Set) uintptr { return reflect.ValueOf(set).Pointer() }
+
+// answer is what a node answers to a pod.
+type answer uint8
+
+const (
+	// takes: the node would take the pod.
+	takes answer = iota
+	// unschedulable: it would if other pods were gone.
+	unschedulable
+	// unresolvable: it would not, whatever other pods do.
+	unresolvable
+)
+
+// staticResult is what a node answers whatever pods do.
+type staticResult uint8
+
+const (
+	notAsked staticResult = iota
+	staticTakes
+	staticRefuses
+)
+
+// static reports whether taints, cordon, selectors and bound volumes let pods onto a node.
+func (s *simulation) static(l *nodeSearch, i int32) bool {
+	if l.static == nil {
+		l.static = make([]staticResult, len(s.places))
+	}
+	if l.static[i] == notAsked {
+		l.static[i] = staticTakes
+		if _, refuses := s.refuses(l, s.places[i]); refuses {
+			l.static[i] = staticRefuses
+		}
+	}
+	return l.static[i] == staticTakes
+}
+
+// ask returns what a node answers to pods of a class, by the first filter that refuses them, in
+// the order of the scheduler's default plug-ins
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/apis/config/v1/default_plugins.go).
+func (s *simulation) ask(c *class, i int32) answer {
+	s.work++
+	if !s.static(c.search, i) {
+		return unresolvable
+	}
+	if len(c.ports) > 0 && s.portTaken(i, c.ports) {
+		return unschedulable
+	}
+	if _, final, lacks := s.short(i, c.demand); lacks {
+		if final {
+			return unresolvable
+		}
+		return unschedulable
+	}
+	if c.podRules == nil {
+		return takes
+	}
+	_, a := c.podRules.ask(s, i)
+	return a
+}
+
+// obstacle returns how pods keep those of a class away from a node, and what is free of a
+// resource that is short.
+func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuses bool) {
+	if len(c.ports) > 0 && s.portTaken(i, c.ports) {
+		return obstacle{kind: byPort}, 0, true
+	}
+	if short, _, lacks := s.short(i, c.demand); lacks {
+		return obstacle{kind: byShortage, key: string(short.resource)}, max(short.free, 0), true
+	}
+	if c.podRules == nil {
+		return obstacle{}, 0, false
+	}
+	k, a := c.podRules.ask(s, i)
+	return obstacle{kind: k}, 0, a != takes
+}
+
+// reason words why no node takes pods of a class.
+func (s *simulation) reason(c *class) string {
+	if len(c.scheduling.Forbidden) > 0 {
+		return "its namespace does not allow its tolerations"
+	}
+	var all []counted
+	s.taker(c.search, math.MaxInt) // Looks at all nodes.
+	c.search.refusals.each(func(o obstacle) { all = append(all, counted{obstacle: o, nodes: c.search.count(o, len(s.places))}) })
+	if l := c.search; len(l.candidates) < len(s.places) && l.refusals.of(l.constraints[0].obstacle) == 0 {
+		all = append(all, counted{obstacle: l.constraints[0].obstacle, nodes: len(s.places) - len(l.candidates)})
+	}
+	for _, at := range c.search.takers {
+		o, free, refuses := s.obstacle(c, int32(c.search.candidates[at].index)) //nolint:gosec // See above.
+		if !refuses {
+			continue
+		}
+		known := slices.IndexFunc(all, func(one counted) bool { return one.obstacle == o })
+		if known < 0 {
+			known, all = len(all), append(all, counted{obstacle: o})
+		}
+		all[known].nodes++
+		all[known].most = max(all[known].most, free)
+	}
+	return wordAll(all, c.demand)
+}
+
+// awaits names what brings nodes that would take a pod.
+func (s *simulation) awaits(r *replacement) []string {
+	var out []string
+	for _, p := range s.arrivals() {
+		if _, refuses := s.refuses(r.class.search, p); refuses {
+			continue
+		}
+		if _, lacks := s.lacks(p, r.class.demand); !lacks {
+			out = append(out, p.coming.Of)
+		}
+	}
+	return out
+}
+
+// enoughNodes is after how many nodes that take a pod the search for a better one ends. The
+// scheduler never looks at fewer, where there are as many, and at up to half of all nodes in a
+// large cluster (k8s.io/kubernetes v1.37.2 pkg/scheduler/schedule_one.go,
+// numFeasibleNodesToFind): which of so many nodes takes the pod decides little, and to score
+// more of them would be most of the cost of a simulation.
+const enoughNodes = 100
+
+// find returns the node for a pod of a class: of those that take it the one with the highest
+// score, and of several one by chance.
+func (s *simulation) find(c *class) (int32, bool) {
+	if c.failed == s.freed && c.steady() {
+		return -1, false
+	}
+	enough, highest := enoughNodes, int64(-1)
+	s.best = s.best[:0]
+	s.each(c.search, func(i int32) bool {
+		if s.ask(c, i) != takes {
+			return true
+		}
+		switch score := s.score(c, i); {
+		case score > highest:
+			highest, s.best = score, append(s.best[:0], i)
+		case score == highest:
+			s.best = append(s.best, i)
+		}
+		enough--
+		return enough > 0
+	})
+	if len(s.best) == 0 {
+		c.failed = s.freed
+		return -1, false
+	}
+	return s.best[s.rng.IntN(len(s.best))], true
+}
+
+// steady reports whether a pod of the class that no node takes finds none before room becomes
+// free: pods that are placed take room, but can also satisfy an affinity and level a spread.
+func (c *class) steady() bool {
+	return c.podRules == nil || len(c.podRules.affinity)+len(c.podRules.spread) == 0
+}
+
+// each calls do with the nodes that can take pods of a search, from where the last search ended,
+// until it returns false.
+func (s *simulation) each(l *nodeSearch, do func(int32) bool) {
+	if len(l.candidates) < len(s.places) {
+		start := 0
+		if len(l.candidates) > 0 {
+			start = s.rng.IntN(len(l.candidates))
+		}
+		for k := range l.candidates {
+			if !do(int32(l.candidates[(start+k)%len(l.candidates)].index)) { //nolint:gosec // See above.
+				return
+			}
+		}
+		return
+	}
+	for k := range s.order {
+		at := s.next + k
+		if at >= len(s.order) {
+			at -= len(s.order)
+		}
+		if !do(s.order[at]) {
+			s.next = (at + 1) % len(s.order)
+			return
+		}
+	}
+}

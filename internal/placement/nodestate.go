@@ -1,0 +1,212 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// nodeState is what pods hold of a node.
+type nodeState struct {
+	counted                           bool
+	milliCPU, memory, ephemeral, pods int64
+	// scoredCPU and scoredMemory are what the node is scored by.
+	scoredCPU, scoredMemory int64
+	// balanced is how balanced the use of CPU and memory is.
+	balanced int64
+	// others are in the order in which the node has them.
+	others []int64
+	ports  []snapshot.HostPort
+	// lowest is the lowest priority of a pod that has ever been there.
+	lowest int32
+	// placed are the pods that this order has put there.
+	placed []occupant
+}
+
+// occupant is a pod on a node: one that was there before, or one that was placed.
+type occupant struct {
+	pod *snapshot.Pod
+	// replacement is set for one that was placed.
+	replacement *replacement
+}
+
+// demand returns what the pod asks for, and what it holds of the node.
+func (o occupant) demand() (d *snapshot.Demand, holds *snapshot.Resources) {
+	if o.replacement != nil {
+		d = o.replacement.class.demand
+		return d, &d.Asks
+	}
+	d = o.pod.Requests()
+	return d, &d.Holds
+}
+
+func (o occupant) rules() *snapshot.PodRules { return o.pod.Rules }
+
+// state returns what a node holds in this order, to be read only.
+func (s *simulation) state(i int32) *nodeState {
+	if n := &s.now[i]; n.counted {
+		return n
+	}
+	n := &s.base[i]
+	if !n.counted {
+		s.count0(i, n)
+	}
+	return n
+}
+
+// change returns what a node holds in this order, to be changed.
+func (s *simulation) change(i int32) *nodeState {
+	if n := &s.now[i]; n.counted {
+		return n
+	}
+	copied := *s.state(i)
+	copied.others, copied.ports, copied.placed = slices.Clone(copied.others), slices.Clone(copied.ports), nil
+	s.now[i] = copied
+	s.touched = append(s.touched, i)
+	return &s.now[i]
+}
+
+// count0 counts what a node holds once the pods are gone that are evicted immediately.
+func (s *simulation) count0(i int32, n *nodeState) {
+	p := s.places[i]
+	n.counted, n.lowest = true, math.MaxInt32
+	if p.has != nil && len(p.has.Others) > 0 {
+		n.others = make([]int64, len(p.has.Others))
+	}
+	for _, pod := range s.snapshot.Pods[p.node.Name] {
+		if !pod.Completed && !s.gone(i, pod, 0) {
+			n.hold(p, occupant{pod: pod}, 1)
+		}
+	}
+	n.weigh(p)
+}
+
+// weigh works out anew how balanced the use of a node is.
+func (n *nodeState) weigh(p *place) {
+	if p.has != nil {
+		n.balanced = balance([2]int64{n.milliCPU, n.memory}, [2]int64{p.has.MilliCPU, p.has.Memory})
+	}
+}
+
+// gone reports whether a pod of a node is gone at a moment.
+func (s *simulation) gone(i int32, pod *snapshot.Pod, moment int64) bool {
+	if !s.leaves[i] {
+		return false
+	}
+	after, goes := s.evicted[pod]
+	return goes && after <= moment
+}
+
+// hold counts a pod, or takes it back where n is -1.
+func (n *nodeState) hold(p *place, o occupant, times int64) {
+	d, holds := o.demand()
+	n.milliCPU += times * holds.MilliCPU
+	n.memory += times * holds.Memory
+	n.ephemeral += times * holds.EphemeralStorage
+	n.pods += times
+	n.scoredCPU += times * d.ScoredMilliCPU
+	n.scoredMemory += times * d.ScoredMemory
+	n.lowest = min(n.lowest, d.Priority)
+	for i := range holds.Others {
+		for j := range n.others {
+			if p.has.Others[j].Name == holds.Others[i].Name {
+				n.others[j] += times * holds.Others[i].Value
+			}
+		}
+	}
+	rules := o.rules()
+	if rules == nil {
+		return
+	}
+	for _, port := range rules.Ports {
+		if times > 0 {
+			n.ports = append(n.ports, port)
+		} else if at := slices.Index(n.ports, port); at >= 0 {
+			n.ports = slices.Delete(n.ports, at, at+1)
+		}
+	}
+}
+
+// add puts a pod on a node.
+func (s *simulation) add(i int32, o occupant) {
+	n := s.change(i)
+	n.hold(s.places[i], o, 1)
+	n.weigh(s.places[i])
+	if o.replacement != nil {
+		n.placed = append(n.placed, o)
+	}
+	s.rules.update(s, i, o, 1)
+}
+
+// remove takes a pod from a node.
+func (s *simulation) remove(i int32, o occupant) {
+	n := s.change(i)
+	n.hold(s.places[i], o, -1)
+	n.weigh(s.places[i])
+	if o.replacement != nil {
+		n.placed = slices.DeleteFunc(n.placed, func(other occupant) bool { return other == o })
+	}
+	s.rules.update(s, i, o, -1)
+	s.freed++
+}
+
+// short returns the first resource of which a node has too little for pods of this demand. It
+// is final where the node would have too little while it is empty
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest).
+// A node that does not tell what it has is taken to have enough.
+func (s *simulation) short(i int32, d *snapshot.Demand) (short shortage, final, lacks bool) {
+	p := s.places[i]
+	if p.has == nil {
+		return shortage{}, false, false
+	}
+	n, has, asks := s.state(i), p.has, &d.Asks
+	note := func(name corev1.ResourceName, asks, held, has int64) {
+		if !lacks {
+			short, lacks = shortage{name, asks, has - held}, true
+		}
+		final = final || asks > has
+	}
+	for k := range asks.Others {
+		ask := asks.Others[k]
+		held, all := int64(0), int64(0)
+		for j := range has.Others {
+			if has.Others[j].Name == ask.Name {
+				held, all = n.others[j], has.Others[j].Value
+			}
+		}
+		if ask.Value > all-held {
+			note(ask.Name, ask.Value, held, all)
+		}
+	}
+	if asks.Memory > 0 && asks.Memory > has.Memory-n.memory {
+		note(corev1.ResourceMemory, asks.Memory, n.memory, has.Memory)
+	}
+	if asks.MilliCPU > 0 && asks.MilliCPU > has.MilliCPU-n.milliCPU {
+		note(corev1.ResourceCPU, asks.MilliCPU, n.milliCPU, has.MilliCPU)
+	}
+	if asks.EphemeralStorage > 0 && asks.EphemeralStorage > has.EphemeralStorage-n.ephemeral {
+		note(corev1.ResourceEphemeralStorage, asks.EphemeralStorage, n.ephemeral, has.EphemeralStorage)
+	}
+	if n.pods+1 > has.Pods {
+		// That a node takes no pods at all is no final answer upstream either.
+		note(corev1.ResourcePods, 0, n.pods, has.Pods)
+	}
+	return short, final, lacks
+}
+
+// portTaken reports whether a pod on a node has a port that a pod needs
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeports/node_ports.go).
+func (s *simulation) portTaken(i int32, wants []snapshot.HostPort) bool {
+	for _, used := range s.state(i).ports {
+		if slices.ContainsFunc(wants, used.Conflicts) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,76 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"math"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// prove counts, by workload, the replacements that stay Pending whatever the order.
+//   - A pod that fits on no node even if it came alone.
+//   - Of the pods of a class, those beyond what all nodes that take it can hold, if no other pod
+//     came and all that it may preempt were gone (the pigeonhole bound).
+//
+// The second one is a proof for a workload only where the class is all its own.
+func (s *simulation) prove() {
+	type kind struct {
+		resultKey
+		rules *snapshot.PodRules
+	}
+	kinds := map[kind][]*replacement{}
+	for _, r := range s.replacements[:s.fixed] {
+		if !r.waiting && r.set == nil && len(r.class.scheduling.Forbidden) == 0 {
+			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}
+			kinds[key] = append(kinds[key], r)
+		}
+	}
+	for _, list := range kinds {
+		c, byWorkload := list[0].class, map[int]int{}
+		for _, r := range list {
+			byWorkload[r.workload]++
+		}
+		holds := s.capacity(c, len(list))
+		for w, n := range byWorkload {
+			// Pods of other workloads may be those that find no place.
+			s.workloads[w].Proved += max(n-holds, 0)
+		}
+	}
+}
+
+// capacity returns how many pods of a class all nodes can hold, most at the most.
+func (s *simulation) capacity(c *class, most int) int {
+	sum := 0
+	for k := 0; sum < most; k++ {
+		p := s.taker(c.search, k)
+		if p == nil {
+			break
+		}
+		sum += int(min(s.holds(p, c), int64(most)))
+	}
+	return min(sum, most)
+}
+
+// holds returns how many pods of a class a node can hold.
+func (s *simulation) holds(p *place, c *class) int64 {
+	if p.has == nil {
+		return math.MaxInt32
+	}
+	d := c.demand
+	r := s.room(p, respects(d))
+	n := max(r.pods, 0)
+	for _, one := range [][2]int64{{d.Asks.MilliCPU, r.milliCPU}, {d.Asks.Memory, r.memory}, {d.Asks.EphemeralStorage, r.ephemeral}} {
+		if one[0] > 0 {
+			n = min(n, max(one[1], 0)/one[0])
+		}
+	}
+	for i := range d.Asks.Others {
+		n = min(n, max(s.free(p, d, d.Asks.Others[i].Name), 0)/max(d.Asks.Others[i].Value, 1))
+	}
+	if len(c.ports) > 0 {
+		n = min(n, 1)
+	}
+	return n
+}

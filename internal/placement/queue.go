@@ -1,0 +1,39 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import "container/heap"
+
+// queue holds the pods to place: the highest priority first, then the lowest rank.
+type queue []*replacement
+
+// Len is for package heap, as are Less, Swap, Push and Pop.
+func (q queue) Len() int { return len(q) }
+
+// Less reports whether one pod comes before another.
+func (q queue) Less(i, j int) bool {
+	a, b := q[i].class.demand.Priority, q[j].class.demand.Priority
+	if a != b {
+		return a > b
+	}
+	return q[i].rank < q[j].rank
+}
+
+// Swap exchanges two pods.
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+// Push appends a pod.
+func (q *queue) Push(x any) { *q = append(*q, x.(*replacement)) } //nolint:forcetypeassert // Only push calls it.
+
+// Pop takes the last pod.
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	r := (*q)[last]
+	*q = (*q)[:last]
+	return r
+}
+
+func (q *queue) push(r *replacement) { heap.Push(q, r) }
+
+func (q *queue) pop() *replacement { return heap.Pop(q).(*replacement) } //nolint:forcetypeassert // It holds nothing else.

@@ -1,0 +1,196 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// Orders is how many orders a simulation tries by default.
+const Orders = 30
+
+// workLimit bounds the nodes that the orders of one simulation look at: a package that reads no
+// clock has no other budget. When it is reached, no further order is tried.
+const workLimit = 500_000_000
+
+// Eviction is a pod that a change evicts, and the pod that its controller creates instead.
+type Eviction struct {
+	Pod *snapshot.Pod
+	// After is the delay in seconds, 0 for an immediate eviction.
+	After int64
+	// Scheduling is that of the pod that is created instead. It is nil where none is: for a bare
+	// or completed pod, and for one that its DaemonSet does not recreate.
+	Scheduling *snapshot.Scheduling
+	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other.
+	Ordered bool
+}
+
+// Range is a number where Min and Max are equal.
+type Range struct{ Min, Max int }
+
+// add extends a range by the count of another order.
+func (r *Range) add(n int, first bool) {
+	if first {
+		*r = Range{n, n}
+		return
+	}
+	r.Min, r.Max = min(r.Min, n), max(r.Max, n)
+}
+
+// Outcome is where the replacements of all evicted pods go, together.
+type Outcome struct {
+	// Orders is how many orders were tried. Ranges hold what happened in any of them.
+	Orders int
+	// Workloads are those with evicted or preempted pods, sorted by namespace, kind and name.
+	Workloads []WorkloadOutcome
+	// Placed, Pending and NotCreated count the replacements of all workloads, Preempted the pods
+	// elsewhere that preemption evicts.
+	Placed, Pending, NotCreated, Preempted Range
+	// Victims are the pods that preemption evicts in any order, sorted by namespace and name.
+	Victims []Victim
+}
+
+// Victim is a pod that the change does not evict, but the preemption by a replacement does.
+type Victim struct {
+	Pod *snapshot.Pod
+	// Orders is in how many orders it is preempted.
+	Orders int
+}
+
+// Fate is the word for a workload's replacements.
+type Fate string
+
+// What becomes of the replacements of a workload.
+const (
+	// Fits: all of them are placed in every order that was tried.
+	Fits Fate = "fits"
+	// Pending: as many of them are not, in every order that was tried.
+	Pending Fate = "pending"
+	// DependsOnOrder: how many are not differs.
+	DependsOnOrder Fate = "depends_on_order"
+)
+
+// WorkloadOutcome is what becomes of the replacements of a workload's pods.
+type WorkloadOutcome struct {
+	snapshot.WorkloadKey
+	// Placed, Pending and NotCreated count the replacements of its evicted and preempted pods. A
+	// pod is not created while an ordered StatefulSet waits for the one before it, and where its
+	// namespace forbids its tolerations.
+	Placed, Pending, NotCreated Range
+	// Delayed counts those of the placed ones that are Pending until the seconds of other pods
+	// have run out, or until pods are gone that are terminating already.
+	Delayed Range
+	// Preempted counts its pods that preemption evicts although the change does not.
+	Preempted Range
+	// Proved is how many replacements stay Pending whatever the order: pods that fit nowhere even
+	// alone, and those beyond what all nodes that take their kind can hold.
+	Proved int
+	// Reason is why nodes do not take a Pending one, the reason that most nodes give first.
+	Reason string
+	// Awaits names what brings nodes that would take a Pending one.
+	Awaits []string
+}
+
+// Fate returns the word for the workload's replacements.
+func (w *WorkloadOutcome) Fate() Fate {
+	switch {
+	case w.Pending.Min != w.Pending.Max || w.NotCreated.Min != w.NotCreated.Max:
+		return DependsOnOrder
+	case w.Pending.Max+w.NotCreated.Max > 0:
+		return Pending
+	default:
+		return Fits
+	}
+}
+
+// Simulate places the replacements of all evicted pods together, as the scheduler does, beside
+// the pods that were Pending before: once for each order, of which the seed makes the first one
+// and every other. Equal arguments give equal outcomes. Pods that the Change of the finder lets
+// leave, and that are not among the evicted ones, keep their places.
+func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
+	s := newSimulation(f, evicted)
+	out := &Outcome{}
+	victims := map[*snapshot.Pod]int{}
+	for out.Orders < orders && (out.Orders == 0 || s.work < workLimit) {
+		s.run(seed, out.Orders)
+		s.collect(out, victims)
+		out.Orders++
+	}
+	s.prove()
+	for _, w := range s.workloads {
+		if w.seen {
+			out.Workloads = append(out.Workloads, w.WorkloadOutcome)
+		}
+	}
+	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
+	})
+	for pod, n := range victims {
+		out.Victims = append(out.Victims, Victim{pod, n})
+	}
+	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
+	return out
+}
+
+// tally is the result of a workload, and its counts in the order that is being tried.
+type tally struct {
+	WorkloadOutcome
+	// seen is set once it has an evicted or preempted pod in any order.
+	seen                                            bool
+	placed, pending, notCreated, delayed, preempted int
+	// stuck is a replacement that stays Pending in this order.
+	stuck *replacement
+}
+
+// collect adds what the order that has been tried came to.
+func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
+	first := out.Orders == 0
+	for _, w := range s.workloads {
+		w.placed, w.pending, w.notCreated, w.delayed, w.preempted, w.stuck = 0, 0, 0, 0, 0, nil
+	}
+	for _, r := range s.replacements {
+		if r.waiting {
+			continue
+		}
+		w := s.workloads[r.workload]
+		w.seen = true
+		switch {
+		case r.node >= 0:
+			w.placed++
+			if r.delayed {
+				w.delayed++
+			}
+		case r.notCreated():
+			w.notCreated++
+		default:
+			w.pending++
+			w.stuck = r
+		}
+	}
+	for _, pod := range s.preempted {
+		w := s.workloads[s.workload(pod)]
+		w.seen = true
+		w.preempted++
+		victims[pod]++
+	}
+	var placed, pending, notCreated int
+	for _, w := range s.workloads {
+		w.Placed.add(w.placed, first)
+		w.Pending.add(w.pending, first)
+		w.NotCreated.add(w.notCreated, first)
+		w.Delayed.add(w.delayed, first)
+		w.Preempted.add(w.preempted, first)
+		placed, pending, notCreated = placed+w.placed, pending+w.pending, notCreated+w.notCreated
+		if w.stuck != nil && w.Reason == "" {
+			w.Reason, w.Awaits = s.reason(w.stuck.class), s.awaits(w.stuck)
+		}
+	}
+	out.Placed.add(placed, first)
+	out.Pending.add(pending, first)
+	out.NotCreated.add(notCreated, first)
+	out.Preempted.add(len(s.preempted), first)
+}

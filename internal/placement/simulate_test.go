@@ -1,0 +1,256 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// evictAll evicts all pods of a node immediately.
+func (w world) evictAll(node string) []Eviction {
+	var out []Eviction
+	for _, p := range w.Pods[node] {
+		out = append(out, Eviction{Pod: p, Scheduling: p.Scheduling})
+	}
+	return out
+}
+
+// gone is the change that taints a node and evicts its pods.
+func gone(node string) Change {
+	change := tainting(node, "gone:NoExecute")
+	change.Leaving = func(name string) func(*snapshot.Pod) bool {
+		if name != node {
+			return nil
+		}
+		return func(*snapshot.Pod) bool { return true }
+	}
+	return change
+}
+
+// simulate taints node n1, and evicts its pods.
+func (w world) simulate() *Outcome {
+	return New(w.Snapshot, gone("n1"), false).Simulate(w.evictAll("n1"), Orders, 1)
+}
+
+// of returns the outcome of a workload.
+func (o *Outcome) of(t *testing.T, name string) WorkloadOutcome {
+	t.Helper()
+	for _, w := range o.Workloads {
+		if w.Name == name {
+			return w
+		}
+	}
+	t.Fatalf("no outcome of %s in %+v", name, o.Workloads)
+	return WorkloadOutcome{}
+}
+
+// replicas are pods of a ReplicaSet on a node. They share what is equal, as in a snapshot.
+func replicas(set, node string, n int, options ...podOption) []*snapshot.Pod {
+	var out []*snapshot.Pod
+	for i := range n {
+		p := pod(fmt.Sprintf("%s-%d", set, i), node, append([]podOption{ownedBy("ReplicaSet", set)}, options...)...)
+		if i > 0 {
+			p.Scheduling, p.Demand, p.Rules, p.Labels = out[0].Scheduling, out[0].Demand, out[0].Rules, out[0].Labels
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func exactly(n int) Range { return Range{n, n} }
+
+func TestSimulate_tenPodsAndRoomForOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 1, 1)).run(replicas("web", "n1", 10, asking(1, 1))...)
+	got := w.simulate().of(t, "web")
+	want := WorkloadOutcome{
+		WorkloadKey: got.WorkloadKey, Placed: exactly(1), Pending: exactly(9), Proved: 9,
+		Reason: "1 is tainted gone:NoExecute, 1 lacks memory (needs 1Gi, none free)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got.Fate() != Pending {
+		t.Errorf("the fate is %s", got.Fate())
+	}
+}
+
+func TestSimulate_placedPodsTakeTheirRoom(t *testing.T) {
+	t.Parallel()
+	gpu := func(n int64) snapshot.Amount { return snapshot.Amount{Name: "example.com/gpu", Value: n} }
+	port := func(p *snapshot.Pod) {
+		p.Rules = &snapshot.PodRules{Ports: []snapshot.HostPort{{IP: "0.0.0.0", Protocol: corev1.ProtocolTCP, Port: 80}}}
+	}
+	for name, tt := range map[string]struct {
+		pod    podOption
+		node   *snapshot.Node
+		placed int
+	}{
+		"memory":            {pod: asking(1, 3), node: having(node("n2"), 9, 8), placed: 2},
+		"CPU":               {pod: asking(3, 1), node: having(node("n2"), 8, 9), placed: 2},
+		"extended resource": {pod: asking(1, 1, gpu(1)), node: having(node("n2"), 9, 9, gpu(3)), placed: 3},
+		"number of pods":    {pod: asking(0, 0), node: having(node("n2"), 9, 9), placed: 10},
+		"host port":         {pod: port, node: having(node("n2"), 9, 9), placed: 1},
+	} {
+		w := newWorld(having(node("n1"), 100, 100), tt.node).run(replicas("web", "n1", 12, tt.pod)...)
+		got := w.simulate().of(t, "web")
+		if got.Placed != exactly(tt.placed) || got.Pending != exactly(12-tt.placed) || got.Proved != 12-tt.placed {
+			t.Errorf("%s: %+v placed, %+v pending, %d proved, want %d placed", name, got.Placed, got.Pending, got.Proved, tt.placed)
+		}
+	}
+}
+
+func TestSimulate_higherPriorityIsPlacedFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).
+		run(replicas("low", "n1", 2, asking(1, 1), priority(1))...).run(replicas("high", "n1", 2, asking(1, 1), priority(2))...)
+	out := w.simulate()
+	if got := out.of(t, "high"); got.Placed != exactly(2) || got.Fate() != Fits {
+		t.Errorf("high: %+v", got)
+	}
+	if got := out.of(t, "low"); got.Pending != exactly(2) {
+		t.Errorf("low: %+v", got)
+	}
+}
+
+func TestSimulate_podsThatWaitCompete(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).run(replicas("web", "n1", 1, asking(2, 2))...)
+	waits := other("waits", "", asking(2, 2), priority(5))
+	if w.Waiting = []*snapshot.Pod{waits}; w.simulate().of(t, "web").Pending != exactly(1) {
+		t.Error("a pod of higher priority that waits takes no room")
+	}
+	waits.Gated = true
+	if w.simulate().of(t, "web").Placed != exactly(1) {
+		t.Error("a pod behind a scheduling gate takes room")
+	}
+	waits.Gated, waits.Demand.Priority = false, 0
+	if got := w.simulate().of(t, "web"); got.Pending != (Range{0, 1}) || got.Fate() != DependsOnOrder {
+		t.Errorf("beside one of the same priority that waits: %+v", got)
+	}
+}
+
+func TestSimulate_countsWhatOrdersDifferInAsARange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).
+		run(replicas("large", "n1", 1, asking(2, 2))...).run(replicas("small", "n1", 2, asking(1, 1))...)
+	out := w.simulate()
+	if out.Orders != Orders {
+		t.Errorf("%d orders", out.Orders)
+	}
+	if got := out.of(t, "large"); got.Pending != (Range{0, 1}) || got.Proved != 0 || got.Fate() != DependsOnOrder {
+		t.Errorf("large: %+v", got)
+	}
+	if got := out.of(t, "small"); got.Pending != (Range{0, 2}) || got.Fate() != DependsOnOrder {
+		t.Errorf("small: %+v", got)
+	}
+	if out.Pending != (Range{1, 2}) {
+		t.Errorf("together %+v", out.Pending)
+	}
+}
+
+func TestSimulate_roomOfPodsWhoseSecondsRunIsNotFree(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).
+		run(replicas("web", "n1", 1, asking(2, 2))...).run(replicas("slow", "n2", 1, asking(2, 2))...)
+	slow := w.named(t, "slow-0")
+	evicted := append(w.evictAll("n1"), Eviction{Pod: slow, After: 300})
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if got := out.of(t, "web"); got.Placed != exactly(1) || got.Delayed != exactly(1) {
+		t.Errorf("behind a pod with 300 s: %+v", got)
+	}
+	evicted[1].After = 0
+	out = New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if got := out.of(t, "web"); got.Placed != exactly(1) || got.Delayed != exactly(0) {
+		t.Errorf("behind a pod that is evicted immediately: %+v", got)
+	}
+	slow.Terminating = true
+	if got := w.simulate().of(t, "web"); got.Placed != exactly(1) || got.Delayed != exactly(1) {
+		t.Errorf("behind a terminating pod: %+v", got)
+	}
+	slow.Terminating, slow.Completed = false, true
+	if got := w.simulate().of(t, "web"); got.Placed != exactly(1) || got.Delayed != exactly(0) {
+		t.Errorf("behind a completed pod: %+v", got)
+	}
+}
+
+func TestSimulate_podsEvictedLaterComeLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).
+		run(replicas("now", "n1", 1, asking(2, 2))...).run(replicas("later", "n1", 1, asking(2, 2), priority(0))...)
+	evicted := w.evictAll("n1")
+	evicted[1].After = 30
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if now, later := out.of(t, "now"), out.of(t, "later"); now.Placed != exactly(1) || later.Pending != exactly(1) {
+		t.Errorf("now %+v, later %+v", now, later)
+	}
+}
+
+func TestSimulate_createsPodsOfAnOrderedStatefulSetOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	set := func(demand podOption) world {
+		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2))
+		for i := range 3 {
+			w = w.run(pod(fmt.Sprintf("db-%d", i), "n1", ownedBy("StatefulSet", "db"), demand))
+		}
+		return w
+	}
+	simulate := func(w world, ordered bool) WorkloadOutcome {
+		evicted := w.evictAll("n1")
+		for i := range evicted {
+			evicted[i].Ordered = ordered
+		}
+		return New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1).of(t, "db")
+	}
+	if got := simulate(set(asking(9, 1)), true); got.Pending != exactly(1) || got.NotCreated != exactly(2) {
+		t.Errorf("none fits: %+v", got)
+	}
+	if got := simulate(set(asking(1, 1)), true); got.Placed != exactly(2) || got.Pending != exactly(1) || got.NotCreated != exactly(0) {
+		t.Errorf("two fit: %+v", got)
+	}
+	if got := simulate(set(asking(9, 1)), false); got.Pending != exactly(3) || got.NotCreated != exactly(0) {
+		t.Errorf("in parallel: %+v", got)
+	}
+}
+
+func TestSimulate_doesNotCreateWhatTheNamespaceForbids(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).run(replicas("web", "n1", 2, asking(1, 1))...)
+	evicted := w.evictAll("n1")
+	for i := range evicted {
+		evicted[i].Scheduling = &snapshot.Scheduling{Forbidden: []corev1.Toleration{exists("a", "")}}
+	}
+	got := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1).of(t, "web")
+	if got.NotCreated != exactly(2) || got.Pending != exactly(0) || got.Fate() != Pending {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSimulate_freesTheRoomOfPodsThatNothingReplaces(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).
+		run(replicas("web", "n1", 1, asking(2, 2))...).run(other("bare", "n2", asking(2, 2)))
+	evicted := append(w.evictAll("n1"), Eviction{Pod: w.named(t, "bare")})
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if got := out.of(t, "web"); got.Placed != exactly(1) || len(out.Workloads) != 1 {
+		t.Errorf("got %+v", out.Workloads)
+	}
+}
+
+func TestSimulate_namesTheNodesThatComeForPendingPods(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 1, 1)).run(replicas("web", "n1", 1, asking(4, 4))...)
+	change := gone("n1")
+	change.Comes = []Coming{{Node: having(node("new"), 8, 8), Like: "n1", Of: "MachineSet a"}, {Node: having(node("small"), 1, 1), Like: "n1", Of: "MachineSet b"}}
+	got := New(w.Snapshot, change, false).Simulate(w.evictAll("n1"), Orders, 1).of(t, "web")
+	if diff := cmp.Diff([]string{"MachineSet a"}, got.Awaits); diff != "" || got.Pending != exactly(1) {
+		t.Errorf("%+v: %s", got, diff)
+	}
+}

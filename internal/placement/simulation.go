@@ -1,0 +1,338 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// terminatingGone is when pods that are terminating already count as gone, in seconds: the
+// default of terminationGracePeriodSeconds. Their room is not free before.
+const terminatingGone = 30
+
+// simulation is what all orders share, and the state of the one that is being tried.
+type simulation struct {
+	*Finder
+	classes map[classKey]*class
+	// evicted leads to the moment at which a pod is gone, leaves marks the nodes of such pods.
+	evicted map[*snapshot.Pod]int64
+	leaves  []bool
+	moments []int64
+	// replacements are the pods to place; those of victims of preemption follow behind the
+	// first fixed ones.
+	replacements []*replacement
+	fixed        int
+	workloads    []*tally
+	byKey        map[snapshot.WorkloadKey]int
+	sets         map[string]*statefulSet
+	rules        rules
+
+	// base is what nodes hold at the first moment, now what they hold in this order; touched
+	// are those on which the two differ.
+	base, now []nodeState
+	touched   []int32
+	// order is the order in which nodes are looked at, next where the next pod begins.
+	order  []int32
+	next   int
+	rng    *rand.Rand
+	queue  queue
+	moment int64
+	// preempted are the victims of this order; isPreempted holds them as well.
+	preempted   []*snapshot.Pod
+	isPreempted map[*snapshot.Pod]bool
+	// freed counts how often room became free: a pod that found none finds none before.
+	freed int
+	work  int
+	best  []int32
+}
+
+// replacement is a pod to place.
+type replacement struct {
+	// pod is the one that it replaces, or that waits itself.
+	pod   *snapshot.Pod
+	class *class
+	// waiting is set for a pod that was Pending before the change.
+	waiting  bool
+	after    int64
+	workload int
+	// rank is its place in the queue among pods of equal priority.
+	rank int
+	set  *statefulSet
+	// ordinal is that within the set.
+	ordinal int
+	// node is where it is placed, -1 for nowhere.
+	node int32
+	// created is set once its controller has created it, at the moment since.
+	created bool
+	since   int64
+	// delayed is set for one that was placed at a later moment.
+	delayed bool
+}
+
+func (r *replacement) notCreated() bool { return r.node < 0 && !r.created }
+
+// statefulSet is one that creates its pods one after the other.
+type statefulSet struct {
+	pods []*replacement
+}
+
+// newSimulation prepares what all orders share.
+func newSimulation(f *Finder, evicted []Eviction) *simulation {
+	f.allPlaces()
+	s := &simulation{
+		Finder: f, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
+		byKey: map[snapshot.WorkloadKey]int{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{},
+		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)),
+	}
+	for i := range evicted {
+		e := &evicted[i]
+		s.leave(e.Pod, max(e.After, 0))
+	}
+	s.terminate()
+	s.moments = slices.Sorted(maps.Keys(s.momentSet()))
+	s.rules.init(s, evicted)
+	for i := range evicted {
+		if e := &evicted[i]; e.Scheduling != nil {
+			s.replace(e)
+		}
+	}
+	for _, pod := range s.snapshot.Waiting {
+		s.wait(pod)
+	}
+	s.fixed = len(s.replacements)
+	return s
+}
+
+// leave notes when a pod is gone from its node.
+func (s *simulation) leave(pod *snapshot.Pod, after int64) {
+	s.evicted[pod] = after
+	if p, there := s.byName[pod.Node]; there {
+		s.leaves[p.index] = true
+	}
+}
+
+// terminate lets pods go that are terminating already.
+func (s *simulation) terminate() {
+	for _, pods := range s.snapshot.Pods {
+		for _, pod := range pods {
+			if pod.Terminating && !pod.Completed {
+				s.leave(pod, terminatingGone)
+			}
+		}
+	}
+}
+
+func (s *simulation) momentSet() map[int64]bool {
+	moments := map[int64]bool{0: true}
+	for _, after := range s.evicted {
+		moments[after] = true
+	}
+	return moments
+}
+
+// workload returns the number of a pod's workload.
+func (s *simulation) workload(pod *snapshot.Pod) int {
+	key := snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: s.snapshot.Owner(pod)}
+	if key.Kind == "" {
+		key.Owner = snapshot.Owner{Kind: "Pod", Name: pod.Name}
+	}
+	n, known := s.byKey[key]
+	if !known {
+		n = len(s.workloads)
+		s.byKey[key] = n
+		s.workloads = append(s.workloads, &tally{WorkloadOutcome: WorkloadOutcome{WorkloadKey: key}})
+	}
+	return n
+}
+
+// replace adds the pod that is created instead of an evicted one.
+func (s *simulation) replace(e *Eviction) {
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling), after: max(e.After, 0), workload: s.workload(e.Pod), node: -1}
+	if e.Ordered && e.Pod.Controller != nil {
+		s.enlist(r)
+	}
+	s.replacements = append(s.replacements, r)
+}
+
+// enlist adds a pod to its StatefulSet.
+func (s *simulation) enlist(r *replacement) {
+	ordinal, ok := ordinalOf(r.pod.Name)
+	if !ok {
+		return
+	}
+	key := string(r.pod.Controller.UID)
+	if s.sets[key] == nil {
+		s.sets[key] = &statefulSet{}
+	}
+	r.set, r.ordinal = s.sets[key], ordinal
+	r.set.pods = append(r.set.pods, r)
+	slices.SortFunc(r.set.pods, func(a, b *replacement) int { return a.ordinal - b.ordinal })
+}
+
+// ordinalOf reads the number at the end of the name of a StatefulSet's pod.
+func ordinalOf(name string) (int, bool) {
+	at := strings.LastIndexByte(name, '-')
+	n, err := strconv.Atoi(name[at+1:])
+	return n, err == nil && at > 0
+}
+
+// wait adds a pod that was Pending before the change. One that is nobody's to schedule yet does
+// not compete.
+func (s *simulation) wait(pod *snapshot.Pod) {
+	if pod.Terminating || pod.Completed || pod.Gated {
+		return
+	}
+	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64}
+	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
+		s.enlist(r)
+	}
+	s.replacements = append(s.replacements, r)
+}
+
+// run tries one order. The first one takes pods as they are given, those that wait before all
+// others; every other shuffles them, and half of these the pods that wait among them.
+func (s *simulation) run(seed uint64, order int) {
+	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance has to be repeatable.
+	s.reset()
+	s.rank(order)
+	for _, moment := range s.moments {
+		s.advance(moment)
+		s.pass()
+	}
+}
+
+// reset takes back what the order before did.
+func (s *simulation) reset() {
+	for _, i := range s.touched {
+		s.now[i] = nodeState{}
+	}
+	s.touched, s.preempted, s.freed, s.next = s.touched[:0], nil, 1, 0
+	clear(s.isPreempted)
+	s.replacements = s.replacements[:s.fixed]
+	for _, r := range s.replacements {
+		r.node, r.created, r.delayed = -1, false, false
+	}
+	for _, c := range s.classes {
+		c.failed = 0
+	}
+	s.rules.reset()
+	for i := range s.order {
+		s.order[i] = int32(i) //nolint:gosec // A cluster has no two thousand million nodes.
+	}
+	s.rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+}
+
+// rank gives every pod its place in the queue.
+func (s *simulation) rank(order int) {
+	ranked := slices.Clone(s.replacements)
+	before := func(r *replacement) int64 {
+		if r.waiting {
+			return r.pod.Since
+		}
+		return math.MaxInt64
+	}
+	byCreation := func(a, b *replacement) int {
+		switch x, y := before(a), before(b); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		default:
+			return 0
+		}
+	}
+	if order > 0 {
+		s.rng.Shuffle(len(ranked), func(i, j int) { ranked[i], ranked[j] = ranked[j], ranked[i] })
+	}
+	if order%2 == 0 {
+		slices.SortStableFunc(ranked, byCreation)
+	}
+	for i, r := range ranked {
+		r.rank = i
+	}
+}
+
+// advance makes the room free of pods that are gone at a moment, and queues what is created.
+func (s *simulation) advance(moment int64) {
+	s.moment = moment
+	s.freed++
+	if moment > 0 {
+		for i, leaves := range s.leaves {
+			if leaves {
+				s.vacate(int32(i), moment) //nolint:gosec // See above.
+			}
+		}
+	}
+	for _, r := range s.replacements {
+		if r.after <= moment && r.node < 0 {
+			s.create(r)
+		}
+	}
+}
+
+// vacate removes the pods of a node that are gone at a moment and were not before.
+func (s *simulation) vacate(i int32, moment int64) {
+	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
+		if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
+			s.remove(i, occupant{pod: pod})
+		}
+	}
+}
+
+// create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
+// forbids it.
+func (s *simulation) create(r *replacement) {
+	if len(r.class.scheduling.Forbidden) > 0 {
+		return
+	}
+	if r.set != nil && !r.waiting {
+		for _, earlier := range r.set.pods {
+			if earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.after <= s.moment {
+				return
+			}
+		}
+	}
+	if !r.created {
+		r.created, r.since = true, s.moment
+	}
+	s.queue.push(r)
+}
+
+// pass places what is queued, by priority, then rank
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/queuesort/priority_sort.go).
+func (s *simulation) pass() {
+	for len(s.queue) > 0 {
+		r := s.queue.pop()
+		node, found := s.find(r.class)
+		if !found {
+			node, found = s.preempt(r)
+		}
+		if !found {
+			continue
+		}
+		s.bind(r, node)
+	}
+}
+
+// bind puts a pod on a node, and lets its StatefulSet create the next one.
+func (s *simulation) bind(r *replacement, node int32) {
+	r.node, r.delayed = node, s.moment > r.since
+	s.add(node, occupant{pod: r.pod, replacement: r})
+	if r.set == nil {
+		return
+	}
+	for _, next := range r.set.pods {
+		if next.node < 0 && !next.created && next.after <= s.moment {
+			s.create(next)
+			return
+		}
+	}
+}
