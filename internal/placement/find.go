@@ -113,7 +113,7 @@ func (s *simulation) ask(c *class, i int32) answer {
 	if c.podRules == nil {
 		return takes
 	}
-	_, a := c.podRules.ask(s, i)
+	_, a := c.podRules.ask(i)
 	return a
 }
 
@@ -129,7 +129,7 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 	if c.podRules == nil {
 		return obstacle{}, 0, false
 	}
-	k, a := c.podRules.ask(s, i)
+	k, a := c.podRules.ask(i)
 	return obstacle{kind: k}, 0, a != takes
 }
 

@@ -3,16 +3,309 @@
 
 package placement
 
-import "github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+import (
+	"k8s.io/apimachinery/pkg/labels"
 
-type rules struct{}
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
 
-type podRules struct{ affinity, spread []int }
+// topology numbers the values that a label has on nodes.
+type topology struct {
+	// of is the number of each node's value, -1 where it does not have the label.
+	of      []int32
+	domains int
+}
 
-func (*rules) init(*simulation, []Eviction)                    {}
-func (*rules) reset()                                          {}
-func (*rules) any() bool                                       { return false }
-func (*rules) of(*simulation, *class, *snapshot.Pod) *podRules { return nil }
-func (*rules) update(*simulation, int32, occupant, int64)      {}
-func (*podRules) ask(*simulation, int32) (kind, answer)        { return 0, takes }
-func (*simulation) preempt(*replacement) (int32, bool)         { return -1, false }
+// counts are numbers of pods by domain, in an order that is being tried and before it.
+type counts struct {
+	*topology
+	base, now   []int32
+	total0      int
+	total       int
+	changed     bool
+	generations int
+}
+
+func newCounts(t *topology) counts { return counts{topology: t, base: make([]int32, t.domains)} }
+
+// add counts pods of a node.
+func (c *counts) add(i int32, n int32) {
+	domain := c.of[i]
+	if domain < 0 {
+		return
+	}
+	if c.now == nil {
+		c.base[domain] += n
+		c.total0 += int(n)
+		return
+	}
+	c.now[domain] += n
+	c.total += int(n)
+	c.changed = true
+	c.generations++
+}
+
+// reset takes back what an order has changed, and is called before the first one.
+func (c *counts) reset() {
+	if c.now == nil {
+		c.now, c.changed = make([]int32, len(c.base)), true
+	}
+	if c.changed {
+		copy(c.now, c.base)
+		c.total, c.changed = c.total0, false
+		c.generations++
+	}
+}
+
+// on returns how many pods are in the domain of a node, ok is false where it is in none.
+func (c *counts) on(i int32) (n int32, ok bool) {
+	domain := c.of[i]
+	if domain < 0 {
+		return 0, false
+	}
+	return c.now[domain], true
+}
+
+// counter counts the pods that a term or a constraint selects.
+type counter struct {
+	counts
+	selects func(o occupant) bool
+	known   map[podKey]bool
+	// eligible are the nodes whose pods count, nil for all.
+	eligible []bool
+	// lasting is set where pods that are terminating do not count.
+	lasting bool
+}
+
+type podKey struct {
+	namespace string
+	labels    uintptr
+}
+
+// matches reports whether the counter counts a pod; pods with equal labels share the answer.
+func (c *counter) matches(o occupant) bool {
+	key := podKey{o.pod.Namespace, pointer(o.pod.Labels)}
+	selected, known := c.known[key]
+	if !known {
+		selected = c.selects(o)
+		c.known[key] = selected
+	}
+	return selected
+}
+
+// count adds a pod of a node, or takes it back where n is -1.
+func (c *counter) count(i int32, o occupant, n int32) {
+	if c.lasting && o.replacement == nil && o.pod.Terminating {
+		return
+	}
+	if (c.eligible == nil || c.eligible[i]) && c.of[i] >= 0 && c.matches(o) {
+		c.add(i, n)
+	}
+}
+
+// antiKey is an anti-affinity term of the pods of a namespace.
+type antiKey struct {
+	term      *snapshot.PodTerm
+	namespace string
+}
+
+// antiTerm counts the pods that have an anti-affinity term.
+type antiTerm struct {
+	counts
+	antiKey
+}
+
+// rules are what relates pods to each other.
+type rules struct {
+	topologies map[string]*topology
+	// local are the counters of pods of one namespace, anywhere the others.
+	local    map[string][]*counter
+	anywhere []*counter
+	shared   map[counterKey]*counter
+	terms    map[antiKey]*antiTerm
+	// pods are those of a namespace that count at the first moment, by node.
+	pods map[string][]located
+}
+
+// located is a pod with the number of its node.
+type located struct {
+	pod  *snapshot.Pod
+	node int32
+}
+
+// init finds the anti-affinity terms of all pods: each can keep pods away that know nothing of it.
+func (r *rules) init(s *simulation, evicted []Eviction) {
+	r.topologies, r.local, r.shared, r.terms = map[string]*topology{}, map[string][]*counter{}, map[counterKey]*counter{}, map[antiKey]*antiTerm{}
+	for i, p := range s.places {
+		for _, pod := range s.snapshot.Pods[p.node.Name] {
+			if pod.Rules == nil || pod.Completed {
+				continue
+			}
+			for _, t := range r.antiTerms(s, pod) {
+				if !s.gone(int32(i), pod, 0) { //nolint:gosec // See above.
+					t.add(int32(i), 1) //nolint:gosec // See above.
+				}
+			}
+		}
+	}
+	for i := range evicted {
+		r.antiTerms(s, evicted[i].Pod)
+	}
+	for _, pod := range s.snapshot.Waiting {
+		r.antiTerms(s, pod)
+	}
+}
+
+// antiTerms returns the counts of a pod's anti-affinity terms.
+func (r *rules) antiTerms(s *simulation, pod *snapshot.Pod) []*antiTerm {
+	if pod.Rules == nil {
+		return nil
+	}
+	var out []*antiTerm
+	for i := range pod.Rules.AntiAffinity {
+		key := antiKey{&pod.Rules.AntiAffinity[i], pod.Namespace}
+		t, known := r.terms[key]
+		if !known {
+			t = &antiTerm{counts: newCounts(r.topology(s, key.term.TopologyKey)), antiKey: key}
+			r.terms[key] = t
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// any reports whether a pod without rules can be kept away by those of others.
+func (r *rules) any() bool { return len(r.terms) > 0 }
+
+func (r *rules) topology(s *simulation, key string) *topology {
+	t, known := r.topologies[key]
+	if known {
+		return t
+	}
+	t = &topology{of: make([]int32, len(s.places))}
+	r.topologies[key] = t
+	values := map[string]int32{}
+	for i, p := range s.places {
+		value, has := p.node.Labels[key]
+		if !has {
+			t.of[i] = -1
+			continue
+		}
+		n, numbered := values[value]
+		if !numbered {
+			n = int32(len(values)) //nolint:gosec // There are no more values than nodes.
+			values[value] = n
+		}
+		t.of[i] = n
+	}
+	t.domains = len(values)
+	return t
+}
+
+// reset takes back what an order has changed.
+func (r *rules) reset() {
+	for _, t := range r.terms {
+		t.reset()
+	}
+	for _, c := range r.shared {
+		c.reset()
+	}
+}
+
+// update counts a pod that comes to a node, or that leaves it where n is -1.
+func (r *rules) update(s *simulation, i int32, o occupant, n int64) {
+	times := int32(n) //nolint:gosec // It is 1 or -1.
+	for _, c := range r.local[o.pod.Namespace] {
+		c.count(i, o, times)
+	}
+	for _, c := range r.anywhere {
+		c.count(i, o, times)
+	}
+	if o.rules() != nil {
+		for _, t := range r.antiTerms(s, o.pod) {
+			t.add(i, times)
+		}
+	}
+}
+
+// counterKey is what a counter belongs to.
+type counterKey struct {
+	rules      *snapshot.PodRules
+	namespace  string
+	kind       kind
+	index      int
+	scheduling *snapshot.Scheduling
+	// values are those of the labels that a spread constraint takes from the pod.
+	values string
+}
+
+// counter returns the counter of a term or constraint, and makes it on first need.
+func (r *rules) counter(s *simulation, key counterKey, topologyKey string, local bool, eligible func(i int) bool, selects func(o occupant) bool) *counter {
+	if c, known := r.shared[key]; known {
+		return c
+	}
+	c := &counter{counts: newCounts(r.topology(s, topologyKey)), selects: selects, known: map[podKey]bool{}}
+	if eligible != nil {
+		c.eligible = make([]bool, len(s.places))
+		for i := range c.eligible {
+			c.eligible[i] = eligible(i)
+		}
+	}
+	c.lasting = key.kind == bySpread
+	r.shared[key] = c
+	r.index(s)
+	if local {
+		r.local[key.namespace] = append(r.local[key.namespace], c)
+		c.start(r.pods[key.namespace])
+	} else {
+		r.anywhere = append(r.anywhere, c)
+		for _, pods := range r.pods {
+			c.start(pods)
+		}
+	}
+	if s.running {
+		c.reset()
+		s.catchUp(c)
+	}
+	return c
+}
+
+// catchUp counts what an order has changed already when a counter is made for the replacement of
+// a preempted pod.
+func (s *simulation) catchUp(c *counter) {
+	for _, i := range s.touched {
+		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
+			if !pod.Completed && !s.gone(i, pod, 0) && (s.gone(i, pod, s.moment) || s.isPreempted[pod]) {
+				c.count(i, occupant{pod: pod}, -1)
+			}
+		}
+		for _, o := range s.now[i].placed {
+			c.count(i, o, 1)
+		}
+	}
+}
+
+// start counts the pods that are there at the first moment.
+func (c *counter) start(pods []located) {
+	for _, l := range pods {
+		c.count(l.node, occupant{pod: l.pod}, 1)
+	}
+}
+
+// index sorts the pods by namespace once.
+func (r *rules) index(s *simulation) {
+	if r.pods != nil {
+		return
+	}
+	r.pods = map[string][]located{}
+	for i, p := range s.places {
+		for _, pod := range s.snapshot.Pods[p.node.Name] {
+			if !pod.Completed && !s.gone(int32(i), pod, 0) { //nolint:gosec // See above.
+				r.pods[pod.Namespace] = append(r.pods[pod.Namespace], located{pod, int32(i)}) //nolint:gosec // See above.
+			}
+		}
+	}
+}
+
+// namespaceLabels returns the labels of a namespace, none where they were not read.
+func (s *simulation) namespaceLabels(name string) labels.Set { return s.snapshot.NamespaceLabels[name] }

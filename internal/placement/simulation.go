@@ -45,9 +45,11 @@ type simulation struct {
 	rng    *rand.Rand
 	queue  queue
 	moment int64
-	// preempted are the victims of this order; isPreempted holds them as well.
+	// preempted are the victims of this order that the change does not evict, isPreempted all.
 	preempted   []*snapshot.Pod
 	isPreempted map[*snapshot.Pod]bool
+	budgets     budgets
+	running     bool
 	// freed counts how often room became free: a pod that found none finds none before.
 	freed int
 	work  int
@@ -203,10 +205,12 @@ func (s *simulation) run(seed uint64, order int) {
 	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance has to be repeatable.
 	s.reset()
 	s.rank(order)
+	s.running = true
 	for _, moment := range s.moments {
 		s.advance(moment)
 		s.pass()
 	}
+	s.running = false
 }
 
 // reset takes back what the order before did.
@@ -221,9 +225,10 @@ func (s *simulation) reset() {
 		r.node, r.created, r.delayed = -1, false, false
 	}
 	for _, c := range s.classes {
-		c.failed = 0
+		c.failed, c.hopeless = 0, 0
 	}
 	s.rules.reset()
+	s.budgets.preempted = nil
 	for i := range s.order {
 		s.order[i] = int32(i) //nolint:gosec // A cluster has no two thousand million nodes.
 	}
@@ -263,7 +268,6 @@ func (s *simulation) rank(order int) {
 // advance makes the room free of pods that are gone at a moment, and queues what is created.
 func (s *simulation) advance(moment int64) {
 	s.moment = moment
-	s.freed++
 	if moment > 0 {
 		for i, leaves := range s.leaves {
 			if leaves {

@@ -1,0 +1,257 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// randomCluster has a few nodes and workloads. The pods of some nodes are evicted, at once or
+// later. Rules relate workloads to each other where they are asked for.
+type randomCluster struct {
+	world
+	change  Change
+	evicted []Eviction
+}
+
+func drawRules(t *rapid.T) *snapshot.PodRules {
+	key := rapid.SampledFrom([]string{"zone", corev1.LabelHostname}).Draw(t, "topology")
+	selector := labels.SelectorFromSet(labels.Set{"app": rapid.SampledFrom([]string{"w0", "w1", "w2"}).Draw(t, "selected")})
+	term := []snapshot.PodTerm{{TopologyKey: key, Selector: selector, OwnNamespace: true}}
+	switch rapid.IntRange(0, 6).Draw(t, "rule") {
+	case 0:
+		return &snapshot.PodRules{Affinity: term}
+	case 1, 2:
+		return &snapshot.PodRules{AntiAffinity: term}
+	case 3, 4:
+		return &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{
+			MaxSkew: 1, MinDomains: rapid.Int32Range(1, 3).Draw(t, "domains"), TopologyKey: key, Selector: selector, HonorTaints: rapid.Bool().Draw(t, "honor"),
+		}}}
+	case 5:
+		return &snapshot.PodRules{Ports: []snapshot.HostPort{{IP: "0.0.0.0", Protocol: corev1.ProtocolTCP, Port: 80}}}
+	default:
+		return nil
+	}
+}
+
+// drawCluster draws a cluster; related is set where pods have rules.
+func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
+	c := randomCluster{world: newWorld(), change: Change{Taints: map[string][]corev1.Taint{}}}
+	nodes := rapid.IntRange(2, 6).Draw(t, "nodes")
+	for i := range nodes {
+		n := labelled(having(node(fmt.Sprintf("n%d", i)), rapid.Int64Range(1, 8).Draw(t, "cores"), rapid.Int64Range(1, 8).Draw(t, "gi")), "zone", fmt.Sprintf("z%d", i%2))
+		n.Allocatable.Pods = rapid.Int64Range(1, 6).Draw(t, "pods")
+		n.Unschedulable = rapid.IntRange(0, 9).Draw(t, "cordon") == 0
+		c.Nodes[n.Name] = n
+	}
+	for w := range 3 {
+		name := fmt.Sprintf("w%d", w)
+		options := []podOption{asking(rapid.Int64Range(0, 3).Draw(t, "asks"), rapid.Int64Range(0, 3).Draw(t, "memory")), labelledAs("app", name)}
+		if priorities {
+			options = append(options, priority(rapid.Int32Range(0, 2).Draw(t, "priority")))
+		}
+		if related {
+			options = append(options, ruled(drawRules(t)))
+		}
+		kind := rapid.SampledFrom([]string{"ReplicaSet", "StatefulSet"}).Draw(t, "kind")
+		pods := replicas(name, "", rapid.IntRange(0, 5).Draw(t, "replicas"), append(options, ownedBy(kind, name))...)
+		for _, p := range pods {
+			c.put(t, p, nodes, kind == "StatefulSet")
+		}
+	}
+	return c
+}
+
+// put lets a pod wait or run, where it has room, and evicts it or not.
+func (c *randomCluster) put(t *rapid.T, p *snapshot.Pod, nodes int, ordered bool) {
+	p.Since = rapid.Int64Range(0, 3).Draw(t, "since")
+	at := rapid.IntRange(-1, nodes-1).Draw(t, "node")
+	if at < 0 || !c.hasRoom(p, fmt.Sprintf("n%d", at)) {
+		c.Waiting = append(c.Waiting, p)
+		return
+	}
+	p.Node = fmt.Sprintf("n%d", at)
+	p.Terminating = rapid.IntRange(0, 9).Draw(t, "terminating") == 0
+	c.run(p)
+	if !p.Terminating && at < nodes/2 {
+		c.change.Taints[p.Node] = taintsOf("gone:NoExecute")
+		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after")})
+	}
+}
+
+func (c *randomCluster) hasRoom(p *snapshot.Pod, name string) bool {
+	left := *c.Nodes[name].Allocatable
+	for _, other := range append(slices.Clone(c.Pods[name]), p) {
+		left.MilliCPU -= other.Demand.Holds.MilliCPU
+		left.Memory -= other.Demand.Holds.Memory
+		left.Pods--
+	}
+	return left.MilliCPU >= 0 && left.Memory >= 0 && left.Pods >= 0
+}
+
+func (c *randomCluster) simulation() *simulation {
+	return newSimulation(New(c.Snapshot, c.change, false), c.evicted)
+}
+
+func TestSimulate_sameSeedGivesTheSameOutcome(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, true, true)
+		seed := rapid.Uint64().Draw(t, "seed")
+		first := New(c.Snapshot, c.change, false).Simulate(c.evicted, 6, seed)
+		second := New(c.Snapshot, c.change, false).Simulate(c.evicted, 6, seed)
+		if diff := cmp.Diff(first, second); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// What a node holds and what counters count in the end is what they would if all pods were
+// counted anew, and no node holds more than it has.
+func TestSimulation_countsAsFromScratch(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, true, true)
+		s := c.simulation()
+		for order := range 4 {
+			s.run(7, order)
+			for i := range s.places {
+				s.sameAsFromScratch(t, int32(i)) //nolint:gosec // These are few.
+			}
+			for _, one := range s.rules.shared {
+				s.sameCount(t, one)
+			}
+		}
+	})
+}
+
+func (s *simulation) sameAsFromScratch(t *rapid.T, i int32) {
+	p := s.places[i]
+	var want nodeState
+	for _, o := range s.occupants(i) {
+		want.hold(p, o, 1)
+	}
+	got := s.state(i)
+	if got.milliCPU != want.milliCPU || got.memory != want.memory || got.pods != want.pods || len(got.ports) != len(want.ports) {
+		t.Fatalf("%s holds %+v, want %+v", p.node.Name, *got, want)
+	}
+	if got.milliCPU > p.has.MilliCPU || got.memory > p.has.Memory || got.pods > p.has.Pods {
+		t.Fatalf("%s holds %+v and has %+v", p.node.Name, *got, *p.has)
+	}
+	for a, one := range got.ports {
+		for _, other := range got.ports[:a] {
+			if one.Conflicts(other) && s.everPlaced(i) {
+				t.Fatalf("%s has conflicting ports %v", p.node.Name, got.ports)
+			}
+		}
+	}
+}
+
+// everPlaced is set where the last port is that of a placed pod: those that were there before may
+// conflict.
+func (s *simulation) everPlaced(i int32) bool {
+	var before int
+	for _, o := range s.occupants(i) {
+		if o.replacement == nil && o.pod.Rules != nil {
+			before += len(o.pod.Rules.Ports)
+		}
+	}
+	return before < 2
+}
+
+func (s *simulation) sameCount(t *rapid.T, c *counter) {
+	want := make([]int32, len(c.now))
+	for i := range s.places {
+		at := int32(i) //nolint:gosec // These are few.
+		for _, o := range s.occupants(at) {
+			lasting := !c.lasting || o.replacement != nil || !o.pod.Terminating
+			if c.of[i] >= 0 && (c.eligible == nil || c.eligible[i]) && lasting && c.selects(o) {
+				want[c.of[i]]++
+			}
+		}
+	}
+	if !slices.Equal(c.now, want) {
+		t.Fatalf("counted %v, want %v", c.now, want)
+	}
+}
+
+// A pod is placed only where every filter takes it, and stays Pending only where none does.
+func TestSimulation_placesWhereEveryFilterTakes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, rapid.Bool().Draw(t, "related"), rapid.Bool().Draw(t, "priorities"))
+		s := c.simulation()
+		s.run(3, 1)
+		for _, r := range s.replacements {
+			if r.node >= 0 {
+				placed := occupant{pod: r.pod, replacement: r}
+				s.remove(r.node, placed)
+				if o, _, refuses := s.obstacle(r.class, r.node); refuses && r.class.steady() || !s.static(r.class.search, r.node) {
+					t.Fatalf("%s is on %s, which refuses it: %+v", r.pod.Name, s.places[r.node].node.Name, o)
+				}
+				s.add(r.node, placed)
+				continue
+			}
+			if !r.created || !r.class.steady() {
+				continue
+			}
+			for i := range s.places {
+				if s.ask(r.class, int32(i)) == takes { //nolint:gosec // These are few.
+					t.Fatalf("%s is Pending, and %s takes it", r.pod.Name, s.places[i].node.Name)
+				}
+			}
+		}
+	})
+}
+
+// The two proofs hold in every order, with rules and without.
+func TestSimulate_proofsHoldInEveryOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, rapid.Bool().Draw(t, "related"), true)
+		change := c.change
+		change.Leaving = func(name string) func(*snapshot.Pod) bool {
+			if _, tainted := change.Taints[name]; !tainted {
+				return nil
+			}
+			return func(p *snapshot.Pod) bool {
+				return slices.ContainsFunc(c.evicted, func(e Eviction) bool { return e.Pod == p })
+			}
+		}
+		for _, w := range New(c.Snapshot, change, false).Simulate(c.evicted, 8, 5).Workloads {
+			if w.Pending.Min < w.Proved {
+				t.Fatalf("%s: %d are proved to stay Pending, %+v do", w.Name, w.Proved, w.Pending)
+			}
+		}
+	})
+}
+
+// Where all pods are alike and nothing relates them, a larger node never leaves more of them Pending.
+func TestSimulate_moreRoomPlacesNoFewerPodsOfAKind(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		cores, gi, asks := rapid.Int64Range(1, 9).Draw(t, "cores"), rapid.Int64Range(1, 9).Draw(t, "gi"), rapid.Int64Range(1, 3).Draw(t, "asks")
+		more, n := rapid.Int64Range(0, 3).Draw(t, "more"), rapid.IntRange(1, 12).Draw(t, "replicas")
+		placed := func(cores, gi int64) int {
+			w := newWorld(having(node("n1"), 99, 99), having(node("n2"), cores, gi), having(node("n3"), 3, 3)).run(replicas("web", "n1", n, asking(asks, asks))...)
+			out := w.simulate()
+			if out.Placed.Min != out.Placed.Max {
+				t.Fatalf("%+v are placed", out.Placed)
+			}
+			return out.Placed.Min
+		}
+		if few, many := placed(cores, gi), placed(cores+more, gi+more); many < few {
+			t.Fatalf("%d are placed, %d with more room", few, many)
+		}
+	})
+}
