@@ -64,6 +64,7 @@ type slimmer struct {
 	labels      map[string]labels.Set
 	controllers map[types.UID]*snapshot.Controller
 	demands     map[string]*snapshot.Demand
+	rules       map[string]*snapshot.PodRules
 	resources   []corev1.ResourceName
 	number      [64]byte
 }
@@ -72,6 +73,7 @@ func newSlimmer() *slimmer {
 	return &slimmer{
 		strings: map[string]string{}, scheduling: map[string]*snapshot.Scheduling{},
 		tolerations: map[string][]corev1.Toleration{}, labels: map[string]labels.Set{}, controllers: map[types.UID]*snapshot.Controller{}, demands: map[string]*snapshot.Demand{},
+		rules: map[string]*snapshot.PodRules{},
 	}
 }
 
@@ -82,12 +84,13 @@ func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
 	return &snapshot.Pod{
 		Namespace: s.intern(p.Namespace), Name: p.Name, Node: s.intern(p.Spec.NodeName), UID: p.UID,
 		Controller: s.controller(metav1.GetControllerOfNoCopy(p)), Scheduling: s.schedulingOf(&p.Spec), Labels: s.labelsOf(p.Labels),
-		Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes),
+		Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes), Rules: s.rulesOf(&p.Spec), Since: since(p),
 		Terminating: p.DeletionTimestamp != nil,
 		Pending:     p.Status.Phase == corev1.PodPending,
 		Ready:       podReady(p),
 		Completed:   p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
 		Mirror:      mirror,
+		Gated:       len(p.Spec.SchedulingGates) > 0,
 		LocalData:   slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
 	}
 }
