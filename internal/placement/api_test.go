@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -167,4 +168,13 @@ func topologyWorld(nodes []string, pods ...*apiPod) world {
 		w = w.run(fromAPI(&p.Pod))
 	}
 	return w
+}
+
+// metav1Selector is a selector as a snapshot has it.
+func metav1Selector(text string) labels.Selector {
+	out, err := metav1.LabelSelectorAsSelector(selector(text))
+	if err != nil {
+		panic(err)
+	}
+	return out
 }

@@ -84,5 +84,59 @@ func BenchmarkSimulate(b *testing.B) {
 	b.Run("all", func(b *testing.B) { benchmarkSimulate(b, 500, Orders) })
 }
 
+// BenchmarkSimulate_related is the same where a tenth of the Deployments spread over zones, a tenth
+// keeps apart on hosts and a tenth follows itself into a zone.
+func BenchmarkSimulate_related(b *testing.B) {
+	s, change, evicted := big(500)
+	rules := map[string]*snapshot.PodRules{}
+	for _, pods := range s.Pods {
+		for _, p := range pods {
+			name := p.Controller.Name
+			if _, known := rules[name]; !known {
+				rules[name] = relate(len(rules)%10, p.Labels)
+			}
+			p.Rules = rules[name]
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		New(s, change, false).Simulate(evicted, 1, 1)
+	}
+}
+
+func relate(kind int, own labels.Set) *snapshot.PodRules {
+	term := func(key string) []snapshot.PodTerm {
+		return []snapshot.PodTerm{{TopologyKey: key, Selector: labels.SelectorFromSet(own), OwnNamespace: true}}
+	}
+	switch kind {
+	case 0:
+		return &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{MaxSkew: 1, MinDomains: 1, TopologyKey: "zone", Selector: labels.SelectorFromSet(own), HonorAffinity: true}}}
+	case 1:
+		return &snapshot.PodRules{AntiAffinity: term(corev1.LabelHostname)}
+	case 2:
+		return &snapshot.PodRules{Affinity: term("zone")}
+	default:
+		return nil
+	}
+}
+
+// BenchmarkSimulate_crowded is the same where nodes are nearly full: many pods stay Pending or
+// preempt others.
+func BenchmarkSimulate_crowded(b *testing.B) {
+	s, change, evicted := big(500)
+	for _, n := range s.Nodes {
+		n.Allocatable.MilliCPU = 300
+		for _, p := range s.Pods[n.Name] {
+			n.Allocatable.MilliCPU += p.Demand.Holds.MilliCPU
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		out := New(s, change, false).Simulate(evicted, 1, 1)
+		b.ReportMetric(float64(out.Pending.Min), "pending")
+		b.ReportMetric(float64(out.Preempted.Min), "preempted")
+	}
+}
+
 // BenchmarkSimulate_oneNode is a taint on one of 5,000 nodes.
 func BenchmarkSimulate_oneNode(b *testing.B) { benchmarkSimulate(b, 1, Orders) }

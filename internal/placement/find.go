@@ -101,10 +101,11 @@ func (s *simulation) ask(c *class, i int32) answer {
 	if !s.static(c.search, i) {
 		return unresolvable
 	}
-	if len(c.ports) > 0 && s.portTaken(i, c.ports) {
+	n := s.state(i)
+	if n.portTaken(c.ports) {
 		return unschedulable
 	}
-	if _, final, lacks := s.short(i, c.demand); lacks {
+	if _, final, lacks := n.short(s.places[i], c.demand); lacks {
 		if final {
 			return unresolvable
 		}
@@ -120,10 +121,11 @@ func (s *simulation) ask(c *class, i int32) answer {
 // obstacle returns how pods keep those of a class away from a node, and what is free of a
 // resource that is short.
 func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuses bool) {
-	if len(c.ports) > 0 && s.portTaken(i, c.ports) {
+	n := s.state(i)
+	if n.portTaken(c.ports) {
 		return obstacle{kind: byPort}, 0, true
 	}
-	if short, _, lacks := s.short(i, c.demand); lacks {
+	if short, _, lacks := n.short(s.places[i], c.demand); lacks {
 		return obstacle{kind: byShortage, key: string(short.resource)}, max(short.free, 0), true
 	}
 	if c.podRules == nil {

@@ -160,12 +160,11 @@ func (s *simulation) remove(i int32, o occupant) {
 // is final where the node would have too little while it is empty
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest).
 // A node that does not tell what it has is taken to have enough.
-func (s *simulation) short(i int32, d *snapshot.Demand) (short shortage, final, lacks bool) {
-	p := s.places[i]
+func (n *nodeState) short(p *place, d *snapshot.Demand) (short shortage, final, lacks bool) {
 	if p.has == nil {
 		return shortage{}, false, false
 	}
-	n, has, asks := s.state(i), p.has, &d.Asks
+	has, asks := p.has, &d.Asks
 	note := func(name corev1.ResourceName, asks, held, has int64) {
 		if !lacks {
 			short, lacks = shortage{name, asks, has - held}, true
@@ -202,8 +201,11 @@ func (s *simulation) short(i int32, d *snapshot.Demand) (short shortage, final, 
 
 // portTaken reports whether a pod on a node has a port that a pod needs
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeports/node_ports.go).
-func (s *simulation) portTaken(i int32, wants []snapshot.HostPort) bool {
-	for _, used := range s.state(i).ports {
+func (n *nodeState) portTaken(wants []snapshot.HostPort) bool {
+	if len(wants) == 0 {
+		return false
+	}
+	for _, used := range n.ports {
 		if slices.ContainsFunc(wants, used.Conflicts) {
 			return true
 		}

@@ -41,77 +41,124 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 	return best.node, true
 }
 
-// candidates tries nodes from a random one on until it has found enough: a tenth of those whose
-// refusal pods can resolve, and 100 at least
+// enoughCandidates is after how many nodes on which preemption would help the search for a better
+// one ends, if one of them violates no PodDisruptionBudget. The scheduler tries no fewer, where there
+// are as many, and a tenth of all nodes in a large cluster
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go,
-// calculateNumCandidates, and preemption.go, DryRunPreemption).
+// calculateNumCandidates, and framework/preemption/preemption.go, DryRunPreemption).
+const enoughCandidates = 100
+
+// candidates tries nodes whose refusal other pods can resolve, from a random one on.
 func (s *simulation) candidates(c *class) []candidate {
-	var potential []int32
-	for i := range s.places {
-		if at := int32(i); s.state(at).lowest < c.demand.Priority && s.ask(c, at) == unschedulable { //nolint:gosec // See above.
-			potential = append(potential, at)
-		}
-	}
-	if len(potential) == 0 {
-		return nil
-	}
-	const percent, least = 10, 100
-	enough, harmless := max(len(potential)*percent/100, least), false
 	var out []candidate
-	start := s.rng.IntN(len(potential))
-	for k := range potential {
-		found, ok := s.dryRun(c, potential[(start+k)%len(potential)])
+	harmless, start := false, s.rng.IntN(len(s.order))
+	for k := range s.order {
+		i := s.order[(start+k)%len(s.order)]
+		if s.state(i).lowest >= c.demand.Priority || s.ask(c, i) != unschedulable {
+			continue
+		}
+		found, ok := s.dryRun(c, i)
 		if !ok {
 			continue
 		}
 		out, harmless = append(out, found), harmless || found.violations == 0
-		if harmless && len(out) >= enough {
+		if harmless && len(out) >= enoughCandidates {
 			break
 		}
 	}
 	return out
 }
 
+// dryRunWork is what it costs to take a pod and to put it back, in nodes that are looked at.
+const dryRunWork = 8
+
+// trial is a node from which pods are taken to see whether another one fits then.
+type trial struct {
+	*simulation
+	class *class
+	node  int32
+	// alone is the state of the node where nothing relates the pod to those of other nodes: then
+	// nothing else has to change.
+	alone *nodeState
+}
+
+func (s *simulation) try(c *class, i int32) *trial {
+	t := &trial{simulation: s, class: c, node: i}
+	if c.podRules == nil {
+		n := *s.state(i)
+		n.others, n.ports = slices.Clone(n.others), slices.Clone(n.ports)
+		t.alone = &n
+	}
+	return t
+}
+
+func (t *trial) take(o occupant) {
+	if t.alone == nil {
+		t.remove(t.node, o)
+		return
+	}
+	t.alone.hold(t.places[t.node], o, -1)
+}
+
+func (t *trial) putBack(o occupant) {
+	if t.alone == nil {
+		t.add(t.node, o)
+		return
+	}
+	t.alone.hold(t.places[t.node], o, 1)
+}
+
+func (t *trial) fits() bool {
+	if t.alone == nil {
+		return t.ask(t.class, t.node) == takes
+	}
+	t.work++
+	_, _, lacks := t.alone.short(t.places[t.node], t.class.demand)
+	return !lacks && !t.alone.portTaken(t.class.ports)
+}
+
 // dryRun finds the fewest pods of a node that have to go for a pod of a class: all of a lower
-// priority, less those that can be put back, where those go first that a PodDisruptionBudget
-// does not allow to evict (default_preemption.go, SelectVictimsOnNode).
+// priority, less those that can be put back. Those that a PodDisruptionBudget does not allow to
+// evict are put back first (default_preemption.go, SelectVictimsOnNode).
 func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
-	lower := slices.DeleteFunc(s.occupants(i), func(o occupant) bool {
+	s.lower = slices.DeleteFunc(s.occupants(i, s.lower[:0]), func(o occupant) bool {
 		d, _ := o.demand()
 		return d.Priority >= c.demand.Priority
 	})
+	lower := s.lower
 	if len(lower) == 0 {
 		return candidate{}, false
 	}
-	freed := s.freed
+	s.work += dryRunWork * len(lower)
+	freed, t := s.freed, s.try(c, i)
 	for _, o := range lower {
-		s.remove(i, o)
+		t.take(o)
 	}
-	out := candidate{node: i}
-	fits := s.ask(c, i) == takes
+	out, fits := candidate{node: i}, t.fits()
 	if !fits {
-		out.victims = lower
+		out.victims = lower // To be put back below.
 	} else {
 		slices.SortFunc(lower, moreImportant)
 		protected, others := s.budgets.split(s, lower)
-		out.violations = s.reprieve(c, &out, protected)
-		s.reprieve(c, &out, others)
+		out.violations = t.reprieve(&out, protected)
+		t.reprieve(&out, others)
 		slices.SortFunc(out.victims, moreImportant)
 	}
-	for _, o := range out.victims {
-		s.add(i, o)
+	if t.alone == nil {
+		for _, o := range out.victims {
+			s.add(i, o)
+		}
 	}
 	s.freed = freed
 	return out, fits && len(out.victims) > 0
 }
 
-// reprieve puts pods back beside which a pod of the class still fits, and returns how many of
-// them become victims.
-func (s *simulation) reprieve(c *class, out *candidate, pods []occupant) (victims int) {
+// reprieve puts pods back beside which the pod still fits, and returns how many become victims.
+func (t *trial) reprieve(out *candidate, pods []occupant) (victims int) {
 	for _, o := range pods {
-		s.add(out.node, o)
-		if s.ask(c, out.node) != takes {
-			s.remove(out.node, o)
+		t.putBack(o)
+		if !t.fits() {
+			t.take(o)
 			out.victims = append(out.victims, o)
 			victims++
 		}
@@ -119,11 +166,11 @@ func (s *simulation) reprieve(c *class, out *candidate, pods []occupant) (victim
 	return victims
 }
 
-// occupants returns the pods that are on a node now.
-func (s *simulation) occupants(i int32) []occupant {
-	var out []occupant
+// occupants appends the pods that are on a node now.
+func (s *simulation) occupants(i int32, out []occupant) []occupant {
+	changed := s.now[i].counted
 	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
-		if !pod.Completed && !s.gone(i, pod, s.moment) && !s.isPreempted[pod] {
+		if !pod.Completed && !s.gone(i, pod, s.moment) && (!changed || !s.isPreempted[pod]) {
 			out = append(out, occupant{pod: pod})
 		}
 	}

@@ -54,6 +54,7 @@ type simulation struct {
 	freed int
 	work  int
 	best  []int32
+	lower []occupant
 }
 
 // replacement is a pod to place.

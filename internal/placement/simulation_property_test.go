@@ -138,7 +138,7 @@ func TestSimulation_countsAsFromScratch(t *testing.T) {
 func (s *simulation) sameAsFromScratch(t *rapid.T, i int32) {
 	p := s.places[i]
 	var want nodeState
-	for _, o := range s.occupants(i) {
+	for _, o := range s.occupants(i, nil) {
 		want.hold(p, o, 1)
 	}
 	got := s.state(i)
@@ -161,7 +161,7 @@ func (s *simulation) sameAsFromScratch(t *rapid.T, i int32) {
 // conflict.
 func (s *simulation) everPlaced(i int32) bool {
 	var before int
-	for _, o := range s.occupants(i) {
+	for _, o := range s.occupants(i, nil) {
 		if o.replacement == nil && o.pod.Rules != nil {
 			before += len(o.pod.Rules.Ports)
 		}
@@ -173,7 +173,7 @@ func (s *simulation) sameCount(t *rapid.T, c *counter) {
 	want := make([]int32, len(c.now))
 	for i := range s.places {
 		at := int32(i) //nolint:gosec // These are few.
-		for _, o := range s.occupants(at) {
+		for _, o := range s.occupants(at, nil) {
 			lasting := !c.lasting || o.replacement != nil || !o.pod.Terminating
 			if c.of[i] >= 0 && (c.eligible == nil || c.eligible[i]) && lasting && c.selects(o) {
 				want[c.of[i]]++

@@ -1,0 +1,246 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// preemptionCase is a pod, the pods on nodes, and what preemption would do.
+type preemptionCase struct {
+	name string
+	// pod is the pod to place, pods are the others: a name with a node, and then in any order a
+	// priority, a size, a start time such as "t4", and "foo" for the label.
+	pod  string
+	pods []string
+	// nodes are node1 to node5, as many as the pods use, where none are named.
+	nodes []string
+	// spreads is set where the pod spreads over zones and hosts.
+	spreads bool
+	// apart is a pod that has an anti-affinity to the label.
+	apart string
+	// allowed is what the budget of the pods with the label allows, -1 for no budget.
+	allowed int32
+	// has is what nodes have, taint one of theirs.
+	has, taint string
+	// want has the victims of each node that is a candidate, behind "!" how many budgets are violated.
+	want []string
+	// best is the node that is chosen, "" for any.
+	best string
+}
+
+var (
+	priorities = map[string]int32{"neg": -100, "low": 0, "mid": 100, "high": 1000, "veryHigh": 10000}
+	sizes      = map[string]string{"small": "cpu=100m memory=100", "medium": "cpu=200m memory=200", "large": "cpu=300m memory=300", "veryLarge": "cpu=500m memory=500"}
+)
+
+// pod reads a pod.
+func (c *preemptionCase) read(text string) *corev1.Pod {
+	words := strings.Fields(text)
+	name, at, _ := strings.Cut(words[0], "@")
+	p := labelledPod("")
+	p.Name, p.Spec.NodeName, p.Spec.Containers, p.Spec.Priority = name, at, containers(""), new(int32(0))
+	for _, word := range words[1:] {
+		switch {
+		case word == "foo":
+			p.Labels["foo"] = ""
+		case word == "never":
+			p.Spec.PreemptionPolicy = new(corev1.PreemptNever)
+		case sizes[word] != "":
+			p.Spec.Containers = containers(sizes[word])
+		case strings.HasPrefix(word, "t"):
+			seconds, err := strconv.ParseInt(word[1:], 10, 64)
+			if err != nil {
+				panic(err)
+			}
+			start := metav1.Unix(seconds, 0)
+			p.Status.StartTime = &start
+		case strings.Contains(word, "="):
+			p.Spec.Containers = containers(word)
+		default:
+			priority, known := priorities[word]
+			if !known {
+				panic(word)
+			}
+			p.Spec.Priority = &priority
+		}
+	}
+	if name == c.apart && name != "" {
+		p.apart("foo@hostname")
+	}
+	return &p.Pod
+}
+
+func (c *preemptionCase) world() world {
+	nodes, used := c.nodes, map[string]bool{}
+	var pods []*snapshot.Pod
+	for _, text := range c.pods {
+		p := c.read(text)
+		pods = append(pods, fromAPI(p))
+		if !used[p.Spec.NodeName] && c.nodes == nil {
+			used[p.Spec.NodeName], nodes = true, append(nodes, p.Spec.NodeName+" hostname="+p.Spec.NodeName)
+		}
+	}
+	w, has := topologyWorld(nodes), c.has
+	if has == "" {
+		has = sizes["veryLarge"] + " pods=32"
+	}
+	for _, n := range w.Nodes {
+		resources := snapshot.ResourcesOf(amounts(has))
+		n.Allocatable, n.Taints = &resources, nil
+		if c.taint != "" {
+			n.Taints = taintsOf(c.taint)
+		}
+	}
+	if c.allowed >= 0 {
+		w.Budgets = snapshot.Budgets{"": {{Name: "pdb", Selector: metav1Selector("foo"), Allowed: c.allowed}}}
+	}
+	return w.run(pods...)
+}
+
+func (c *preemptionCase) run(t *testing.T) {
+	t.Helper()
+	p := c.read(c.pod)
+	if c.spreads {
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spread("zone"), spread("hostname")}
+	}
+	s, class := c.world().prepared(fromAPI(p))
+	var got []string
+	candidates := []candidate{}
+	if !class.demand.Patient {
+		candidates = s.candidates(class)
+	}
+	for _, one := range candidates {
+		var names []string
+		for _, v := range one.victims {
+			names = append(names, v.pod.Name)
+		}
+		slices.Sort(names)
+		text := s.places[one.node].node.Name + ": " + strings.Join(names, " ")
+		if one.violations > 0 {
+			text += " !" + strconv.Itoa(one.violations)
+		}
+		got = append(got, text)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(c.want, got); diff != "" && c.want != nil || (c.want == nil && c.best == "" && len(got) > 0) {
+		t.Errorf("candidates: %s", diff)
+	}
+	if c.best == "" {
+		return
+	}
+	for range 5 { // Chance decides between equal ones only.
+		if best := s.places[s.choose(candidates).node].node.Name; best != c.best {
+			t.Errorf("%s is chosen, want %s", best, c.best)
+		}
+	}
+}
+
+// preemptionCases are the facts of TestDryRunPreemption in k8s.io/kubernetes v1.37.2
+// pkg/scheduler/framework/plugins/defaultpreemption/default_preemption_test.go, and those of
+// TestSelectVictimsOnNode, TestPostFilter and TestPodEligibleToPreemptOthers there.
+func preemptionCases() []preemptionCase {
+	type list = []string
+	zones := list{"a hostname=a,zone=zone1", "b hostname=b,zone=zone1", "x hostname=x,zone=zone2"}
+	const onePod, five = "pods=1", "cpu=5 memory=500 pods=32"
+	return []preemptionCase{
+		// TestDryRunPreemption.
+		{name: "no node takes it anyway", pod: "p high", pods: list{"p1@node1 mid", "p2@node2 mid"}, taint: "a:NoSchedule", allowed: -1},
+		{name: "it fits without", pod: "p high", pods: list{"p1@node1 mid", "p2@node2 mid"}, allowed: -1},
+		{name: "two nodes", pod: "p high large", pods: list{"p1@node1 mid large", "p2@node2 mid large"}, allowed: -1, want: list{"node1: p1", "node2: p2"}},
+		{name: "higher priorities", pod: "p low large", pods: list{"p1@node1 mid large", "p2@node2 mid large"}, allowed: -1},
+		{name: "a small pod of a lower priority stays", pod: "p high large", pods: list{"p1.1@node1 low small", "p1.2@node1 mid large", "p2@node2 mid large"}, allowed: -1, want: list{"node1: p1.2", "node2: p2"}},
+		{name: "several priorities", pod: "p high large", pods: list{"p1.1@node1 mid small", "p1.2@node1 low small", "p1.3@node1 mid medium", "p1.4@node1 high small", "p2@node2 high large"}, allowed: -1, want: list{"node1: p1.2 p1.3"}},
+		{name: "the same priority, the younger one", pod: "p high large", pods: list{"p1.1@node1 low small t5", "p1.2@node1 low small t4", "p1.3@node1 mid medium t3", "p1.4@node1 high small t2", "p2@node2 high large t1"}, allowed: -1, want: list{"node1: p1.1 p1.3"}},
+		{name: "anti-affinity", pod: "p high small foo", pods: list{"p1.1@node1 low small foo", "p1.2@node1 mid small", "p1.3@node1 high small", "p2@node2 high small"}, apart: "p1.1", allowed: -1, want: list{"node1: p1.1"}},
+		{name: "topology spread", pod: "p high foo", nodes: zones, pods: list{"a1@a mid foo", "a2@a low foo", "b1@b low foo", "x1@x high foo", "x2@x high foo"}, spreads: true, allowed: -1, want: list{"a: a2", "b: b1"}},
+		{name: "two pods of a budget that allows one", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium foo", "p1.2@node1 mid medium foo"}, allowed: 1, want: list{"node1: p1.1 p1.2 !1"}},
+		{name: "two pods of a budget that allows one, and knows of another", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium foo", "p1.2@node1 mid medium foo"}, allowed: 1, want: list{"node1: p1.1 p1.2 !1"}},
+		{name: "five nodes", pod: "p high large", pods: list{"p1@node1 mid large", "p2@node2 mid large", "p3@node3 mid large", "p4@node4 mid large", "p5@node5 mid large"}, allowed: -1, want: list{"node1: p1", "node2: p2", "node3: p3", "node4: p4", "node5: p5"}},
+		{name: "five nodes, two with a higher priority", pod: "p high large", pods: list{"p1@node1 mid large", "p2@node2 veryHigh large", "p3@node3 mid large", "p4@node4 mid large", "p5@node5 veryHigh large"}, allowed: -1, want: list{"node1: p1", "node3: p3", "node4: p4"}},
+		{name: "five nodes, three with a budget", pod: "p high large", pods: list{"p1@node1 mid large foo", "p2@node2 mid large foo", "p3@node3 mid large", "p4@node4 mid large", "p5@node5 mid large foo"}, allowed: 0, want: list{"node1: p1 !1", "node2: p2 !1", "node3: p3", "node4: p4", "node5: p5 !1"}},
+		{name: "enough without what is claimed", pod: "p high cpu=3", pods: list{"p1@node1 mid cpu=1"}, has: five, allowed: -1},
+
+		// TestSelectVictimsOnNode.
+		{name: "victims: one of a lower priority", pod: "p high large", pods: list{"victim@node1 low large"}, allowed: -1, want: list{"node1: victim"}},
+		{name: "victims: the lowest priority", pod: "p high large", pods: list{"high@node1 high small", "mid@node1 mid small", "low@node1 low small"}, allowed: -1, want: list{"node1: low"}},
+		{name: "victims: not the one with a budget", pod: "p high large", pods: list{"pdb@node1 low medium foo", "none@node1 mid medium"}, allowed: 0, want: list{"node1: none"}},
+		{name: "victims: both with a budget, the lowest priority", pod: "p high large", pods: list{"v1@node1 low medium foo", "v2@node1 mid medium foo"}, allowed: 0, want: list{"node1: v1 !1"}},
+		{name: "victims: a higher priority", pod: "p mid", pods: list{"victim@node1 high"}, allowed: -1},
+		{name: "victims: an empty node", pod: "p mid", nodes: list{"node1"}, allowed: -1},
+
+		// TestPostFilter.
+		{name: "filter: a higher priority", pod: "p high", pods: list{"p1@node1"}, has: onePod, allowed: -1, want: list{"node1: p1"}},
+		{name: "filter: the same priority", pod: "p", pods: list{"p1@node1"}, has: onePod, allowed: -1},
+		{name: "filter: a node that never takes it", pod: "p high", pods: list{"p1@node1"}, has: onePod, taint: "a:NoSchedule", allowed: -1},
+		{name: "filter: one of two nodes", pod: "p mid", pods: list{"p1@node1 high", "p2@node2 low"}, has: onePod, allowed: -1, want: list{"node2: p2"}},
+		{name: "filter: the node with the lowest highest priority", pod: "p veryHigh", pods: list{"p1@node1 high", "p2@node1 low foo", "p3@node2 mid foo"}, has: onePod, allowed: 0, best: "node2"},
+		{name: "filter: not enough without the lower priorities", pod: "p high large", pods: list{"p1@node1", "p2@node2"}, has: "cpu=200m memory=400 pods=32", allowed: -1},
+		{name: "filter: no lower priority here, too small there", pod: "p mid large", pods: list{"p1@node1 high", "p2@node2 low"}, has: "cpu=200m memory=400 pods=32", allowed: -1},
+
+		// TestPodEligibleToPreemptOthers.
+		{name: "eligible: preemptionPolicy Never", pod: "p high never", pods: list{"p1@node1"}, has: onePod, allowed: -1},
+
+		// TestPreempt.
+		{name: "preempt: the node with the lowest priorities", pod: "p high veryLarge", pods: list{"p1.1@node1 low small", "p1.2@node1 low small", "p2.1@node2 high large", "p3.1@node3 mid medium"}, allowed: -1, best: "node1", want: list{"node1: p1.1 p1.2", "node3: p3.1"}},
+		{name: "preempt: topology spread", pod: "p high foo", nodes: zones, pods: list{"a1@a high foo", "a2@a high foo", "b1@b low foo", "x1@x high foo", "x2@x high foo"}, spreads: true, allowed: -1, best: "b", want: list{"b: b1"}},
+		{name: "preempt: the lower sum of priorities", pod: "p high veryLarge", pods: list{"p1.1@node1 mid small", "p1.2@node1 low small", "p2.1@node2 mid large"}, allowed: -1, best: "node2"},
+		{name: "preempt: preemptionPolicy Never", pod: "p high veryLarge never", pods: list{"p1.1@node1 low small", "p1.2@node1 low small", "p2.1@node2 high large", "p3.1@node3 mid medium"}, allowed: -1},
+	}
+}
+
+// bestCases are those of TestSelectBestCandidate: which node is chosen.
+func bestCases() []preemptionCase {
+	type list = []string
+	return []preemptionCase{
+		{name: "best: either of two", pod: "p high large", pods: list{"p1@node1 mid large", "p2@node2 mid large"}, want: list{"node1: p1", "node2: p2"}},
+		{name: "best: the lowest highest priority", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium", "p1.2@node1 mid large", "p2.1@node2 mid medium", "p2.2@node2 low medium", "p3.1@node3 low medium", "p3.2@node3 low medium"}, best: "node3"},
+		{name: "best: then the lowest sum", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium", "p1.2@node1 mid large", "p2.1@node2 mid large", "p2.2@node2 low medium", "p3.1@node3 mid medium", "p3.2@node3 mid medium"}, best: "node2"},
+		{name: "best: then the fewest pods", pod: "p high veryLarge", pods: list{"p1.1@node1 mid small", "p1.2@node1 neg small", "p1.3@node1 mid small", "p1.4@node1 neg small", "p2.1@node2 mid large", "p2.2@node2 neg medium", "p3.1@node3 mid medium", "p3.2@node3 neg small", "p3.3@node3 low small"}, best: "node2"},
+		{name: "best: few pods of a negative priority", pod: "p high veryLarge", pods: list{"p1.1@node1 mid small", "p1.2@node1 neg small", "p1.3@node1 neg small", "p2.1@node2 mid large", "p2.2@node2 neg medium", "p3.1@node3 mid medium", "p3.2@node3 neg small", "p3.3@node3 low small"}, best: "node2"},
+		{name: "best: highest priority, then sum, then count", pod: "p veryHigh veryLarge", pods: list{
+			"p1.1@node1 mid small", "p1.2@node1 low small", "p1.3@node1 low small", "p2.1@node2 high large",
+			"p3.1@node3 mid medium", "p3.2@node3 low small", "p3.3@node3 low small", "p3.4@node3 low medium",
+			"p4.1@node4 mid medium", "p4.2@node4 mid small", "p4.3@node4 mid small", "p4.4@node4 neg small",
+		}, best: "node1"},
+		{name: "best: the latest start", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium t2", "p1.2@node1 mid medium t2", "p2.1@node2 mid medium t3", "p2.2@node2 mid medium t3", "p3.1@node3 mid medium t1", "p3.2@node3 mid medium t1"}, best: "node2"},
+		{name: "best: the latest of the earliest starts", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium t4", "p1.2@node1 mid medium t2", "p2.1@node2 mid medium t5", "p2.2@node2 mid medium t1", "p3.1@node3 mid medium t3", "p3.2@node3 mid medium t6"}, best: "node3"},
+		{name: "best: the latest start of the highest priority", pod: "p high veryLarge", pods: list{"p1.1@node1 low medium t4", "p1.2@node1 mid medium t2", "p2.1@node2 mid medium t6", "p2.2@node2 low medium t1", "p3.1@node3 low medium t3", "p3.2@node3 mid medium t5"}, best: "node2"},
+	}
+}
+
+// TestUpstream_defaultPreemption tells which pods have to go for another one.
+func TestUpstream_defaultPreemption(t *testing.T) {
+	t.Parallel()
+	tests := append(preemptionCases(), bestCases()...)
+	for i := range tests {
+		tt := &tests[i]
+		if strings.HasPrefix(tt.name, "best: ") {
+			tt.allowed = -1
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t)
+		})
+	}
+	leftOut{
+		"TestDryRunPreemption/the victim belongs to DisruptedPods":             "snapshots do not hold status.disruptedPods",
+		"TestDryRunPreemption/the victim in DisruptedPods is non-violating":    "snapshots do not hold status.disruptedPods",
+		"TestPodEligibleToPreemptOthers/a victim is terminating by preemption": "snapshots do not hold nominated nodes: the pod may preempt once more",
+	}.share(t, len(tests))
+	// The share is that of the cases about single pods. Left out as a whole: cases of fake plug-ins and failing ones (5), of extenders (5), of settings of
+	// the profile (3; without them the cases are here), of pods that are resized in place (3), of claims of
+	// devices (2), of pod groups (22), which no stable API has, and of nominated nodes that are kept (3).
+	// TestCustomSelection and TestCustomOrdering are about schedulers with other code, TestPreEnqueue
+	// about the queue.
+}
