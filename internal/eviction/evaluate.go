@@ -19,7 +19,11 @@ import (
 // node, namespace and name. Its cost grows with these pods and with the number
 // of nodes, not with the pods elsewhere.
 func Evaluate(s *snapshot.Snapshot, change Change, comparison Comparison) *Report {
-	e := newEvaluation(s, change, comparison)
+	return newEvaluation(s, change, comparison).report()
+}
+
+func (e *evaluation) report() *Report {
+	s, change := e.snapshot, e.change
 	names := slices.AppendSeq(slices.Collect(maps.Keys(change.Taints)), maps.Keys(change.Drains))
 	names = slices.AppendSeq(names, maps.Keys(change.Labels))
 	slices.Sort(names)

@@ -58,7 +58,7 @@ func fromAPI(p *corev1.Pod) *snapshot.Pod {
 func (w world) prepared(p *snapshot.Pod) (*simulation, *class) {
 	s := newSimulation(New(w.Snapshot, Change{}, false), nil)
 	c := s.classOf(p, p.Scheduling)
-	s.rng = rand.New(rand.NewPCG(1, 1)) //nolint:gosec // Chance has to be repeatable.
+	s.rng = rand.New(rand.NewPCG(1, 1))
 	s.reset()
 	s.running = true
 	return s, c
@@ -69,7 +69,7 @@ func (w world) answers(p *snapshot.Pod) map[string]answer {
 	s, c := w.prepared(p)
 	out := map[string]answer{}
 	for i, n := range s.places {
-		out[n.node.Name] = s.ask(c, int32(i)) //nolint:gosec // These are few.
+		out[n.node.Name] = s.ask(c, int32(i))
 	}
 	return out
 }

@@ -30,8 +30,6 @@ type class struct {
 	ports      []snapshot.HostPort
 	// podRules are what relates it to other pods, nil for nothing.
 	podRules *podRules
-	// pods counts the replacements of the class that wait for no other.
-	replacements []*replacement
 	// failed is how often room had become free when no node took a pod of the class, hopeless
 	// the same for preemption.
 	failed, hopeless int
@@ -147,7 +145,7 @@ func (s *simulation) reason(c *class) string {
 		all = append(all, counted{obstacle: l.constraints[0].obstacle, nodes: len(s.places) - len(l.candidates)})
 	}
 	for _, at := range c.search.takers {
-		o, free, refuses := s.obstacle(c, int32(c.search.candidates[at].index)) //nolint:gosec // See above.
+		o, free, refuses := s.obstacle(c, int32(c.search.candidates[at].index)) //nolint:gosec // A cluster has no two thousand million nodes.
 		if !refuses {
 			continue
 		}
@@ -225,7 +223,7 @@ func (s *simulation) each(l *nodeSearch, do func(int32) bool) {
 			start = s.rng.IntN(len(l.candidates))
 		}
 		for k := range l.candidates {
-			if !do(int32(l.candidates[(start+k)%len(l.candidates)].index)) { //nolint:gosec // See above.
+			if !do(int32(l.candidates[(start+k)%len(l.candidates)].index)) { //nolint:gosec // A cluster has no two thousand million nodes.
 				return
 			}
 		}

@@ -5,7 +5,9 @@ package placement
 
 import "container/heap"
 
-// queue holds the pods to place: the highest priority first, then the lowest rank.
+// queue holds the pods to place: the highest priority first, then what was created at an earlier
+// moment, then the lowest rank
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/queuesort/priority_sort.go).
 type queue []*replacement
 
 // Len is for package heap, as are Less, Swap, Push and Pop.
@@ -16,6 +18,9 @@ func (q queue) Less(i, j int) bool {
 	a, b := q[i].class.demand.Priority, q[j].class.demand.Priority
 	if a != b {
 		return a > b
+	}
+	if q[i].since != q[j].since {
+		return q[i].since < q[j].since
 	}
 	return q[i].rank < q[j].rank
 }

@@ -142,8 +142,8 @@ func (r *rules) init(s *simulation, evicted []Eviction) {
 				continue
 			}
 			for _, t := range r.antiTerms(s, pod) {
-				if !s.gone(int32(i), pod, 0) { //nolint:gosec // See above.
-					t.add(int32(i), 1) //nolint:gosec // See above.
+				if !s.gone(int32(i), pod, 0) {
+					t.add(int32(i), 1)
 				}
 			}
 		}
@@ -300,8 +300,8 @@ func (r *rules) index(s *simulation) {
 	r.pods = map[string][]located{}
 	for i, p := range s.places {
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
-			if !pod.Completed && !s.gone(int32(i), pod, 0) { //nolint:gosec // See above.
-				r.pods[pod.Namespace] = append(r.pods[pod.Namespace], located{pod, int32(i)}) //nolint:gosec // See above.
+			if !pod.Completed && !s.gone(int32(i), pod, 0) {
+				r.pods[pod.Namespace] = append(r.pods[pod.Namespace], located{pod, int32(i)})
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -193,6 +194,19 @@ func TestSimulate_podsEvictedLaterComeLater(t *testing.T) {
 	}
 }
 
+// A pod that has waited since an earlier moment is tried before one that is created now.
+func TestSimulate_podsThatHaveWaitedAreTriedFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).
+		run(replicas("first", "n1", 1, asking(2, 2))...).run(replicas("second", "n2", 1, asking(2, 2))...)
+	second := w.named(t, "second-0")
+	evicted := append(w.evictAll("n1"), Eviction{Pod: second, After: 30, Scheduling: second.Scheduling})
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if first, second := out.of(t, "first"), out.of(t, "second"); first.Placed != exactly(1) || second.Pending != exactly(1) {
+		t.Errorf("first %+v, second %+v", first.Placed, second.Pending)
+	}
+}
+
 func TestSimulate_createsPodsOfAnOrderedStatefulSetOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	set := func(demand podOption) world {
@@ -252,5 +266,48 @@ func TestSimulate_namesTheNodesThatComeForPendingPods(t *testing.T) {
 	got := New(w.Snapshot, change, false).Simulate(w.evictAll("n1"), Orders, 1).of(t, "web")
 	if diff := cmp.Diff([]string{"MachineSet a"}, got.Awaits); diff != "" || got.Pending != exactly(1) {
 		t.Errorf("%+v: %s", got, diff)
+	}
+}
+
+// Three replicas spread over three hosts leave one Pending when a host is tainted: it is still a
+// domain. Unless its taints count.
+func TestSimulate_spreadOverHostsOfWhichOneIsTainted(t *testing.T) {
+	t.Parallel()
+	for honor, want := range map[bool]Fate{false: Pending, true: Fits} {
+		rules := &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{
+			MaxSkew: 1, MinDomains: 1, TopologyKey: corev1.LabelHostname, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), HonorTaints: honor,
+		}}}
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9), having(node("n3"), 9, 9))
+		for i := range 3 {
+			w = w.run(pod(fmt.Sprintf("web-%d", i), fmt.Sprintf("n%d", i+1), ruled(rules)))
+		}
+		got := w.simulate().of(t, "web-5d")
+		if got.Fate() != want {
+			t.Errorf("honoring taints %t: %+v", honor, got)
+		}
+	}
+}
+
+func TestSimulate_antiAffinityAndOneHostLeft(t *testing.T) {
+	t.Parallel()
+	rules := &snapshot.PodRules{AntiAffinity: []snapshot.PodTerm{{TopologyKey: corev1.LabelHostname, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}}
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).run(pod("web-0", "n1", ruled(rules)), pod("web-1", "n2", ruled(rules)))
+	if got := w.simulate().of(t, "web-5d"); got.Pending != exactly(1) || got.Reason != "1 is tainted gone:NoExecute, 1 does not match its pod anti-affinity" {
+		t.Errorf("got %+v", got)
+	}
+	w.Nodes["n3"] = having(node("n3"), 9, 9)
+	if got := w.simulate().of(t, "web-5d"); got.Placed != exactly(1) {
+		t.Errorf("with a third host: %+v", got)
+	}
+}
+
+func TestSimulate_replacementsOfAGroupFollowTheFirst(t *testing.T) {
+	t.Parallel()
+	rules := &snapshot.PodRules{Affinity: []snapshot.PodTerm{{TopologyKey: "zone", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}}
+	zone := func(name, zone string) *snapshot.Node { return labelled(having(node(name), 2, 2), "zone", zone) }
+	w := newWorld(labelled(having(node("n1"), 9, 9), "zone", "a"), zone("n2", "b"), zone("n3", "b"), zone("n4", "c"), zone("n5", "c")).
+		run(replicas("web", "n1", 6, asking(1, 1), labelledAs("app", "web"), ruled(rules))...)
+	if got := w.simulate().of(t, "web"); got.Placed != exactly(4) || got.Pending != exactly(2) {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -223,7 +223,7 @@ func (s *simulation) reset() {
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
-		r.node, r.created, r.delayed = -1, false, false
+		r.node, r.created, r.since, r.delayed = -1, false, 0, false
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = 0, 0
@@ -231,7 +231,7 @@ func (s *simulation) reset() {
 	s.rules.reset()
 	s.budgets.preempted = nil
 	for i := range s.order {
-		s.order[i] = int32(i) //nolint:gosec // A cluster has no two thousand million nodes.
+		s.order[i] = int32(i)
 	}
 	s.rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
 }
@@ -272,7 +272,7 @@ func (s *simulation) advance(moment int64) {
 	if moment > 0 {
 		for i, leaves := range s.leaves {
 			if leaves {
-				s.vacate(int32(i), moment) //nolint:gosec // See above.
+				s.vacate(int32(i), moment)
 			}
 		}
 	}
@@ -311,8 +311,7 @@ func (s *simulation) create(r *replacement) {
 	s.queue.push(r)
 }
 
-// pass places what is queued, by priority, then rank
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/queuesort/priority_sort.go).
+// pass places what is queued.
 func (s *simulation) pass() {
 	for len(s.queue) > 0 {
 		r := s.queue.pop()

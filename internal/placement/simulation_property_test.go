@@ -126,7 +126,7 @@ func TestSimulation_countsAsFromScratch(t *testing.T) {
 		for order := range 4 {
 			s.run(7, order)
 			for i := range s.places {
-				s.sameAsFromScratch(t, int32(i)) //nolint:gosec // These are few.
+				s.sameAsFromScratch(t, int32(i))
 			}
 			for _, one := range s.rules.shared {
 				s.sameCount(t, one)
@@ -172,7 +172,7 @@ func (s *simulation) everPlaced(i int32) bool {
 func (s *simulation) sameCount(t *rapid.T, c *counter) {
 	want := make([]int32, len(c.now))
 	for i := range s.places {
-		at := int32(i) //nolint:gosec // These are few.
+		at := int32(i)
 		for _, o := range s.occupants(at, nil) {
 			lasting := !c.lasting || o.replacement != nil || !o.pod.Terminating
 			if c.of[i] >= 0 && (c.eligible == nil || c.eligible[i]) && lasting && c.selects(o) {
@@ -206,7 +206,7 @@ func TestSimulation_placesWhereEveryFilterTakes(t *testing.T) {
 				continue
 			}
 			for i := range s.places {
-				if s.ask(r.class, int32(i)) == takes { //nolint:gosec // These are few.
+				if s.ask(r.class, int32(i)) == takes {
 					t.Fatalf("%s is Pending, and %s takes it", r.pod.Name, s.places[i].node.Name)
 				}
 			}

@@ -20,7 +20,7 @@ func ports(notations ...string) corev1.Container {
 		if err != nil {
 			panic(err)
 		}
-		out.Ports = append(out.Ports, corev1.ContainerPort{Protocol: corev1.Protocol(parts[0]), HostIP: parts[1], HostPort: int32(port)}) //nolint:gosec // A port is small.
+		out.Ports = append(out.Ports, corev1.ContainerPort{Protocol: corev1.Protocol(parts[0]), HostIP: parts[1], HostPort: int32(port)})
 	}
 	return out
 }

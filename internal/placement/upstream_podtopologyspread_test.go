@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"iter"
 	"strings"
 	"testing"
 
@@ -48,8 +49,8 @@ type spreadCase struct {
 	constraints []corev1.TopologySpreadConstraint
 	// nodes are a and b of zone1, x and y of zone2 by default; one with "!" is tainted.
 	nodes []string
-	// pods are such as "a=foo", or "a=foo+bar" for two labels; "-" marks one that is terminating,
-	// "@ns" one of another namespace.
+	// pods are such as "a=foo", "a=foo+bar" for two labels or "a=foo*2" for two pods; "-" marks one
+	// that is terminating, "@ns" one of another namespace.
 	pods string
 	// selects is the pod's node selector, requires its node affinity.
 	selects  string
@@ -57,6 +58,23 @@ type spreadCase struct {
 	// want has a letter for each node: "y" where it takes the pod, "n" where it does not, "-" where
 	// it never does.
 	want string
+}
+
+func (c *spreadCase) eachPod() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for text := range strings.FieldsSeq(c.pods) {
+			one, times, several := strings.Cut(text, "*")
+			n := 1
+			if several {
+				n = int(times[0] - '0')
+			}
+			for range n {
+				if !yield(one) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (c *spreadCase) run(t *testing.T) {
@@ -75,7 +93,7 @@ func (c *spreadCase) run(t *testing.T) {
 			w.Nodes[n.Name] = n
 		}
 	}
-	for _, text := range strings.Fields(c.pods) {
+	for text := range c.eachPod() {
 		text, terminating := strings.CutSuffix(text, "-")
 		text, namespace, _ := strings.Cut(text, "@")
 		at, labels, _ := strings.Cut(text, "=")
@@ -100,7 +118,7 @@ func (c *spreadCase) run(t *testing.T) {
 	got := ""
 	for i := range s.places {
 		// Upstream's tests run no other plug-in: a node that others refuse can fit.
-		_, a := class.podRules.ask(int32(i)) //nolint:gosec // These are few.
+		_, a := class.podRules.ask(int32(i))
 		got += string("yn-"[a])
 	}
 	if got != c.want {
@@ -122,7 +140,7 @@ func TestUpstream_podTopologySpread(t *testing.T) {
 	taintedZones := append(inZones[:3:3], "y zone=zone2,node=y!")
 	mixed := []string{"a zone=zone1,node=a,foo=", "b zone=zone1,node=b", "x zone=zone2,node=x,foo=", "y zone=zone2,node=y,foo=!"}
 	aOrY, notB, isFoo := want("node", corev1.NodeSelectorOpIn, "a", "y"), want("node", corev1.NodeSelectorOpNotIn, "b"), want("foo", corev1.NodeSelectorOpIn, "")
-	const threeThree = "a=foo a=foo b=foo y=foo y=foo y=foo"
+	const threeThree = "a=foo*2 b=foo y=foo*3"
 	tests := []spreadCase{
 		// TestSingleConstraint.
 		{name: "no pods", constraints: zone, want: "yyyy"},
@@ -137,9 +155,9 @@ func TestUpstream_podTopologySpread(t *testing.T) {
 		{name: "nodes 2/1/0/3, not of its own kind", labels: "bar", constraints: host, pods: threeThree, want: "nyyn"},
 		{name: "nodes 2/-/-/3 by node affinity", constraints: host, requires: &aOrY, pods: threeThree, want: "yyyn"},
 		{name: "terminating pods do not count", constraints: host, nodes: three[:2], pods: "a=foo- b=foo", want: "yn"},
-		{name: "zones 0/1 by node affinity", constraints: zone, requires: &notB, pods: "b=foo b=foo y=foo", want: "yynn"},
-		{name: "nodes 2/2/1, fewer than minDomains", constraints: list{spread("node", skew(2), domains(4))}, nodes: three, pods: "a=foo a=foo b=foo b=foo c=foo", want: "nny"},
-		{name: "nodes 2/2/1, more than minDomains", constraints: list{spread("node", skew(2), domains(2))}, nodes: three, pods: "a=foo a=foo b=foo b=foo c=foo", want: "yyy"},
+		{name: "zones 0/1 by node affinity", constraints: zone, requires: &notB, pods: "b=foo*2 y=foo", want: "yynn"},
+		{name: "nodes 2/2/1, fewer than minDomains", constraints: list{spread("node", skew(2), domains(4))}, nodes: three, pods: "a=foo*2 b=foo*2 c=foo", want: "nny"},
+		{name: "nodes 2/2/1, more than minDomains", constraints: list{spread("node", skew(2), domains(2))}, nodes: three, pods: "a=foo*2 b=foo*2 c=foo", want: "yyy"},
 		{name: "zones 2/1, fewer than minDomains", constraints: list{spread("zone", skew(2), domains(3))}, pods: "a=foo b=foo y=foo", want: "nnyy"},
 		{name: "zones 2/1, more than minDomains", constraints: list{spread("zone", skew(2), domains(1))}, pods: "a=foo b=foo y=foo", want: "yyyy"},
 		{name: "node selector honored", constraints: host, selects: "foo=", nodes: labelled, pods: "a=foo b=foo y=foo", want: "nnyy"},
@@ -162,7 +180,7 @@ func TestUpstream_podTopologySpread(t *testing.T) {
 		{name: "zone and node: honor affinity, ignore taints", constraints: both, selects: "foo=", nodes: mixed, pods: "a=foo b=foo y=foo", want: "nyyn"},
 		{name: "zone: honor both, node: ignore both", constraints: list{spread("zone", honoringTaints), spread("node", ignoringAffinity)}, selects: "foo=", nodes: mixed, pods: "a=foo b=foo y=foo", want: "nnyn"},
 		{name: "bar in zones 2/1 and foo in zones 3/3", labels: "foo,bar", constraints: zones, pods: "a=foo+bar a=foo b=foo+bar y=foo y=foo+bar y=foo", want: "nnyy"},
-		{name: "bar in zones 2/1 and foo in zones 3/4", labels: "foo,bar", constraints: zones, pods: "a=foo+bar a=foo b=foo+bar y=foo y=foo+bar y=foo y=foo", want: "nnnn"},
+		{name: "bar in zones 2/1 and foo in zones 3/4", labels: "foo,bar", constraints: zones, pods: "a=foo+bar a=foo b=foo+bar y=foo y=foo+bar y=foo*2", want: "nnnn"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
