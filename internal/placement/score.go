@@ -8,20 +8,27 @@ import "math"
 // maxScore is the highest score that one plug-in gives a node.
 const maxScore = 100
 
-// score is what a node is chosen by: how much of it is free, and how balanced the use of its
-// resources is, with the same weight. Of the scheduler's other scores none is repeated.
+// score is what a node is chosen by: how much of it is free, and how a pod balances the use of
+// its resources, with the same weight. Of the scheduler's other scores none is repeated.
 func (s *simulation) score(c *class, i int32) int64 {
+	free, balanced := s.scores(c, i)
+	return free + balanced
+}
+
+// scores returns the score of NodeResourcesFit and that of NodeResourcesBalancedAllocation, which
+// leaves pods out that request nothing.
+func (s *simulation) scores(c *class, i int32) (free, balanced int64) {
 	has := s.places[i].has
 	if has == nil {
-		return 0
+		return 0, 0
 	}
 	n, d := s.state(i), c.demand
-	score := leastAllocated([2]int64{n.scoredCPU + d.ScoredMilliCPU, n.scoredMemory + d.ScoredMemory}, [2]int64{has.MilliCPU, has.Memory})
+	free = leastAllocated([2]int64{n.scoredCPU + d.ScoredMilliCPU, n.scoredMemory + d.ScoredMemory}, [2]int64{has.MilliCPU, has.Memory})
 	if d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 {
-		return score
+		return free, 0
 	}
 	with := balance([2]int64{n.milliCPU + d.Asks.MilliCPU, n.memory + d.Asks.Memory}, [2]int64{has.MilliCPU, has.Memory})
-	return score + balancedAllocation(n.balanced, with)
+	return free, balancedAllocation(n.balanced, with)
 }
 
 // leastAllocated is higher the more of CPU and memory is left
