@@ -83,6 +83,9 @@ type WorkloadOutcome struct {
 	// pod is not created while an ordered StatefulSet waits for the one before it, and where its
 	// namespace forbids its tolerations.
 	Placed, Pending, NotCreated Range
+	// AllPending counts beside the Pending replacements the pods that were Pending before and still
+	// are.
+	AllPending Range
 	// Delayed counts those of the placed ones that are Pending until the seconds of other pods
 	// have run out, or until pods are gone that are terminating already.
 	Delayed Range
@@ -144,6 +147,8 @@ type tally struct {
 	// seen is set once it has an evicted or preempted pod in any order.
 	seen                                            bool
 	placed, pending, notCreated, delayed, preempted int
+	// waiting counts the pods that were Pending before and still are.
+	waiting int
 	// stuck is a replacement that stays Pending in this order.
 	stuck *replacement
 }
@@ -152,13 +157,16 @@ type tally struct {
 func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	first := out.Orders == 0
 	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.delayed, w.preempted, w.stuck = 0, 0, 0, 0, 0, nil
+		w.placed, w.pending, w.notCreated, w.delayed, w.preempted, w.waiting, w.stuck = 0, 0, 0, 0, 0, 0, nil
 	}
 	for _, r := range s.replacements {
+		w := s.workloads[r.workload]
 		if r.waiting {
+			if r.node < 0 {
+				w.waiting++
+			}
 			continue
 		}
-		w := s.workloads[r.workload]
 		w.seen = true
 		switch {
 		case r.node >= 0:
@@ -184,6 +192,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.Placed.add(w.placed, first)
 		w.Pending.add(w.pending, first)
 		w.NotCreated.add(w.notCreated, first)
+		w.AllPending.add(w.pending+w.waiting, first)
 		w.Delayed.add(w.delayed, first)
 		w.Preempted.add(w.preempted, first)
 		placed, pending, notCreated = placed+w.placed, pending+w.pending, notCreated+w.notCreated

@@ -72,7 +72,7 @@ func TestSimulate_tenPodsAndRoomForOne(t *testing.T) {
 	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 1, 1)).run(replicas("web", "n1", 10, asking(1, 1))...)
 	got := w.simulate().of(t, "web")
 	want := WorkloadOutcome{
-		WorkloadKey: got.WorkloadKey, Placed: exactly(1), Pending: exactly(9), Proved: 9,
+		WorkloadKey: got.WorkloadKey, Placed: exactly(1), Pending: exactly(9), AllPending: exactly(9), Proved: 9,
 		Reason: "1 is tainted gone:NoExecute, 1 lacks memory (needs 1Gi, none free)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -132,7 +132,11 @@ func TestSimulate_podsThatWaitCompete(t *testing.T) {
 	if w.simulate().of(t, "web").Placed != exactly(1) {
 		t.Error("a pod behind a scheduling gate takes room")
 	}
-	waits.Gated, waits.Demand.Priority = false, 0
+	waits.Controller, waits.Gated = w.named(t, "web-0").Controller, false
+	if got := w.simulate().of(t, "web"); got.Pending != exactly(1) || got.AllPending != exactly(1) {
+		t.Errorf("beside one of its own that waits: %+v", got)
+	}
+	waits.Demand.Priority, waits.Controller = 0, nil
 	if got := w.simulate().of(t, "web"); got.Pending != (Range{0, 1}) || got.Fate() != DependsOnOrder {
 		t.Errorf("beside one of the same priority that waits: %+v", got)
 	}

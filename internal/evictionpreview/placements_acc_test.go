@@ -1,0 +1,190 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+)
+
+// still is how often a cluster is found unchanged before it counts as settled.
+const still = 8
+
+// TestAccPlacements makes random crowded clusters, simulates where the replacements go of the pods
+// that a taint evicts, taints the nodes, and compares the simulation with what the real controllers
+// and the real scheduler come to: how many pods of each workload stay Pending.
+func TestAccPlacements(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	acctest.NeedKwok(t, "nodes of a chosen size")
+	first, end := chosenSeeds(t)
+	for seed := first; seed < end; seed++ {
+		t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
+			t.Parallel()
+			p := &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: rand.New(rand.NewPCG(uint64(seed), 29))}
+			p.run()
+		})
+	}
+}
+
+// places is a random cluster: a pool of nodes that nobody else uses, and Deployments on it.
+type places struct {
+	move
+	r         *rand.Rand
+	nodes     []string
+	workloads map[string]int32
+}
+
+func (p *places) run() {
+	p.t.Helper()
+	for i := range 3 + p.r.IntN(4) {
+		name := fmt.Sprintf("%s-%d", p.pool, i)
+		p.nodes = append(p.nodes, name)
+		p.c.Node(p.t, acctest.Node{
+			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2)},
+			Allocatable: corev1.ResourceList{
+				"cpu": resource.MustParse(fmt.Sprint(2 + p.r.IntN(6))), "memory": resource.MustParse(fmt.Sprintf("%dGi", 2+p.r.IntN(6))),
+				"pods": resource.MustParse(fmt.Sprint(4 + p.r.IntN(8))),
+			},
+		})
+	}
+	urgent := p.urgent("0", corev1.PreemptLowerPriority)
+	p.workloads = map[string]int32{}
+	for i := range 2 + p.r.IntN(4) {
+		name := fmt.Sprintf("w%d", i)
+		p.workloads[name] = int32(1 + p.r.IntN(6))
+		p.deploy(name, p.workloads[name], urgent)
+	}
+	p.settle(nil)
+	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
+	out := p.simulate(tainted)
+	for _, name := range tainted {
+		p.c.Patch(p.t, name, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
+	}
+	p.compare(out, p.settle(tainted))
+}
+
+// deploy makes a Deployment of a random size with a random rule.
+func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec)) {
+	p.t.Helper()
+	labels := map[string]string{"app": name}
+	spec := corev1.PodSpec{
+		NodeSelector: map[string]string{"pool": p.pool},
+		Containers:   []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
+	}
+	if p.r.IntN(4) == 0 {
+		urgent(&spec)
+	}
+	spec.Containers[0].Resources.Requests = corev1.ResourceList{
+		"cpu": *resource.NewMilliQuantity(int64(p.r.IntN(9))*250, resource.DecimalSI), "memory": *resource.NewQuantity(int64(p.r.IntN(9))<<28, resource.BinarySI),
+	}
+	term := []corev1.PodAffinityTerm{{TopologyKey: []string{corev1.LabelHostname, "zone"}[p.r.IntN(2)], LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
+	switch p.r.IntN(9) {
+	case 0:
+		spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term}}
+	case 1:
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: term}}
+	case 2, 3:
+		policy := []corev1.NodeInclusionPolicy{corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore}[p.r.IntN(2)]
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: term[0].TopologyKey, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: term[0].LabelSelector, NodeTaintsPolicy: &policy,
+		}}
+	case 4:
+		spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+	}
+	_, err := p.c.Admin.AppsV1().Deployments(p.namespace).Create(p.t.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec},
+		},
+	}, metav1.CreateOptions{})
+	p.must(err)
+}
+
+// settle waits until every pod runs away from the tainted nodes or is Pending, and nothing changes
+// any more. It returns how many pods of each workload are Pending.
+func (p *places) settle(tainted []string) map[string]int {
+	p.t.Helper()
+	pending, before, unchanged := map[string]int{}, map[string]string{}, 0
+	acctest.Until(p.t, "the cluster has settled", func(ctx context.Context) (bool, error) {
+		pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		pending = map[string]int{}
+		now, there, done := map[string]string{}, map[string]int32{}, true
+		for i := range pods.Items {
+			one := &pods.Items[i]
+			now[one.Name] = one.Spec.NodeName
+			there[one.Labels["app"]]++
+			unschedulable := one.Spec.NodeName == "" && condition(one, corev1.PodScheduled).Status == corev1.ConditionFalse
+			if unschedulable {
+				pending[one.Labels["app"]]++
+			}
+			done = done && one.DeletionTimestamp == nil && one.Status.NominatedNodeName == "" && !slices.Contains(tainted, one.Spec.NodeName) && (unschedulable || one.Status.Phase == corev1.PodRunning)
+		}
+		if done && maps.Equal(there, p.workloads) && maps.Equal(now, before) {
+			unchanged++
+		} else {
+			unchanged = 0
+		}
+		before = now
+		return unchanged == still, nil
+	})
+	return pending
+}
+
+func (p *places) simulate(tainted []string) *placement.Outcome {
+	p.t.Helper()
+	cluster, err := kube.New(kube.Config{Host: p.c.REST.Host, Token: p.c.Token(p.t), ClusterCACertificate: p.c.CA(p.t)})
+	p.must(err)
+	s, err := cluster.Snapshot(p.t.Context())
+	p.must(err)
+	change := eviction.Change{Taints: map[string][]corev1.Taint{}}
+	for _, name := range tainted {
+		change.Taints[name] = append(slices.Clone(s.Nodes[name].Taints), corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute})
+	}
+	_, out := eviction.Simulate(s, change, eviction.ComparisonOff, placement.Orders, 1)
+	return out
+}
+
+// compare fails where reality is outside of a range, or against a proof.
+func (p *places) compare(out *placement.Outcome, pending map[string]int) {
+	p.t.Helper()
+	numbers, total := 0, 0
+	for _, w := range out.Workloads {
+		if w.Namespace != p.namespace {
+			continue
+		}
+		n := pending[w.Name]
+		total++
+		if w.AllPending.Min == w.AllPending.Max {
+			numbers++
+		}
+		p.t.Logf("%s: %d pending, said %v (proved %d, preempted %v): %s", w.Name, n, w.AllPending, w.Proved, w.Preempted, w.Reason)
+		if n < w.AllPending.Min || n > w.AllPending.Max {
+			p.t.Errorf("%s: %d pods stay Pending, predicted %v", w.Name, n, w.AllPending)
+		}
+		if n < w.Proved {
+			p.t.Errorf("%s: %d pods stay Pending, and %d were proved to", w.Name, n, w.Proved)
+		}
+	}
+	p.t.Logf("%d of %d workloads got a number; preempted %s", numbers, total, cmp.Diff(placement.Range{}, out.Preempted))
+}
