@@ -9,18 +9,22 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// prove counts, by workload, the replacements that stay Pending whatever the order.
-//   - A pod that fits on no node even if it came alone.
-//   - Of the pods of a class, those beyond what all nodes that take it can hold, if no other pod
-//     came and all that it may preempt were gone (the pigeonhole bound).
-//
-// The second one is a proof for a workload only where the class is all its own.
+// prove counts, by workload, the replacements that stay Pending whatever the order: those beyond
+// what all nodes that take pods of their kind can hold, if no other pod came (the pigeonhole bound).
+// Of one that fits nowhere even alone it is the case of no room at all. Pods of a priority below
+// that of any pod that can preempt them may be gone: also those that the kind itself may not preempt.
 func (s *simulation) prove() {
 	type kind struct {
 		resultKey
 		rules *snapshot.PodRules
 	}
 	kinds := map[kind][]*replacement{}
+	s.preempting = math.MinInt32
+	for _, r := range s.replacements[:s.fixed] {
+		if d := r.class.demand; !d.Patient {
+			s.preempting = max(s.preempting, d.Priority)
+		}
+	}
 	for _, r := range s.replacements[:s.fixed] {
 		if !r.waiting && r.set == nil && len(r.class.scheduling.Forbidden) == 0 {
 			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}
@@ -59,7 +63,8 @@ func (s *simulation) holds(p *place, c *class) int64 {
 		return math.MaxInt32
 	}
 	d := c.demand
-	r := s.room(p, respects(d))
+	respected := max(respects(d), s.preempting)
+	r := s.room(p, respected)
 	n := max(r.pods, 0)
 	for _, one := range [][2]int64{{d.Asks.MilliCPU, r.milliCPU}, {d.Asks.Memory, r.memory}, {d.Asks.EphemeralStorage, r.ephemeral}} {
 		if one[0] > 0 {
@@ -67,7 +72,7 @@ func (s *simulation) holds(p *place, c *class) int64 {
 		}
 	}
 	for i := range d.Asks.Others {
-		n = min(n, max(s.free(p, d, d.Asks.Others[i].Name), 0)/max(d.Asks.Others[i].Value, 1))
+		n = min(n, max(s.free(p, respected, d.Asks.Others[i].Name), 0)/max(d.Asks.Others[i].Value, 1))
 	}
 	if len(c.ports) > 0 {
 		n = min(n, 1)

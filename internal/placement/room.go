@@ -119,7 +119,7 @@ func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 	}
 	for i := range d.Asks.Others {
 		ask := d.Asks.Others[i]
-		if free := f.free(p, d, ask.Name); ask.Value > free {
+		if free := f.free(p, respects(d), ask.Name); ask.Value > free {
 			return shortage{ask.Name, ask.Value, free}, true
 		}
 	}
@@ -138,12 +138,13 @@ func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 	}
 }
 
-// free returns what pods that certainly stay on a node leave of an extended resource.
-func (f *Finder) free(p *place, d *snapshot.Demand, name corev1.ResourceName) int64 {
+// free returns what pods of this priority and above that certainly stay on a node leave of an
+// extended resource.
+func (f *Finder) free(p *place, respects int32, name corev1.ResourceName) int64 {
 	free := p.has.Other(name)
 	if free > 0 {
 		f.holding(p, func(on *snapshot.Demand) {
-			if on.Priority >= respects(d) {
+			if on.Priority >= respects {
 				free -= on.Holds.Other(name)
 			}
 		})

@@ -199,6 +199,16 @@ func TestSimulate_podsEvictedLaterComeLater(t *testing.T) {
 }
 
 // A pod that has waited since an earlier moment is tried before one that is created now.
+func TestSimulate_provesNothingOfRoomThatPreemptionMakes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 4, 4)).
+		run(replicas("web", "n1", 1, asking(1, 1), priority(1))...).run(replicas("high", "n1", 1, asking(2, 2), priority(9))...).
+		run(replicas("peer", "n2", 1, asking(4, 4), priority(1), patient)...)
+	if got := w.simulate().of(t, "web"); got.Placed != exactly(1) || got.Proved != 0 {
+		t.Errorf("beside a pod of a higher priority: %+v", got)
+	}
+}
+
 func TestSimulate_podsThatHaveWaitedAreTriedFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).

@@ -34,6 +34,8 @@ type simulation struct {
 	byKey        map[snapshot.WorkloadKey]int
 	sets         map[string]*statefulSet
 	rules        rules
+	// preempting is the highest priority of a pod that may preempt others.
+	preempting int32
 
 	// base is what nodes hold at the first moment, now what they hold in this order; touched
 	// are those on which the two differ.
