@@ -48,6 +48,7 @@ func TestAccPlacements(t *testing.T) {
 	})
 	t.Cleanup(func() {
 		t.Logf("%d workloads, %d with a number, %d with Pending pods, %d outside of their range", tally.workloads, tally.numbers, tally.pending, tally.outside)
+		t.Logf("%d pods preempted, %d clusters outside of the range", tally.victims, tally.wrongVictims)
 		if tally.outside*200 > tally.workloads+200 {
 			t.Errorf("%d of %d workloads are outside of their range", tally.outside, tally.workloads)
 		}
@@ -62,6 +63,9 @@ func TestAccPlacements(t *testing.T) {
 type placed struct {
 	mu                                   sync.Mutex
 	workloads, numbers, pending, outside int
+	// victims are the preempted pods of other nodes, wrongVictims the clusters in which their number
+	// is outside of the range.
+	victims, wrongVictims int
 }
 
 // places is a random cluster: a pool of nodes that nobody else uses, and Deployments on it.
@@ -71,6 +75,8 @@ type places struct {
 	nodes     []string
 	workloads map[string]int32
 	tally     *placed
+	// elsewhere are the pods on the nodes that are not tainted.
+	elsewhere map[string]bool
 }
 
 func (p *places) run() {
@@ -95,11 +101,13 @@ func (p *places) run() {
 	}
 	p.settle(nil)
 	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
+	p.elsewhere = p.podsElsewhere(tainted)
 	out := p.simulate(tainted)
 	for _, name := range tainted {
 		p.c.Patch(p.t, name, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
 	}
 	p.compare(out, p.settle(tainted))
+	p.compareVictims(out)
 }
 
 // deploy makes a Deployment of a random size with a random rule.
@@ -185,6 +193,45 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 	}
 	_, out := eviction.Simulate(s, change, eviction.ComparisonOff, placement.Orders, 1)
 	return out
+}
+
+func (p *places) podsElsewhere(tainted []string) map[string]bool {
+	p.t.Helper()
+	pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{})
+	p.must(err)
+	out := map[string]bool{}
+	for i := range pods.Items {
+		if on := pods.Items[i].Spec.NodeName; on != "" && !slices.Contains(tainted, on) {
+			out[pods.Items[i].Name] = true
+		}
+	}
+	return out
+}
+
+// compareVictims compares how many pods the scheduler has preempted on other nodes.
+func (p *places) compareVictims(out *placement.Outcome) {
+	p.t.Helper()
+	events, err := p.c.Admin.EventsV1().Events(p.namespace).List(p.t.Context(), metav1.ListOptions{FieldSelector: "reason=Preempted"})
+	p.must(err)
+	victims := map[string]bool{}
+	for i := range events.Items {
+		if name := events.Items[i].Regarding.Name; p.elsewhere[name] {
+			victims[name] = true
+		}
+	}
+	var said placement.Range
+	for _, w := range out.Workloads {
+		if w.Namespace == p.namespace {
+			said.Min, said.Max = said.Min+w.Preempted.Min, said.Max+w.Preempted.Max
+		}
+	}
+	p.tally.mu.Lock()
+	defer p.tally.mu.Unlock()
+	p.tally.victims += len(victims)
+	if len(victims) < said.Min || len(victims) > said.Max {
+		p.tally.wrongVictims++
+		p.t.Logf("%d pods of other nodes are preempted, predicted %v", len(victims), said)
+	}
 }
 
 // compare counts the workloads that are outside of their range, and fails against a proof.
