@@ -34,6 +34,8 @@ type occupant struct {
 	pod *snapshot.Pod
 	// replacement is set for one that was placed.
 	replacement *replacement
+	// leaving is set for one that is evicted and has not terminated.
+	leaving bool
 }
 
 // demand returns what the pod asks for, and what it holds of the node.

@@ -95,7 +95,7 @@ func (c *counter) matches(o occupant) bool {
 
 // count adds a pod of a node, or takes it back where n is -1.
 func (c *counter) count(i int32, o occupant, n int32) {
-	if c.lasting && o.replacement == nil && o.pod.Terminating {
+	if c.lasting && (o.leaving || o.replacement == nil && o.pod.Terminating) {
 		return
 	}
 	if (c.eligible == nil || c.eligible[i]) && c.of[i] >= 0 && c.matches(o) {
@@ -176,6 +176,9 @@ func (r *rules) antiTerms(s *simulation, pod *snapshot.Pod) []*antiTerm {
 
 // any reports whether a pod without rules can be kept away by those of others.
 func (r *rules) any() bool { return len(r.terms) > 0 }
+
+// count returns how many terms and constraints there are.
+func (r *rules) count() int { return len(r.terms) + len(r.shared) }
 
 func (r *rules) topology(s *simulation, key string) *topology {
 	t, known := r.topologies[key]
@@ -281,6 +284,16 @@ func (s *simulation) catchUp(c *counter) {
 		}
 		for _, o := range s.now[i].placed {
 			c.count(i, o, 1)
+		}
+	}
+	for i, leaves := range s.leaves {
+		if !leaves || !s.lingering {
+			continue
+		}
+		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
+			if after, goes := s.evicted[pod]; goes && after == s.moment && !pod.Completed && !s.isPreempted[pod] {
+				c.count(int32(i), occupant{pod: pod, leaving: true}, 1)
+			}
 		}
 	}
 }

@@ -315,6 +315,17 @@ func TestSimulate_antiAffinityAndOneHostLeft(t *testing.T) {
 	}
 }
 
+// Until the evicted pods have terminated, a replacement follows them into their zone.
+func TestSimulate_replacementsMayFollowPodsThatAreTerminating(t *testing.T) {
+	t.Parallel()
+	rules := &snapshot.PodRules{Affinity: []snapshot.PodTerm{{TopologyKey: "zone", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}}
+	w := newWorld(labelled(having(node("n1"), 9, 9), "zone", "a"), labelled(having(node("n2"), 1, 1), "zone", "a"), labelled(having(node("n3"), 4, 4), "zone", "b")).
+		run(replicas("web", "n1", 3, asking(1, 1), labelledAs("app", "web"), ruled(rules))...)
+	if got := w.simulate().of(t, "web"); got.Pending != (Range{0, 2}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestSimulate_replacementsOfAGroupFollowTheFirst(t *testing.T) {
 	t.Parallel()
 	rules := &snapshot.PodRules{Affinity: []snapshot.PodTerm{{TopologyKey: "zone", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}}

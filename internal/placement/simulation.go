@@ -52,6 +52,8 @@ type simulation struct {
 	isPreempted map[*snapshot.Pod]bool
 	budgets     budgets
 	running     bool
+	// lingering is set while pods that are gone at this moment count for others.
+	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
 	freed int
 	work  int
@@ -209,11 +211,47 @@ func (s *simulation) run(seed uint64, order int) {
 	s.reset()
 	s.rank(order)
 	s.running = true
+	lingers := order%4 >= 2 && s.rules.count() > 0
+	if lingers {
+		s.linger(0, 1)
+	}
 	for _, moment := range s.moments {
-		s.advance(moment)
+		s.advance(moment, lingers)
 		s.pass()
+		if lingers {
+			s.linger(moment, -1)
+			s.retry()
+			s.pass()
+		}
 	}
 	s.running = false
+}
+
+// linger lets the pods that are gone at a moment count for others, or takes that back. Until an
+// evicted pod has terminated, replacements follow it, or keep apart from it, on its node, though its
+// room is worth nothing to them: whether it has by the time they are placed is a matter of chance.
+func (s *simulation) linger(moment, n int64) {
+	for i, leaves := range s.leaves {
+		if !leaves {
+			continue
+		}
+		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
+			if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
+				s.rules.update(s, int32(i), occupant{pod: pod, leaving: true}, n)
+			}
+		}
+	}
+	s.lingering = n > 0
+	s.freed++
+}
+
+// retry queues the pods again that were created and found no node.
+func (s *simulation) retry() {
+	for _, r := range s.replacements {
+		if r.after <= s.moment && r.node < 0 && (r.created || r.set == nil) {
+			s.create(r)
+		}
+	}
 }
 
 // reset takes back what the order before did.
@@ -269,12 +307,12 @@ func (s *simulation) rank(order int) {
 }
 
 // advance makes the room free of pods that are gone at a moment, and queues what is created.
-func (s *simulation) advance(moment int64) {
+func (s *simulation) advance(moment int64, lingers bool) {
 	s.moment = moment
 	if moment > 0 {
 		for i, leaves := range s.leaves {
 			if leaves {
-				s.vacate(int32(i), moment)
+				s.vacate(int32(i), moment, lingers)
 			}
 		}
 	}
@@ -285,11 +323,16 @@ func (s *simulation) advance(moment int64) {
 	}
 }
 
-// vacate removes the pods of a node that are gone at a moment and were not before.
-func (s *simulation) vacate(i int32, moment int64) {
+// vacate removes the pods of a node that are gone at a moment and were not before. Those that
+// linger still count for others.
+func (s *simulation) vacate(i int32, moment int64, lingers bool) {
 	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
 		if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
 			s.remove(i, occupant{pod: pod})
+			if lingers {
+				s.rules.update(s, i, occupant{pod: pod, leaving: true}, 1)
+				s.lingering = true
+			}
 		}
 	}
 }
