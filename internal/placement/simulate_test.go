@@ -321,6 +321,8 @@ func TestSimulate_replacementsMayFollowPodsThatAreTerminating(t *testing.T) {
 	rules := &snapshot.PodRules{Affinity: []snapshot.PodTerm{{TopologyKey: "zone", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}}
 	w := newWorld(labelled(having(node("n1"), 9, 9), "zone", "a"), labelled(having(node("n2"), 1, 1), "zone", "a"), labelled(having(node("n3"), 4, 4), "zone", "b")).
 		run(replicas("web", "n1", 3, asking(1, 1), labelledAs("app", "web"), ruled(rules))...)
+	d := w.named(t, "web-0").Demand
+	d.ScoredMilliCPU, d.ScoredMemory = d.Asks.MilliCPU, d.Asks.Memory // So that n3 scores higher.
 	if got := w.simulate().of(t, "web"); got.Pending != (Range{0, 2}) {
 		t.Errorf("got %+v", got)
 	}
