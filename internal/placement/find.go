@@ -181,7 +181,8 @@ func (s *simulation) awaits(r *replacement) []string {
 const enoughNodes = 100
 
 // find returns the node for a pod of a class: of those that take it the one with the highest
-// score, and of several one by chance.
+// score, and of several one by chance. In some orders any of them: scores that are not repeated here,
+// above all that of the default topology spread, decide as well.
 func (s *simulation) find(c *class) (int32, bool) {
 	if c.failed == s.freed && c.steady() {
 		return -1, false
@@ -192,7 +193,11 @@ func (s *simulation) find(c *class) (int32, bool) {
 		if s.ask(c, i) != takes {
 			return true
 		}
-		switch score := s.score(c, i); {
+		score := int64(0)
+		if !s.anyNode {
+			score = s.score(c, i)
+		}
+		switch {
 		case score > highest:
 			highest, s.best = score, append(s.best[:0], i)
 		case score == highest:

@@ -315,6 +315,20 @@ func TestSimulate_antiAffinityAndOneHostLeft(t *testing.T) {
 	}
 }
 
+// Scores that are not repeated can put a pod where it is in the way of a larger one.
+func TestSimulate_triesNodesOfALowerScoreInSomeOrders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4), having(node("n3"), 5, 5)).
+		run(replicas("small", "n1", 1, asking(1, 1), priority(5))...).run(replicas("large", "n1", 1, asking(4, 4))...).
+		run(replicas("other", "n2", 1, asking(0, 0))...)
+	d := w.named(t, "small-0").Demand
+	d.ScoredMilliCPU, d.ScoredMemory, d.Patient = d.Asks.MilliCPU, d.Asks.Memory, true // So that n3 scores higher.
+	w = w.run(replicas("huge", "n1", 1, asking(4, 4), priority(1))...)
+	if got := w.simulate().of(t, "large"); got.Pending != (Range{0, 1}) {
+		t.Errorf("got %+v", got.Pending)
+	}
+}
+
 // Until the evicted pods have terminated, a replacement follows them into their zone.
 func TestSimulate_replacementsMayFollowPodsThatAreTerminating(t *testing.T) {
 	t.Parallel()
