@@ -29,7 +29,8 @@ const still = 8
 // TestAccPlacements makes random crowded clusters, simulates where the replacements go of the pods
 // that a taint evicts, taints the nodes, and compares the simulation with what the real controllers
 // and the real scheduler come to: how many pods of each workload stay Pending. A proof has to hold.
-// One workload in 200, and one more, may be outside of its range: 30 orders are not all that happen.
+// Some workload may be outside of its range in one cluster in 25, and in two more: 30 orders are not
+// all that can happen.
 func TestAccPlacements(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -49,8 +50,8 @@ func TestAccPlacements(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("%d workloads, %d with a number, %d with Pending pods, %d outside of their range", tally.workloads, tally.numbers, tally.pending, tally.outside)
 		t.Logf("%d pods preempted, %d clusters outside of the range", tally.victims, tally.wrongVictims)
-		if tally.outside*200 > tally.workloads+200 {
-			t.Errorf("%d of %d workloads are outside of their range", tally.outside, tally.workloads)
+		if tally.wrong*25 > end-first+50 {
+			t.Errorf("workloads of %d of %d clusters are outside of their range", tally.wrong, end-first)
 		}
 		if tally.numbers*2 < tally.workloads || tally.pending*4 < tally.workloads {
 			t.Errorf("%d of %d workloads have a number, and %d Pending pods: the test shows little", tally.numbers, tally.workloads, tally.pending)
@@ -66,6 +67,8 @@ type placed struct {
 	// victims are the preempted pods of other nodes, wrongVictims the clusters in which their number
 	// is outside of the range.
 	victims, wrongVictims int
+	// wrong is in how many clusters a workload is outside of its range.
+	wrong int
 }
 
 // places is a random cluster: a pool of nodes that nobody else uses, and Deployments on it.
@@ -239,6 +242,7 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 	p.t.Helper()
 	p.tally.mu.Lock()
 	defer p.tally.mu.Unlock()
+	before := p.tally.outside
 	for _, w := range out.Workloads {
 		if w.Namespace != p.namespace {
 			continue
@@ -258,5 +262,8 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 		if n < w.Proved {
 			p.t.Errorf("%s: %d pods stay Pending, and %d were proved to: %s", w.Name, n, w.Proved, w.Reason)
 		}
+	}
+	if p.tally.outside > before {
+		p.tally.wrong++
 	}
 }
