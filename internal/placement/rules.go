@@ -286,13 +286,20 @@ func (s *simulation) catchUp(c *counter) {
 			c.count(i, o, 1)
 		}
 	}
+	if s.lingering {
+		s.eachLeaving(s.moment, func(i int32, pod *snapshot.Pod) { c.count(i, occupant{pod: pod, leaving: true}, 1) })
+	}
+}
+
+// eachLeaving calls do with the pods that are gone at a moment and were not before.
+func (s *simulation) eachLeaving(moment int64, do func(i int32, pod *snapshot.Pod)) {
 	for i, leaves := range s.leaves {
-		if !leaves || !s.lingering {
+		if !leaves {
 			continue
 		}
 		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
-			if after, goes := s.evicted[pod]; goes && after == s.moment && !pod.Completed && !s.isPreempted[pod] {
-				c.count(int32(i), occupant{pod: pod, leaving: true}, 1)
+			if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
+				do(int32(i), pod)
 			}
 		}
 	}

@@ -233,16 +233,7 @@ func (s *simulation) run(seed uint64, order int) {
 // evicted pod has terminated, replacements follow it, or keep apart from it, on its node, though its
 // room is worth nothing to them: whether it has by the time they are placed is a matter of chance.
 func (s *simulation) linger(moment, n int64) {
-	for i, leaves := range s.leaves {
-		if !leaves {
-			continue
-		}
-		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
-			if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
-				s.rules.update(s, int32(i), occupant{pod: pod, leaving: true}, n)
-			}
-		}
-	}
+	s.eachLeaving(moment, func(i int32, pod *snapshot.Pod) { s.rules.update(s, i, occupant{pod: pod, leaving: true}, n) })
 	s.lingering = n > 0
 	s.freed++
 }
