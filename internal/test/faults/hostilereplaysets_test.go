@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,8 +52,12 @@ func TestHostileMarksWrittenBack_onMachineSets(t *testing.T) {
 							pool(api)
 							time.Sleep(calm)
 							i, client := acctest.Instance{Type: "kubetaint_" + typeName}, api.Client()
+							// Several requests are answered at once.
+							var lock sync.Mutex
 							written := map[string]string{}
 							client.OnAnswer(func(fakeapi.Request, int) {
+								lock.Lock()
+								defer lock.Unlock()
 								for name, value := range machineSet(api).GetAnnotations() {
 									if givesUp(value) {
 										written[name] = value
@@ -70,10 +75,13 @@ func TestHostileMarksWrittenBack_onMachineSets(t *testing.T) {
 							for n, strategy := range tt.strategies {
 								apply(config(fmt.Sprint("extra", n/2), "extra", strategy))
 							}
-							if now := machineSet(api).GetAnnotations(); written[annotation] == "" || givesUp(now[annotation]) {
-								t.Fatalf("%v was written, and %v is there now", written, now)
+							lock.Lock()
+							before := written[annotation]
+							lock.Unlock()
+							if now := machineSet(api).GetAnnotations(); before == "" || givesUp(now[annotation]) {
+								t.Fatalf("%q was written, and %v is there now", before, now)
 							}
-							writeBack(api, annotation, written[annotation])
+							writeBack(api, annotation, before)
 							time.Sleep(calm)
 							if destroys {
 								apply(nil)
