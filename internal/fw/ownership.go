@@ -46,9 +46,9 @@ type Ownership[ID comparable] struct {
 	Drifted bool `json:"drifted,omitempty"`
 }
 
-// NewOwnership begins a generation.
+// NewOwnership begins a generation that holds no marks yet.
 func NewOwnership[ID comparable](cluster string) Ownership[ID] {
-	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID()), Nonce: string(uuid.NewUUID())}
+	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID()), Nonce: string(uuid.NewUUID()), Held: new(string)}
 }
 
 // Seal returns what proves the resource's marks.

@@ -27,7 +27,8 @@ import (
 //
 // A replacement is no such case: Terraform plans no destroy for it together with the create.
 type renames struct {
-	planned sync.Map
+	// planned are creates and destroys, and kept the ids of resources that are not destroyed.
+	planned, kept sync.Map
 }
 
 type planned struct {
@@ -45,10 +46,13 @@ func (d *Data) NoteCreate(kind, id string, diags *diag.Diagnostics) {
 // which a create of the same configuration would get with the provider's owner, and none where
 // that is not known.
 func (d *Data) NoteDestroy(ctx context.Context, plan tfsdk.Plan, kind string, freshID func(ctx context.Context, owner string) string, diags *diag.Diagnostics) {
+	id := freshID(ctx, d.Owner)
 	if !plan.Raw.IsNull() {
+		// Terraform plans a change before it plans a replacement. Beside that, the plan can
+		// destroy an object with the same id that an earlier replacement has left deposed.
+		d.renames.kept.Store(id, nil)
 		return
 	}
-	id := freshID(ctx, d.Owner)
 	if _, created := d.Created.Load(id); created {
 		// With create_before_destroy, Terraform plans the destroy of the old object while it
 		// applies, when the new one is there (internal/terraform/node_resource_destroy_deposed.go).
@@ -58,7 +62,7 @@ func (d *Data) NoteDestroy(ctx context.Context, plan tfsdk.Plan, kind string, fr
 }
 
 func (r *renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
-	if id == "" {
+	if _, kept := r.kept.Load(id); kept && !destroy || id == "" {
 		return
 	}
 	r.planned.Store(planned{id, destroy}, nil)
@@ -69,7 +73,8 @@ func (r *renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
 		"This plan destroys a resource and creates another one with the same id: the resource was renamed, or moved to another module or another key of for_each. "+
 			"Tell Terraform with a moved block, and nothing is destroyed. Use the addresses of the two resources:\n\n"+
 			strings.Join([]string{"moved {", "  from = " + "kubetaint_" + kind + ".OLD", "  to   = " + "kubetaint_" + kind + ".NEW", "}"}, "\n")+
-			"\n\nTo have the entries removed and added again, apply the removal alone first.")
+			"\n\nIf count has shifted the resources, use for_each with names as keys, and a moved block for each.\n\n"+
+			"To have the entries removed and added again, apply the removal alone first.")
 }
 
 // HandOver hands over the record of what machines of MachineSets kept, from an object that is

@@ -29,25 +29,26 @@ func TestDesired_Hold(t *testing.T) {
 		return set
 	}
 	before := record.Held{}
-	if !(Desired{Claim: ours}).Hold(whole(), before) || len(before) != 3 {
-		t.Fatalf("%d are held, want a mark, a remnant and a marker", len(before))
+	left := Desired{Claim: ours, Rollout: Rollout{Strategy: TemplateOnly}}
+	if !left.Hold(whole(), before) || len(before) != 2 {
+		t.Fatalf("%d are held, want a mark and a remnant", len(before))
 	}
 	for name, tt := range map[string]struct {
 		change func(s *Set, d *Desired)
 		want   int
 		known  bool
 	}{
-		"another's marker":                {func(s *Set, _ *Desired) { s.Marker.ID = theirs.Owner }, 2, true},
-		"a marker about something else":   {func(s *Set, _ *Desired) { s.Marker.Retired = []string{"vendor:NoSchedule"} }, 2, true},
-		"no marker, and no remnants":      {func(s *Set, _ *Desired) { s.Marker, s.Remnants = nil, nil }, 1, true},
-		"a mark of an earlier generation": {func(s *Set, d *Desired) { d.Claim.Generation = "g3" }, 1, true},
-		"a damaged record":                {func(s *Set, _ *Desired) { *s = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")} }, 0, false},
-		"a damaged marker":                {func(s *Set, _ *Desired) { s.Marker, s.MarkerErr = nil, errors.New("damaged") }, 2, false},
+		"no remnants": {func(s *Set, _ *Desired) { s.Remnants = nil }, 1, true},
+		"remnants that another strategy removed, written back":   {func(_ *Set, d *Desired) { d.Rollout.Strategy = InPlace }, 1, true},
+		"a mark of a taint that is wanted no more, written back": {func(_ *Set, d *Desired) { d.Claim.Taints = nil }, 1, true},
+		"a mark of an earlier generation":                        {func(s *Set, d *Desired) { d.Claim.Generation = "g3" }, 0, true},
+		"a damaged record":                                       {func(s *Set, _ *Desired) { *s = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")} }, 0, false},
+		"a damaged marker":                                       {func(s *Set, _ *Desired) { s.Marker, s.MarkerErr = nil, errors.New("damaged") }, 2, false},
 		"a damaged record, which was known": {func(s *Set, d *Desired) {
 			*s, d.Claim.Seal.Held = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")}, before
-		}, 3, true},
+		}, 2, true},
 	} {
-		set, d, held := whole(), Desired{Claim: ours}, record.Held{}
+		set, d, held := whole(), left, record.Held{}
 		tt.change(set, &d)
 		if known := d.Hold(set, held); known != tt.known || len(held) != tt.want {
 			t.Errorf("%s: known is %t and %d are held, want %t and %d", name, known, len(held), tt.known, tt.want)

@@ -103,8 +103,9 @@ func (m *Marker) String() string {
 func (m *Marker) parts() []string { return append([]string{"marker"}, m.Retired...) }
 
 // of reports whether there is a marker, and a claim to the MachineSet's entries has written it.
+// A cycle of machines claims none, so that nothing is retired by its marker, whoever wrote it.
 func (m *Marker) of(claim taint.Claim) bool {
-	return m != nil && m.ID == claim.Owner && claim.Seal.Proves(m.Proof, m.parts()...)
+	return m != nil && claim.Generation != "" && m.ID == claim.Owner && claim.Seal.Proves(m.Proof, m.parts()...)
 }
 
 // retired returns the identities of the retired entries, without those that no resource can

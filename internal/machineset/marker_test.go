@@ -130,3 +130,13 @@ func TestMarker_retiresNoTaintOfAController(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestDesired_Merge_aCycleRetiresNothing: its id can be guessed, and it has no proofs.
+func TestDesired_Merge_aCycleRetiresNothing(t *testing.T) {
+	t.Parallel()
+	cycle := Desired{Claim: taint.Claim{Owner: "terraform/cycle_machine_set/a/b"}, Cycle: true}
+	set := &Set{Namespace: "a", Name: "b", Marker: &Marker{ID: cycle.Claim.Owner, Strategy: Rolling, Retired: []string{"quarantine:NoExecute"}}}
+	if got := cycle.Merge(set).Ours; len(got) > 0 {
+		t.Errorf("a marker that anybody can write makes %v the action's", got)
+	}
+}

@@ -4,6 +4,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -11,11 +13,12 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Hold adds the marks that a resource has on nodes after an apply. A node with a damaged record
-// keeps what it had; false where that is not known. A kubelet may write the annotations of its
-// node, and not its taints: what the resource has given up there must not go again by an old mark.
+// Hold adds the marks of wanted taints that a resource has on nodes after an apply: others are
+// written back by somebody else meanwhile. A node with a damaged record keeps what it had; false
+// where that is not known. A kubelet may write the annotations of its node, and not its taints:
+// what the resource has given up there must not be removed again by an old mark.
 func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) bool {
-	known := true
+	known, wanted := true, d.Claim.IDs()
 	for _, n := range nodes {
 		claim := d.Claim.On(n.Object())
 		if !d.Target.Matches(n) {
@@ -26,7 +29,7 @@ func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) bool {
 			known = known && claim.Seal.Held != nil
 		}
 		for _, mark := range n.Record {
-			if mark.Generation == claim.Generation && claim.Owns(taint.Record{mark}) {
+			if slices.Contains(wanted, mark.ID()) && mark.Generation == claim.Generation && claim.Owns(taint.Record{mark}) {
 				held.Hold(claim.Seal, mark.Proof)
 			}
 		}
@@ -47,7 +50,7 @@ func (d NodeLabels) Hold(nodes []*snapshot.Node, held record.Held) bool {
 			known = known && claim.Seal.Held != nil
 		}
 		for _, mark := range n.LabelRecord {
-			if mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
+			if _, wanted := d.Claim.Labels[mark.Key]; wanted && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
 				held.Hold(claim.Seal, mark.Proof)
 			}
 		}
@@ -68,7 +71,7 @@ func (d DesiredSets) Hold(sets []machineset.Observed, held record.Held) bool {
 			known = known && claim.Seal.Held != nil
 		}
 		for _, mark := range o.Set.LabelRecord {
-			if mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
+			if _, wanted := d.Labels.Labels[mark.Key]; wanted && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
 				held.Hold(claim.Seal, mark.Proof)
 			}
 		}

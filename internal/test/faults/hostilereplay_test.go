@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -22,6 +23,7 @@ import (
 // them there: they stay.
 func TestHostileMarksWrittenBack(t *testing.T) {
 	t.Parallel()
+	const damagedElsewhere = "the record of another node has been damaged all the time"
 	for _, s := range subjects() {
 		if s.first["node_selector"] == nil || s.action {
 			continue
@@ -37,6 +39,10 @@ func TestHostileMarksWrittenBack(t *testing.T) {
 					apply(map[bool]map[string]any{true: s.second, false: s.first}[pool == "y"])
 				}
 			},
+			damagedElsewhere: func(_ *testing.T, api *fakeapi.Server, apply func(map[string]any)) {
+				fakeapi.Edit(api, "", "n1", func(n *corev1.Node) { n.Labels["pool"] = "y" })
+				apply(s.second)
+			},
 			"the configuration does not name them any more": func(_ *testing.T, _ *fakeapi.Server, apply func(map[string]any)) {
 				other := maps.Clone(s.first)
 				other["taints"], other["labels"] = []any{taint("spot", "", "PreferNoSchedule")}, object{"spot": "yes"}
@@ -51,6 +57,9 @@ func TestHostileMarksWrittenBack(t *testing.T) {
 					t.Parallel()
 					bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
 						s.world(api)
+						if name == damagedElsewhere {
+							api.Put(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "z", Annotations: map[string]string{"kubetaint.io/owned-taints": "x", "kubetaint.io/owned-labels": "x"}}})
+						}
 						time.Sleep(calm)
 						i := acctest.Instance{Type: "kubetaint_" + s.typeName}
 						apply := func(config map[string]any) {

@@ -36,6 +36,8 @@ func TestPlan_refusesARenameWithoutMoved(t *testing.T) {
 				replaced bool
 				// created is set where the create is applied before the destroy is planned.
 				created bool
+				// deposed is set where an earlier replacement has left an object deposed.
+				deposed bool
 				refused bool
 			}{
 				"the destroy is planned first": {destroyFirst: true, config: s.first, refused: true},
@@ -43,6 +45,7 @@ func TestPlan_refusesARenameWithoutMoved(t *testing.T) {
 				"another configuration":        {destroyFirst: true, config: s.second, refused: sameID[s.typeName]},
 				"a replacement":                {config: s.first, replaced: true},
 				"create_before_destroy":        {config: s.first, created: true},
+				"a replacement again, beside what the first has left deposed": {config: s.first, deposed: true},
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
@@ -53,6 +56,10 @@ func TestPlan_refusesARenameWithoutMoved(t *testing.T) {
 						switch {
 						case tt.replaced:
 							first, second = walk.Plan(&older, tt.config).Diagnostics, walk.Plan(&newer, tt.config).Diagnostics
+						case tt.deposed:
+							current := older
+							first = append(walk.Plan(&older, nil).Diagnostics, walk.Plan(&current, tt.config).Diagnostics...)
+							second = walk.Plan(&newer, tt.config).Diagnostics
 						case tt.created:
 							create := through(api.Client()).Walk(t).Plan(&newer, tt.config)
 							first = append(create.Diagnostics, walk.ApplyChange(&newer, create, tt.config)...)
