@@ -14,15 +14,17 @@ import (
 
 // one is in how many requests that write, and that only read, a fault is tried; oneSecond
 // in how many writes of the process that goes on it is killed as well. The first kill is
-// always tried at all of them.
+// always tried at all of them. oneUnrefreshed is after how many kills of two resources the next
+// run does not refresh.
 var (
-	one       = map[bool]int{true: 7, false: 49}
-	oneSecond = 16
+	one            = map[bool]int{true: 7, false: 49}
+	oneSecond      = 16
+	oneUnrefreshed = 4
 )
 
 func init() {
 	if os.Getenv("KUBETAINT_TESTS") == "all" {
-		one, oneSecond = map[bool]int{true: 1, false: 1}, 1
+		one, oneSecond, oneUnrefreshed = map[bool]int{true: 1, false: 1}, 1, 1
 	}
 }
 

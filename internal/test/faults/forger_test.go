@@ -49,6 +49,9 @@ type forger struct {
 	copied map[string][]string
 	// machines are the UIDs of all Machines.
 	machines []string
+	// large is set once a text is as long as may be. One in a world does what more would do,
+	// and each is read and written by every request.
+	large bool
 }
 
 func newForger(seed uint64, genuine map[string][]string) *forger {
@@ -80,14 +83,31 @@ func (f *forger) copyFrom(v any) {
 	}
 }
 
+// long is a text that repeats a part until it has a length.
+type long struct {
+	part   string
+	length int
+}
+
+// write returns the text, and a short one where there is a long one already.
+func (f *forger) write(l long) string {
+	if f.large {
+		l.length = min(l.length, 1000)
+	}
+	f.large = true
+	return strings.Repeat(l.part, max(0, l.length)/len(l.part))
+}
+
 func pick[T any](f *forger, of ...T) T { return of[f.IntN(len(of))] }
 
 // forge returns a value for an annotation: what was written there, or what could have been,
 // after some mutations.
 func (f *forger) forge(annotation string) string {
-	if f.IntN(12) == 0 {
-		return pick(f, "null", "true", "17", `"text"`, "[]", "[null]", "{}", "[{}]", " ", "[[]]", "\u2028", "[1e400]", `{"entries":[{}]}`, `[{"entries":[null]}]`,
-			strings.Repeat("[", 20_000), "[{"+strings.Repeat(`"entries":[{`, 11_000), strings.Repeat("x", records.Most-64))
+	switch f.IntN(72) {
+	case 0, 1, 2, 3, 4:
+		return pick(f, "null", "true", "17", `"text"`, "[]", "[null]", "{}", "[{}]", " ", "[[]]", "\u2028", "[1e400]", `{"entries":[{}]}`, `[{"entries":[null]}]`)
+	case 5:
+		return f.write(pick(f, long{"[", 20_000}, long{`[{"entries":`, 132_000}, long{"x", records.Most - 64}))
 	}
 	v := f.start(annotation)
 	for range 1 + f.IntN(3) {
@@ -234,9 +254,13 @@ func (f *forger) anything(depth int) any {
 		return []any{f.anything(depth - 1), map[string]any{pick(f, "owner", "key", "entries", "x"): f.anything(depth - 1)}}
 	}
 	deep := json.RawMessage(strings.Repeat("[", 200) + strings.Repeat("]", 200))
-	return pick[any](f, nil, true, false, 0, -1, 1.5, json.RawMessage("1e400"), json.RawMessage("-9223372036854775808"), json.RawMessage("5000000000"), json.RawMessage("-0"), json.RawMessage("1e1"),
-		"", evil, strings.Repeat("long", 5000), "two\nlines\r\n::error::x", "\x1b[31mred\u202e\u0000\u2028", "@all https://example.com <b>", "NoExecute", "Exists", stranger,
-		[]any{}, []any{nil}, map[string]any{}, deep, strings.Repeat("x", 200_000))
+	out := pick[any](f, nil, true, false, 0, -1, 1.5, json.RawMessage("1e400"), json.RawMessage("-9223372036854775808"), json.RawMessage("5000000000"), json.RawMessage("-0"), json.RawMessage("1e1"),
+		"", evil, long{"long", 20_000}, "two\nlines\r\n::error::x", "\x1b[31mred\u202e\u0000\u2028", "@all https://example.com <b>", "NoExecute", "Exists", stranger,
+		[]any{}, []any{nil}, map[string]any{}, deep, long{"x", 200_000})
+	if l, is := out.(long); is {
+		return f.write(l)
+	}
+	return out
 }
 
 // mutate changes one thing of a value.
@@ -310,7 +334,7 @@ func (f *forger) text(s string) string {
 		return s[:end] + "," + twice + s[end:]
 	case 4:
 		// As long as all annotations together may be.
-		return s + strings.Repeat(" ", max(0, records.Most-len(s)-512))
+		return s + f.write(long{" ", records.Most - len(s) - 512})
 	}
 	return s
 }

@@ -257,6 +257,9 @@ func (w *walked) killed(t *testing.T, l *linked) int {
 			for what, p := range saved {
 				for _, refresh := range []bool{true, false} {
 					points++
+					if !refresh && points%oneUnrefreshed != 0 {
+						continue
+					}
 					l.goOn(t, fmt.Sprintf("%s request %d, saved %s, refresh=%t", at.name, n+1, what, refresh), m, p, refresh)
 				}
 			}
