@@ -81,7 +81,7 @@ func (s *stage) killed(t *testing.T, count func(fault string)) {
 			continue
 		}
 		for second, m := range again.after {
-			if seconds++; seconds%oneSecond != 0 && second > 0 {
+			if seconds++; seconds%oneSecond != 1%oneSecond {
 				continue
 			}
 			if s.goOn(t, fmt.Sprintf("%s: before request %d, after write %d", killedTwice, n+1, second+1), m) != nil {

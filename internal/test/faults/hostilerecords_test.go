@@ -52,6 +52,8 @@ var cheap = []string{
 	"dedicated_nodes/nodes for a Deployment", "dedicated_nodes/admission", "machine_set_taints/in_place", "machine_set_taints/surge", "machine_set_taints/in_place and then template_only",
 }
 
+func due(s subject) bool { return acctest.All() || slices.Contains(cheap, s.name()) }
+
 // settled is a world in which the first configuration has been applied.
 type settled struct {
 	subject
@@ -67,7 +69,7 @@ func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	from, count := hostileSeeds(t)
 	for _, s := range subjects() {
-		if s.typeName == "drain_nodes" || !acctest.All() && !slices.Contains(cheap, s.name()) {
+		if s.typeName == "drain_nodes" || !due(s) {
 			continue
 		}
 		t.Run(s.name(), func(t *testing.T) {
