@@ -21,9 +21,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// hostileSeeds returns from which seed on, and how many, are tried in each world. KUBETAINT_SEED
-// replays one, with every operation; KUBETAINT_SEEDS=2000 tries more.
-func hostileSeeds(t *testing.T) (from, count int) {
+// chosenSeeds returns from which seed on, and how many, are tried in each world: few, or all
+// with "make test-all". KUBETAINT_SEED replays one; KUBETAINT_SEEDS=2000 tries more.
+func chosenSeeds(t *testing.T, few, all int) (from, count int) {
 	t.Helper()
 	for name, to := range map[string]*int{"KUBETAINT_SEED": &from, "KUBETAINT_SEEDS": &count} {
 		if given := os.Getenv(name); given != "" {
@@ -38,9 +38,9 @@ func hostileSeeds(t *testing.T) (from, count int) {
 	case from > 0:
 		return from, 1
 	case count == 0 && acctest.All():
-		return 1, 400
+		return 1, all
 	case count == 0:
-		return 1, 12
+		return 1, few
 	}
 	return 1, count
 }
@@ -67,7 +67,7 @@ type settled struct {
 // state and configuration do not name, and names an object whose record it cannot read.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
-	from, count := hostileSeeds(t)
+	from, count := chosenSeeds(t, 12, 400)
 	for _, s := range subjects() {
 		if s.typeName == "drain_nodes" || !due(s) {
 			continue

@@ -1,0 +1,352 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package faults_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
+)
+
+// sequence is a random configuration of several resources, a random change of it and a random
+// fault of the apply: all from one seed.
+type sequence struct {
+	*rand.Rand
+	resources []*instance
+	machines  bool
+	// nodes is what the taints of nodes are for.
+	nodes object
+}
+
+// instance is a resource with its configurations: nil where it does not exist.
+type instance struct {
+	acctest.Instance
+	before, after map[string]any
+	// linked is set where tolerated_by names the resource of the tolerations.
+	linked bool
+}
+
+func (r *instance) config(after bool) map[string]any {
+	if after {
+		return r.after
+	}
+	return r.before
+}
+
+func newSequence(seed uint64) *sequence {
+	s := &sequence{Rand: rand.New(rand.NewPCG(seed, 27))}
+	s.machines = s.IntN(3) == 0
+	s.nodes = among(s, object{"node_selector": "pool=x"}, object{"node_name": "n1"})
+	switch {
+	case s.IntN(4) == 0:
+		s.add("dedicated_nodes", s.dedicated)
+	default:
+		s.add("workload_tolerations", s.tolerated)
+		if s.machines {
+			s.add("machine_set_taints", s.templated).linked = s.IntN(2) == 0
+		} else {
+			s.add("node_taints", s.tainted).linked = s.IntN(2) == 0
+		}
+	}
+	if s.IntN(3) == 0 {
+		s.add("toleration_policy", s.policy)
+	}
+	if s.IntN(4) == 0 {
+		s.add("namespace_tolerations", s.defaults)
+	}
+	return s
+}
+
+// add adds a resource that one of the configurations may lack.
+func (s *sequence) add(typeName string, config func() map[string]any) *instance {
+	r := &instance{Instance: acctest.Instance{Type: "kubetaint_" + typeName}}
+	if s.IntN(4) > 0 {
+		r.before = config()
+	}
+	if s.IntN(4) > 0 {
+		r.after = config()
+	}
+	s.resources = append(s.resources, r)
+	return r
+}
+
+func among[T any](s *sequence, of ...T) T { return of[s.IntN(len(of))] }
+
+func (s *sequence) someTaints() []any {
+	out := []any{taint("team", among(s, "a", "b", ""), among(s, "NoExecute", "NoExecute", "NoSchedule"))}
+	if s.IntN(3) == 0 {
+		out = append(out, taint("extra", "", among(s, "NoExecute", "NoSchedule", "PreferNoSchedule")))
+	}
+	return out
+}
+
+func (s *sequence) someTolerations() []any {
+	out := []any{toleration("team", among(s, "a", "b", ""))}
+	if s.IntN(3) == 0 {
+		out = append(out, toleration("extra", ""))
+	}
+	return out
+}
+
+func (s *sequence) web() object {
+	return object{"kind": "Deployment", "namespace": "shop", "name": "web"}
+}
+
+func (s *sequence) tolerated() map[string]any {
+	return object{"workload": s.web(), "tolerations": s.someTolerations()}
+}
+
+func (s *sequence) tainted() map[string]any {
+	return acctest.With(s.nodes, object{"taints": s.someTaints()})
+}
+
+func (s *sequence) rollout() object {
+	return among(s, rollouts["in_place"], rollouts["rolling"], rollouts["surge"], rollouts["template_only"])
+}
+
+func (s *sequence) templated() map[string]any {
+	return object{"namespace": "machines", "name": "ms", "taints": s.someTaints(), "rollout": s.rollout()}
+}
+
+func (s *sequence) dedicated() map[string]any {
+	out := object{"taints": s.someTaints(), "labels": object{"dedicated": among(s, "a", "b")}}
+	if s.IntN(3) > 0 {
+		out["workloads"] = []any{s.web()}
+	}
+	if s.machines {
+		out["machine_sets"] = object{"namespace": "machines", "name": "ms", "rollout": s.rollout()}
+	} else {
+		out["node_selector"] = "pool=x"
+	}
+	return out
+}
+
+func (s *sequence) policy() map[string]any {
+	return object{"name": "team", "match": object{"namespaces": []any{"shop"}}, "tolerations": s.someTolerations()}
+}
+
+func (s *sequence) defaults() map[string]any {
+	return object{"namespace": "shop", "default": s.someTolerations()}
+}
+
+// world has three Deployments and a StatefulSet, some of which tolerate some taints.
+func (s *sequence) world(api *fakeapi.Server) {
+	if s.machines {
+		onMachines(api)
+	} else {
+		shop("Deployment")(api)
+	}
+	for _, kind := range []string{"StatefulSet", "DaemonSet"} {
+		if s.IntN(2) == 0 {
+			continue
+		}
+		tolerations := []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
+		if s.IntN(2) == 0 {
+			tolerations = append(tolerations, corev1.Toleration{Key: "team", Operator: corev1.TolerationOpExists})
+		}
+		api.Add(workload(kind, tolerations...))
+	}
+}
+
+// told is what plans and applies have said.
+type told struct {
+	all string
+	// plan is what the last plan has said.
+	plan string
+}
+
+// outcome is how a run ended.
+type outcome struct {
+	// refused is set where a plan was an error.
+	refused bool
+	// failed is the error of the apply.
+	failed string
+}
+
+// run plans and applies all resources in one run; the processes that plan and apply are clients.
+func (s *sequence) run(t *testing.T, planning, applying *fakeapi.Client, after bool, said *told) outcome {
+	t.Helper()
+	planned := map[*instance]acctest.Planned{}
+	walk := through(planning).Walk(t)
+	said.plan = ""
+	for _, r := range s.order(after) {
+		if d := walk.Refresh(&r.Instance); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		if !r.Exists() && r.config(after) == nil {
+			continue
+		}
+		p := walk.Plan(&r.Instance, s.configured(r, after))
+		said.plan += p.Diagnostics.Warnings()
+		if p.Diagnostics.Errors() != "" {
+			return outcome{refused: true}
+		}
+		if !p.Empty {
+			planned[r] = p
+		}
+	}
+	said.all += said.plan
+	walk = through(applying).Walk(t)
+	for _, r := range s.order(after) {
+		if p, changes := planned[r]; changes {
+			saved := r.Instance
+			d := s.apply(walk, r, p, after)
+			said.all += d.Warnings()
+			if applying.Killed() {
+				r.Instance = saved
+				return outcome{failed: "killed"}
+			}
+			if d.Errors() != "" {
+				return outcome{failed: d.Errors()}
+			}
+		}
+	}
+	return outcome{}
+}
+
+// apply applies one resource. A replacement destroys first.
+func (s *sequence) apply(walk *acctest.Walk, r *instance, p acctest.Planned, after bool) acctest.Diagnostics {
+	if p.Replace {
+		if d := walk.ApplyChange(&r.Instance, acctest.Planned{Private: p.Private}, nil); d.Errors() != "" {
+			return d
+		}
+	}
+	return walk.ApplyChange(&r.Instance, p, s.configured(r, after))
+}
+
+// configured returns the configuration of a resource with its link.
+func (s *sequence) configured(r *instance, after bool) map[string]any {
+	config := r.config(after)
+	if config == nil || !r.linked || s.resources[0].config(after) == nil {
+		return config
+	}
+	return acctest.With(config, object{"tolerated_by": []any{"terraform/workload_tolerations/Deployment/shop/web"}})
+}
+
+// order is that of Terraform's walk: what depends on another resource is changed after it, and
+// destroyed before it.
+func (s *sequence) order(after bool) []*instance {
+	out := slices.Clone(s.resources)
+	if len(out) > 1 && out[1].linked && out[1].config(after) == nil {
+		out[0], out[1] = out[1], out[0]
+	}
+	return out
+}
+
+// refusal stands in a plan whose apply writes nothing because pods would be stranded.
+const refusal = "apply will refuse this"
+
+// TestSequences_evictOnlyWhomAPlanNames applies a random configuration, and a random change of it
+// with a fault or a kill at a random request, and goes on until all is done. Whom a taint evicts
+// meanwhile has been named by a plan before. An apply without a fault fails if its plan has said so, and
+// only then. In the end nothing is left to plan.
+func TestSequences_evictOnlyWhomAPlanNames(t *testing.T) {
+	t.Parallel()
+	from, count := chosenSeeds(t, 12, 2000)
+	for seed := from; seed < from+count; seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			newSequence(uint64(seed)).try(t)
+		})
+	}
+}
+
+func (s *sequence) try(t *testing.T) {
+	t.Helper()
+	bubble(t, moment{api: fakeapi.New(controllers.MachineAPI...)}, func(t *testing.T, api *fakeapi.Server) {
+		for _, r := range s.resources {
+			t.Logf("%s, linked %t: %v, then %v", r.Type, r.linked, r.before, r.after)
+		}
+		s.world(api)
+		time.Sleep(calm)
+		said := &told{}
+		if !s.carriedOut(t, api, false, said) {
+			return
+		}
+		disturbed, at := api.Client(), 1+s.IntN(60)
+		what := among(s, fakeapi.None, fakeapi.Kill, fakeapi.KillAfter, 409, 500, fakeapi.CutAfter)
+		t.Logf("fault %d at request %d", what, at)
+		disturbed.OnRequest(func(r fakeapi.Request) fakeapi.Fault {
+			if r.Number == at {
+				return what
+			}
+			return fakeapi.None
+		})
+		if s.run(t, api.Client(), disturbed, true, said).refused {
+			return
+		}
+		s.checkEvicted(t, api, said)
+		// While a pod is missing, a toleration is kept that it may need: the run after it removes it.
+		for range 2 {
+			if !s.carriedOut(t, api, true, said) {
+				return
+			}
+		}
+		s.checkPlansAreEmpty(t, api)
+	})
+}
+
+// carriedOut plans and applies without a fault, and reports whether that was not refused.
+func (s *sequence) carriedOut(t *testing.T, api *fakeapi.Server, after bool, said *told) bool {
+	t.Helper()
+	end := s.run(t, api.Client(), api.Client(), after, said)
+	time.Sleep(calm)
+	s.checkEvicted(t, api, said)
+	if end.refused {
+		return false
+	}
+	switch refuses := strings.Contains(said.plan, refusal); {
+	case refuses == (end.failed != ""):
+	case strings.Contains(said.plan, refusal+" unless"):
+		// The order of the two resources decides, which the plan cannot see.
+	case strings.Contains(said.plan, " restarts ") && strings.Contains(end.failed, "but not the new one"):
+		// Where the pods of a rollout in the same run go is known to the apply alone.
+	case strings.Contains(end.failed, "did not finish in time") && strings.Contains(end.failed, "not scheduled yet"):
+		// No node takes the new pods before the taints have changed.
+	default:
+		t.Errorf("the plan says that the apply refuses: %t\n%s\n%s", refuses, said.plan, end.failed)
+	}
+	return end.failed == ""
+}
+
+func (s *sequence) checkPlansAreEmpty(t *testing.T, api *fakeapi.Server) {
+	t.Helper()
+	walk := through(api.Client()).Walk(t)
+	for _, r := range s.order(true) {
+		if d := walk.Refresh(&r.Instance); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		config := s.configured(r, true)
+		if r.Exists() != (config != nil) {
+			t.Errorf("%s is in the state: %t", r.Type, r.Exists())
+			continue
+		}
+		if config == nil {
+			continue
+		}
+		if p := walk.Plan(&r.Instance, config); !p.Empty || p.Diagnostics.Errors() != "" {
+			t.Errorf("%s: the plan is not empty in the end: %s%s", r.Type, p.Diagnostics.Errors(), p.Diagnostics.Warnings())
+		}
+	}
+}
+
+// checkEvicted checks that a plan or an apply has named the workload of each evicted pod.
+func (s *sequence) checkEvicted(t *testing.T, api *fakeapi.Server, said *told) {
+	t.Helper()
+	for _, pod := range api.Evictions() {
+		workload, _, _ := strings.Cut(pod, "-")
+		if !strings.Contains(said.all, workload+",") && !strings.Contains(said.all, pod) {
+			t.Errorf("%s is evicted, and no plan has said so:\n%s", pod, said.all)
+		}
+	}
+}
