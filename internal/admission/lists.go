@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -109,6 +110,16 @@ func (c ListClaim) Merge(l Lists) MergedLists {
 	out.Default, out.Allowed, out.Record = out.DefaultMerged.Tolerations, out.AllowedMerged.Tolerations, out.AllowedMerged.Record
 	out.Changed = out.DefaultMerged.Changed || out.AllowedMerged.Changed
 	return out
+}
+
+// Hold adds the marks that the claim has in the lists after an apply.
+func (c ListClaim) Hold(l Lists, held record.Held) {
+	c.Default.Path, c.Allowed.Path = DefaultList, AllowedList
+	for _, mark := range l.Record {
+		if c.Default.Holds(mark) || c.Allowed.Holds(mark) {
+			held.Hold(c.Default.Seal, mark.Proof)
+		}
+	}
 }
 
 // Rejecting returns what the lists do not allow of the tolerations that admission adds to

@@ -23,13 +23,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// apply carries out what is desired, and returns its steps; false where it has failed.
-func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) (steps []string, ok bool) {
+// apply carries out what is desired, and returns what it has done; false where it has failed.
+func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) (done rollout.Result, ok bool) {
 	budget, _ := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
-		return steps, false
+		return done, false
 	}
-	r.Data.Keys.Register(desired.owner(), desired.nodes.Claim.Seal.Nonce)
+	r.Data.Keys.Register(desired.owner(), desired.lists)
 	follow := func(ctx context.Context) (func(), error) { return r.Data.Cluster.Follow(ctx, true) }
 	if desired.nodes.Target.MachineSets != nil {
 		follow = r.Data.Cluster.FollowMachines
@@ -37,11 +37,11 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	release, err := follow(ctx)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
-		return steps, false
+		return done, false
 	}
 	defer release()
 	if !r.awaitNodes(ctx, desired, diags) {
-		return steps, false
+		return done, false
 	}
 	change := rollout.Change{
 		Owner: desired.owner(), Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies,
@@ -51,25 +51,25 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 		if err := r.handOver(ctx, desired, diags); err != nil {
 			diags.Append(explain(verb, desired, err))
-			return steps, false
+			return done, false
 		}
 		change.Machines.Slots = &r.Data.Rollouts
 	}
 	for _, one := range desired.members {
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
-	done, err := rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
+	done, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
 	if err != nil {
 		if said := desired.words(budget, 0).Explain(err, false); said != nil {
 			diags.Append(said)
 		} else {
 			diags.Append(explain(verb, desired, err))
 		}
-		return done.Steps, false
+		return done, false
 	}
 	fw.WarnRetained(desired.place(), done, diags)
 	r.noteApplied(ctx, desired)
-	return done.Steps, true
+	return done, true
 }
 
 // handOver hands over what machines kept, and warns of what a destroy leaves there: a

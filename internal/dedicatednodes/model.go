@@ -22,6 +22,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -58,6 +59,8 @@ type wanted struct {
 	nodes   planner.NodeTaints
 	labels  planner.NodeLabels
 	members []member
+	// lists proves marks on workloads.
+	lists record.Seal
 	// policies are those of admission: the one that is wanted, and those that go.
 	policies []admission.Claim
 	// rollout is how machines get what is wanted where MachineSets are meant, and retired
@@ -115,6 +118,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}
 	seal := own.HeldSeal()
 	w := wanted{
+		lists: own.ListSeal(),
 		nodes: planner.NodeTaints{Target: target, Claim: taint.Claim{
 			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: seal, Imported: own.Imported,
 			Taints: taints, Adopt: m.OnConflict.ValueString() == fw.OnConflictAdopt,
@@ -130,7 +134,9 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 		w.rollout = rollout
 	}
 	for i, one := range models {
-		resolved, ok := one.member(i, taints, w.labels.Claim, diags)
+		pin := w.labels.Claim
+		pin.Seal = w.lists
+		resolved, ok := one.member(i, taints, pin, diags)
 		if !ok {
 			return wanted{}, false
 		}

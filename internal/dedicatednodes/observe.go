@@ -17,6 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -108,7 +109,7 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}
-	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.nodes.Claim.Seal.WithoutEpochs()}
+	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.lists}
 	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal}
 	var out []member
 	for _, m := range all {
@@ -140,6 +141,21 @@ func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
 		}
 	}
 	return out
+}
+
+// retained returns the marks on workloads that are held and still there. What cannot be read keeps
+// them.
+func (o observation) retained() record.Held {
+	held := record.Held{}
+	for _, s := range o.members {
+		s.planned(s.workload).Retain(held)
+	}
+	for _, a := range o.absent {
+		if seal := a.claim.On(a.String()).Seal; !kube.Gone(a.err) {
+			held.Keep(seal, seal.Held)
+		}
+	}
+	return held
 }
 
 // change is the change of everything observed, for the planner.

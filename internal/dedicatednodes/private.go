@@ -20,7 +20,7 @@ type ownership = fw.Ownership[taint.ID]
 // is that of reading the cluster for it.
 func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
-	r.Data.Keys.Register(state.ID.ValueString(), own.Nonce)
+	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 	if own.Generation != "" || diags.HasError() {
 		return own, nil
 	}

@@ -44,7 +44,8 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	if resp.Diagnostics.HasError() || !known {
 		return
 	}
-	own.Cluster = observed.cluster
+	own.Cluster, own = observed.cluster, own.Retain(observed.retained())
+	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 	state.Drift = observed.drift(ctx, desired, &resp.Diagnostics)
 	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)

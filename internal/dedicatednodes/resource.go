@@ -87,9 +87,9 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	desired = desired.as(plan.ID.ValueString())
 	desired.nodes.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics)
 	r.Data.Created.Store(desired.owner(), desired.nodes.Claim)
-	if steps, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
-		plan.take(ctx, steps, &resp.Diagnostics)
-		r.save(ctx, plan, own.Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	if done, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, done.Steps, &resp.Diagnostics)
+		r.save(ctx, plan, own.Hold(r.held(ctx, desired), done.Lists), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -114,9 +114,9 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	}
 	desired.nodes.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
-	if steps, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
-		plan.take(ctx, steps, &resp.Diagnostics)
-		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)).Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	if done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
+		plan.take(ctx, done.Steps, &resp.Diagnostics)
+		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)).Hold(r.held(ctx, desired), done.Lists), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 

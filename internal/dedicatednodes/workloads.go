@@ -87,7 +87,6 @@ func attributes(index int) fw.WorkloadAt {
 // member resolves one object, and says what it is to have. The labels are what
 // its template requires where it is pinned.
 func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Claim, diags *diag.Diagnostics) (member, bool) {
-	labels.Seal = labels.Seal.WithoutEpochs()
 	out := member{at: attributes(index), pin: labels}
 	ref := workload.Ref{APIVersion: m.APIVersion.ValueString(), Kind: m.Kind.ValueString(), Namespace: m.Namespace.ValueString(), Name: m.Name.ValueString()}
 	resolved, ok := fw.ResolveWorkload(ref, m.Path.ValueString(), out.at, diags)

@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -19,89 +20,114 @@ import (
 )
 
 const (
-	// keysKey is where a resource that writes taints remembers nonces of resources that own
-	// tolerations.
+	// keysKey is where a resource that writes taints remembers the seals of resources that
+	// own tolerations.
 	keysKey = "keys"
 	// mostKeys bounds how many it remembers beside those of the resources that tolerated_by
 	// names: the oldest are forgotten.
 	mostKeys = 64
 )
 
-// Keys are the nonces of the resources of one process that own tolerations, by id. A toleration
+// Keys are the seals of the resources of one process that own tolerations, by id. A toleration
 // that retires goes with the taint that needed it, by another resource than the one that wrote
 // its mark: whoever may write the annotations must not have somebody's toleration removed by that,
-// so that the other one asks for the mark's proof.
+// so that the other one asks for the mark's proof, and whether its resource still has it.
 type Keys struct {
 	mu   sync.Mutex
-	byID map[string][]string
+	byID map[string][]record.Seal
 }
 
-// Register tells the nonce of the resource of an id. What a resource registers is known to those
-// that depend on it: Terraform walks it before them.
-func (k *Keys) Register(id, nonce string) {
+// Register tells the seal of the resource of an id. What a resource registers is known to those
+// that depend on it: Terraform walks it before them. What it registers last is what counts.
+func (k *Keys) Register(id string, seal record.Seal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if nonce == "" || slices.Contains(k.byID[id], nonce) {
+	if seal.Nonce == "" {
 		return
 	}
 	if k.byID == nil {
-		k.byID = map[string][]string{}
+		k.byID = map[string][]record.Seal{}
 	}
-	k.byID[id] = append(k.byID[id], nonce)
+	// A seal that believes everything is no proof to others.
+	seal.Object, seal.Lenient = "", false
+	k.byID[id] = append(slices.DeleteFunc(k.byID[id], func(old record.Seal) bool { return old.Nonce == seal.Nonce }), seal)
 }
 
-// of returns the nonces of resources, and whether each of them is one that is linked.
-func (k *Keys) of(linked []string) map[string]bool {
+// of returns the seals of resources by nonce, and those of them that are linked.
+func (k *Keys) of(linked []string) (all map[string]record.Seal, of map[string]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	out := map[string]bool{}
-	for id, nonces := range k.byID {
-		for _, nonce := range nonces {
-			out[nonce] = slices.Contains(linked, id)
+	all, of = map[string]record.Seal{}, map[string]bool{}
+	for id, seals := range k.byID {
+		for _, seal := range seals {
+			all[seal.Nonce] = seal
+			of[seal.Nonce] = of[seal.Nonce] || slices.Contains(linked, id)
 		}
 	}
-	return out
+	return all, of
 }
 
-func (k *Keys) seals() []record.Seal {
-	return sealsOf(slices.Sorted(maps.Keys(k.of(nil))))
-}
-
-func sealsOf(nonces []string) []record.Seal {
-	out := make([]record.Seal, len(nonces))
-	for i, nonce := range nonces {
-		out[i] = record.Seal{Nonce: nonce}
+// with returns seals that are remembered as the resources of this process know them, and those of
+// the others.
+func (k *Keys) with(known []record.Seal) []record.Seal {
+	walked, _ := k.of(nil)
+	out := make([]record.Seal, 0, len(known)+len(walked))
+	for _, one := range known {
+		if _, is := walked[one.Nonce]; !is {
+			out = append(out, one)
+		}
+	}
+	for _, nonce := range slices.Sorted(maps.Keys(walked)) {
+		out = append(out, walked[nonce])
 	}
 	return out
 }
 
-// Link remembers the nonces of the resources that this process knows, and returns all that are
+// key is how a seal is remembered: a nonce alone, as earlier builds wrote them, proves marks of any
+// time.
+type key struct {
+	Nonce string  `json:"nonce"`
+	Epoch int     `json:"epoch,omitempty"`
+	Held  *string `json:"held,omitempty"`
+}
+
+// UnmarshalJSON reads what earlier builds wrote as well.
+func (k *key) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &k.Nonce) == nil {
+		return nil
+	}
+	type plain key
+	return json.Unmarshal(raw, (*plain)(k))
+}
+
+// Link remembers the seals of the resources that this process knows, and returns all that are
 // remembered. Those that tolerated_by or depends_on name have been walked before; of others it is
 // chance. What was known once stays: a toleration may retire that its resource has left when it
 // was destroyed. Where a plan is applied, a resource that does not change is not walked, and after
 // its end it never is: so they are in the private state. A refresh puts them there, since an
 // apply plans again from the prior one.
 func (d *Data) Link(ctx context.Context, from PrivateReader, to PrivateWriter, diags *diag.Diagnostics, toleratedBy ...types.Set) []record.Seal {
-	before := remembered(ctx, from, diags)
-	known := slices.Clone(before)
-	walked := d.Keys.of(idsIn(toleratedBy))
-	for _, nonce := range slices.Sorted(maps.Keys(walked)) {
-		if !slices.Contains(known, nonce) {
-			known = append(known, nonce)
+	known := remembered(ctx, from, diags)
+	before := written(known)
+	walked, linked := d.Keys.of(idsIn(toleratedBy))
+	for i, one := range known {
+		if now, is := walked[one.Nonce]; is {
+			known[i] = now
+			delete(walked, one.Nonce)
 		}
+	}
+	for _, nonce := range slices.Sorted(maps.Keys(walked)) {
+		known = append(known, walked[nonce])
 	}
 	more := len(known) - mostKeys
-	known = slices.DeleteFunc(known, func(nonce string) bool {
+	known = slices.DeleteFunc(known, func(one record.Seal) bool {
 		more--
-		return more >= 0 && !walked[nonce]
+		return more >= 0 && !linked[one.Nonce]
 	})
-	if !slices.Equal(known, before) {
-		raw, err := json.Marshal(known)
-		if err == nil {
-			diags.Append(to.SetKey(ctx, keysKey, raw)...)
-		}
+	if now := written(known); !bytes.Equal(now, before) {
+		diags.Append(to.SetKey(ctx, keysKey, now)...)
 	}
-	return sealsOf(known)
+	return known
 }
 
 // idsIn returns the ids in sets that are known.
@@ -119,22 +145,44 @@ func idsIn(sets []types.Set) []string {
 
 // Remembered returns the seals that the private state holds.
 func Remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) []record.Seal {
-	return sealsOf(remembered(ctx, from, diags))
+	return remembered(ctx, from, diags)
 }
 
-func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) []string {
+func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) []record.Seal {
 	raw, found := from.GetKey(ctx, keysKey)
 	diags.Append(found...)
-	var known []string
+	var known []key
 	if len(raw) > 0 && json.Unmarshal(raw, &known) != nil {
 		// What cannot be read proves nothing.
 		return nil
 	}
-	return known
+	out := make([]record.Seal, len(known))
+	for i, one := range known {
+		out[i] = record.Seal{Nonce: one.Nonce, Epoch: one.Epoch}
+		if one.Held != nil {
+			out[i].Held = record.ParseHeld(*one.Held)
+		}
+	}
+	return out
+}
+
+// written is what remembered reads.
+func written(known []record.Seal) []byte {
+	keys := make([]key, len(known))
+	for i, one := range known {
+		keys[i] = key{Nonce: one.Nonce, Epoch: one.Epoch}
+		if one.Held != nil {
+			held := one.Held.String()
+			keys[i].Held = &held
+		}
+	}
+	// Strings and numbers can be marshalled.
+	raw, _ := json.Marshal(keys)
+	return raw
 }
 
 // Frees is the claim of what retires and goes with these taints: what the resources of this
 // process have left, and those whose seals are remembered.
 func (d *Data) Frees(named []taint.ID, known []record.Seal) toleration.Claim {
-	return toleration.Claim{Named: named, Known: slices.Concat(known, d.Keys.seals())}
+	return toleration.Claim{Named: named, Known: d.Keys.with(known)}
 }

@@ -30,11 +30,11 @@ type Ownership[ID comparable] struct {
 	// objects have no proof by this nonce.
 	Recovered bool `json:"recovered,omitempty"`
 	// Epoch counts the applies that came to their end since Held began. Held is what the marks
-	// on nodes and MachineSets were after the last one, nil in states that are older: see
-	// record.Held. Marks of other objects are not remembered: whoever may write those may write
-	// the entries as well.
+	// on nodes and MachineSets were after the last one, and Lists those on workloads and
+	// namespaces; nil in states that are older: see record.Held.
 	Epoch int     `json:"epoch,omitempty"`
 	Held  *string `json:"held,omitempty"`
+	Lists *string `json:"lists,omitempty"`
 	// Imported holds the entries that were imported or moved into the state
 	// without a write, with the generations of their marks ("" for none).
 	Imported map[ID][]string `json:"imported,omitempty"`
@@ -48,35 +48,49 @@ type Ownership[ID comparable] struct {
 
 // NewOwnership begins a generation that holds no marks yet.
 func NewOwnership[ID comparable](cluster string) Ownership[ID] {
-	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID()), Nonce: string(uuid.NewUUID()), Held: new(string)}
-}
-
-// Seal returns what proves the resource's marks.
-func (o Ownership[ID]) Seal() record.Seal {
-	return record.Seal{Nonce: o.Nonce, Lenient: o.Recovered}
+	return Ownership[ID]{Cluster: cluster, Generation: string(uuid.NewUUID()), Nonce: string(uuid.NewUUID()), Held: new(string), Lists: new(string)}
 }
 
 // HeldSeal returns what proves the resource's marks on nodes and MachineSets: those that it
 // holds, and what an update has left that was interrupted.
-func (o Ownership[ID]) HeldSeal() record.Seal {
-	seal := o.Seal()
+func (o Ownership[ID]) HeldSeal() record.Seal { return o.seal(o.Held) }
+
+// ListSeal returns what proves the resource's marks on workloads and namespaces.
+func (o Ownership[ID]) ListSeal() record.Seal { return o.seal(o.Lists) }
+
+func (o Ownership[ID]) seal(held *string) record.Seal {
+	seal := record.Seal{Nonce: o.Nonce, Lenient: o.Recovered}
 	if o.Held != nil {
-		seal.Epoch, seal.Held = o.Epoch+1, record.ParseHeld(*o.Held)
+		seal.Epoch = o.Epoch + 1
+	}
+	if held != nil {
+		seal.Held = record.ParseHeld(*held)
 	}
 	return seal
 }
 
-// Hold ends an apply: only the held marks count from now on. nil says that they are not known,
-// and that this apply counts as an interrupted one.
-func (o Ownership[ID]) Hold(held record.Held) Ownership[ID] {
-	if held == nil {
+// Hold ends an apply: only these marks on nodes and MachineSets, and on workloads and namespaces,
+// count from now on. nil says that they are not known, and that this apply counts as an
+// interrupted one.
+func (o Ownership[ID]) Hold(held, lists record.Held) Ownership[ID] {
+	if held == nil || lists == nil {
 		return o
 	}
 	if o.Held != nil {
 		o.Epoch++
 	}
-	text := held.String()
-	o.Held = &text
+	texts := [2]string{held.String(), lists.String()}
+	o.Held, o.Lists = &texts[0], &texts[1]
+	return o
+}
+
+// Retain is what is remembered after a look at all lists that may have marks: those that it did
+// not find count no more. States in which nothing is held yet stay so.
+func (o Ownership[ID]) Retain(lists record.Held) Ownership[ID] {
+	if o.Lists != nil {
+		text := lists.String()
+		o.Lists = &text
+	}
 	return o
 }
 

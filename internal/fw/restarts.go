@@ -34,7 +34,7 @@ func (d *Data) Retained(ctx context.Context, about Subject, changes planner.Tain
 	all := d.Switching.Note(changes)
 	retiring, err := rollout.Retiring(ctx, d.Cluster)
 	d.NoRestarts(about, err, diags)
-	all.Known = slices.Concat(all.Known, d.Keys.seals())
+	all.Known = d.Keys.with(all.Known)
 	out := make([]planner.Tolerations, len(retiring))
 	for i, w := range retiring {
 		out[i] = planner.Retained(w, all.Frees())

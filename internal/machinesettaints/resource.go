@@ -95,7 +95,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 	desired.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
 	r.Data.Created.Store(desired.Claim.Owner, desired.Claim)
 	if r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics) {
-		r.save(ctx, plan, own.Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Hold(r.held(ctx, desired), record.Held{}), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -117,7 +117,7 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 	}
 	desired.known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	if desired = desired.retire(before); r.apply(ctx, "update", plan, desired, timeout, &resp.Diagnostics) {
-		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)).Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)).Hold(r.held(ctx, desired), record.Held{}), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 

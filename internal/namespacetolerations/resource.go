@@ -17,6 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -74,8 +75,8 @@ func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRe
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	r.Data.Created.Store(plan.ID.ValueString(), true)
-	if r.apply(ctx, "create", desired.as(plan.ID.ValueString()), &resp.Diagnostics) {
-		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	if lists := r.apply(ctx, "create", desired.as(plan.ID.ValueString()), &resp.Diagnostics); lists != nil {
+		r.save(ctx, plan, own.Hold(record.Held{}, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -90,9 +91,12 @@ func (r *namespaceTolerations) Update(ctx context.Context, req resource.UpdateRe
 	}
 	plan.ID = state.ID
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	if known && r.apply(ctx, "update", desired, &resp.Diagnostics) {
+	if !known {
+		return
+	}
+	if lists := r.apply(ctx, "update", desired, &resp.Diagnostics); lists != nil {
 		wanted := append(toleration.IDs(desired.Default.Tolerations), toleration.IDs(desired.Allowed.Tolerations)...)
-		r.save(ctx, plan, own.Keep(wanted), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Keep(wanted).Hold(record.Held{}, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -140,9 +144,11 @@ func conflict(m admission.MergedLists) error {
 	return nil
 }
 
-// apply writes what is desired, merged from the namespace as it is read for the write.
-func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
-	_, err := r.Data.Cluster.EditNamespaceLists(ctx, desired.namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
+// apply writes what is desired, merged from the namespace as it is read for the write. It returns
+// the marks that the resource has then; nil where it has failed.
+func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) record.Held {
+	held := record.Held{}
+	written, err := r.Data.Cluster.EditNamespaceLists(ctx, desired.namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
 		if err := readable(seen); err != nil {
 			return nil, err
 		}
@@ -153,13 +159,14 @@ func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired w
 		return &merged.Lists, nil
 	})
 	if verb == "delete" && errors.Is(err, kube.ErrNotFound) {
-		return true
+		return held
 	}
 	if err != nil {
 		diags.Append(explain(verb, desired.namespace, err))
-		return false
+		return nil
 	}
-	return true
+	desired.Hold(written.Lists, held)
+	return held
 }
 
 func (r *namespaceTolerations) save(ctx context.Context, m model, own ownership, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {

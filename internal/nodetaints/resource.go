@@ -85,7 +85,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 	if !r.apply(ctx, "create", plan, desired, &resp.Diagnostics) {
 		return
 	}
-	r.save(ctx, plan, own.Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, own.Hold(r.held(ctx, desired), record.Held{}), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Update makes the taints as planned: arrivals before leavers, by the marks on
@@ -109,7 +109,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
 	}
-	r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)).Hold(r.held(ctx, desired)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, own.Keep(taint.IDs(desired.Claim.Taints)).Hold(r.held(ctx, desired), record.Held{}), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation and puts back what stood

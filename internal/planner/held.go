@@ -78,3 +78,35 @@ func (d DesiredSets) Hold(sets []machineset.Observed, held record.Held) bool {
 	}
 	return known
 }
+
+// Hold does the same for the tolerations of a workload, and for what its pods require of nodes.
+// What retires is held as well: it goes in a later apply. A record that is damaged fails the
+// apply.
+func (t Tolerations) Hold(held record.Held) {
+	claim, pin := t.claim(), t.pin()
+	for _, mark := range t.Workload.Record {
+		if claim.Holds(mark) {
+			held.Hold(claim.Seal, mark.Proof)
+		}
+	}
+	for _, mark := range t.Workload.LabelRecord {
+		if _, wanted := pin.Labels[mark.Key]; wanted && mark.Generation == pin.Generation && pin.Owns(label.Record{mark}) {
+			held.Hold(pin.Seal, mark.Proof)
+		}
+	}
+}
+
+// Retain keeps what the resource holds of a workload and that is still there: others take away
+// what retires, and what is written back after that counts no more.
+func (t Tolerations) Retain(held record.Held) {
+	seal := t.claim().Seal
+	if t.Workload.RecordErr != nil || t.Workload.LabelRecordErr != nil {
+		held.Keep(seal, seal.Held)
+	}
+	for _, mark := range t.Workload.Record {
+		held.Retain(seal, mark.Proof)
+	}
+	for _, mark := range t.Workload.LabelRecord {
+		held.Retain(seal, mark.Proof)
+	}
+}

@@ -4,13 +4,18 @@
 package planner
 
 import (
+	"errors"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // TestHold_onlyWhatIsWanted: a mark of what an apply has given up is there at its end only where
@@ -54,6 +59,60 @@ func TestHold_onlyWhatIsWanted(t *testing.T) {
 			if known := hold(held, all); !known || len(held) != want {
 				t.Errorf("%s: known is %t and %d marks are held, want %d", name, known, len(held), want)
 			}
+		}
+	}
+}
+
+// TestTolerations_Hold has a workload with tolerations and pins of two resources, one of whose
+// tolerations retires, after an apply and at the next look at it.
+func TestTolerations_Hold(t *testing.T) {
+	t.Parallel()
+	w := &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}}
+	change := func(nonce string, keys ...string) Tolerations {
+		seal := record.Seal{Nonce: nonce, Epoch: 1, Held: record.Held{}}
+		out := Tolerations{Workload: w, Claim: toleration.Claim{Owner: nonce, Generation: nonce, Seal: seal}, Pin: label.Claim{Owner: nonce, Generation: nonce, Seal: seal, Labels: map[string]string{}}}
+		for _, key := range keys {
+			out.Claim.Tolerations = append(out.Claim.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
+			out.Pin.Labels[key] = "a"
+		}
+		return out
+	}
+	write := func(c Tolerations, live ...corev1.Taint) {
+		merged, pins := toleration.Merge(w.Tolerations, w.Record, c.claim(), live, true), c.MergePins()
+		w.Tolerations, w.Record, w.NodeSelector, w.LabelRecord = merged.Tolerations, merged.Record, pins.Labels, pins.Record
+	}
+	write(change("other", "theirs"))
+	write(change("me", "retires", "stays"))
+	write(change("me", "stays"), corev1.Taint{Key: "retires", Effect: corev1.TaintEffectNoExecute})
+	held := record.Held{}
+	change("me", "stays").Hold(held)
+	if len(held) != 3 || len(w.Record) != 3 || len(w.LabelRecord) != 2 {
+		t.Fatalf("%d are held of %s and %s, want 3", len(held), w.Record, w.LabelRecord)
+	}
+	next := change("me", "stays")
+	next.Claim.Seal.Epoch, next.Claim.Seal.Held = 2, held
+	for name, tt := range map[string]struct {
+		look func(w workload.Workload) *workload.Workload
+		want int
+	}{
+		"as it was":             {func(w workload.Workload) *workload.Workload { return &w }, 3},
+		"what retires has gone": {func(w workload.Workload) *workload.Workload { w.Record = w.Record[:2]; return &w }, 2},
+		"a record is damaged": {func(w workload.Workload) *workload.Workload {
+			w.Record, w.RecordErr = nil, errors.New("damaged")
+			return &w
+		}, 3},
+		"the other is damaged": {func(w workload.Workload) *workload.Workload {
+			w.LabelRecord, w.LabelRecordErr = nil, errors.New("damaged")
+			return &w
+		}, 3},
+		"it is made anew":        {func(w workload.Workload) *workload.Workload { w.Record, w.LabelRecord = nil, nil; return &w }, 0},
+		"the pin has gone":       {func(w workload.Workload) *workload.Workload { w.LabelRecord = nil; return &w }, 2},
+		"it is another workload": {func(w workload.Workload) *workload.Workload { w.Name = "other"; return &w }, 0},
+	} {
+		retained := record.Held{}
+		next.Workload = tt.look(*w)
+		if next.Retain(retained); len(retained) != tt.want {
+			t.Errorf("%s: %d are still held, want %d", name, len(retained), tt.want)
 		}
 	}
 }

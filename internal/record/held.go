@@ -53,10 +53,11 @@ func (h Held) Keep(s Seal, others Held) {
 	}
 }
 
-// WithoutEpochs is the seal for objects of which nothing is remembered.
-func (s Seal) WithoutEpochs() Seal {
-	s.Epoch, s.Held = 0, nil
-	return s
+// Retain adds what the seal holds of a mark on its object, by its proof.
+func (h Held) Retain(s Seal, proof string) {
+	if len(proof) >= proofSize && s.Held[s.tag(proof)] {
+		h[s.tag(proof)] = true
+	}
 }
 
 func (s Seal) tag(proof string) string {

@@ -263,7 +263,7 @@ func (m *merge) put(t corev1.Toleration) {
 		m.missing = append(m.missing, t)
 	}
 	mark := m.claim.mark(t)
-	mark.Beside = old.Beside
+	mark.Beside, mark.Proof = old.Beside, m.claim.Seal.Renew(old.Proof, mark.parts()...)
 	m.marks[at] = mark
 }
 
@@ -374,7 +374,7 @@ func (m *merge) retire(live []corev1.Taint) {
 			if m.shorter(without, before, live) {
 				m.marks[at].Retiring = true
 				if m.claim.owns(mark) {
-					m.marks[at].Proof = m.claim.Seal.Proof(m.marks[at].parts()...)
+					m.marks[at].Proof = m.claim.Seal.Renew(mark.Proof, m.marks[at].parts()...)
 				}
 				retired = append(retired, m.list[place])
 				continue

@@ -124,7 +124,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	return wanted{
 		target: where, now: m.Retire.ValueString() == retireNow, noWait: !m.WaitForRollout.ValueBool(),
 		claim: toleration.Claim{
-			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.Seal(), Path: where.claimPath,
+			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.ListSeal(), Path: where.claimPath,
 			Tolerations: tolerations, Imported: own.Imported,
 		},
 	}, true

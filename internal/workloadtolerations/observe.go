@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -62,7 +63,7 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marked []kube.Marked) ([]*workload.Workload, error) {
 	var out []*workload.Workload
 	for _, m := range marked {
-		if !desired.claim.On(m.String()).Owns(m.Record) {
+		if !left(desired.claim).On(m.String()).Owns(m.Record) {
 			continue
 		}
 		w, err := r.Data.Cluster.Workload(ctx, m.Ref, desired.target.Path)
@@ -105,10 +106,20 @@ func released(claim toleration.Claim) toleration.Claim {
 	return claim
 }
 
-// left is the claim on a workload that is no longer meant: of what was imported,
-// only what carries a mark is known to be ours there.
+// retained returns the marks that are held and still there.
+func (o observation) retained(desired wanted) record.Held {
+	held := record.Held{}
+	for _, t := range o.change(desired).Workloads {
+		t.Retain(held)
+	}
+	return held
+}
+
+// left is the claim on a workload that is no longer meant: a mark counts there by its proof alone,
+// whatever entry it is about. Of what was imported, only what carries a mark is known to be ours.
 func left(claim toleration.Claim) toleration.Claim {
 	claim = released(claim)
+	claim.Tolerations = nil
 	imported := make(map[toleration.ID][]string, len(claim.Imported))
 	for id, generations := range claim.Imported {
 		imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })

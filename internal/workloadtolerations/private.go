@@ -26,7 +26,7 @@ var objectAsIs = basetypes.ObjectAsOptions{}
 // error is that of reading the cluster for it.
 func (r *workloadTolerations) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[toleration.ID](ctx, private, diags)
-	r.Data.Keys.Register(state.ID.ValueString(), own.Nonce)
+	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 	if own.Generation != "" || diags.HasError() {
 		return own, nil
 	}

@@ -43,7 +43,8 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 	if err == nil && known && !resp.Diagnostics.HasError() {
 		var observed observation
 		if observed, err = r.observe(ctx, desired, own.Cluster, &resp.Diagnostics); err == nil && !resp.Diagnostics.HasError() {
-			own.Cluster = observed.cluster
+			own.Cluster, own = observed.cluster, own.Retain(observed.retained(desired))
+			r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 			err = r.refresh(ctx, &state, desired, observed, &resp.Diagnostics)
 		}
 	}
@@ -103,7 +104,11 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 	}
 	for _, t := range left {
 		// It stands where it must not. As it must stand elsewhere, it cannot be
-		// added to make a plan; a state without it makes one as well.
+		// added to make a plan; a state without it makes one as well, and where an
+		// update that was not saved has left it, one without any.
+		if !toleration.Contains(desired.claim.Tolerations, t) {
+			there = nil
+		}
 		there = slices.DeleteFunc(there, func(one corev1.Toleration) bool { return toleration.Equal(one, t) })
 		changed = true
 	}

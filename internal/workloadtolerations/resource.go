@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -99,8 +100,8 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 	}
 	desired.claim.TakeOver = true
 	r.Data.Created.Store(desired.claim.Owner, true)
-	if r.apply(ctx, "create", desired, &resp.Diagnostics) {
-		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	if lists := r.apply(ctx, "create", desired, &resp.Diagnostics); lists != nil {
+		r.save(ctx, plan, own.Hold(record.Held{}, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -119,11 +120,15 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 		return
 	}
 	cluster, ok := r.Data.Connected(ctx, own.Cluster, &resp.Diagnostics)
-	if !ok || !r.apply(ctx, "update", desired, &resp.Diagnostics) {
+	if !ok {
+		return
+	}
+	lists := r.apply(ctx, "update", desired, &resp.Diagnostics)
+	if lists == nil {
 		return
 	}
 	own.Cluster = cluster
-	r.save(ctx, plan, own.Keep(toleration.IDs(desired.claim.Tolerations)), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	r.save(ctx, plan, own.Keep(toleration.IDs(desired.claim.Tolerations)).Hold(record.Held{}, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation. It waits for no taint: what
@@ -160,31 +165,33 @@ func (r *workloadTolerations) owned(ctx context.Context, private fw.PrivateReade
 	return own, desired, known && !diags.HasError()
 }
 
-// apply carries out what is desired.
-func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) bool {
-	r.Data.Keys.Register(desired.claim.Owner, desired.claim.Seal.Nonce)
+// apply carries out what is desired, and returns the marks that the resource has then; nil where
+// it has failed.
+func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) record.Held {
+	r.Data.Keys.Register(desired.claim.Owner, desired.claim.Seal)
 	release, err := r.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
-		return false
+		return nil
 	}
 	defer release()
 	observed, err := r.observe(ctx, desired, "", diags)
 	if verb == "delete" && kube.Gone(err) {
-		return true
+		return record.Held{}
 	}
+	var done rollout.Result
 	if err == nil {
-		_, err = rollout.Run(ctx, r.Data.Cluster, rollout.Change{Workloads: observed.rollouts(desired)}, r.Data.Comparison)
+		done, err = rollout.Run(ctx, r.Data.Cluster, rollout.Change{Workloads: observed.rollouts(desired)}, r.Data.Comparison)
 	}
 	if err != nil {
 		diags.Append(explain(verb, desired, err))
-		return false
+		return nil
 	}
 	r.note(desired, observed, nil)
 	if desired.claim.Release {
 		r.warnRetiring(ctx, desired, diags)
 	}
-	return true
+	return done.Lists
 }
 
 // note tells the other resources of this run what live pods carry, or will carry

@@ -1,0 +1,96 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+)
+
+// memory is a private state.
+type memory map[string][]byte
+
+func (m memory) GetKey(_ context.Context, key string) ([]byte, diag.Diagnostics) { return m[key], nil }
+
+func (m memory) SetKey(_ context.Context, key string, value []byte) diag.Diagnostics {
+	m[key] = value
+	return nil
+}
+
+// TestData_Link_remembersWhatEachProcessKnew has a resource of taints meet one of tolerations, and
+// be in a process without it later.
+func TestData_Link_remembersWhatEachProcessKnew(t *testing.T) {
+	t.Parallel()
+	const object = "Deployment/shop/web"
+	at := func(epoch int, proofs ...string) record.Seal {
+		s := record.Seal{Nonce: "n", Epoch: epoch, Held: record.Held{}}
+		on := s
+		on.Object = object
+		for _, proof := range proofs {
+			s.Held.Hold(on, proof)
+		}
+		return s
+	}
+	made := func(epoch int) string { return record.Seal{Nonce: "n", Epoch: epoch, Object: object}.Proof("a") }
+	believed := func(known []record.Seal, proof string) bool {
+		t.Helper()
+		if len(known) != 1 {
+			t.Fatalf("%d seals are known", len(known))
+		}
+		known[0].Object = object
+		return known[0].Proves(proof, "a")
+	}
+	var diags diag.Diagnostics
+	private := memory{keysKey: []byte(`["n"]`)}
+	if known := Remembered(t.Context(), private, &diags); !believed(known, made(0)) || !believed(known, made(7)) {
+		t.Error("what an earlier build remembered does not prove everything")
+	}
+	if (&Data{}).Link(t.Context(), private, private, &diags); string(private[keysKey]) != `["n"]` {
+		t.Errorf("it is written anew: %s", private[keysKey])
+	}
+	var together Data
+	together.Keys.Register("id", at(4, made(1), made(3)))
+	together.Keys.Register("id", at(4, made(3)))
+	together.Keys.Register("nobody", record.Seal{})
+	if known := together.Frees(nil, Remembered(t.Context(), private, &diags)).Known; believed(known, made(1)) || !believed(known, made(3)) {
+		t.Error("what this process knows does not count first")
+	}
+	together.Link(t.Context(), private, private, &diags)
+	for name, known := range map[string][]record.Seal{
+		"remembered":              Remembered(t.Context(), private, &diags),
+		"in a process without it": (&Data{}).Link(t.Context(), private, memory{}, &diags),
+		"with what it frees":      (&Data{}).Frees(nil, Remembered(t.Context(), private, &diags)).Known,
+	} {
+		for epoch, want := range []bool{false, false, false, true, true, true} {
+			if got := believed(known, made(epoch)); got != want {
+				t.Errorf("%s: a mark of the apply %d is believed: %t", name, epoch, got)
+			}
+		}
+	}
+	if diags.HasError() {
+		t.Error(diags)
+	}
+}
+
+// TestData_Link_forgetsTheOldest has more resources in a process than are remembered.
+func TestData_Link_forgetsTheOldest(t *testing.T) {
+	t.Parallel()
+	var d Data
+	var diags diag.Diagnostics
+	private := memory{keysKey: []byte(`["linked","oldest","older"]`)}
+	d.Keys.Register("id", record.Seal{Nonce: "linked", Epoch: 1, Held: record.Held{}})
+	for n := range mostKeys - 1 {
+		d.Keys.Register(string(rune('0'+n)), record.Seal{Nonce: string(rune('0' + n))})
+	}
+	known := d.Link(t.Context(), private, private, &diags, types.SetValueMust(types.StringType, []attr.Value{types.StringValue("id")}))
+	if len(known) != mostKeys+1 || known[0].Nonce != "linked" || known[0].Epoch != 1 || known[1].Nonce != "older" {
+		t.Errorf("%d are remembered, from %v on", len(known), known[:2])
+	}
+}

@@ -1,0 +1,95 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package toleration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+)
+
+// TestClaim_Holds has a wanted toleration, and one that retires, after an apply of one claim.
+func TestClaim_Holds(t *testing.T) {
+	t.Parallel()
+	seal := record.Seal{Nonce: "n", Epoch: 2, Held: record.Held{}}
+	both := Claim{Owner: "me", Generation: "g", Seal: seal, Tolerations: tols(t, "a=1:NoExecute", "b=1:NoExecute")}.On("Deployment/shop/web")
+	first := Merge(nil, nil, both, nil, true)
+	claim := both
+	claim.Tolerations = both.Tolerations[1:]
+	got := Merge(first.Tolerations, first.Record, claim, []corev1.Taint{{Key: "a", Value: "1", Effect: corev1.TaintEffectNoExecute}}, true)
+	if len(got.Record) != 2 || !got.Record.Retiring() {
+		t.Fatalf("the record is %s", got.Record)
+	}
+	for name, tt := range map[string]struct {
+		change func(c *Claim, m *Mark)
+		// retiring and wanted are whether these two are held.
+		retiring, wanted bool
+	}{
+		"after the apply":                  {func(*Claim, *Mark) {}, true, true},
+		"of another list":                  {func(c *Claim, _ *Mark) { c.Path = "spec.other" }, false, false},
+		"of another generation":            {func(_ *Claim, m *Mark) { m.Generation = "other" }, true, false},
+		"whose proofs were given up":       {func(c *Claim, _ *Mark) { c.Seal.Epoch = 3 }, false, false},
+		"of another resource":              {func(c *Claim, _ *Mark) { c.Seal.Nonce, c.Generation = "other", "other" }, false, false},
+		"where nothing is wanted any more": {func(c *Claim, _ *Mark) { c.Tolerations = nil }, true, false},
+		"where everything is given up":     {func(c *Claim, _ *Mark) { c.Release = true }, true, false},
+		"of a resource without marks":      {func(c *Claim, _ *Mark) { *c = Claim{Tolerations: c.Tolerations} }, false, false},
+		"where a retiring one was made up": {func(_ *Claim, m *Mark) { m.Retiring, m.Proof = true, "made up" }, false, false},
+		"without a proof":                  {func(_ *Claim, m *Mark) { m.Proof = "" }, false, false},
+	} {
+		for _, mark := range got.Record {
+			c, want := claim, tt.wanted
+			if mark.Retiring {
+				want = tt.retiring
+			}
+			tt.change(&c, &mark)
+			if c.Holds(mark) != want {
+				t.Errorf("%s: %s is held: %t", name, mark.Key, !want)
+			}
+		}
+	}
+}
+
+// TestMerge_marksOfEarlierApplies has what an apply has written be read in the next one.
+func TestMerge_marksOfEarlierApplies(t *testing.T) {
+	t.Parallel()
+	const object = "Deployment/shop/web"
+	live := []corev1.Taint{{Key: "a", Value: "1", Effect: corev1.TaintEffectNoExecute}}
+	wants := Claim{Owner: "me", Generation: "g", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Tolerations: tols(t, "a=1:NoExecute")}.On(object)
+	written := Merge(nil, nil, wants, nil, true)
+	next := wants
+	next.Seal.Epoch, next.Seal.Held = 2, record.Held{}
+	next.Seal.Held.Hold(next.Seal, written.Record[0].Proof)
+	if got := Merge(written.Tolerations, written.Record, next, nil, true); got.Changed {
+		t.Errorf("the next apply alone writes %s for %s", got.Record, written.Record)
+	}
+	next.Tolerations = nil
+	retired := Merge(written.Tolerations, written.Record, next, live, true)
+	if !retired.Record.Retiring() {
+		t.Fatalf("what is held and needed becomes %s", retired.Record)
+	}
+	after := next
+	after.Seal.Epoch, after.Seal.Held = 3, record.Held{}
+	after.Seal.Held.Hold(after.Seal, retired.Record[0].Proof)
+	if got := Merge(retired.Tolerations, retired.Record, after, live, true); got.Changed {
+		t.Errorf("what retires is written anew: %s for %s", got.Record, retired.Record)
+	}
+	if got := Merge(retired.Tolerations, retired.Record, after, nil, true); len(got.Removed) != 1 {
+		t.Errorf("what retires and nothing needs stays: %s", got.Record)
+	}
+	after.Seal.Held = record.Held{}
+	for name, before := range map[string]Merged{"wanted": written, "retiring": retired} {
+		if got := Merge(before.Tolerations, before.Record, after, nil, true); got.Changed {
+			t.Errorf("what was %s and given up is taken: %s", name, got.Record)
+		}
+		wants.Seal = after.Seal
+		again := Merge(before.Tolerations, before.Record, wants, nil, true)
+		if wants.Tolerations = nil; len(again.Record) != 1 || !wants.Owns(again.Record) {
+			t.Errorf("what was %s and is wanted again is not proved anew: %s", name, again.Record)
+		}
+		wants.Tolerations = next.Tolerations
+		wants.Tolerations = tols(t, "a=1:NoExecute")
+	}
+}
