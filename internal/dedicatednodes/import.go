@@ -58,7 +58,7 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 		own.Recovered = true
 		r.takeMarked(ctx, &state, target, observed.nodes, &resp.Diagnostics)
 	} else {
-		own.Imported = found.Generations
+		own.Imported, own.Held = found.Generations, found.Held(own.HeldSeal())
 	}
 	if resp.Diagnostics.HasError() {
 		return

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -165,6 +166,20 @@ type FoundTaints struct {
 	// Owner is the owner that all entries are marked with, "" where some are
 	// not marked or the owners differ.
 	Owner string
+	// Marks are those of the entries, by object.
+	Marks map[string]taint.Record
+}
+
+// Held is what is remembered of the marks: on nodes that leave the target, those that the import
+// has seen count, and no others.
+func (f FoundTaints) Held(seal record.Seal) *string {
+	held := record.Held{}
+	for object, marks := range f.Marks {
+		for _, mark := range marks {
+			(taint.Claim{Seal: seal}).On(object).Note(mark, held)
+		}
+	}
+	return new(held.String())
 }
 
 // Importable says which nodes an import is about. Of MachineSets, the caller gives what
@@ -179,7 +194,7 @@ func Importable(target planner.Target) func(*snapshot.Node) bool {
 // InspectTaints looks for the taints on the nodes. Where nodes differ in the value,
 // the first one by name counts; the next plan shows the others.
 func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (FoundTaints, bool) {
-	f := FoundTaints{Generations: map[taint.ID][]string{}}
+	f := FoundTaints{Generations: map[taint.ID][]string{}, Marks: map[string]taint.Record{}}
 	slices.SortFunc(nodes, func(a, b *snapshot.Node) int { return strings.Compare(a.Name, b.Name) })
 	owners, matches := map[string]bool{}, Importable(target)
 	for _, id := range ids {
@@ -193,8 +208,10 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 			if at < 0 || !matches(n) {
 				continue
 			}
-			mark, _ := n.Record.Of(id)
-			owners[mark.Owner] = true
+			mark, marked := n.Record.Of(id)
+			if owners[mark.Owner] = true; marked {
+				f.Marks[n.Object()] = append(f.Marks[n.Object()], mark)
+			}
 			if !found {
 				f.Taints, found = append(f.Taints, n.Taints[at]), true
 			}

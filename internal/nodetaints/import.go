@@ -40,7 +40,7 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 		return
 	}
 	own := fw.NewOwnership[taint.ID](cluster)
-	own.Imported = found.Generations
+	own.Imported, own.Held = found.Generations, found.Held(own.HeldSeal())
 	state := importedModel(ctx, target, found.Taints, &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	state.ID = types.StringValue(cmp.Or(found.Owner, newID(r.Data.Owner, desired)))

@@ -119,3 +119,69 @@ func TestNodeTaints_movedFromKubernetesNodeTaintTouchesNoNode(t *testing.T) {
 		wantTaints(t, c, name, "foreign=1:NoSchedule, node.kubernetes.io/of-somebody:NoSchedule")
 	})
 }
+
+// TestNodeTaints_anImportBelievesTheMarksThatItHasSeen has two nodes with the marks of a create
+// whose state is lost, and one that nobody selects with a copy of such a mark.
+func TestNodeTaints_anImportBelievesTheMarksThatItHasSeen(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// change is between the import and the first apply, unless it is after one that writes
+		// nothing.
+		change func(t *testing.T, c *acctest.Cluster, two string)
+		later  bool
+		// two is what the second node has then.
+		two string
+	}{
+		"on nodes that stay": {two: "b:NoSchedule"},
+		"on a node that leaves the selector": {
+			change: func(t *testing.T, c *acctest.Cluster, two string) {
+				t.Helper()
+				c.Patch(t, two, `{"metadata":{"labels":{"pool":"none"}}}`)
+			},
+		},
+		"on a node that leaves the selector after the first apply": {
+			change: func(t *testing.T, c *acctest.Cluster, two string) {
+				t.Helper()
+				c.Patch(t, two, `{"metadata":{"labels":{"pool":"none"}}}`)
+			},
+			later: true,
+		},
+		"and not one that has been changed on a node that leaves": {
+			change: func(t *testing.T, c *acctest.Cluster, two string) {
+				t.Helper()
+				changed := strings.Replace(c.Record(t, two), `"generation"`, `"previous":"theirs","generation"`, 1)
+				c.Patch(t, two, `{"metadata":{"labels":{"pool":"none"}}}`)
+				annotate(t, c, two, changed)
+			},
+			two: "a:NoSchedule",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				tf, pool := terraform(t, c), acctest.Name(t, "node")
+				two, other := pool+"-2", pool+"-3"
+				for _, node := range []string{pool, two} {
+					c.Node(t, acctest.Node{Name: node, Labels: map[string]string{"pool": pool}})
+				}
+				c.Node(t, acctest.Node{Name: other, Taints: acctest.Parse(t, "a:NoSchedule")})
+				tf.Settle(t, newInstance(), selecting(t, pool, "a:NoSchedule"))
+				i, d := tf.Import(t, typeName, "selector/pool="+pool+"/a:NoSchedule")
+				if d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				annotate(t, c, other, c.Record(t, pool))
+				if tt.later {
+					tf.Settle(t, i, acctest.With(selecting(t, pool, "a:NoSchedule"), map[string]any{"on_conflict": "adopt"}))
+				}
+				if tt.change != nil {
+					tt.change(t, c, two)
+				}
+				tf.Settle(t, i, selecting(t, pool, "b:NoSchedule"))
+				wantTaints(t, c, pool, "b:NoSchedule")
+				wantTaints(t, c, two, tt.two)
+				wantTaints(t, c, other, "a:NoSchedule")
+			})
+		})
+	}
+}

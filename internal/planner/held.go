@@ -29,8 +29,13 @@ func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) bool {
 			known = known && claim.Seal.Held != nil
 		}
 		for _, mark := range n.Record {
-			if slices.Contains(wanted, mark.ID()) && mark.Generation == claim.Generation && claim.Owns(taint.Record{mark}) {
+			switch {
+			case !slices.Contains(wanted, mark.ID()) || !claim.Owns(taint.Record{mark}):
+			case mark.Generation == claim.Generation:
 				held.Hold(claim.Seal, mark.Proof)
+			case claim.Saw(mark):
+				// It was imported, and is written with the next change.
+				claim.Note(mark, held)
 			}
 		}
 	}

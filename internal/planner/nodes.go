@@ -222,13 +222,13 @@ func (t Target) names(nodes []*snapshot.Node, has func(*snapshot.Node) bool) []s
 
 // leaving is what becomes of a node that is not meant: what is ours goes. A mark counts there
 // by its proof alone, whatever entry it is about: the configuration names none of this node. Of
-// what was imported, only what carries a mark is known to be ours.
+// what was imported, only what carries a mark that the import has seen is known to be ours.
 func (d NodeTaints) leaving() NodeTaints {
 	marked := make(map[taint.ID][]string, len(d.Claim.Imported))
 	for id, generations := range d.Claim.Imported {
 		marked[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
 	}
-	d.Claim.Release, d.Claim.TakeOver = true, false
+	d.Claim.Release, d.Claim.TakeOver, d.Claim.Seen = true, false, true
 	d.Claim.Taints, d.Claim.Absent, d.Claim.Imported = nil, nil, marked
 	return d
 }

@@ -60,6 +60,18 @@ func (h Held) Retain(s Seal, proof string) {
 	}
 }
 
+// Note adds what an import has seen on the seal's object. Nothing of it is written there.
+func (h Held) Note(s Seal, parts ...string) { h.Hold(s, s.noted(parts)) }
+
+// Saw reports whether Note has added this.
+func (s Seal) Saw(parts ...string) bool { return s.Proves(s.noted(parts), parts...) }
+
+// noted is the proof of an epoch of which all have to be held.
+func (s Seal) noted(parts []string) string {
+	s.Epoch = 0
+	return s.Proof(parts...)
+}
+
 func (s Seal) tag(proof string) string {
 	return s.object() + proof[len(proof)-proofSize:]
 }

@@ -35,6 +35,8 @@ type Claim struct {
 	// with the generations of the marks that they carried ("" for none); nodes
 	// may differ in that.
 	Imported map[ID][]string
+	// Seen believes of imported marks only those that the import has seen on this object.
+	Seen bool
 	// Release gives up everything that is ours, unmarked imported entries
 	// included, as a destroy does.
 	Release bool
@@ -129,7 +131,7 @@ func (c Claim) owns(mark Mark) bool {
 	if mark.Generation == c.Generation && c.Seal.Proves(mark.Proof, mark.parts()...) {
 		return true
 	}
-	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
+	return slices.Contains(c.Imported[mark.ID()], mark.Generation) && (!c.Seen || c.Saw(mark))
 }
 
 // believe returns a mark as far as it is believed. Of one of our own without a proof that is

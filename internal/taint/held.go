@@ -1,0 +1,16 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package taint
+
+import "github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+
+// Saw reports whether an import has seen this mark on the claim's object. In states of earlier
+// builds, in which nothing is held, it has seen all.
+func (c Claim) Saw(mark Mark) bool { return c.Seal.Saw(mark.sight()...) }
+
+// Note adds a mark that an import sees on the claim's object.
+func (c Claim) Note(mark Mark, held record.Held) { held.Note(c.Seal, mark.sight()...) }
+
+// sight is what an import sees of a mark.
+func (m Mark) sight() []string { return append([]string{"imported", m.Generation}, m.parts()...) }
