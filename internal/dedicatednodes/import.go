@@ -17,8 +17,10 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -51,18 +53,22 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 		return
 	}
 	own, state := fw.NewOwnership[taint.ID](observed.cluster), imported(ctx, target, found, &resp.Diagnostics)
+	held := found.Held(own.HeldSeal())
 	if strings.Contains(found.Owner, "/"+kind+"/") {
 		state.ID = types.StringValue(found.Owner)
 		own.Generation = onlyGeneration(found, &resp.Diagnostics)
 		// The nonce by which its marks were proved is in the state that it comes from.
 		own.Recovered = true
 		r.takeMarked(ctx, &state, target, observed.nodes, &resp.Diagnostics)
+		noteLabels(own, target, observed.nodes, held)
 	} else {
-		own.Imported, own.Held = found.Generations, found.Held(own.HeldSeal())
+		own.Imported = found.Generations
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	// The state names all workloads with marks.
+	own = own.See(held, record.Held{})
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if state.ID.IsNull() {
 		state.ID = types.StringValue(newID(r.Data.Owner, desired))
@@ -131,6 +137,18 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 		return ""
 	}
 	return all[0]
+}
+
+// noteLabels adds the marks of labels that the import has seen.
+func noteLabels(own ownership, target planner.Target, nodes []*snapshot.Node, held record.Held) {
+	labels, matches := label.Claim{Seal: own.HeldSeal()}, fw.Importable(target)
+	for _, n := range nodes {
+		for _, mark := range n.LabelRecord {
+			if matches(n) {
+				labels.On(fw.ImportedObject(target, n)).Note(mark, held)
+			}
+		}
+	}
 }
 
 // takeMarked puts into the state the labels and workloads that carry marks of the

@@ -109,8 +109,8 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}
-	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.lists}
-	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal}
+	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.lists, Seen: true}
+	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal, Seen: true}
 	var out []member
 	for _, m := range all {
 		for _, list := range ownPaths(m, claim.On(m.String()), pin.On(m.String())) {

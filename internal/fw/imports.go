@@ -170,16 +170,24 @@ type FoundTaints struct {
 	Marks map[string]taint.Record
 }
 
-// Held is what is remembered of the marks: on nodes that leave the target, those that the import
-// has seen count, and no others.
-func (f FoundTaints) Held(seal record.Seal) *string {
+// Held is what is remembered of the marks. See Ownership.See.
+func (f FoundTaints) Held(seal record.Seal) record.Held {
 	held := record.Held{}
 	for object, marks := range f.Marks {
 		for _, mark := range marks {
 			(taint.Claim{Seal: seal}).On(object).Note(mark, held)
 		}
 	}
-	return new(held.String())
+	return held
+}
+
+// ImportedObject is what carries the marks of a node. Of MachineSets, the caller gives what stands
+// for them.
+func ImportedObject(target planner.Target, n *snapshot.Node) string {
+	if target.MachineSets != nil {
+		return "MachineSet/" + n.Name
+	}
+	return n.Object()
 }
 
 // Importable says which nodes an import is about. Of MachineSets, the caller gives what
@@ -210,7 +218,8 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 			}
 			mark, marked := n.Record.Of(id)
 			if owners[mark.Owner] = true; marked {
-				f.Marks[n.Object()] = append(f.Marks[n.Object()], mark)
+				object := ImportedObject(target, n)
+				f.Marks[object] = append(f.Marks[object], mark)
 			}
 			if !found {
 				f.Taints, found = append(f.Taints, n.Taints[at]), true

@@ -84,6 +84,13 @@ func (o Ownership[ID]) Hold(held, lists record.Held) Ownership[ID] {
 	return o
 }
 
+// See is what an import remembers of the marks that it has seen: on objects that are not meant, or
+// no more, these count without a proof, and no others.
+func (o Ownership[ID]) See(held, lists record.Held) Ownership[ID] {
+	o.Held, o.Lists = new(held.String()), new(lists.String())
+	return o
+}
+
 // Retain is what is remembered after a look at all lists that may have marks: those that it did
 // not find count no more. States in which nothing is held yet stay so.
 func (o Ownership[ID]) Retain(lists record.Held) Ownership[ID] {
@@ -103,7 +110,8 @@ func RecoverOwnership[ID comparable](generation string, unmarked []ID) Ownership
 	if generation != "" {
 		o.Generation = generation
 	}
-	o.Recovered = true
+	// What it held is lost as well: all counts.
+	o.Recovered, o.Held, o.Lists = true, nil, nil
 	o.Imported = make(map[ID][]string, len(unmarked))
 	for _, id := range unmarked {
 		o.Imported[id] = []string{""}

@@ -25,6 +25,8 @@ type Claim struct {
 	// ours, as a create does: an earlier create was killed, or the object is
 	// being replaced by a new one.
 	TakeOver bool
+	// Seen believes of marks without a proof only those that an import has seen on this object.
+	Seen bool
 	// Keep leaves what is ours and no longer wanted where it is, for as long as
 	// something still needs it.
 	Keep bool
@@ -132,7 +134,7 @@ func (c Claim) owns(mark Mark) bool {
 	}
 	_, wanted := c.Labels[mark.Key]
 	if mark.Generation == c.Generation {
-		return wanted || c.Seal.Proves(mark.Proof, "label", mark.Key)
+		return wanted || c.proves(mark)
 	}
 	return c.TakeOver && mark.Owner == c.Owner && wanted && !c.Release
 }

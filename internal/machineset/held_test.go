@@ -56,6 +56,31 @@ func TestDesired_Hold(t *testing.T) {
 	}
 }
 
+// TestDesired_Of_believesNoMarkThatAnImportHasNotSeen has a copied mark on a MachineSet that is not
+// meant, after an import by which the proofs were lost, and after their loss in a killed update.
+func TestDesired_Of_believesNoMarkThatAnImportHasNotSeen(t *testing.T) {
+	t.Parallel()
+	written := taint.Claim{Owner: "terraform/gpu", Generation: "g1", Seal: record.Seal{Nonce: "n1"}, Taints: taintsOf(t, "team=a:NoSchedule")}
+	set := &Set{Namespace: "a", Name: "b"}
+	set.Record = taint.Merge(nil, nil, written.On("MachineSet/a/other")).Record
+	seen := record.Held{}
+	written.On(set.Object()).Note(set.Record[0], seen)
+	for name, tt := range map[string]struct {
+		held record.Held
+		owns bool
+	}{
+		"an import that has not seen it": {record.Held{}, false},
+		"an import that has seen it":     {seen, true},
+		"a killed update":                {nil, true},
+	} {
+		claim := written
+		claim.Seal.Lenient, claim.Seal.Epoch, claim.Seal.Held = true, 1, tt.held
+		if d := (Desired{Claim: claim}).Of(set, Target{Namespace: "a", Name: "else"}); d.Owns(set) != tt.owns {
+			t.Errorf("%s owns it: %t", name, !tt.owns)
+		}
+	}
+}
+
 // What stands with a proof that counts keeps it, whatever epoch an apply is of.
 func TestRemnants_keepTheirProofs(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -40,7 +41,8 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 		return
 	}
 	own := fw.NewOwnership[taint.ID](cluster)
-	own.Imported, own.Held = found.Generations, found.Held(own.HeldSeal())
+	own.Imported = found.Generations
+	own = own.See(found.Held(own.HeldSeal()), record.Held{})
 	state := importedModel(ctx, target, found.Taints, &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	state.ID = types.StringValue(cmp.Or(found.Owner, newID(r.Data.Owner, desired)))

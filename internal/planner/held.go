@@ -90,8 +90,12 @@ func (d DesiredSets) Hold(sets []machineset.Observed, held record.Held) bool {
 func (t Tolerations) Hold(held record.Held) {
 	claim, pin := t.claim(), t.pin()
 	for _, mark := range t.Workload.Record {
-		if claim.Holds(mark) {
+		switch {
+		case claim.Holds(mark):
 			held.Hold(claim.Seal, mark.Proof)
+		case slices.Contains(claim.Imported[mark.ID()], mark.Generation) && claim.Saw(mark):
+			// It was imported, and is written with the next change.
+			claim.Note(mark, held)
 		}
 	}
 	for _, mark := range t.Workload.LabelRecord {
@@ -104,12 +108,14 @@ func (t Tolerations) Hold(held record.Held) {
 // Retain keeps what the resource holds of a workload and that is still there: others take away
 // what retires, and what is written back after that counts no more.
 func (t Tolerations) Retain(held record.Held) {
-	seal := t.claim().Seal
+	claim, seal := t.claim(), t.claim().Seal
 	if t.Workload.RecordErr != nil || t.Workload.LabelRecordErr != nil {
 		held.Keep(seal, seal.Held)
 	}
 	for _, mark := range t.Workload.Record {
-		held.Retain(seal, mark.Proof)
+		if held.Retain(seal, mark.Proof); claim.Saw(mark) {
+			claim.Note(mark, held)
+		}
 	}
 	for _, mark := range t.Workload.LabelRecord {
 		held.Retain(seal, mark.Proof)

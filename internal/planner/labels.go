@@ -75,7 +75,7 @@ func (d NodeLabels) skips(n *snapshot.Node) bool {
 // leaving is what becomes of a node that is not meant: as for taints, marks count there by
 // their proof alone.
 func (d NodeLabels) leaving() NodeLabels {
-	d.Claim.Release, d.Claim.TakeOver, d.Claim.Labels = true, false, nil
+	d.Claim.Release, d.Claim.TakeOver, d.Claim.Seen, d.Claim.Labels = true, false, true, nil
 	return d
 }
 

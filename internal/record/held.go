@@ -63,8 +63,22 @@ func (h Held) Retain(s Seal, proof string) {
 // Note adds what an import has seen on the seal's object. Nothing of it is written there.
 func (h Held) Note(s Seal, parts ...string) { h.Hold(s, s.noted(parts)) }
 
-// Saw reports whether Note has added this.
-func (s Seal) Saw(parts ...string) bool { return s.Proves(s.noted(parts), parts...) }
+// Saw reports whether Note has added this. Where nothing is held, it may have been anything.
+func (s Seal) Saw(parts ...string) bool {
+	s.Lenient = false
+	return s.Proves(s.noted(parts), parts...)
+}
+
+// ProvesSeen is Proves on an object that a configuration does not name: where proofs are lost, a
+// mark is believed there that an import has seen.
+func (s Seal) ProvesSeen(sight []string, proof string, parts ...string) bool {
+	if !s.Lenient {
+		return s.Proves(proof, parts...)
+	}
+	saw := s.Saw(sight...)
+	s.Lenient = false
+	return saw || s.Proves(proof, parts...)
+}
 
 // noted is the proof of an epoch of which all have to be held.
 func (s Seal) noted(parts []string) string {

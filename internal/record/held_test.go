@@ -70,6 +70,42 @@ func TestSeal_epochs(t *testing.T) {
 	}
 }
 
+// TestSeal_imports has an import see one mark of two on an object, whose proofs are of another
+// resource.
+func TestSeal_imports(t *testing.T) {
+	t.Parallel()
+	made := record.Seal{Nonce: "lost", Object: "Node/a"}.Proof("taint", "a")
+	begin := record.Seal{Nonce: "secret", Object: "Node/a"}
+	held := record.Held{}
+	held.Note(begin, "imported", "g1", "a")
+	for name, tt := range map[string]struct {
+		object, generation  string
+		epoch               int
+		held                record.Held
+		saw, lenient, proof bool
+	}{
+		"seen":                         {"Node/a", "g1", 1, held, true, true, false},
+		"seen, some applies ago":       {"Node/a", "g1", 7, held, true, true, false},
+		"not seen":                     {"Node/a", "g2", 1, held, false, false, false},
+		"seen on another object":       {"Node/b", "g1", 1, held, false, false, false},
+		"nothing is held":              {"Node/a", "g1", 1, record.Held{}, false, false, false},
+		"in a state of earlier builds": {"Node/b", "g2", 0, nil, true, true, false},
+	} {
+		seal := record.Seal{Nonce: "secret", Object: tt.object, Epoch: tt.epoch, Held: tt.held}
+		sight := []string{"imported", tt.generation, "a"}
+		if got := seal.Saw(sight...); got != tt.saw {
+			t.Errorf("%s: saw it: %t", name, got)
+		}
+		if got := seal.ProvesSeen(sight, made, "taint", "a"); got != tt.proof {
+			t.Errorf("%s: proves it: %t", name, got)
+		}
+		own := seal.Proof("taint", "a")
+		if seal.Lenient = true; seal.Saw(sight...) != tt.saw || seal.ProvesSeen(sight, made, "taint", "a") != tt.lenient || !seal.ProvesSeen(sight, own, "taint", "a") {
+			t.Errorf("%s: where proofs are lost: %t, want %t, or its own mark is not believed", name, !tt.lenient, tt.lenient)
+		}
+	}
+}
+
 // What is remembered of a mark on each of 5,000 nodes is as much as a page of text.
 func TestHeld_isSmall(t *testing.T) {
 	t.Parallel()

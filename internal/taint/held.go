@@ -12,5 +12,13 @@ func (c Claim) Saw(mark Mark) bool { return c.Seal.Saw(mark.sight()...) }
 // Note adds a mark that an import sees on the claim's object.
 func (c Claim) Note(mark Mark, held record.Held) { held.Note(c.Seal, mark.sight()...) }
 
+// proves reports whether the resource has written a mark.
+func (c Claim) proves(mark Mark) bool {
+	if c.Seen {
+		return c.Seal.ProvesSeen(mark.sight(), mark.Proof, mark.parts()...)
+	}
+	return c.Seal.Proves(mark.Proof, mark.parts()...)
+}
+
 // sight is what an import sees of a mark.
 func (m Mark) sight() []string { return append([]string{"imported", m.Generation}, m.parts()...) }

@@ -35,7 +35,7 @@ type Claim struct {
 	// with the generations of the marks that they carried ("" for none); nodes
 	// may differ in that.
 	Imported map[ID][]string
-	// Seen believes of imported marks only those that the import has seen on this object.
+	// Seen believes of marks without a proof only those that an import has seen on this object.
 	Seen bool
 	// Release gives up everything that is ours, unmarked imported entries
 	// included, as a destroy does.
@@ -128,7 +128,7 @@ func (c Claim) owns(mark Mark) bool {
 	if c.wants(mark.ID()) && (mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner) {
 		return true
 	}
-	if mark.Generation == c.Generation && c.Seal.Proves(mark.Proof, mark.parts()...) {
+	if mark.Generation == c.Generation && c.proves(mark) {
 		return true
 	}
 	return slices.Contains(c.Imported[mark.ID()], mark.Generation) && (!c.Seen || c.Saw(mark))
@@ -142,7 +142,7 @@ func (c Claim) believe(mark Mark) Mark {
 	absent := slices.Contains(c.Absent, mark.ID())
 	switch {
 	case !c.owns(mark):
-	case c.TakeOver && mark.Generation != c.Generation && !absent, mark.Generation == c.Generation && !c.Seal.Proves(mark.Proof, mark.parts()...):
+	case c.TakeOver && mark.Generation != c.Generation && !absent, mark.Generation == c.Generation && !c.proves(mark):
 		mark.Absent, mark.Previous = absent, nil
 	}
 	return mark

@@ -33,6 +33,8 @@ type Claim struct {
 	// Imported holds the entries that were taken into the state without a write,
 	// with the generations of their marks ("" for none).
 	Imported map[ID][]string
+	// Seen believes of marks without a proof only those that an import has seen on this object.
+	Seen bool
 	// Release gives up everything that is ours, as a destroy does.
 	Release bool
 	// Named are taints that a configuration or a state names: what tolerates one of them by
@@ -150,17 +152,7 @@ func (c Claim) owns(mark Mark) bool {
 	if mark.Generation == c.Generation && c.proves(mark) {
 		return true
 	}
-	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
-}
-
-// proves says whether the resource has written a mark. That it retires is not asked: builds
-// before that was proved wrote such marks too, and what is ours goes in any case.
-func (c Claim) proves(mark Mark) bool {
-	if c.Seal.Proves(mark.Proof, mark.parts()...) {
-		return true
-	}
-	mark.Retiring = false
-	return c.Seal.Proves(mark.Proof, mark.parts()...)
+	return slices.Contains(c.Imported[mark.ID()], mark.Generation) && (!c.Seen || c.Saw(mark))
 }
 
 func (c Claim) wants(id ID) bool {

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -55,6 +56,7 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 	}
 	own := fw.NewOwnership[toleration.ID](observed.cluster)
 	own.Imported = found.generations
+	own = own.See(record.Held{}, found.held(own.ListSeal()))
 	state.Tolerations = fw.TolerationSet(ctx, found.tolerations, &resp.Diagnostics)
 	state.ID = types.StringValue(found.owner)
 	if found.owner == "" {
@@ -108,18 +110,32 @@ type finding struct {
 	tolerations []corev1.Toleration
 	generations map[toleration.ID][]string
 	owner       string
+	// marks are those of the entries, by object.
+	marks map[string]toleration.Record
+}
+
+// held is what is remembered of the marks.
+func (f finding) held(seal record.Seal) record.Held {
+	held := record.Held{}
+	for object, marks := range f.marks {
+		for _, mark := range marks {
+			(toleration.Claim{Seal: seal}).On(object).Note(mark, held)
+		}
+	}
+	return held
 }
 
 // inspect looks for what can be taken: marked entries of this owner, or else
 // entries without a mark.
 func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) finding {
-	f := finding{generations: map[toleration.ID][]string{}}
+	f := finding{generations: map[toleration.ID][]string{}, marks: map[string]toleration.Record{}}
 	prefix := r.Data.Owner + "/workload_tolerations/" + t.String() + "/"
 	for _, w := range workloads {
 		for _, mark := range w.Record {
 			if mark.Path == t.claimPath && !mark.Retiring && strings.HasPrefix(mark.Owner, prefix) && (f.owner == "" || f.owner == mark.Owner) {
 				f.owner = mark.Owner
 				f.take(mark.Toleration(), mark.Generation)
+				f.marks[w.String()] = append(f.marks[w.String()], mark)
 			}
 		}
 	}

@@ -116,10 +116,11 @@ func (o observation) retained(desired wanted) record.Held {
 }
 
 // left is the claim on a workload that is no longer meant: a mark counts there by its proof alone,
-// whatever entry it is about. Of what was imported, only what carries a mark is known to be ours.
+// whatever entry it is about. Of what was imported, only what carries a mark that the import has
+// seen is known to be ours.
 func left(claim toleration.Claim) toleration.Claim {
 	claim = released(claim)
-	claim.Tolerations = nil
+	claim.Tolerations, claim.Seen = nil, true
 	imported := make(map[toleration.ID][]string, len(claim.Imported))
 	for id, generations := range claim.Imported {
 		imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
