@@ -80,6 +80,10 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			want: []string{}, wantRecord: []string{}, removed: []string{"a=1:NoExecute"},
 		},
 		{
+			name: "with the mark of a given-up create and not wanted while a live taint needs it: retires as what is found again", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of other/g1"}, claim: with(givenUp), live: []string{"a=1:NoExecute"},
+			wantRecord: []string{"a=1:NoExecute of me/g2 retiring"}, retired: []string{"a=1:NoExecute"},
+		},
+		{
 			name: "with the mark of a given-up create, not wanted, and removed by somebody: the mark goes", record: []string{"a=1:NoExecute of me/g1"}, claim: with(givenUp),
 			wantRecord: []string{},
 		},

@@ -366,6 +366,8 @@ func (m *merge) retire(live []corev1.Taint) {
 			if m.shorter(without, before, live) {
 				m.marks[at].Retiring = true
 				if m.claim.owns(mark) {
+					// An imported one is found again by these alone.
+					m.marks[at].Owner, m.marks[at].Generation = m.claim.Owner, m.claim.Generation
 					m.marks[at].Proof = m.claim.Seal.Renew(mark.Proof, m.marks[at].parts()...)
 				}
 				retired = append(retired, m.list[place])
