@@ -14,11 +14,12 @@ import (
 )
 
 // Hold adds the marks of wanted taints that a resource has on nodes after an apply: others are
-// written back by somebody else meanwhile. A node with a damaged record keeps what it had; false
-// where that is not known. A kubelet may write the annotations of its node, and not its taints:
-// what the resource has given up there must not be removed again by an old mark.
+// written back by somebody else meanwhile, as all are on a node that is not meant. A node with a
+// damaged record keeps what it had; false where that is not known. A kubelet may write the
+// annotations of its node, and not its taints: what the resource has given up there must not be
+// removed again by an old mark.
 func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) bool {
-	known, wanted := true, d.Claim.IDs()
+	known := true
 	for _, n := range nodes {
 		claim := d.Claim.On(n.Object())
 		if !d.Target.Matches(n) {
@@ -28,6 +29,7 @@ func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) bool {
 			held.Keep(claim.Seal, claim.Seal.Held)
 			known = known && claim.Seal.Held != nil
 		}
+		wanted := claim.IDs()
 		for _, mark := range n.Record {
 			switch {
 			case !slices.Contains(wanted, mark.ID()) || !claim.Owns(taint.Record{mark}):
@@ -55,7 +57,7 @@ func (d NodeLabels) Hold(nodes []*snapshot.Node, held record.Held) bool {
 			known = known && claim.Seal.Held != nil
 		}
 		for _, mark := range n.LabelRecord {
-			if _, wanted := d.Claim.Labels[mark.Key]; wanted && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
+			if _, wanted := claim.Labels[mark.Key]; wanted && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
 				held.Hold(claim.Seal, mark.Proof)
 			}
 		}
@@ -76,7 +78,7 @@ func (d DesiredSets) Hold(sets []machineset.Observed, held record.Held) bool {
 			known = known && claim.Seal.Held != nil
 		}
 		for _, mark := range o.Set.LabelRecord {
-			if _, wanted := d.Labels.Labels[mark.Key]; wanted && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
+			if _, wanted := claim.Labels[mark.Key]; wanted && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
 				held.Hold(claim.Seal, mark.Proof)
 			}
 		}
@@ -99,7 +101,7 @@ func (t Tolerations) Hold(held record.Held) {
 		}
 	}
 	for _, mark := range t.Workload.LabelRecord {
-		if _, wanted := pin.Labels[mark.Key]; wanted && mark.Generation == pin.Generation && pin.Owns(label.Record{mark}) {
+		if _, wanted := pin.Labels[mark.Key]; wanted && !pin.Release && mark.Generation == pin.Generation && pin.Owns(label.Record{mark}) {
 			held.Hold(pin.Seal, mark.Proof)
 		}
 	}

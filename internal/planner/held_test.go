@@ -31,33 +31,93 @@ func TestHold_onlyWhatIsWanted(t *testing.T) {
 	n.LabelRecord = label.Merge(nil, nil, labelled.On(object)).Record
 	set := &machineset.Set{Namespace: "a", Name: "b"}
 	set.LabelRecord = label.Merge(nil, nil, labelled.On(set.Object())).Record
-	for name, hold := range map[string]func(held record.Held, all bool) bool{
-		"taints of a node": func(held record.Held, all bool) bool {
+	for name, hold := range map[string]func(held record.Held, all, meant bool) bool{
+		"taints of a node": func(held record.Held, all, meant bool) bool {
 			d := NodeTaints{Target: Target{Names: []string{"n1"}}, Claim: tainted}
 			if !all {
 				d.Claim.Taints = taintsOf(t, "kept:NoExecute")
 			}
+			if !meant {
+				d.Target.Names = []string{"n2"}
+			}
 			return d.Hold([]*snapshot.Node{n}, held)
 		},
-		"labels of a node": func(held record.Held, all bool) bool {
+		"labels of a node": func(held record.Held, all, meant bool) bool {
 			d := NodeLabels{Target: Target{Names: []string{"n1"}}, Claim: labelled}
 			if !all {
 				d.Claim.Labels = map[string]string{"kept": "a"}
 			}
+			if !meant {
+				d.Target.Names = []string{"n2"}
+			}
 			return d.Hold([]*snapshot.Node{n}, held)
 		},
-		"labels of a MachineSet": func(held record.Held, all bool) bool {
+		"labels of a MachineSet": func(held record.Held, all, meant bool) bool {
 			d := DesiredSets{Target: machineset.Target{Namespace: "a", Name: "b"}, Labels: labelled}
 			if !all {
 				d.Labels.Labels = map[string]string{"kept": "a"}
 			}
+			if !meant {
+				d.Target.Name = "c"
+			}
 			return d.Hold([]machineset.Observed{{Set: set}}, held)
 		},
 	} {
-		for all, want := range map[bool]int{true: 2, false: 1} {
+		for _, tt := range []struct {
+			all, meant bool
+			want       int
+		}{{true, true, 2}, {false, true, 1}, {true, false, 0}} {
 			held := record.Held{}
-			if known := hold(held, all); !known || len(held) != want {
-				t.Errorf("%s: known is %t and %d marks are held, want %d", name, known, len(held), want)
+			if known := hold(held, tt.all, tt.meant); !known || len(held) != tt.want {
+				t.Errorf("%s, wanted %t, of an object that is meant %t: known is %t and %d marks are held, want %d", name, tt.all, tt.meant, known, len(held), tt.want)
+			}
+		}
+	}
+}
+
+// TestHold_whatIsDamagedKeepsWhatItHad has a node and a MachineSet whose records cannot be read,
+// beside others.
+func TestHold_whatIsDamagedKeepsWhatItHad(t *testing.T) {
+	t.Parallel()
+	damaged := errors.New("damaged")
+	n, set := &snapshot.Node{Name: "n1", RecordErr: damaged, LabelRecordErr: damaged}, &machineset.Set{Namespace: "a", Name: "b", RecordErr: damaged, LabelRecordErr: damaged}
+	had := record.Held{}
+	for _, object := range []string{n.Object(), set.Object(), "Node/n2", "MachineSet/a/c"} {
+		had.Hold(record.Seal{Nonce: "n", Object: object}, "a proof")
+	}
+	for _, tt := range []struct {
+		held  record.Held
+		known bool
+		want  int
+	}{{had, true, 1}, {record.Held{}, true, 0}, {nil, false, 0}} {
+		seal := record.Seal{Nonce: "n", Epoch: 1, Held: tt.held}
+		for _, meant := range []bool{true, false} {
+			target, sets := Target{Names: []string{"n1"}}, machineset.Target{Namespace: "a", Name: "b"}
+			if !meant {
+				target.Names, sets.Name = []string{"n3"}, "d"
+			}
+			for name, hold := range map[string]func(held record.Held) bool{
+				"taints of a node": func(held record.Held) bool {
+					return NodeTaints{Target: target, Claim: taint.Claim{Seal: seal}}.Hold([]*snapshot.Node{n}, held)
+				},
+				"labels of a node": func(held record.Held) bool {
+					return NodeLabels{Target: target, Claim: label.Claim{Seal: seal}}.Hold([]*snapshot.Node{n}, held)
+				},
+				"taints of a MachineSet": func(held record.Held) bool {
+					one := *set
+					one.LabelRecordErr = nil
+					return DesiredSets{Target: sets, Desired: machineset.Desired{Claim: taint.Claim{Seal: seal}}}.Hold([]machineset.Observed{{Set: &one}}, held)
+				},
+				"labels of a MachineSet": func(held record.Held) bool {
+					one := *set
+					one.RecordErr = nil
+					return DesiredSets{Target: sets, Labels: label.Claim{Seal: seal}}.Hold([]machineset.Observed{{Set: &one}}, held)
+				},
+			} {
+				held := record.Held{}
+				if known := hold(held); known != tt.known || len(held) != tt.want {
+					t.Errorf("%s, of an object that is meant %t: known is %t and %d marks are held, want %t and %d", name, meant, known, len(held), tt.known, tt.want)
+				}
 			}
 		}
 	}
