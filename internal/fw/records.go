@@ -122,6 +122,13 @@ func owned(annotation, thing string) string {
 	return "node selector entries"
 }
 
+// MadeUp says, after how an entry of another resource is given up, what to do where a mark is of
+// none: whoever may write to an object may write one.
+func MadeUp(annotation, thing string) string {
+	return "If there is no such resource, somebody made the mark up: remove its entry from the annotation " + annotation + " (" + kubectl("edit", thing, "") + "), " +
+		"or the whole annotation (" + kubectl("annotate", thing, annotation+"-") + "), after which none of its entries belongs to any resource."
+}
+
 // kubectl is a command about an object that is named as in messages.
 func kubectl(verb, thing, arguments string) string {
 	found := titled.FindStringSubmatch(thing)

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -88,8 +89,17 @@ func ground(r planner.Refusal) string {
 	}
 }
 
+// recordOf is the annotation by which the entry of a refusal belongs to another resource.
+func recordOf(r planner.Refusal) string {
+	if r.Label != nil {
+		return label.OwnedAnnotation
+	}
+	return taint.OwnedAnnotation
+}
+
 func remedy(owner string, refusals []planner.Refusal) string {
 	var out []string
+	told := map[string]bool{}
 	add := func(s string) {
 		if !slices.Contains(out, s) {
 			out = append(out, s)
@@ -108,6 +118,11 @@ func remedy(owner string, refusals []planner.Refusal) string {
 			add("An entry " + anotherInstance)
 		case holder != "":
 			add("An entry is marked as belonging to another resource. Remove it from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that.")
+			// One of many nodes is an example.
+			if annotation := recordOf(r); !told[annotation] {
+				told[annotation] = true
+				add(MadeUp(annotation, `node "`+r.Node+`"`))
+			}
 		case r.Label != nil:
 			add("A label that somebody else has written is never overwritten: remove it from the node (kubectl label node NAME KEY-), or choose another key.")
 		default:

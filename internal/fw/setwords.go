@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -88,9 +89,9 @@ const anotherInstance = "carries this resource's id, but another instance of it 
 // leftAlone says of an entry of somebody else what has been done about it.
 const leftAlone = "It is left as it is."
 
-// anotherOwner says what to do about an entry that is marked as another resource's.
-func anotherOwner(owner, entry string) string {
-	return fmt.Sprintf("It is marked as belonging to the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that.", owner, entry)
+// anotherOwner says what to do about an entry of a thing that is marked as another resource's.
+func anotherOwner(owner, entry, annotation, thing string) string {
+	return fmt.Sprintf("It is marked as belonging to the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that. ", owner, entry) + MadeUp(annotation, thing)
 }
 
 // ExplainSetConflict words that a taint of a template belongs to somebody else.
@@ -101,7 +102,7 @@ func ExplainSetConflict(owner string, e *rollout.SetConflictError) diag.Diagnost
 	case c.Owner == owner:
 		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, "It "+anotherInstance+" "+leftAlone)
 	case c.Owner != "":
-		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, anotherOwner(c.Owner, "taint"))
+		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, anotherOwner(c.Owner, "taint", taint.OwnedAnnotation, e.Set.Title()))
 	}
 	return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, fmt.Sprintf("It is in the template already, with the value %q, and this resource did not write it. "+leftAlone+" "+
 		"To take it on, set on_conflict = \"adopt\": destroying the resource will then remove it. Or import it.", c.Value))
@@ -117,7 +118,7 @@ func ExplainLabelConflict(owner string, e *rollout.LabelConflictError) diag.Diag
 	case owner:
 		detail = "It " + anotherInstance + " " + leftAlone
 	default:
-		detail = anotherOwner(c.Owner, "label") + " Or choose another key."
+		detail = anotherOwner(c.Owner, "label", label.OwnedAnnotation, c.Where) + " Or choose another key."
 	}
 	return diag.NewAttributeErrorDiagnostic(path.Root("labels"), summary, detail)
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const (
@@ -96,6 +98,39 @@ func TestExplainRefusals(t *testing.T) {
 			t.Parallel()
 			says(t, ExplainRefusals(desired, tt.refusals), path.Root(tt.at), tt.summary, tt.says...)
 		})
+	}
+}
+
+// A mark of a strange owner holds up what it is about, and others may write one.
+func TestConflicts_sayHowToRemoveAMarkOfNobody(t *testing.T) {
+	t.Parallel()
+	set, w := &machineset.Set{Namespace: "ns", Name: "gpu"}, &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}}
+	id, strange := taint.ID{Key: "team", Effect: corev1.TaintEffectNoExecute}, &label.Conflict{Key: "pool", Owner: "strange", Value: "a"}
+	desired := planner.NodeTaints{Target: planner.Target{Selector: labels.Everything()}, Claim: taint.Claim{Owner: "me"}}
+	conflict := taint.Conflict{ID: id, Owner: "strange", Value: "a"}
+	at := WorkloadAt{Workload: path.Root("workload"), Tolerations: path.Root("tolerations"), Pin: path.Root("pin")}
+	for name, tt := range map[string]struct {
+		said                diag.Diagnostic
+		annotation, command string
+	}{
+		"a taint of a node": {
+			ExplainRefusals(desired, []planner.Refusal{{Node: "a", ID: id, Conflict: &conflict}, {Node: "b", ID: id, Conflict: &conflict}}),
+			"kubetaint.io/owned-taints", "node a",
+		},
+		"a label of a node":           {ExplainRefusals(desired, []planner.Refusal{{Node: "a", Label: strange, Labels: true}}), "kubetaint.io/owned-labels", "node a"},
+		"a taint of a MachineSet":     {ExplainSetConflict("me", &rollout.SetConflictError{Set: set, Conflicts: []taint.Conflict{conflict}}), "kubetaint.io/owned-taints", "machineset.machine.openshift.io gpu -n ns"},
+		"a label of a MachineSet":     {ExplainLabelConflict("me", &rollout.LabelConflictError{Set: set, Conflicts: []machineset.LabelConflict{{Where: set.Title(), Conflict: *strange}}}), "kubetaint.io/owned-labels", "machineset.machine.openshift.io gpu -n ns"},
+		"a label of one of its nodes": {ExplainLabelConflict("me", &rollout.LabelConflictError{Set: set, Conflicts: []machineset.LabelConflict{{Where: `node "a"`, Conflict: *strange}}}), "kubetaint.io/owned-labels", "node a"},
+		"a toleration": {
+			conflicting([]planner.WorkloadConflict{{Workload: w, Conflict: toleration.Conflict{Toleration: corev1.Toleration{Key: "team"}, Owner: "strange"}}}, at),
+			"kubetaint.io/owned-tolerations", "deployment web -n shop",
+		},
+		"a pin": {conflicting([]planner.WorkloadConflict{{Workload: w, Pin: strange}}, at), "kubetaint.io/owned-labels", "deployment web -n shop"},
+	} {
+		want := "If there is no such resource, somebody made the mark up: remove its entry from the annotation " + tt.annotation + " (kubectl edit " + tt.command + "), or the whole annotation (kubectl annotate " + tt.command + " " + tt.annotation + "-), after which none of its entries belongs to any resource."
+		if !strings.Contains(tt.said.Detail(), want) {
+			t.Errorf("of %s it does not say %q:\n%s", name, want, tt.said.Detail())
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -136,12 +137,15 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 	}
 	detail := "Nothing has been written:\n\n" + strings.Join(lines, "\n") + "\n\n"
 	if first.Pin != nil {
-		return diag.NewAttributeErrorDiagnostic(at.Pin, fmt.Sprintf("Unable to require label %q in %s", first.Pin.Key, first.Workload.Title()),
-			detail+"An entry of a node selector that somebody else wrote is never overwritten: change it there, choose another label, or leave out pin.")
+		detail += "An entry of a node selector that somebody else wrote is never overwritten: change it there, choose another label, or leave out pin."
+		if first.Pin.Owner != "" {
+			detail += " " + MadeUp(label.OwnedAnnotation, first.Workload.Title())
+		}
+		return diag.NewAttributeErrorDiagnostic(at.Pin, fmt.Sprintf("Unable to require label %q in %s", first.Pin.Key, first.Workload.Title()), detail)
 	}
 	return diag.NewAttributeErrorDiagnostic(at.Tolerations, fmt.Sprintf("Unable to claim toleration %q of %s", taint.FormatToleration(first.Toleration), first.Workload.Title()),
 		detail+"Remove the toleration from the configuration of that resource and apply that first. If that resource no longer exists anywhere, import the toleration under its configuration and destroy it. "+
-			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace.")
+			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace. "+MadeUp(toleration.OwnedAnnotation, first.Workload.Title()))
 }
 
 // Held words that live pods would not be replaced.

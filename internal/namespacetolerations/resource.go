@@ -207,7 +207,7 @@ func explain(verb, namespace string, err error) diag.Diagnostic {
 	switch {
 	case errors.As(err, &taken):
 		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" belongs to another resource",
-			"The entry is marked as that of \""+taken.Owner+"\". Nothing has been written. Remove it from one of the two configurations.")
+			"The entry is marked as that of \""+taken.Owner+"\". Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing))
 	case errors.As(err, new(*listsError)):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": an annotation of the namespace cannot be read",
 			"The annotation is not a list of tolerations as Kubernetes reads it. Nothing has been written. Correct it (kubectl edit namespace "+namespace+"), or remove it (kubectl annotate namespace "+namespace+" ANNOTATION-), and run again."+original)
