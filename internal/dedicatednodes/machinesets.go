@@ -102,6 +102,8 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 	target := desired.nodes.Target.MachineSets
 	if desired.releases() {
 		fw.WarnLeftBehind(changes, diags)
+	} else {
+		warnUnreadableNodes(changes, diags)
 	}
 	if target == nil || desired.releases() {
 		return
@@ -116,6 +118,15 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 		diags.AddAttributeError(machineSets.AtName("name"), "Unable to find "+target.Place(),
 			"There is no MachineSet of this name. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A).")
 	}
+}
+
+// warnUnreadableNodes warns of nodes that are skipped because their record of labels is damaged.
+func warnUnreadableNodes(changes planner.MachineSets, diags *diag.Diagnostics) {
+	var nodes []string
+	for _, c := range changes.Sets {
+		nodes = append(nodes, c.Unreadable()...)
+	}
+	fw.WarnUnreadableLabels(nodes, diags)
 }
 
 func (r *dedicatedNodes) claimSets(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {

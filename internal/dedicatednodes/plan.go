@@ -99,6 +99,7 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
 	if err == nil && !ignored.HasError() {
 		warnUnreadable(desired, observed, diags)
+		warnUnreadableNodes(observed.changes(desired), diags)
 		for _, c := range observed.changes(desired).Sets {
 			if said := fw.ExplainRecord(rollout.CheckSetChange(c), c.Set.Title(), path.Empty()); said != nil {
 				diags.Append(fw.AsWarning(said))

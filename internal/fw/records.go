@@ -58,16 +58,25 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 // WarnUnreadable warns of nodes whose record of an annotation cannot be read. Nothing is written
 // to them; where a selector means them, the others are changed all the same.
 func WarnUnreadable(nodes []string, annotation string, diags *diag.Diagnostics) {
+	warnUnreadable("Nothing is written", nodes, annotation, diags)
+}
+
+// WarnUnreadableLabels warns of nodes of MachineSets in the same way, which get taints all the same.
+func WarnUnreadableLabels(nodes []string, diags *diag.Diagnostics) {
+	warnUnreadable("No label is written", nodes, label.OwnedAnnotation, diags)
+}
+
+func warnUnreadable(summary string, nodes []string, annotation string, diags *diag.Diagnostics) {
 	if len(nodes) == 0 {
 		return
 	}
-	what, whose := owned(annotation, "node"), fmt.Sprintf("node %q", nodes[0])
+	entries, whose := owned(annotation, "node"), fmt.Sprintf("node %q", nodes[0])
 	if len(nodes) > 1 {
 		whose = Count(len(nodes), "node")
 	}
-	diags.AddWarning("Nothing is written to "+whose+": the annotation "+annotation+" is damaged",
-		"The annotation has been edited, so it is not known which "+what+" belong to which resource: "+Some(nodes)+". Repair it; or remove it (kubectl annotate node "+nodes[0]+" "+annotation+"-), "+
-			"after which none of the node's "+what+" belongs to any resource. Then apply again.")
+	diags.AddWarning(summary+" to "+whose+": the annotation "+annotation+" is damaged",
+		"The annotation has been edited, so it is not known which "+entries+" belong to which resource: "+Some(nodes)+". Repair it; or remove it (kubectl annotate node "+nodes[0]+" "+annotation+"-), "+
+			"after which none of the node's "+entries+" belongs to any resource. Then apply again.")
 }
 
 // AsWarning makes a warning of an error, where nothing has to be written.

@@ -67,7 +67,7 @@ func PlanLabels(o Observed, claim label.Claim) Labelling {
 		return p.out
 	}
 	p.template()
-	machines := slices.DeleteFunc(slices.SortedFunc(slices.Values(o.Machines), byName), func(m *Machine) bool { return m.Deleting })
+	machines := slices.DeleteFunc(slices.SortedFunc(slices.Values(o.Machines), byName), func(m *Machine) bool { return m.Deleting || p.skip(m) })
 	for _, m := range machines {
 		p.machine(m)
 	}
@@ -79,7 +79,7 @@ func PlanLabels(o Observed, claim label.Claim) Labelling {
 		}
 	}
 	switch {
-	case len(p.out.Intents) > 0 || !p.merged.Changed:
+	case len(p.out.Intents) > 0 || !p.merged.Changed || p.skipped:
 	case !o.Set.Observed && !o.neverAttended():
 		// It may yet make a machine from the template as it was.
 		p.out.Waits = true
@@ -94,6 +94,39 @@ type labelPlan struct {
 	wanted map[string]string
 	merged label.Merged
 	out    Labelling
+	// skipped says that a machine differs that is left as it is.
+	skipped bool
+}
+
+// skips reports whether a machine is left as it is because the record of its node's labels cannot
+// be read: a kubelet must not hold up the other nodes. Its Machine's labels are not written
+// either, since nodelink sets them on the node.
+func (p *labelPlan) skips(m *Machine) bool {
+	n := p.Nodes[m.Node]
+	return n != nil && n.LabelRecordErr != nil
+}
+
+// skip notes how a machine that is left as it is differs; false where it is none.
+func (p *labelPlan) skip(m *Machine) bool {
+	if !p.skips(m) {
+		return false
+	}
+	if len(p.changes(m.Labels, nil))+len(p.changes(p.Nodes[m.Node].Labels, nil)) > 0 {
+		p.skipped, p.out.Machines[m.Name] = true, true
+	}
+	return true
+}
+
+// Unreadable returns the names of the nodes of a MachineSet whose record of labels is damaged.
+func (o Observed) Unreadable() []string {
+	var out []string
+	for name, n := range o.Nodes {
+		if n.LabelRecordErr != nil {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // conflicts notes what others have given another value. What the template has is the
@@ -106,6 +139,9 @@ func (p *labelPlan) conflicts() {
 		add(p.Set.Title(), c)
 	}
 	for _, m := range slices.SortedFunc(slices.Values(p.Machines), byName) {
+		if p.skips(m) {
+			continue
+		}
 		n := p.Nodes[m.Node]
 		for _, key := range slices.Sorted(maps.Keys(p.wanted)) {
 			value := p.wanted[key]

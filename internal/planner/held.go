@@ -77,8 +77,10 @@ func (d DesiredSets) Hold(sets []machineset.Observed, held record.Held) bool {
 			held.Keep(claim.Seal, claim.Seal.Held)
 			known = known && claim.Seal.Held != nil
 		}
+		// The marks of what goes stay until no node has it, and one that is skipped may.
+		skips := len(o.Unreadable()) > 0
 		for _, mark := range o.Set.LabelRecord {
-			if _, wanted := claim.Labels[mark.Key]; wanted && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
+			if _, wanted := claim.Labels[mark.Key]; (wanted || skips) && mark.Generation == claim.Generation && claim.Owns(label.Record{mark}) {
 				held.Hold(claim.Seal, mark.Proof)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -33,15 +32,16 @@ func (e *LabelConflictError) Error() string {
 	return fmt.Sprintf("label %q of %s is not ours to write", c.Key, c.Where)
 }
 
-// CheckLabels says whether the labels of a MachineSet can be written. Errors:
-// *StoppedError, *LabelConflictError.
+// CheckLabels says whether the labels of a MachineSet can be written. A node whose record cannot
+// be read is skipped, unless everything is given up: nobody would manage its labels afterwards.
+// Errors: *StoppedError, *LabelConflictError.
 func CheckLabels(o machineset.Observed, claim label.Claim) error {
 	if o.Set.LabelRecordErr != nil {
 		return cannotRead(o.Set, o.Set.Title(), o.Set.LabelRecordErr)
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Nodes)) {
-		if err := o.Nodes[name].LabelRecordErr; err != nil {
-			return cannotRead(o.Set, fmt.Sprintf("node %q", name), err)
+	for _, name := range o.Unreadable() {
+		if claim.Release {
+			return cannotRead(o.Set, fmt.Sprintf("node %q", name), o.Nodes[name].LabelRecordErr)
 		}
 	}
 	if l := machineset.PlanLabels(o, claim); len(l.Conflicts) > 0 {

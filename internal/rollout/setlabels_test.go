@@ -61,6 +61,9 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 	relabel := func(w *machineWorld, name, value string) {
 		fakeapi.Edit(w.api, "", name, func(n *corev1.Node) { n.Labels["tier"] = value })
 	}
+	damaged := func(w *machineWorld) {
+		fakeapi.Edit(w.api, "", "pool-001", func(n *corev1.Node) { n.Annotations[label.OwnedAnnotation] = "{" })
+	}
 	// machineLabel is a write of another client to the label of a Machine.
 	machineLabel := func(w *machineWorld, value string) {
 		m := w.machines()[0]
@@ -87,12 +90,9 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 		"a label of somebody else on a node stops it before the first write": {
 			value: "a", prepare: func(w *machineWorld) { relabel(w, "pool-001", "other") }, labels: "-/-/-/-/other", says: `label "tier" of node "pool-001" is not ours to write`,
 		},
-		"a record of a node that cannot be read stops it before the first write": {
-			value: "a", labels: "-/-/-/-/-", says: label.OwnedAnnotation,
-			prepare: func(w *machineWorld) {
-				fakeapi.Edit(w.api, "", "pool-001", func(n *corev1.Node) { n.Annotations[label.OwnedAnnotation] = "{" })
-			},
-		},
+		"a node whose record cannot be read is skipped with its machine":                               {value: "a", labels: "*a/a/-/a/-", prepare: damaged, done: []string{set, machine, node}},
+		"a node whose record cannot be read is skipped whatever its label":                             {value: "a", labels: "*a/a/-/a/other", done: []string{set, machine, node}, prepare: func(w *machineWorld) { damaged(w); relabel(w, "pool-001", "other") }},
+		"a record of a node that cannot be read stops it before the first write where all is given up": {first: []string{"a"}, labels: "*a/a/a/a/a", prepare: damaged, says: label.OwnedAnnotation},
 		"a record of the MachineSet that cannot be read stops it before the first write": {
 			value: "a", prepare: func(w *machineWorld) { w.edit(annotated(label.OwnedAnnotation, "{")) }, labels: "-/-/-/-/-", says: label.OwnedAnnotation,
 		},
