@@ -26,6 +26,8 @@ func TestMerge_whoFreesWhatRetires(t *testing.T) {
 		t.Fatalf("the record is %v, and was %v", retired.Record, wanted.Record)
 	}
 	known := []record.Seal{{Nonce: "another"}, {Nonce: "secret"}}
+	holds := record.Seal{Nonce: "secret", Epoch: 3, Held: record.Held{}}
+	holds.Held.Hold(owner.Seal, retired.Record[0].Proof)
 	for name, tt := range map[string]struct {
 		record Record
 		change func(mark *Mark)
@@ -34,6 +36,9 @@ func TestMerge_whoFreesWhatRetires(t *testing.T) {
 		goes   bool
 	}{
 		"its resource is known":                        {record: retired.Record, known: known, goes: true},
+		"its resource is known, and holds it":          {record: retired.Record, known: []record.Seal{holds}, goes: true},
+		"its resource is known, and holds it no more":  {record: retired.Record, known: []record.Seal{{Nonce: "secret", Epoch: 3, Held: record.Held{}}}},
+		"its resource is known, and has just left it":  {record: retired.Record, known: []record.Seal{{Nonce: "secret", Held: record.Held{}}}, goes: true},
 		"its resource is not known":                    {record: retired.Record, known: known[:1]},
 		"nobody is known":                              {record: retired.Record},
 		"the record of another object":                 {record: retired.Record, known: known, object: elsewhere},
