@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -112,14 +111,10 @@ func (c ListClaim) Merge(l Lists) MergedLists {
 	return out
 }
 
-// Hold adds the marks that the claim has in the lists after an apply.
-func (c ListClaim) Hold(l Lists, held record.Held) {
+// Holds reports whether a mark counts after an apply: that of a wanted entry.
+func (c ListClaim) Holds(mark toleration.Mark) bool {
 	c.Default.Path, c.Allowed.Path = DefaultList, AllowedList
-	for _, mark := range l.Record {
-		if c.Default.Holds(mark) || c.Allowed.Holds(mark) {
-			held.Hold(c.Default.Seal, mark.Proof)
-		}
-	}
+	return c.Default.Holds(mark) || c.Allowed.Holds(mark)
 }
 
 // Rejecting returns what the lists do not allow of the tolerations that admission adds to

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -89,7 +90,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	r.Data.Created.Store(desired.owner(), desired.nodes.Claim)
 	if done, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, done.Steps, &resp.Diagnostics)
-		r.save(ctx, plan, own.Hold(r.held(ctx, desired), done.Lists), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Hold(r.held(ctx, desired), planner.HoldAll(done.Workloads)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -116,7 +117,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
 	if done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, done.Steps, &resp.Diagnostics)
-		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)).Hold(r.held(ctx, desired), done.Lists), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)).Hold(r.held(ctx, desired), planner.HoldAll(done.Workloads)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 	}
 }
 

@@ -165,7 +165,11 @@ func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired w
 		diags.Append(explain(verb, desired.namespace, err))
 		return nil
 	}
-	desired.Hold(written.Lists, held)
+	for _, mark := range written.Record {
+		if desired.Holds(mark) {
+			held.Hold(desired.Default.Seal, mark.Proof)
+		}
+	}
 	return held
 }
 

@@ -109,6 +109,15 @@ func (t Tolerations) Hold(held record.Held) {
 	}
 }
 
+// HoldAll returns the marks that a resource has on workloads after an apply.
+func HoldAll(workloads []Tolerations) record.Held {
+	held := record.Held{}
+	for _, t := range workloads {
+		t.Hold(held)
+	}
+	return held
+}
+
 // Retain keeps what the resource holds of a workload and that is still there: others take away
 // what retires, and what is written back after that counts no more.
 func (t Tolerations) Retain(held record.Held) {

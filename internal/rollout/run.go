@@ -14,7 +14,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -53,8 +52,8 @@ type Result struct {
 	// Retained says what others have left behind and could not be taken away. It fails
 	// nothing: the taints are changed already.
 	Retained error
-	// Lists are the marks that the change has on its workloads by now.
-	Lists record.Held
+	// Workloads are those of the change, as it has left them.
+	Workloads []planner.Tolerations
 }
 
 // hooks are asked while a change is carried out, and can stop it.
@@ -110,22 +109,22 @@ func (r *run) end(ctx context.Context) (Result, error) {
 		}
 	}
 	err := r.carryOut(ctx)
-	out := Result{Steps: r.done, Lists: r.held()}
+	out := Result{Steps: r.done, Workloads: r.left()}
 	if err == nil && len(r.change.Frees.Named) > 0 {
 		out.Retained = r.contract(ctx)
 	}
 	return out, err
 }
 
-// held returns the marks that the change has on its workloads, as the run has left them.
-func (r *run) held() record.Held {
-	held := record.Held{}
+// left returns the workloads of the change, as the run has left them.
+func (r *run) left() []planner.Tolerations {
+	var out []planner.Tolerations
 	for i, d := range r.change.Workloads {
 		if w := r.known[i].workload; w != nil && !d.Linked {
-			d.of(w).Hold(held)
+			out = append(out, d.of(w))
 		}
 	}
-	return held
+	return out
 }
 
 // run is a change that is being carried out.

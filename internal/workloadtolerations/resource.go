@@ -191,7 +191,7 @@ func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wa
 	if desired.claim.Release {
 		r.warnRetiring(ctx, desired, diags)
 	}
-	return done.Lists
+	return planner.HoldAll(done.Workloads)
 }
 
 // note tells the other resources of this run what live pods carry, or will carry

@@ -57,7 +57,8 @@ func TestHostileImports(t *testing.T) {
 						if d := tf.Apply(t, &lost, s.first); d.Errors() != "" {
 							t.Fatal(d.Errors())
 						}
-						i, d := &acctest.Instance{}, acctest.Diagnostics(nil)
+						var i *acctest.Instance
+						var d acctest.Diagnostics
 						if s.typeName == "workload_tolerations" {
 							i, d = tf.ImportAgain(t, &lost)
 						} else {
