@@ -50,8 +50,8 @@ type daemons struct {
 
 type daemonKey struct {
 	daemon *snapshot.Daemon
-	// workload is empty where no change of its tolerations counts.
-	workload snapshot.WorkloadKey
+	// planned is set where the change of its tolerations counts.
+	planned bool
 }
 
 type nextKey struct {
@@ -67,7 +67,7 @@ func newDaemons() daemons {
 
 // daemon returns the template of a pod's DaemonSet, nil where the pod has none or it is
 // not known. The change of its tolerations is nil where none counts.
-func (e *evaluation) daemon(pod *snapshot.Pod, owner snapshot.Owner, change *Planned) *snapshot.Scheduling {
+func (e *evaluation) daemon(pod *snapshot.Pod, change *Planned) *snapshot.Scheduling {
 	if pod.Controller == nil {
 		return nil
 	}
@@ -75,10 +75,7 @@ func (e *evaluation) daemon(pod *snapshot.Pod, owner snapshot.Owner, change *Pla
 	if !known {
 		return nil
 	}
-	key := daemonKey{daemon: d}
-	if change != nil {
-		key.workload = snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: owner}
-	}
+	key := daemonKey{d, change != nil}
 	s, known := e.templates[key]
 	if !known {
 		template := d.Scheduling

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -119,11 +120,11 @@ func (e *evaluation) node(name string) changedNode {
 func (e *evaluation) verdict(node changedNode, pod *snapshot.Pod) PodVerdict {
 	owner := e.snapshot.Owner(pod)
 	scheduling, change, planned := e.planned(pod, owner)
-	without := basis{pod.Scheduling, e.daemon(pod, owner, nil)}
+	without := basis{pod.Scheduling, e.daemon(pod, nil)}
 	if !planned {
 		return e.outcome(node, pod, owner, without)
 	}
-	with := basis{scheduling, e.daemon(pod, owner, change)}
+	with := basis{scheduling, e.daemon(pod, change)}
 	if change.Sure {
 		return e.outcome(node, pod, owner, with)
 	}
@@ -296,13 +297,7 @@ func (e *evaluation) group(before, after []corev1.Taint) int {
 	var b strings.Builder
 	for _, list := range [][]corev1.Taint{before, after} {
 		for _, t := range list {
-			for _, part := range []string{t.Key, "=", t.Value, ":", string(t.Effect), "@"} {
-				b.WriteString(part)
-			}
-			if t.TimeAdded != nil {
-				b.WriteString(t.TimeAdded.String())
-			}
-			b.WriteByte(',')
+			fmt.Fprintf(&b, "%s=%s:%s@%v,", t.Key, t.Value, t.Effect, t.TimeAdded)
 		}
 		b.WriteByte('|')
 	}

@@ -39,9 +39,6 @@ func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, compar
 		return judgeGate(tolerations, before, after, comparison == ComparisonOn)
 	}
 	off := judgeGate(tolerations, before, after, false)
-	if !slices.ContainsFunc(tolerations, taint.Compares) {
-		return off
-	}
 	on := judgeGate(tolerations, before, after, true)
 	if on.verdict == off.verdict && on.seconds == off.seconds {
 		return off

@@ -19,7 +19,7 @@ func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]strin
 	report := &Report{Gaps: s.Gaps}
 	for _, pod := range pods {
 		owner := s.Owner(pod)
-		before, node := e.daemon(pod, owner, nil), s.Nodes[pod.Node]
+		before, node := e.daemon(pod, nil), s.Nodes[pod.Node]
 		if before == nil || node == nil || pod.Terminating {
 			continue
 		}

@@ -31,7 +31,7 @@ type Planned struct {
 // template loses a toleration of every key.
 func (p Planned) OfPod(live []corev1.Toleration) []corev1.Toleration {
 	out := p.ofPod(live)
-	if !slices.ContainsFunc(p.Before, everything) || slices.ContainsFunc(p.After, everything) {
+	if !slices.ContainsFunc(p.Before, everything) {
 		return out
 	}
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {

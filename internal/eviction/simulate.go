@@ -49,7 +49,7 @@ func (e *evaluation) replacement(pod *snapshot.Pod, owner snapshot.Owner) *snaps
 	if !owner.DaemonSet() {
 		return e.made(pod, scheduling)
 	}
-	if template := e.daemon(pod, owner, change); template != nil {
+	if template := e.daemon(pod, change); template != nil {
 		scheduling = e.successor(template, pod.Node)
 	}
 	if !e.nodes.Fits(pod, scheduling) {

@@ -112,7 +112,7 @@ func TestUpstream_daemonController(t *testing.T) {
 			w := newWorld().run(one)
 			w.Daemons = map[types.UID]*snapshot.Daemon{one.Controller.UID: snapshot.DaemonOf(&tt.spec)}
 			e := newEvaluation(w.Snapshot, Change{}, ComparisonOff)
-			template := e.daemon(one, w.Owner(one), nil)
+			template := e.daemon(one, nil)
 			name, taints := tt.node, taintsOf(tt.taints...)
 			if name == "" {
 				name = "n"

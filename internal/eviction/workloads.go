@@ -194,9 +194,6 @@ func answer(tolerations []corev1.Toleration, t corev1.Taint, gate bool) TaintAns
 func outlasting(tolerations []corev1.Toleration, first int, t corev1.Taint, gate bool) []corev1.Toleration {
 	var out []corev1.Toleration
 	limit := tolerations[first].TolerationSeconds
-	if limit == nil {
-		return nil
-	}
 	for _, later := range tolerations[first+1:] {
 		longer := later.TolerationSeconds == nil || *later.TolerationSeconds > max(*limit, 0)
 		if longer && taint.Tolerates(later, t, gate) && !toleration.Contains(out, later) {
