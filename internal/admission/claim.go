@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // Claim is the policy that one resource wants, and what it may call its own.
@@ -79,9 +78,6 @@ func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan,
 		return Plan{Name: c.Name, Policy: &wanted, Changed: true, Adds: true}, nil
 	}
 	for _, t := range seen.inSpec() {
-		if toleration.Contains(wanted.Tolerations, t) || slices.ContainsFunc(wanted.given(), func(one corev1.Toleration) bool { return covers(one, t) }) {
-			continue
-		}
 		if slices.ContainsFunc(live, func(l corev1.Taint) bool {
 			return l.Effect != corev1.TaintEffectPreferNoSchedule && taint.Tolerates(t, l, comparison) && taint.FirstMatch(wanted.given(), l, comparison) < 0
 		}) {

@@ -47,10 +47,8 @@ func Reserved(key string) (string, bool) {
 		return "it makes the node one of the control plane, and the installer of the cluster sets it", true
 	}
 	prefix, _, found := strings.Cut(key, "/")
-	switch {
-	case !found, key == "node.kubernetes.io/exclude-from-external-load-balancers", within(prefix, "node-restriction.kubernetes.io"), prefix == "node-role.kubernetes.io":
-		return "", false
-	case within(prefix, "kubernetes.io"), within(prefix, "k8s.io"):
+	free := !found || key == "node.kubernetes.io/exclude-from-external-load-balancers" || within(prefix, "node-restriction.kubernetes.io") || prefix == "node-role.kubernetes.io"
+	if !free && (within(prefix, "kubernetes.io") || within(prefix, "k8s.io")) {
 		return "keys under kubernetes.io and k8s.io are kept for Kubernetes, whose components set them and put them back", true
 	}
 	return "", false

@@ -272,9 +272,6 @@ func (m *merge) drop(id ID) {
 	}
 	m.note(mark, marked)
 	if at < 0 {
-		if marked && !mark.Absent {
-			m.changed = true
-		}
 		if marked {
 			m.mark(id, Mark{Absent: true, Previous: mark.Previous})
 		}
