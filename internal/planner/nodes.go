@@ -35,9 +35,6 @@ func (t Target) Matches(n *snapshot.Node) bool {
 	if t.Selector != nil {
 		return t.Selector.Matches(labels.Set(n.Labels))
 	}
-	if t.MachineSets != nil {
-		return false
-	}
 	return slices.Contains(t.Named(), n.Name)
 }
 

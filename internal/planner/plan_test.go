@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -219,7 +221,7 @@ func TestOrder_drainsNodesAsOneStep(t *testing.T) {
 	}
 }
 
-// TestRefuse_ataintThatTheMachineCarriesIsNotTakenFromItsNode: OpenShift puts it back.
+// TestRefuse_aTaintThatTheMachineCarriesIsNotTakenFromItsNode: OpenShift puts it back.
 func TestRefuse_aTaintThatTheMachineCarriesIsNotTakenFromItsNode(t *testing.T) {
 	t.Parallel()
 	x := taintsOf(t, "x=1:NoExecute")
@@ -233,5 +235,84 @@ func TestRefuse_aTaintThatTheMachineCarriesIsNotTakenFromItsNode(t *testing.T) {
 		if want := name == "its own"; len(refusals) > 0 != want || want && !strings.Contains(refusals[0].Why, "the node's Machine openshift-machine-api/m1 carries it") {
 			t.Errorf("%s carries it: %v", name, refusals)
 		}
+	}
+}
+
+// TestPlanNodes_ordersNodesByName, those that leave as well.
+func TestPlanNodes_ordersNodesByName(t *testing.T) {
+	t.Parallel()
+	nodes := []*snapshot.Node{aNode(t, "d", "cpu", "*x=1:NoExecute"), aNode(t, "b", "gpu"), aNode(t, "c", "cpu", "*x=1:NoExecute"), aNode(t, "a", "gpu")}
+	got := PlanNodes(nodes, desire(t, pool(t, "gpu"), "x=1:NoExecute")).Names()
+	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPlanNodes_tellsHowANodeDiffersWhoseRecordCannotBeRead, the worst of it.
+func TestPlanNodes_tellsHowANodeDiffersWhoseRecordCannotBeRead(t *testing.T) {
+	t.Parallel()
+	wanted := []string{"x=1:NoExecute", "y=1:NoExecute"}
+	for name, tt := range map[string]struct {
+		has    []string
+		absent string
+		want   taint.Status
+	}{
+		"it is as wanted":                        {has: wanted},
+		"one is missing, and one is another one": {has: []string{"y=2:NoExecute"}, want: taint.Missing},
+		"one has another value":                  {has: []string{"x=1:NoExecute", "y=2:NoExecute"}, want: taint.Different},
+		"one is there that must not be":          {has: append([]string{"z:NoSchedule"}, wanted...), absent: "z:NoSchedule", want: taint.Different},
+		"one that must not be is not there":      {has: wanted, absent: "z:NoSchedule"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := aNode(t, "a", "gpu", tt.has...)
+			n.RecordErr = errors.New("damaged")
+			desired := desire(t, pool(t, "gpu"), wanted...)
+			if tt.absent != "" {
+				desired.Claim.Absent = []taint.ID{taint.IDOf(taintsOf(t, tt.absent)[0])}
+			}
+			plan := PlanNodes([]*snapshot.Node{n}, desired)
+			if got := plan.Deviations["a"]; got != tt.want || len(plan.Switches)+len(plan.Refusals) > 0 {
+				t.Errorf("it differs by %q, and the plan has %d switches and %d refusals", got, len(plan.Switches), len(plan.Refusals))
+			}
+		})
+	}
+}
+
+// labelledSet is a MachineSet that has the label dedicated=gpu of ours, whose node has another
+// value of it and a label of somebody else.
+func labelledSet(t *testing.T, release bool) SetChange {
+	t.Helper()
+	record := label.Record{{Key: "dedicated", Owner: "me", Generation: "g2"}}
+	n := aNode(t, "a", "gpu")
+	n.Labels["dedicated"] = "tpu"
+	return SetChange{
+		Observed: machineset.Observed{
+			Set:      &machineset.Set{Namespace: "machines", Name: "gpu", Replicas: 1, Observed: true, NodeLabels: map[string]string{"dedicated": "gpu"}, LabelRecord: record},
+			Machines: []*machineset.Machine{{Namespace: "machines", Name: "m", Node: "a", Phase: "Running"}}, Nodes: map[string]*snapshot.Node{"a": n},
+		},
+		Labels: label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"dedicated": "gpu", "tier": "x"}, Release: release},
+	}
+}
+
+// TestOrder_removesLabelsOfMachineSetsWithAllValuesThatPodsMayRequire.
+func TestOrder_removesLabelsOfMachineSetsWithAllValuesThatPodsMayRequire(t *testing.T) {
+	t.Parallel()
+	o := &order{change: Change{MachineSets: MachineSets{Sets: []SetChange{labelledSet(t, true)}}}}
+	step, removed := o.labelSets(Unlabel)
+	if diff := cmp.Diff(map[string][]string{"dedicated": {"gpu", "tpu"}}, removed); diff != "" || step.Sets != 1 {
+		t.Errorf("of %d MachineSets: %s", step.Sets, diff)
+	}
+}
+
+// TestSetChange_labelledIsTheTemplateAsTheLabelStepsLeaveIt.
+func TestSetChange_labelledIsTheTemplateAsTheLabelStepsLeaveIt(t *testing.T) {
+	t.Parallel()
+	c := labelledSet(t, false)
+	if diff := cmp.Diff(map[string]string{"dedicated": "gpu", "tier": "x"}, c.labelled().Set.NodeLabels); diff != "" {
+		t.Error(diff)
+	}
+	if len(c.Set.NodeLabels) != 1 {
+		t.Errorf("what was observed has changed: %v", c.Set.NodeLabels)
 	}
 }
