@@ -40,11 +40,8 @@ func (v *view) gap() Gap {
 			g.Turns = (len(v.old) + g.Machines - 1) / g.Machines
 		}
 	case Surge:
-		switch {
-		case v.marker != nil:
+		if g.Extra = min(v.desired.Rollout.MaxSurge, len(v.old)); v.marker != nil {
 			g.Extra = v.marker.Surge
-		case len(v.old) > 0:
-			g.Extra = min(v.desired.Rollout.MaxSurge, len(v.old))
 		}
 	case ScaleToZero:
 		if len(v.leaving()) > 0 || v.marker != nil {

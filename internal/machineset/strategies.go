@@ -39,18 +39,11 @@ func (v *view) rolling() Decision {
 	waiting := v.unfinished()
 	// Each that goes has one that comes.
 	missing := max(len(v.going), len(waiting)-len(v.going)+v.owed())
-	serving := len(slices.DeleteFunc(slices.Concat(v.old, v.fresh), func(m *Machine) bool { return !v.ready(m) }))
-	least := v.Set.Replicas - v.desired.Rollout.MaxUnavailable
 	var out []Intent
 	for _, m := range v.inOrder() {
+		// Those that do not serve go first and are counted, so that all others serve.
 		if missing >= v.desired.Rollout.MaxUnavailable || v.owed() < 0 {
 			break
-		}
-		if v.ready(m) {
-			if serving-1 < least {
-				break
-			}
-			serving--
 		}
 		missing++
 		out = append(out, Intent{Kind: Delete, Machine: m, Reason: fmt.Sprintf("%d of %d machines are left to replace; missing with this one: %d of at most %d", len(v.old)-len(out), v.Set.Replicas, missing, v.desired.Rollout.MaxUnavailable)})
