@@ -160,7 +160,7 @@ func TestAccCycleMachineSet_budget(t *testing.T) {
 		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
 	s.c.Running(t, apps, "web", 1)
-	want := []string{`Unable to replace 1 machine of MachineSet "` + s.namespace + "/" + p.Name + `": 1 pod of protected namespaces would leave`, "protected namespaces would leave: " + apps + "/web-", "Nothing has been written.", "Tolerations do not keep pods from leaving here", "protected_namespaces in evictions"}
+	want := []string{`Unable to replace 1 machine of MachineSet "` + s.namespace + "/" + p.Name + `": 1 pod of protected namespaces would be evicted`, "protected namespaces would be evicted: " + apps + "/web-", "Nothing has been written.", "Tolerations do not keep these pods", "protected_namespaces in evictions"}
 	for _, args := range [][]string{{"plan", "-input=false", invoke}, {"apply", "-input=false", "plan"}} {
 		out, ok := s.cli.Run(args...)
 		if ok {

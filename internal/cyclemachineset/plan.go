@@ -81,7 +81,7 @@ func subject(verb string, all []machineset.Affected, w wanted) fw.Subject {
 	for _, a := range all {
 		stale += len(a.Effect.Stale)
 	}
-	return fw.Subject{Verb: verb, What: fw.Count(stale, "machine"), Preposition: "of", Where: w.title(), Many: stale > 1}
+	return fw.Subject{Verb: verb, What: fw.Count(stale, "machine"), Preposition: "of", Where: w.title()}
 }
 
 // refusedError says that the machines must not be replaced, or not like this.

@@ -143,13 +143,13 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 	evicted, still := c.Evictions(t, p.namespace), c.Still(t, p.namespace)
 	w := wish{taints: "team=a:NoExecute"}
 	alone := tf.Plan(t, newInstance(), p.config(w))
-	acctest.WantAll(t, alone.Diagnostics.Warnings(), "evicts 4 pods of 1 workload (4 will not come back)")
+	acctest.WantAll(t, alone.Diagnostics.Warnings(), "evicts 4 pods: 4 pending")
 
 	policy := acctest.Name(t, "policy")
 	config := acctest.With(p.config(w), map[string]any{"admission": p.admitting(policy, nil)})
 	planned := tf.Plan(t, i, config)
-	acctest.WantAll(t, planned.Diagnostics.Warnings(), "evicts 4 pods of 1 workload")
-	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "will not come back") {
+	acctest.WantAll(t, planned.Diagnostics.Warnings(), "evicts 4 pods")
+	if said := planned.Diagnostics.Warnings(); strings.Contains(said, "pending") {
 		t.Fatalf("the plan does not know what the policy gives: %s", said)
 	}
 	if d := tf.Carry(t, i, planned, config); d.Errors() != "" {

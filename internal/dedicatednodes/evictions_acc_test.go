@@ -27,11 +27,11 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	d := tf.Plan(t, i, p.config(w)).Diagnostics
-	acctest.WantAll(t, d.Warnings(), "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod of 1 workload (1 will not come back)", "Pod "+p.namespace+"/stranger",
+	acctest.WantAll(t, d.Warnings(), "Applying team=a:NoExecute to 2 nodes matching \"pool="+p.name+"\" evicts 1 pod: 1 lost", "Pod "+p.namespace+"/stranger",
 		"Dedicating nodes matching \"pool="+p.name+"\" to its workloads restarts 4 pods", "adds team=a:NoExecute", "requires dedicated=gpu-"+p.name+" of its nodes")
 
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	acctest.WantAll(t, tf.Plan(t, i, budget).Diagnostics.Errors(), `"evictions"`, `"max_pods"`, "1 pod would leave")
+	acctest.WantAll(t, tf.Plan(t, i, budget).Diagnostics.Errors(), `"evictions"`, `"max_pods"`, "1 pod would be evicted")
 	evicted := c.Evictions(t, p.namespace)
 	tf.Settle(t, i, p.config(w))
 	p.gone("stranger")
@@ -71,9 +71,9 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 		spec.NodeSelector, spec.Tolerations = p.labels(w), []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
 	})
 	tf, i := terraform(t, c), newInstance()
-	where := `nodes matching "pool=` + p.name + `" evicts 2 pods of 1 workload (2 will not come back)`
-	acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(), "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DaemonSet "+p.namespace+"/shuns", "its DaemonSet does not select the node by its new labels")
-	acctest.WantAll(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics.Errors(), `"max_pods"`, "2 pods would leave")
+	where := `nodes matching "pool=` + p.name + `" evicts 2 pods: 2 of DaemonSets`
+	acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(), "Applying label dedicated=gpu-"+p.name+" to 2 "+where, "DAEMON 2  DaemonSet "+p.namespace+"/shuns", "not recreated on these nodes")
+	acctest.WantAll(t, tf.Plan(t, i, acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 1}})).Diagnostics.Errors(), `"max_pods"`, "2 pods would be evicted")
 	tf.Settle(t, i, p.config(w))
 	c.Running(t, p.namespace, "shuns", 1)
 	c.Running(t, p.namespace, "seeks", 2)
@@ -99,10 +99,10 @@ func TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid(t *test
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"DaemonSet": pinned}}
 	tf, i := terraform(t, c), newInstance()
 	budget := acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-	acctest.WantAll(t, tf.Plan(t, i, budget).Diagnostics.Errors(), `"evictions"`, `"max_pods"`, "Unable to add node selector dedicated=gpu-"+p.name+" to DaemonSet", "1 pod would leave", "Nothing has been written. Choose other nodes, leave out pin for DaemonSets")
+	acctest.WantAll(t, tf.Plan(t, i, budget).Diagnostics.Errors(), `"evictions"`, `"max_pods"`, "Unable to add node selector dedicated=gpu-"+p.name+" to DaemonSet", "1 pod would be evicted", "Nothing has been written. Choose other nodes, leave out pin for DaemonSets")
 	title := "DaemonSet \"" + p.namespace + "/daemonset\""
 	acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(),
-		"Adding node selector dedicated=gpu-"+p.name+" to "+title+" evicts 1 pod (1 will not come back)", "on "+p.other+": evicted now, pin makes its DaemonSet require labels that the node does not have",
+		"Adding node selector dedicated=gpu-"+p.name+" to "+title+" evicts 1 pod: 1 of DaemonSets", "DAEMON 1  DaemonSet "+p.namespace+"/daemonset", "not recreated on these nodes",
 		"to its workloads restarts 2 pods")
 	tf.Settle(t, i, p.config(w))
 	p.settled("DaemonSet", w)
@@ -132,7 +132,7 @@ func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {
 	within := func(pods int) map[string]any {
 		return acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"max_pods": pods}})
 	}
-	acctest.WantAll(t, tf.Plan(t, i, within(3)).Diagnostics.Errors(), `"max_pods"`, "4 pods would leave")
+	acctest.WantAll(t, tf.Plan(t, i, within(3)).Diagnostics.Errors(), `"max_pods"`, "4 pods would be evicted")
 	planned := tf.Plan(t, i, within(4))
 	acctest.WantAll(t, planned.Diagnostics.Warnings(), "Applying label dedicated=gpu-"+p.name+" to 2 nodes", "Applying team=a:NoExecute to 2 nodes")
 	if d := tf.Carry(t, i, planned, within(4)); d.Errors() != "" {

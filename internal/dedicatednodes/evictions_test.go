@@ -69,7 +69,7 @@ func TestDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
 			"tolerations": []any{map[string]any{"key": "team", "operator": "Equal", "value": "a", "effect": "NoExecute"}},
 		}
 		tf := terraform(t, c)
-		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Warnings(), "evicts 1 pod of 1 workload")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Warnings(), "evicts 1 pod")
 		walk := tf.Walk(t)
 		if d := walk.Plan(&acctest.Instance{Type: "kubetaint_workload_tolerations"}, tolerations).Diagnostics; d.Errors() != "" {
 			t.Fatal(d.Errors())

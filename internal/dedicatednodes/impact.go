@@ -77,7 +77,7 @@ func (w wanted) aboutStep(done bool, step planner.Step) fw.Subject {
 	if step.Kind == planner.Expand {
 		return aboutPin(done, step)
 	}
-	about := fw.Subject{Verb: "apply", Preposition: "to", What: step.Labels.Words(), Where: fw.Where(w.labels.Target, len(step.Labels.Switches)), Many: len(step.Labels.Switches) != 1}
+	about := fw.Subject{Verb: "apply", Preposition: "to", What: step.Labels.Words(), Where: fw.Where(w.labels.Target, len(step.Labels.Switches))}
 	switch {
 	case step.Kind == planner.Unlabel && done:
 		about.Verb, about.Preposition = "Removing", "from"

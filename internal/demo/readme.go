@@ -18,14 +18,10 @@ var (
 	colors = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 	// shownPlan is the block of the README that begins with the sum of a plan.
 	shownPlan = regexp.MustCompile("(?s)(```text\n)(Plan: .*?)(```\n)")
-	// podsOfWorkload is a line of the plan that names pods and their nodes.
-	podsOfWorkload = regexp.MustCompile(`(?m)^│     \S+ on worker-\d+.*\n`)
-	nodeOfPod      = regexp.MustCompile(`worker-\d+`)
 )
 
 // readme puts the end of the plan on the sample cluster into the README, or only says
-// whether what stands there is what comes out. Where the scheduler has put a pod, and how
-// its name ends, differs from run to run and is not compared.
+// whether what stands there is what comes out.
 func readme(ctx context.Context, check bool) error {
 	return withSample(ctx, func(_ *sample, tf *terraform) error { return tf.readme(ctx, check) })
 }
@@ -55,7 +51,7 @@ func (tf *terraform) readme(ctx context.Context, check bool) error {
 	case !check:
 		page = shownPlan.ReplaceAllFunc(page, func([]byte) []byte { return []byte("```text\n" + plan + "```\n") })
 		return os.WriteFile(readmeFile, page, 0o644)
-	case compared(string(shown[2])) != compared(plan):
+	case string(shown[2]) != plan:
 		return fmt.Errorf("%s shows another plan than comes out, which is:\n%s\nrun \"make readme\"", readmeFile, plan)
 	}
 	return nil
@@ -75,9 +71,4 @@ func endOf(output string) (string, error) {
 		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return "Plan: " + sum + "\n╷\n" + trimmed.String() + "╵\n", nil
-}
-
-// compared is a plan without what differs from run to run.
-func compared(plan string) string {
-	return nodeOfPod.ReplaceAllString(podsOfWorkload.ReplaceAllString(plan, ""), "worker")
 }

@@ -30,7 +30,7 @@ func TestExplain(t *testing.T) {
 	none := int64(0)
 	over := &eviction.LimitsError{
 		Limits: eviction.Limits{MaxPods: &none}, Report: &eviction.Report{},
-		Exceeded: []eviction.Excess{{Limit: eviction.MaxPods, Pods: []string{"shop/db"}, Certain: true}},
+		Exceeded: []eviction.Excess{{Limit: eviction.MaxPods, Pods: []string{"shop/db"}, Count: 1, Certain: true}},
 	}
 	const cordoned = "No pod has been evicted. These nodes are cordoned, and stay so: a, b. To let pods in again: kubectl uncordon a b."
 	for name, tt := range map[string]struct {
@@ -44,8 +44,8 @@ func TestExplain(t *testing.T) {
 			[]string{"Nothing has been written. Deal with these pods first, then run again:\n\n  pod ops/debug on node a has no controller: delete it yourself\n  pod ops/more on node b has local data: let it go"}, "cordoned"},
 		"pods that stop it after the cordon": {&rollout.DrainError{Cordoned: []string{"a", "b"}, Err: no}, path.Empty(), `Unable to drain node "a": 2 pods stop the drain`,
 			[]string{cordoned, "pod ops/debug on node a has no controller: delete it yourself\n  pod ops/more on node b"}, "Nothing has been written"},
-		"a budget before": {over, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would leave, and max_pods allows 0`, []string{"Nothing has been written."}, "cordoned"},
-		"a budget after the cordon": {&rollout.DrainError{Cordoned: []string{"a", "b"}, Err: over}, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would leave, and max_pods allows 0`,
+		"a budget before": {over, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would be evicted, and max_pods allows 0`, []string{"Nothing has been written."}, "cordoned"},
+		"a budget after the cordon": {&rollout.DrainError{Cordoned: []string{"a", "b"}, Err: over}, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would be evicted, and max_pods allows 0`,
 			[]string{cordoned, "max_pods"}, "Nothing has been written"},
 		"a timeout": {&rollout.DrainError{Node: "b", Waiting: []string{"pod shop/db is terminating"}, Cordoned: []string{"a", "b"}, Drained: []string{"a"}, Err: context.DeadlineExceeded}, path.Empty(), `Unable to drain node "a": the drain timed out`,
 			[]string{"The drain was waiting for 1 pod of node \"b\":\n  pod shop/db is terminating\n\nThese nodes are cordoned, and stay so: a, b. Of these are drained: a. To fix this, find out why these pods do not leave",

@@ -61,7 +61,7 @@ func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
 
 // subject words what a drain is about.
 func (w wanted) subject(verb string, d rollout.Drain) fw.Subject {
-	s := fw.Subject{Verb: verb, What: w.place(), Many: len(d.Nodes) > 1}
+	s := fw.Subject{Verb: verb, What: w.place()}
 	if w.selector != nil {
 		s.What = fw.Count(len(d.Nodes), "node") + ` matching "` + w.selector.String() + `"`
 	}

@@ -35,7 +35,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 	towns := func(options ...podOption) world {
 		return newWorld(node("n1"), node("n2", "b:NoSchedule")).run(pod("p", "n1", options...))
 	}
-	const gone, given = "no other node would take it", "admission gives it b Exists when it is recreated"
+	const gone, given = "no node would take it", "admission gives it b Exists when it is recreated"
 	runOne(t, []oneCase{
 		{name: "nothing is given", world: towns(), change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone},
 		{name: "a policy gives what another node asks for", world: towns().admitting(nil), change: leaves, want: "evicted_now", reason: given},
@@ -59,7 +59,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		{
 			name:   "nobody makes a bare pod again",
 			world:  towns(bare).admitting(nil),
-			change: leaves, want: "evicted_now", lost: true, notReschedulabe: true, gone: true, reason: "no controller recreates it",
+			change: leaves, want: "evicted_now", lost: true, gone: true, reason: "no controller recreates it",
 		},
 		{
 			name: "the controller of DaemonSets does not ask admission", world: towns(ownedBy("DaemonSet", "agent")).admitting(nil),
@@ -81,22 +81,23 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		t.Parallel()
 		w := towns()
 		w.Admission = &admission.Rules{Namespaces: map[string]admission.Namespace{"app": {Defaults: []corev1.Toleration{exists("b", "")}}}}
-		if v := only(t, Evaluate(w.Snapshot, leaves, ComparisonOff)); !v.Reschedulable {
-			t.Errorf("the pod finds no node: %s", v.Reason)
+		if r := Evaluate(w.Snapshot, leaves, ComparisonOff); !fitsAgain(r, only(t, r)) {
+			t.Errorf("the pod finds no node: %s", r.Why(only(t, r)))
 		}
 	})
 	t.Run("a namespace that does not allow what a policy gives lets no pod be made", func(t *testing.T) {
 		t.Parallel()
 		w := towns().admitting(nil)
 		for allowed, home := range map[string]bool{"a": false, "b": true} {
-			v := only(t, Evaluate(w.allowing(exists(allowed, "")).Snapshot, leaves, ComparisonOff))
-			if says := strings.HasSuffix(v.Reason, `; it is not recreated: namespace "app" does not allow b Exists`); v.Reschedulable != home || says == home {
-				t.Errorf("%s is allowed: the pod finds a node: %v (%s)", allowed, v.Reschedulable, v.Reason)
+			r := Evaluate(w.allowing(exists(allowed, "")).Snapshot, leaves, ComparisonOff)
+			v := only(t, r)
+			if says := strings.HasSuffix(v.Reason, `; it is not recreated: namespace "app" does not allow b Exists`); fitsAgain(r, v) != home || says == home {
+				t.Errorf("%s is allowed: the pod finds a node: %v (%s)", allowed, fitsAgain(r, v), v.Reason)
 			}
 		}
 		stays := only(t, Evaluate(newWorld(node("n1")).run(pod("p", "n1")).admitting(nil).allowing(exists("a", "")).Snapshot, tainting("n1", "c:NoSchedule"), ComparisonOff))
-		if stays.Reschedulable || !strings.HasSuffix(stays.Reason, `, nor on any other: namespace "app" does not allow b Exists`) {
-			t.Errorf("a pod that stays: %v (%s)", stays.Reschedulable, stays.Reason)
+		if !stays.NoPlace || !strings.HasSuffix(stays.Reason, `, nor on any other: namespace "app" does not allow b Exists`) {
+			t.Errorf("a pod that stays: %v (%s)", stays.NoPlace, stays.Reason)
 		}
 	})
 }

@@ -42,7 +42,11 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 			pods[i].Budget = fmt.Sprintf("%s and %s cover the same pods: the eviction API evicts no pod that more than one PodDisruptionBudget covers", b.Name, all[1].Name)
 			continue
 		}
-		pods[i].Budget = worth(b, leaving[budgetKey{pods[i].Pod.Namespace, b.Name, drained}], drained)
+		all := leaving[budgetKey{pods[i].Pod.Namespace, b.Name, drained}]
+		pods[i].Budget = worth(b, all, drained)
+		if all > int(b.Allowed) {
+			pods[i].Beyond = &Beyond{Name: b.Name, Allowed: int(b.Allowed), Obeyed: drained}
+		}
 	}
 }
 

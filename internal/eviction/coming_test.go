@@ -40,7 +40,7 @@ func TestEvaluate_machinesThatCome(t *testing.T) {
 		"another node whose machine goes anyway takes nothing": {[]*snapshot.Node{node("free")}, []*snapshot.Pod{pod("web", "gpu-1", tolerant)}, map[string]bool{"free": true},
 			[]string{"MachineSet gpu"}, false, []string{"only new machines of MachineSet gpu"}},
 		"a pod that does not tolerate their taints does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1")}, nil,
-			nil, true, []string{"no other node would take it: the cluster has no other node; the new machines are tainted team=a:NoExecute"}},
+			nil, true, []string{"no node would take it: 1 is drained; the new machines are tainted team=a:NoExecute"}},
 		"a pod that selects what they do not have does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1", selecting("disk", "ssd"), tolerant)}, nil,
 			nil, true, []string{"the new machines do not match its node selector"}},
 		"a pod that asks for more than they have does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1", asking(5, 0), tolerant)}, nil,
@@ -58,14 +58,15 @@ func TestEvaluate_machinesThatCome(t *testing.T) {
 			change.Comes = []placement.Coming{{Node: pool("", "team=a:NoExecute"), Like: "gpu-1", Of: "MachineSet gpu"}}
 			var reasons []string
 			web := PodVerdict{}
-			for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {
-				reasons = append(reasons, v.Reason)
+			report := Evaluate(w.Snapshot, change, ComparisonOff)
+			for _, v := range report.Pods {
+				reasons = append(reasons, report.Why(v))
 				if v.Pod.Name == "web" {
 					web = v
 				}
 			}
-			if diff := cmp.Diff(tt.awaits, web.Awaits); diff != "" || web.Gone() != tt.gone {
-				t.Errorf("gone is %v, awaits: %s", web.Gone(), diff)
+			if diff := cmp.Diff(tt.awaits, report.Awaits(web)); diff != "" || report.Gone(web) != tt.gone {
+				t.Errorf("gone is %v, awaits: %s", report.Gone(web), diff)
 			}
 			for _, want := range tt.reasons {
 				if !strings.Contains(strings.Join(reasons, "\n"), want) {

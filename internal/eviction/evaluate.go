@@ -43,6 +43,7 @@ func (e *evaluation) report() *Report {
 		slices.SortFunc(report.Pods[start:], func(a, b PodVerdict) int { return a.Pod.Compare(b.Pod) })
 	}
 	e.coverByBudgets(report.Pods)
+	e.simulating(report)
 	return report
 }
 
@@ -139,7 +140,7 @@ type basis struct {
 
 // outcome is the verdict on a pod by what may not be its own.
 func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot.Owner, by basis) PodVerdict {
-	v := PodVerdict{Pod: pod, Owner: owner, Verdict: Stays, Reschedulable: true}
+	v := PodVerdict{Pod: pod, Owner: owner, Verdict: Stays}
 	switch {
 	case pod.Terminating:
 		v.Reason = "is already being deleted; this change neither hastens nor stops that"
@@ -206,20 +207,13 @@ func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 		v.Lost = true
 		v.Reason += "; no controller recreates it"
 	}
-	found := e.nodes.Find(v.Pod, s)
-	if v.Reschedulable = found.Fits(); v.Reschedulable {
-		if v.Awaits = found.Awaits; len(v.Awaits) > 0 && !v.Lost {
-			v.Reason += "; only new machines of " + strings.Join(v.Awaits[:min(len(v.Awaits), placement.MaxObstacles)], ", ") + " would take it"
-		}
-		return
-	}
 	if v.Owner.DaemonSet() {
-		v.Reason += "; its DaemonSet does not recreate it before the node allows it again"
+		if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
+			v.Reason += "; its DaemonSet does not recreate it before the node allows it again"
+		}
 	} else if len(s.Forbidden) > 0 && !v.Lost {
-		v.Rejected = true
+		v.NoPlace, v.Rejected = true, true
 		v.Reason += "; it is not recreated: " + placement.Forbidden(v.Pod, s)
-	} else if !v.Lost {
-		v.Reason += "; no other node would take it" + e.nodes.Obstacles(v.Pod, s) + e.nodes.Declines(v.Pod, s)
 	}
 }
 
@@ -246,12 +240,10 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Sche
 		if v.Misscheduled = true; !node.drained {
 			v.Reason += "; its DaemonSet counts it as mis-scheduled"
 		}
-	} else if v.Reschedulable = e.nodes.Fits(v.Pod, s); !v.Reschedulable {
-		none := ", nor on any other"
-		if v.Verdict != Stays {
-			none = "; no other node would take it"
+	} else if v.Verdict == Stays {
+		if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
+			v.Reason += ", nor on any other" + e.nodes.Obstacles(v.Pod, s)
 		}
-		v.Reason += none + e.nodes.Obstacles(v.Pod, s)
 	}
 	if e.comparison == ComparisonUnknown && placement.UntoleratedTaint(s.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"
@@ -266,7 +258,7 @@ func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *snapshot.Sch
 		return
 	}
 	v.Reason = "stays, but requires labels that its node does not have any more, and could not be scheduled on this node again"
-	if v.Reschedulable = e.nodes.Fits(v.Pod, s); !v.Reschedulable {
+	if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
 		v.Reason += ", nor on any other" + e.nodes.Obstacles(v.Pod, s)
 	}
 }

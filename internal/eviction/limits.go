@@ -18,15 +18,17 @@ type Limit string
 // The limits on evictions.
 const (
 	MaxPods             Limit = "max_pods"
+	MaxPending          Limit = "max_pending"
+	MaxLost             Limit = "max_lost"
 	ProtectedNamespaces Limit = "protected_namespaces"
 	ProtectedSelector   Limit = "protected_selector"
 )
 
 // Limits are how many and which pods a change may evict.
 type Limits struct {
-	// MaxPods is nil for no limit.
-	MaxPods    *int64
-	Namespaces []string
+	// MaxPods, MaxPending and MaxLost are nil for no limit.
+	MaxPods, MaxPending, MaxLost *int64
+	Namespaces                   []string
 	// Selector is nil where no pods are protected by label.
 	Selector labels.Selector
 	// EvictStranded allows a change that strands pods.
@@ -36,8 +38,12 @@ type Limits struct {
 // Excess is a limit that a change exceeds.
 type Excess struct {
 	Limit Limit
-	// Pods are the pods that count, Certain is set where one of them is sure to be evicted.
-	Pods    []string
+	// Count is how many pods count, the upper end where that depends on the order, and Allowed how many
+	// may. Preempted are those of them that preemption evicts elsewhere.
+	Count, Allowed, Preempted int
+	// Pods are their names, those of max_pending apart: replacements have none yet.
+	Pods []string
+	// Certain is set where one of them is sure to be evicted or, for max_pending, to be exceeded.
 	Certain bool
 }
 
@@ -54,12 +60,12 @@ func (e *LimitsError) Error() string {
 	if len(e.Stranded) > 0 {
 		return fmt.Sprintf("%d pods would be stranded", len(e.Stranded))
 	}
-	return fmt.Sprintf("%s does not allow %d evictions", e.Exceeded[0].Limit, len(e.Exceeded[0].Pods))
+	return fmt.Sprintf("%s does not allow %d evictions", e.Exceeded[0].Limit, e.Exceeded[0].Count)
 }
 
 // Set reports whether any limit is set.
 func (l Limits) Set() bool {
-	return l.MaxPods != nil || len(l.Namespaces) > 0 || l.Selector != nil
+	return l.MaxPods != nil || l.MaxPending != nil || l.MaxLost != nil || len(l.Namespaces) > 0 || l.Selector != nil
 }
 
 // Allow checks a change right before it is made. Errors: *LimitsError.
@@ -70,22 +76,36 @@ func (l Limits) Allow(report *Report) error {
 	return l.Check(report)
 }
 
-// Check compares a report with the limits. Every verdict but stays counts, and so do pods
-// whose outcome is unknown. Errors: *LimitsError.
+// Check compares a report with the limits. Every verdict but stays counts, and so do pods whose outcome
+// is unknown and those that preemption evicts elsewhere, a range with its upper end. Completed pods do
+// not. Errors: *LimitsError.
 func (l Limits) Check(report *Report) error {
+	if !l.Set() {
+		return nil
+	}
 	var out []Excess
-	note := func(limit Limit, match func(*snapshot.Pod) bool, allowed int64) {
-		if found := report.evicts(match); int64(len(found.Pods)) > allowed {
-			found.Limit = limit
+	note := func(limit Limit, allowed int64, found Excess) {
+		if found.Limit, found.Allowed = limit, int(allowed); int64(found.Count) > allowed {
 			out = append(out, found)
 		}
 	}
 	if l.MaxPods != nil {
-		note(MaxPods, func(*snapshot.Pod) bool { return true }, *l.MaxPods)
+		found := report.evicts(func(*snapshot.Pod) bool { return true })
+		// Not all of the victims are evicted in one order.
+		found.Count -= found.Preempted - report.Outcome().Preempted.Max
+		found.Preempted = report.Outcome().Preempted.Max
+		note(MaxPods, *l.MaxPods, found)
 	}
-	note(ProtectedNamespaces, func(p *snapshot.Pod) bool { return slices.Contains(l.Namespaces, p.Namespace) }, 0)
+	if l.MaxPending != nil {
+		missing := report.Outcome().Missing
+		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max, Certain: int64(missing.Min) > *l.MaxPending})
+	}
+	if l.MaxLost != nil {
+		note(MaxLost, *l.MaxLost, report.evicts(func(p *snapshot.Pod) bool { return p.Controller == nil && !p.Mirror }))
+	}
+	note(ProtectedNamespaces, 0, report.evicts(func(p *snapshot.Pod) bool { return slices.Contains(l.Namespaces, p.Namespace) }))
 	if l.Selector != nil {
-		note(ProtectedSelector, func(p *snapshot.Pod) bool { return l.Selector.Matches(p.Labels) }, 0)
+		note(ProtectedSelector, 0, report.evicts(func(p *snapshot.Pod) bool { return l.Selector.Matches(p.Labels) }))
 	}
 	if len(out) == 0 {
 		return nil
@@ -93,17 +113,26 @@ func (l Limits) Check(report *Report) error {
 	return &LimitsError{Limits: l, Report: report, Exceeded: out}
 }
 
-// evicts names the pods that do not stay.
+// evicts names the pods that do not stay, and those that preemption evicts elsewhere in any order.
 func (r *Report) evicts(match func(*snapshot.Pod) bool) (out Excess) {
 	for _, v := range r.Pods {
-		if v.Verdict != Stays && match(v.Pod) {
+		if v.Verdict != Stays && !v.Pod.Completed && match(v.Pod) {
 			out.Pods, out.Certain = append(out.Pods, v.Pod.Key()), out.Certain || v.Leaves()
 		}
 	}
+	outcome := r.Outcome()
+	for _, victim := range outcome.Victims {
+		if match(victim.Pod) {
+			out.Pods, out.Certain = append(out.Pods, victim.Pod.Key()), out.Certain || victim.Orders == outcome.Orders
+			out.Preempted++
+		}
+	}
+	out.Count = len(out.Pods)
 	return out
 }
 
-// On is the part of the report that is about the pods of these nodes.
+// On is the part of the report that is about the pods of these nodes. What becomes of replacements is
+// that of all nodes: they compete.
 func (r *Report) On(nodes []string) *Report {
 	out, on := *r, map[string]bool{}
 	for _, name := range nodes {

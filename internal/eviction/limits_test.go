@@ -53,14 +53,14 @@ func TestLimits_check(t *testing.T) {
 		want   []Excess
 	}{
 		"no limit allows everything":                           {},
-		"every verdict but stays counts":                       {limits: Limits{MaxPods: of(4)}, want: []Excess{{Limit: MaxPods, Pods: all, Certain: true}}},
+		"every verdict but stays counts":                       {limits: Limits{MaxPods: of(4)}, want: []Excess{{Limit: MaxPods, Count: 5, Allowed: 4, Pods: all, Certain: true}}},
 		"as many as are allowed are allowed":                   {limits: Limits{MaxPods: of(5)}},
-		"none at all may be evicted":                           {limits: Limits{MaxPods: of(0)}, want: []Excess{{Limit: MaxPods, Pods: all, Certain: true}}},
-		"a protected namespace, with a pod that is unknown":    {limits: Limits{Namespaces: []string{"prod", "quiet"}}, want: []Excess{{Limit: ProtectedNamespaces, Pods: []string{"prod/unknown-0"}}}},
+		"none at all may be evicted":                           {limits: Limits{MaxPods: of(0)}, want: []Excess{{Limit: MaxPods, Count: 5, Allowed: 0, Pods: all, Certain: true}}},
+		"a protected namespace, with a pod that is unknown":    {limits: Limits{Namespaces: []string{"prod", "quiet"}}, want: []Excess{{Limit: ProtectedNamespaces, Count: 1, Pods: []string{"prod/unknown-0"}}}},
 		"a protected namespace whose pods stay":                {limits: Limits{Namespaces: []string{"quiet"}}},
-		"protected pods by label":                              {limits: Limits{Selector: selector("tier in (gold,silver)")}, want: []Excess{{Limit: ProtectedSelector, Pods: all[:2], Certain: true}}},
-		"a selector by absence finds pods without labels":      {limits: Limits{Selector: selector("!tier"), MaxPods: of(9)}, want: []Excess{{Limit: ProtectedSelector, Pods: all[2:], Certain: true}}},
-		"each limit that is exceeded is named, in their order": {limits: Limits{Namespaces: []string{"prod"}, MaxPods: of(1)}, want: []Excess{{Limit: MaxPods, Pods: all, Certain: true}, {Limit: ProtectedNamespaces, Pods: []string{"prod/unknown-0"}}}},
+		"protected pods by label":                              {limits: Limits{Selector: selector("tier in (gold,silver)")}, want: []Excess{{Limit: ProtectedSelector, Count: 2, Pods: all[:2], Certain: true}}},
+		"a selector by absence finds pods without labels":      {limits: Limits{Selector: selector("!tier"), MaxPods: of(9)}, want: []Excess{{Limit: ProtectedSelector, Count: 3, Pods: all[2:], Certain: true}}},
+		"each limit that is exceeded is named, in their order": {limits: Limits{Namespaces: []string{"prod"}, MaxPods: of(1)}, want: []Excess{{Limit: MaxPods, Count: 5, Allowed: 1, Pods: all, Certain: true}, {Limit: ProtectedNamespaces, Count: 1, Pods: []string{"prod/unknown-0"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +78,7 @@ func TestLimits_check(t *testing.T) {
 func TestLimits_areSetByAnyOfTheirParts(t *testing.T) {
 	t.Parallel()
 	none := int64(0)
-	for name, l := range map[string]Limits{"a number": {MaxPods: &none}, "a namespace": {Namespaces: []string{"a"}}, "a selector": {Selector: labels.Everything()}} {
+	for name, l := range map[string]Limits{"a number": {MaxPods: &none}, "a number of Pending pods": {MaxPending: &none}, "a number of lost pods": {MaxLost: &none}, "a namespace": {Namespaces: []string{"a"}}, "a selector": {Selector: labels.Everything()}} {
 		if !l.Set() {
 			t.Errorf("%s does not count as a limit", name)
 		}

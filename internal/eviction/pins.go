@@ -39,5 +39,6 @@ func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]strin
 	}
 	report = Join(report) // It sorts.
 	e.coverByBudgets(report.Pods)
+	e.simulating(report)
 	return report
 }

@@ -120,18 +120,18 @@ func (e *evaluation) planned(pod *snapshot.Pod, owner snapshot.Owner) (s *snapsh
 // has is not claimed.
 func hedge(without, with PodVerdict) PodVerdict {
 	same := without.Verdict == with.Verdict && without.AfterSeconds == with.AfterSeconds
-	if same && without.Reschedulable == with.Reschedulable && slices.Equal(without.Awaits, with.Awaits) && without.Misscheduled == with.Misscheduled && without.Stranded == with.Stranded {
+	if same && without.NoPlace == with.NoPlace && without.Misscheduled == with.Misscheduled && without.Stranded == with.Stranded {
 		return without
 	}
 	v := without
-	v.Hedged, v.Awaits = true, nil
+	v.Hedged = true
 	v.Stranded = without.Stranded || with.Stranded
 	v.Spared = without.Stranded != with.Stranded
 	if !same {
 		v.Verdict, v.AfterSeconds, v.Lost, v.Rejected = Unknown, 0, false, false
 	}
 	if !v.Leaves() {
-		v.Reschedulable, v.Misscheduled = without.Reschedulable || with.Reschedulable, without.Misscheduled && with.Misscheduled
+		v.NoPlace, v.Misscheduled = without.NoPlace && with.NoPlace, without.Misscheduled && with.Misscheduled
 	}
 	v.Reason += "; it is not known whether the tolerations that this plan gives its workload come first"
 	return v

@@ -58,7 +58,7 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 			for _, f := range []struct {
 				name string
 				set  bool
-			}{{"stranded", v.Stranded}, {"spared", v.Spared}, {"hedged", v.Hedged}, {"misscheduled", v.Misscheduled}, {"stuck", !v.Reschedulable}} {
+			}{{"stranded", v.Stranded}, {"spared", v.Spared}, {"hedged", v.Hedged}, {"misscheduled", v.Misscheduled}, {"stuck", !fitsAgain(report, v)}} {
 				if f.set {
 					flags = append(flags, f.name)
 				}

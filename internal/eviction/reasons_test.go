@@ -132,13 +132,13 @@ func TestReport_joinsTheGraverVerdictWithStranding(t *testing.T) {
 	t.Parallel()
 	p := pod("p", "n1")
 	verdicts := map[string]PodVerdict{
-		"plain": {Pod: p, Verdict: Stays, Reschedulable: true}, "told": {Pod: p, Verdict: Stays}, "unknown": {Pod: p, Verdict: Unknown}, "leaves": {Pod: p, Verdict: EvictedAfter, AfterSeconds: 5},
+		"plain": {Pod: p, Verdict: Stays}, "told": {Pod: p, Verdict: Stays, NoPlace: true}, "unknown": {Pod: p, Verdict: Unknown}, "leaves": {Pod: p, Verdict: EvictedAfter, AfterSeconds: 5},
 	}
 	order := []string{"plain", "told", "unknown", "leaves"}
 	for i, a := range order {
 		for j, b := range order {
 			got, want := graver(verdicts[a], verdicts[b]), verdicts[order[max(i, j)]]
-			if got.Verdict != want.Verdict || got.AfterSeconds != want.AfterSeconds || got.Reschedulable != want.Reschedulable {
+			if got.Verdict != want.Verdict || got.AfterSeconds != want.AfterSeconds || got.NoPlace != want.NoPlace {
 				t.Errorf("%s and %s: %v", a, b, got)
 			}
 		}
@@ -165,13 +165,13 @@ func TestPodVerdict_isGoneWhereNothingComesBack(t *testing.T) {
 		want bool
 	}{
 		"it stays":                              {PodVerdict{Pod: pod("p", "n1"), Verdict: Stays}, false},
-		"it leaves and has a place":             {PodVerdict{Pod: pod("p", "n1"), Verdict: Drained, Reschedulable: true}, false},
-		"it leaves and has none":                {PodVerdict{Pod: pod("p", "n1"), Verdict: EvictedNow}, true},
-		"it leaves and nothing makes it again":  {PodVerdict{Pod: pod("p", "n1"), Verdict: EvictedAfter, Lost: true, Reschedulable: true}, true},
+		"it leaves and has a place":             {PodVerdict{Pod: pod("p", "n1"), Verdict: Drained}, false},
+		"it leaves and has none":                {PodVerdict{Pod: pod("p", "n1"), Verdict: EvictedNow, NoPlace: true}, true},
+		"it leaves and nothing makes it again":  {PodVerdict{Pod: pod("p", "n1"), Verdict: EvictedAfter, Lost: true}, true},
 		"it has completed":                      {PodVerdict{Pod: pod("p", "n1", completed), Verdict: EvictedNow, Lost: true}, false},
 		"it may leave, and nothing makes it so": {PodVerdict{Pod: pod("p", "n1"), Verdict: Unknown, Lost: true}, false},
 	} {
-		if got := tt.v.Gone(); got != tt.want {
+		if got := (&Report{}).Gone(tt.v); got != tt.want {
 			t.Errorf("%s: gone %t", name, got)
 		}
 	}

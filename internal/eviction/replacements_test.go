@@ -18,18 +18,18 @@ func TestEvaluate_whetherAPodThatLeavesFindsAnotherNode(t *testing.T) {
 	runOne(t, []oneCase{
 		{
 			name: "none would take it", world: newWorld(node("n1"), node("n2", "b:NoSchedule")).run(pod("p", "n1")), change: change,
-			want: "evicted_now", notReschedulabe: true, gone: true, reason: "no other node would take it: 1 is tainted b:NoSchedule",
+			want: "evicted_now", notReschedulabe: true, gone: true, reason: "no node would take it: 1 is tainted a:NoExecute, 1 is tainted b:NoSchedule",
 		},
 		{name: "another one takes it", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1")), change: change, want: "evicted_now"},
 		{
 			name: "a drained one would", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1")),
 			change: Change{Taints: change.Taints, Drains: map[string]bool{"n2": true}},
-			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no other node would take it: 1 is drained",
+			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node would take it: 1 is tainted a:NoExecute, 1 is drained",
 		},
 		{
 			name: "one whose labels change would", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1", selecting("kubernetes.io/hostname", "n2"))),
 			change: Change{Taints: change.Taints, Labels: map[string]map[string]string{"n2": {}}},
-			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no other node would take it: 1 does not match its node selector",
+			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node would take it: 2 do not match its node selector",
 		},
 	})
 }
@@ -73,8 +73,8 @@ func TestEvaluate_saysOfPodsThatStayWhyNoOtherNodeWouldTakeThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 4, 8), having(node("n2"), 2, 4)).run(pod("p", "n1", asking(3, 8)))
 	v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoSchedule"), ComparisonOff))
-	if want := "could not be scheduled on this node again, nor on any other: 1 lacks memory (needs 8Gi, 4Gi free)"; v.Reschedulable || !strings.HasSuffix(v.Reason, want) {
-		t.Errorf("%t, %q", v.Reschedulable, v.Reason)
+	if want := "could not be scheduled on this node again, nor on any other: 1 lacks memory (needs 8Gi, 4Gi free)"; !v.NoPlace || !strings.HasSuffix(v.Reason, want) {
+		t.Errorf("%t, %q", v.NoPlace, v.Reason)
 	}
 }
 
@@ -120,15 +120,15 @@ func TestEvaluate_podsThatLeaveHoldNoRoom(t *testing.T) {
 			change: Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("b:NoExecute")}},
 		},
 		{
-			name:  "a pod whose countdown runs already may be gone",
-			world: two(pod("p", "n1", asking(1, 4), tolerating(exists("old", ""))), having(node("n2", "old:NoExecute"), 4, 8), other("q", "n2", asking(1, 5), hurried)), back: true,
+			name:  "a pod whose countdown runs already keeps its own",
+			world: two(pod("p", "n1", asking(1, 4), tolerating(exists("old", ""))), having(node("n2", "old:NoExecute"), 4, 8), other("q", "n2", asking(1, 5), hurried)),
 		},
 		{
 			name:  "a pod that tolerates what is there stays",
 			world: two(pod("p", "n1", asking(1, 4), tolerating(exists("old", ""))), having(node("n2", "old:NoExecute"), 4, 8), other("q", "n2", asking(1, 5), tolerant)),
 		},
 		{
-			name: "a pod that the same run replaces may come to be elsewhere", back: true,
+			name:  "a pod that the same run replaces keeps its own",
 			world: two(pod("p", "n1", asking(1, 4)), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5))),
 			change: Change{
 				Taints:      map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute")},
@@ -150,8 +150,9 @@ func TestEvaluate_podsThatLeaveHoldNoRoom(t *testing.T) {
 			if c.Taints == nil {
 				c = change
 			}
-			if v := about(t, Evaluate(tt.world.Snapshot, c, ComparisonOff), "p"); !v.Leaves() || v.Reschedulable != tt.back {
-				t.Errorf("%s, reschedulable %t, want %t: %s", v.Verdict, v.Reschedulable, tt.back, v.Reason)
+			r := Evaluate(tt.world.Snapshot, c, ComparisonOff)
+			if v := about(t, r, "p"); !v.Leaves() || fitsAgain(r, v) != tt.back {
+				t.Errorf("%s, reschedulable %t, want %t: %s", v.Verdict, fitsAgain(r, v), tt.back, r.Why(v))
 			}
 		})
 	}

@@ -6,7 +6,9 @@ package eviction
 import (
 	"cmp"
 	"slices"
+	"sync"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -19,6 +21,8 @@ type Report struct {
 	Nodes []string
 	// Gaps says what could not be read.
 	Gaps []string
+
+	outcome func() *placement.Outcome
 }
 
 // Join makes one report of those of changes that follow each other. Of a pod that several
@@ -46,6 +50,13 @@ func Join(reports ...*Report) *Report {
 	slices.Sort(out.Nodes)
 	slices.Sort(out.Gaps)
 	out.Nodes, out.Gaps = slices.Compact(out.Nodes), slices.Compact(out.Gaps)
+	out.outcome = sync.OnceValue(func() *placement.Outcome {
+		outcomes := make([]*placement.Outcome, len(reports))
+		for i, r := range reports {
+			outcomes[i] = r.Outcome()
+		}
+		return placement.Join(outcomes...)
+	})
 	return out
 }
 
@@ -71,18 +82,24 @@ func graver(a, b PodVerdict) PodVerdict {
 	return a
 }
 
-// Summary counts verdicts.
+// Range is a number where the order in which pods are placed does not matter.
+type Range = placement.Range
+
+// Summary counts verdicts, and what comes of them.
 type Summary struct {
 	Stays, EvictedNow, EvictedAfter, Drained, Unknown int
-	// NotReschedulable counts pods that leave and that no node would take, whatever
-	// becomes of them.
-	NotReschedulable int
-	// What becomes of pods that leave and have no place at once; none counts in two of
-	// them. Lost have no controller that makes them again. Daemons belong to DaemonSets,
-	// which have no other node for them. Rejected may not be made again in their
-	// namespace. Pending are made again, and no node would take them. Awaiting are those
-	// that only machines which come would take.
-	Lost, Daemons, Rejected, Pending, Awaiting int
+	// Completed counts those of the pods that do not stay that have run to their end: only their
+	// objects are deleted.
+	Completed int
+	// Lost pods have no controller that makes them again. Daemons belong to DaemonSets, which have no
+	// other node for them. Rejected may not be made again in their namespace. None counts twice.
+	Lost, Daemons, Rejected int
+	// Pending counts the replacements that no node takes, or that are not created because one before
+	// them waits, and Awaiting those of them that nodes take which the change brings.
+	Pending  Range
+	Awaiting int
+	// Preempted counts the pods elsewhere that the preemption by replacements evicts.
+	Preempted Range
 }
 
 // NotRecreated counts the pods that leave and that are not made again as things are.
@@ -90,20 +107,14 @@ func (s Summary) NotRecreated() int {
 	return s.Lost + s.Daemons + s.Rejected
 }
 
-// Gone counts the pods that leave and do not come back as things are: nothing makes them
-// again, or no node would take them.
-func (s Summary) Gone() int {
-	return s.NotRecreated() + s.Pending
-}
-
-// Evicted counts the pods that leave.
+// Evicted counts the pods that leave, but for completed ones.
 func (s Summary) Evicted() int {
-	return s.EvictedNow + s.EvictedAfter + s.Drained
+	return s.Affected() - s.Unknown
 }
 
-// Affected counts every verdict but Stays.
+// Affected counts every verdict but Stays, but for completed pods.
 func (s Summary) Affected() int {
-	return s.Evicted() + s.Unknown
+	return s.EvictedNow + s.EvictedAfter + s.Drained + s.Unknown - s.Completed
 }
 
 func (s *Summary) add(v PodVerdict) {
@@ -119,36 +130,29 @@ func (s *Summary) add(v PodVerdict) {
 	default:
 		s.Stays++
 	}
-	if v.Leaves() {
-		s.follow(v)
-	}
-}
-
-// follow counts what becomes of a pod that leaves, once.
-func (s *Summary) follow(v PodVerdict) {
-	if !v.Reschedulable {
-		s.NotReschedulable++
-	}
 	switch {
+	case v.Verdict == Stays:
+	case v.Pod.Completed:
+		s.Completed++
+	case !v.Leaves():
 	case v.Lost:
 		s.Lost++
-	case v.Reschedulable && len(v.Awaits) > 0:
-		s.Awaiting++
-	case v.Reschedulable:
 	case v.Rejected:
 		s.Rejected++
-	case v.Owner.DaemonSet():
+	case v.NoPlace:
 		s.Daemons++
-	default:
-		s.Pending++
 	}
 }
 
 // Summary counts the verdicts of all pods.
 func (r *Report) Summary() Summary {
-	var s Summary
+	out := r.Outcome()
+	s := Summary{Pending: out.Missing, Preempted: out.Preempted}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
+		if len(r.Awaits(r.Pods[i])) > 0 {
+			s.Awaiting++
+		}
 	}
 	return s
 }
@@ -158,33 +162,42 @@ type Workload struct {
 	Namespace string
 	Owner     snapshot.Owner
 	Summary   Summary
-	// Pods are the workload's verdicts in the report's order.
+	// Pods are the workload's verdicts in the report's order; there is none where preemption evicts
+	// all that are evicted.
 	Pods []PodVerdict
+	// Outcome is what becomes of the replacements.
+	Outcome placement.WorkloadOutcome
 }
 
 // Workloads rolls the verdicts up by workload, those that lose most first; a
 // pod without a controller is a workload of kind Pod.
 func (r *Report) Workloads() []Workload {
-	type key struct {
-		namespace string
-		owner     snapshot.Owner
-	}
-	at := map[key]int{}
+	at := map[snapshot.WorkloadKey]int{}
 	var out []Workload
+	of := func(key snapshot.WorkloadKey) *Workload {
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key] = i
+			out = append(out, Workload{Namespace: key.Namespace, Owner: key.Owner})
+		}
+		return &out[i]
+	}
 	for _, v := range r.Pods {
 		owner := v.Owner
 		if owner.Kind == "" {
 			owner = snapshot.Owner{Kind: "Pod", Name: v.Pod.Name}
 		}
-		k := key{v.Pod.Namespace, owner}
-		i, known := at[k]
-		if !known {
-			i = len(out)
-			at[k] = i
-			out = append(out, Workload{Namespace: k.namespace, Owner: owner})
+		w := of(snapshot.WorkloadKey{Namespace: v.Pod.Namespace, Owner: owner})
+		w.Summary.add(v)
+		if len(r.Awaits(v)) > 0 {
+			w.Summary.Awaiting++
 		}
-		out[i].Summary.add(v)
-		out[i].Pods = append(out[i].Pods, v)
+		w.Pods = append(w.Pods, v)
+	}
+	for _, o := range r.Outcome().Workloads {
+		w := of(o.WorkloadKey)
+		w.Outcome, w.Summary.Pending, w.Summary.Preempted = o, o.Missing, o.Preempted
 	}
 	slices.SortStableFunc(out, func(a, b Workload) int {
 		return cmp.Or(

@@ -125,14 +125,14 @@ func TestBudgets_thatCoverOnePodTogetherHoldItsDrain(t *testing.T) {
 func TestJoin_countsTheGravestVerdictOfEachPod(t *testing.T) {
 	t.Parallel()
 	p := func(name string, verdict Verdict, change func(*PodVerdict)) PodVerdict {
-		v := PodVerdict{Pod: pod(name, "n1"), Verdict: verdict, Reschedulable: true, Reason: string(verdict)}
+		v := PodVerdict{Pod: pod(name, "n1"), Verdict: verdict, Reason: string(verdict)}
 		if change != nil {
 			change(&v)
 		}
 		return v
 	}
 	stranded := func(v *PodVerdict) { v.Stranded = true }
-	stuck := func(v *PodVerdict) { v.Reschedulable = false }
+	stuck := func(v *PodVerdict) { v.NoPlace = true }
 	labels := &Report{Nodes: []string{"n1"}, Gaps: []string{"gap"}, Pods: []PodVerdict{
 		p("both", EvictedNow, nil), p("first", EvictedNow, nil), p("later", Stays, nil), p("may", Stays, nil), p("remains", Stays, nil), p("stuck", Stays, nil),
 	}}
@@ -146,7 +146,7 @@ func TestJoin_countsTheGravestVerdictOfEachPod(t *testing.T) {
 		if v.Stranded {
 			one += " stranded"
 		}
-		if !v.Reschedulable {
+		if v.NoPlace {
 			one += " stuck"
 		}
 		got = append(got, one)
@@ -186,17 +186,17 @@ func TestSummary_countsEveryVerdictAndWhatItMeans(t *testing.T) {
 		EvictedNow: 5, EvictedAfter: 1, Drained: 1, Unknown: 1, Stays: 1,
 		// bare and bare-and-stuck; done was no loss.
 		Lost: 2,
-		// stuck and bare-and-stuck.
-		NotReschedulable: 2,
+		// done, at once.
+		Completed: 1,
 		// stuck; bare-and-stuck is lost, and counts once.
-		Pending: 1,
+		Pending: number(1),
 	}
 	got := zoo().Summary()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// 5 at once + 1 later + 1 drained; with 1 unknown 8 of 9 pods are affected.
-	if got.Evicted() != 7 || got.Affected() != 8 {
+	// 5 at once less 1 that has completed + 1 later + 1 drained; with 1 unknown 7 of 9 pods are affected.
+	if got.Evicted() != 6 || got.Affected() != 7 {
 		t.Errorf("evicted %d, affected %d", got.Evicted(), got.Affected())
 	}
 }
@@ -218,7 +218,7 @@ func TestWorkloads_rollUpWhatBelongsTogether(t *testing.T) {
 		"app/StatefulSet/db 2: stuck unknown",
 		"app/Pod/bare 1: bare",
 		"app/Pod/bare-and-stuck 1: bare-and-stuck",
-		"app/Pod/done 1: done",
+		"app/Pod/done 0: done",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -230,9 +230,9 @@ func TestWorkloads_addUpToTheSummary(t *testing.T) {
 	r := zoo()
 	var pods, affected, gone, pending int
 	for _, w := range r.Workloads() {
-		pods, affected, gone, pending = pods+len(w.Pods), affected+w.Summary.Affected(), gone+w.Summary.NotRecreated(), pending+w.Summary.Pending
+		pods, affected, gone, pending = pods+len(w.Pods), affected+w.Summary.Affected(), gone+w.Summary.NotRecreated(), pending+w.Summary.Pending.Max
 	}
-	if total := r.Summary(); pods != len(r.Pods) || affected != total.Affected() || gone != total.NotRecreated() || pending != total.Pending {
+	if total := r.Summary(); pods != len(r.Pods) || affected != total.Affected() || gone != total.NotRecreated() || pending != total.Pending.Max {
 		t.Errorf("workloads have %d pods, %d affected, %d gone, %d pending; the summary says %+v of %d pods", pods, affected, gone, pending, total, len(r.Pods))
 	}
 }
@@ -248,13 +248,13 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 		want   Summary
 	}{
 		"one that finds another node":     {pod("p", "n1"), taints, Summary{EvictedNow: 1}},
-		"one that finds none":             {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, NotReschedulable: 1, Pending: 1}},
-		"one that fits on what comes":     {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Awaiting: 1}},
+		"one that finds none":             {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Pending: number(1)}},
+		"one that fits on what comes":     {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Pending: number(1), Awaiting: 1}},
 		"a bare one":                      {pod("p", "n1", bare), taints, Summary{EvictedNow: 1, Lost: 1}},
-		"a bare one that fits nowhere":    {pod("p", "n1", bare, selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Lost: 1, NotReschedulable: 1}},
+		"a bare one that fits nowhere":    {pod("p", "n1", bare, selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Lost: 1}},
 		"a bare one that fits on a comer": {pod("p", "n1", bare, selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Lost: 1}},
-		"one of a DaemonSet":              {pod("p", "n1", ownedBy("DaemonSet", "agent"), pinned("n1")), taints, Summary{EvictedNow: 1, NotReschedulable: 1, Daemons: 1}},
-		"one that has completed":          {pod("p", "n1", bare, completed), taints, Summary{EvictedNow: 1}},
+		"one of a DaemonSet":              {pod("p", "n1", ownedBy("DaemonSet", "agent"), pinned("n1")), taints, Summary{EvictedNow: 1, Daemons: 1}},
+		"one that has completed":          {pod("p", "n1", bare, completed), taints, Summary{EvictedNow: 1, Completed: 1}},
 		"a mirror pod":                    {pod("p", "n1", mirror), taints, Summary{EvictedNow: 1}},
 		"one that stays":                  {pod("p", "n1", tolerating(exists("a", "")), selecting("disk", "nvme")), taints, Summary{Stays: 1}},
 	} {
@@ -267,7 +267,7 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 		})
 	}
 	rejected := newWorld(node("n1"), node("n2")).run(pod("p", "n1")).admitting(nil).allowing(exists("c", ""))
-	if diff := cmp.Diff(Summary{EvictedNow: 1, NotReschedulable: 1, Rejected: 1}, Evaluate(rejected.Snapshot, taints, ComparisonOff).Summary()); diff != "" {
+	if diff := cmp.Diff(Summary{EvictedNow: 1, Rejected: 1}, Evaluate(rejected.Snapshot, taints, ComparisonOff).Summary()); diff != "" {
 		t.Error(diff)
 	}
 }

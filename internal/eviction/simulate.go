@@ -4,18 +4,86 @@
 package eviction
 
 import (
+	"slices"
+	"strings"
+	"sync"
+
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Simulate gives the verdicts of Evaluate, and tells where the replacements of all evicted pods
-// go, together. Pods whose outcome is unknown count as evicted.
-func Simulate(s *snapshot.Snapshot, change Change, comparison Comparison, orders int, seed uint64) (*Report, *placement.Outcome) {
-	e := newEvaluation(s, change, comparison)
-	report := e.report()
-	return report, e.nodes.Simulate(e.evictions(report.Pods), orders, seed)
+// seed makes every simulation of one change the same: a plan that is made twice says the same.
+const seed = 29
+
+// Outcome is where the replacements of all evicted pods go, together. It is simulated when it is first
+// asked for, with the verdicts that the report has by then, and not at all where nothing comes for an
+// evicted pod. Pods whose outcome is unknown count as evicted.
+func (r *Report) Outcome() *placement.Outcome {
+	if r.outcome == nil {
+		return &placement.Outcome{}
+	}
+	return r.outcome()
+}
+
+// simulating lets a report tell the outcome of its verdicts.
+func (e *evaluation) simulating(r *Report) {
+	r.outcome = sync.OnceValue(func() *placement.Outcome {
+		evicted := e.evictions(r.Pods)
+		if !slices.ContainsFunc(evicted, func(one placement.Eviction) bool { return one.Scheduling != nil }) {
+			return &placement.Outcome{}
+		}
+		return e.nodes.Simulate(evicted, placement.Orders, seed)
+	})
+}
+
+// Gone reports whether a pod is evicted and does not run again in any order: nothing makes it again, or
+// no node takes it, not even one that the change brings.
+func (r *Report) Gone(v PodVerdict) bool {
+	if !v.Leaves() || v.Pod.Completed {
+		return false
+	}
+	if v.Lost || v.NoPlace {
+		return true
+	}
+	g := r.Outcome().Of(v.Pod)
+	return g != nil && g.Fate == placement.Pending && len(g.Awaits) == 0
+}
+
+// Awaits names what brings the only nodes that take a pod that is evicted; it is empty where another
+// node does in some order, or none.
+func (r *Report) Awaits(v PodVerdict) []string {
+	if g := r.Outcome().Of(v.Pod); v.Leaves() && g != nil && g.Fate == placement.Pending {
+		return g.Awaits
+	}
+	return nil
+}
+
+// Placement is "fits" or "pending" for an evicted pod whose replacement is placed, or is not, in every
+// order; "" where that depends on the order, or nothing replaces it.
+func (r *Report) Placement(v PodVerdict) string {
+	if g := r.Outcome().Of(v.Pod); g != nil && v.Leaves() && !v.NoPlace && g.Fate != placement.DependsOnOrder {
+		return string(g.Fate)
+	}
+	return ""
+}
+
+// Why is the reason of a verdict, and what becomes of the pod that comes in the place of an evicted one.
+func (r *Report) Why(v PodVerdict) string {
+	g := r.Outcome().Of(v.Pod)
+	switch {
+	case g == nil || !v.Leaves() || v.NoPlace || g.Fate == placement.Fits:
+		return v.Reason
+	case g.Fate == placement.DependsOnOrder:
+		return v.Reason + "; whether a node takes it again depends on the order"
+	case len(g.Awaits) > 0:
+		return v.Reason + "; only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + " would take it"
+	case g.Reason == "":
+		return v.Reason + "; it is not recreated before the pods of its StatefulSet that are Pending"
+	default:
+		return v.Reason + "; no node would take it: " + g.Reason
+	}
 }
 
 // evictions lists the pods that verdicts evict, with what their controllers create instead:

@@ -77,12 +77,10 @@ type PodVerdict struct {
 	// Rejected is set for a pod that leaves and whose namespace does not let its
 	// controller make another one.
 	Rejected bool
-	// Reschedulable is false where no node would take the pod again, even if it
-	// came alone.
-	Reschedulable bool
-	// Awaits is what brings the only nodes that would take a pod that leaves; empty
-	// where another node would, or none.
-	Awaits []string
+	// NoPlace is set where it takes no simulation to know that nothing runs in the place of the
+	// pod: it stays and no node would take it again, its DaemonSet does not recreate it, or its
+	// namespace does not let its controller do that.
+	NoPlace bool
 	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
 	// would no longer put it.
 	Misscheduled bool
@@ -97,6 +95,16 @@ type PodVerdict struct {
 	// Budget says which PodDisruptionBudget covers a pod that leaves, and what
 	// it is worth against this way of leaving. Empty where none does.
 	Budget string
+	// Beyond is set where more of the budget's pods are evicted than it allows at once.
+	Beyond *Beyond
+}
+
+// Beyond is a PodDisruptionBudget that allows fewer disruptions than pods are evicted.
+type Beyond struct {
+	Name    string
+	Allowed int
+	// Obeyed is set where a drain waits for the budget; taint eviction bypasses it.
+	Obeyed bool
 }
 
 // Leaves says whether the pod is going to be deleted.
@@ -106,11 +114,5 @@ func (v PodVerdict) Leaves() bool {
 
 // Plain says that there is nothing to tell about the pod.
 func (v PodVerdict) Plain() bool {
-	return v.Verdict == Stays && v.Reschedulable && !v.Misscheduled && !v.Stranded && !v.Hedged && !v.Pod.Terminating
-}
-
-// Gone says that the pod leaves and does not come back: nothing makes it again,
-// or no node would take it.
-func (v PodVerdict) Gone() bool {
-	return v.Leaves() && !v.Pod.Completed && (v.Lost || !v.Reschedulable)
+	return v.Verdict == Stays && !v.NoPlace && !v.Misscheduled && !v.Stranded && !v.Hedged && !v.Pod.Terminating
 }

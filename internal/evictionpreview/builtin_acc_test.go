@@ -28,7 +28,7 @@ func TestAccEvictionPreview_builtInTaints(t *testing.T) {
 		"node.kubernetes.io/pid-pressure:NoSchedule":        {"web": stranded, "quick": stranded, "agent": stays, "network": stays, "bare": stranded},
 		"node.kubernetes.io/unschedulable:NoSchedule":       {"web": stranded, "quick": stranded, "agent": stays, "network": stays, "bare": stranded},
 		"node.kubernetes.io/network-unavailable:NoSchedule": {"web": stranded, "quick": stranded, "agent": stays, "network": stays, "bare": stranded},
-		"node.kubernetes.io/out-of-service:NoExecute":       {"web": "evicted_now no place", "quick": "evicted_now no place", "agent": "evicted_now no place", "network": "evicted_now no place", "bare": "evicted_now no place"},
+		"node.kubernetes.io/out-of-service:NoExecute":       {"web": "evicted_now no place", "quick": "evicted_now no place", "agent": "evicted_now no place", "network": "evicted_now no place", "bare": "evicted_now"},
 	} {
 		t.Run(taints, func(t *testing.T) {
 			t.Parallel()

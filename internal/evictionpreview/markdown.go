@@ -87,16 +87,16 @@ func (w whatIf) already() string {
 
 // table rolls the pods up by workload.
 func (w whatIf) table(b *strings.Builder) {
-	workloads := slices.DeleteFunc(w.report.Workloads(), func(l eviction.Workload) bool { return !slices.ContainsFunc(l.Pods, notable) })
+	workloads := slices.DeleteFunc(w.report.Workloads(), func(l eviction.Workload) bool { return !notable(l) })
 	if len(workloads) == 0 {
 		return
 	}
-	b.WriteString("\n| Workload | Namespace | Now | Later | Drained | Perhaps | Stay | Not recreated | Pending |\n")
-	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\n| Workload | Namespace | Now | Later | Drained | Perhaps | Stay | Not recreated | Pending | Preempted |\n")
+	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, l := range workloads[:min(len(workloads), maxWorkloads)] {
 		s := l.Summary
-		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d |\n", escape(l.Owner.String()), escape(l.Namespace),
-			s.EvictedNow, s.EvictedAfter, s.Drained, s.Unknown, s.Stays, s.NotRecreated(), s.Pending+s.Awaiting)
+		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %d | %s | %s |\n", escape(l.Owner.String()), escape(l.Namespace),
+			s.EvictedNow, s.EvictedAfter, s.Drained, s.Unknown, s.Stays, s.NotRecreated(), fw.Number(s.Pending), fw.Number(s.Preempted))
 	}
 	if more := len(workloads) - maxWorkloads; more > 0 {
 		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more workload"))
@@ -149,7 +149,7 @@ func (w whatIf) timeline(b *strings.Builder) {
 			fmt.Fprintf(b, "\n**%s**: %s\n\n", m, fw.Count(counts[m], "pod"))
 			last = &m
 		}
-		fmt.Fprintf(b, "- %s on %s: %s\n", code(v.Pod.Key()), code(v.Pod.Node), escape(sentence(v)))
+		fmt.Fprintf(b, "- %s on %s: %s\n", code(v.Pod.Key()), code(v.Pod.Node), escape(w.sentence(v)))
 	}
 	if more := len(pods) - maxPods; more > 0 {
 		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more pod"))
@@ -157,11 +157,11 @@ func (w whatIf) timeline(b *strings.Builder) {
 }
 
 // sentence is the reason of a verdict whose time the moment has told.
-func sentence(v eviction.PodVerdict) string {
+func (w whatIf) sentence(v eviction.PodVerdict) string {
 	if v.Leaves() && v.Pod.LocalData && !v.Pod.Completed {
-		return v.Reason + "; its emptyDir data is deleted"
+		return w.report.Why(v) + "; its emptyDir data is deleted"
 	}
-	return v.Reason
+	return w.report.Why(v)
 }
 
 // machines says what is missing of MachineSets meanwhile, and what may go wrong.
@@ -192,21 +192,23 @@ func (w whatIf) notes(b *strings.Builder) {
 	total := w.report.Summary()
 	var notes []string
 	for _, one := range []struct {
-		pods int
+		pods eviction.Range
 		what string
 	}{
-		{total.Lost, "Lost, because no controller recreates them"},
-		{total.Rejected, "Not recreated, because their namespace does not allow their tolerations"},
-		{total.Daemons, "Not recreated until their node allows it, because pods of a DaemonSet have no other node by design"},
-		{total.Pending, "Recreated but Pending, because no other node would take them"},
-		{total.Awaiting, "Recreated but Pending until new machines are ready"},
+		{exactly(total.Lost), "Lost, because no controller recreates them"},
+		{exactly(total.Rejected), "Not recreated, because their namespace does not allow their tolerations"},
+		{exactly(total.Daemons), "Not recreated until their node allows it, because pods of a DaemonSet have no other node by design"},
+		{total.Pending, "Recreated but Pending, because no node would take them"},
+		{exactly(total.Awaiting), "Of these, Pending until new machines are ready"},
+		{total.Preempted, "Evicted on other nodes by preemption"},
+		{exactly(total.Completed), "Completed, and only their objects are deleted"},
 	} {
-		if one.pods > 0 {
-			notes = append(notes, one.what+": "+fw.Count(one.pods, "pod")+".")
+		if one.pods.Max > 0 {
+			notes = append(notes, one.what+": "+fw.Number(one.pods)+" "+fw.Agree(one.pods.Max, "pod", "pods")+".")
 		}
 	}
-	if total.Pending+total.Awaiting > 0 {
-		notes = append(notes, fw.NotConsidered)
+	if missing := fw.NotModelled(w.report); missing != "" {
+		notes = append(notes, missing)
 	}
 	if budgets := w.budgets(); len(budgets) > 0 {
 		note := "PodDisruptionBudgets: " + strings.Join(budgets[:min(len(budgets), maxBudgets)], "; ")
@@ -229,6 +231,8 @@ func (w whatIf) notes(b *strings.Builder) {
 		fmt.Fprintf(b, "- %s\n", escape(note))
 	}
 }
+
+func exactly(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
 
 // budgets lists what the PodDisruptionBudgets are worth, each once.
 func (w whatIf) budgets() []string {

@@ -55,6 +55,7 @@ type podModel struct {
 	Toleration    types.String `tfsdk:"toleration"`
 	Reason        types.String `tfsdk:"reason"`
 	Lost          types.Bool   `tfsdk:"lost"`
+	Placement     types.String `tfsdk:"placement"`
 	Reschedulable types.Bool   `tfsdk:"reschedulable"`
 	Budget        types.String `tfsdk:"budget"`
 	LocalData     types.Bool   `tfsdk:"local_data"`
@@ -69,6 +70,10 @@ type workloadModel struct {
 	Drained      types.Int64  `tfsdk:"drained"`
 	Stays        types.Int64  `tfsdk:"stays"`
 	Unknown      types.Int64  `tfsdk:"unknown"`
+	Fits         types.Int64  `tfsdk:"fits"`
+	Pending      types.Int64  `tfsdk:"pending"`
+	PendingMax   types.Int64  `tfsdk:"pending_max"`
+	Preempted    types.Int64  `tfsdk:"preempted"`
 }
 
 type summaryModel struct {
@@ -78,6 +83,9 @@ type summaryModel struct {
 	Drained          types.Int64 `tfsdk:"drained"`
 	Unknown          types.Int64 `tfsdk:"unknown"`
 	Lost             types.Int64 `tfsdk:"lost"`
+	Pending          types.Int64 `tfsdk:"pending"`
+	PendingMax       types.Int64 `tfsdk:"pending_max"`
+	Preempted        types.Int64 `tfsdk:"preempted"`
 	NotReschedulable types.Int64 `tfsdk:"not_reschedulable"`
 }
 
@@ -117,28 +125,37 @@ func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[snapshot
 func (m *model) take(change whatIf) {
 	all := m.IncludeUnaffected.ValueBool()
 	m.Pods, m.Workloads = []podModel{}, []workloadModel{}
+	homeless := 0
 	for _, v := range change.report.Pods {
+		p := fromVerdict(change.report, v)
+		if v.Leaves() && !p.Reschedulable.ValueBool() {
+			homeless++
+		}
 		if all || !v.Plain() {
-			m.Pods = append(m.Pods, fromVerdict(v))
+			m.Pods = append(m.Pods, p)
 		}
 	}
 	for _, w := range change.report.Workloads() {
-		if all || slices.ContainsFunc(w.Pods, notable) {
+		if all || notable(w) {
 			m.Workloads = append(m.Workloads, fromWorkload(w))
 		}
 	}
-	m.Summary = fromSummary(change.report.Summary())
+	m.Summary = fromSummary(change.report.Summary(), homeless)
 	m.Markdown = types.StringValue(change.markdown())
 }
 
-func notable(v eviction.PodVerdict) bool { return !v.Plain() }
+// notable reports whether there is something to tell about a workload.
+func notable(w eviction.Workload) bool {
+	return w.Summary.Preempted.Max > 0 || slices.ContainsFunc(w.Pods, func(v eviction.PodVerdict) bool { return !v.Plain() })
+}
 
-func fromVerdict(v eviction.PodVerdict) podModel {
+func fromVerdict(report *eviction.Report, v eviction.PodVerdict) podModel {
 	m := podModel{
 		Namespace: types.StringValue(v.Pod.Namespace), Name: types.StringValue(v.Pod.Name), Node: types.StringValue(v.Pod.Node),
 		Owner: orNull(v.Owner.String()), Verdict: types.StringValue(string(v.Verdict)),
-		Reason: types.StringValue(v.Reason), Lost: types.BoolValue(v.Lost), Reschedulable: types.BoolValue(v.Reschedulable),
-		Budget: orNull(v.Budget), LocalData: types.BoolValue(v.Pod.LocalData),
+		Reason: types.StringValue(report.Why(v)), Lost: types.BoolValue(v.Lost), Placement: orNull(report.Placement(v)),
+		Reschedulable: types.BoolValue(!v.NoPlace && (report.Placement(v) != "pending" || len(report.Awaits(v)) > 0)),
+		Budget:        orNull(v.Budget), LocalData: types.BoolValue(v.Pod.LocalData),
 	}
 	if v.Verdict == eviction.EvictedAfter {
 		m.AfterSeconds = types.Int64Value(v.AfterSeconds)
@@ -158,14 +175,16 @@ func fromWorkload(w eviction.Workload) workloadModel {
 		Namespace: types.StringValue(w.Namespace), Kind: types.StringValue(w.Owner.Kind), Name: types.StringValue(w.Owner.Name),
 		EvictedNow: number(s.EvictedNow), EvictedAfter: number(s.EvictedAfter), Drained: number(s.Drained),
 		Stays: number(s.Stays), Unknown: number(s.Unknown),
+		Fits: number(w.Outcome.Placed.Min), Pending: number(s.Pending.Min), PendingMax: number(s.Pending.Max), Preempted: number(s.Preempted.Max),
 	}
 }
 
-func fromSummary(s eviction.Summary) *summaryModel {
+func fromSummary(s eviction.Summary, homeless int) *summaryModel {
 	return &summaryModel{
 		Stays: number(s.Stays), EvictedNow: number(s.EvictedNow), EvictedAfter: number(s.EvictedAfter),
 		Drained: number(s.Drained), Unknown: number(s.Unknown),
-		Lost: number(s.Lost), NotReschedulable: number(s.NotReschedulable),
+		Lost: number(s.Lost), Pending: number(s.Pending.Min), PendingMax: number(s.Pending.Max), Preempted: number(s.Preempted.Max),
+		NotReschedulable: number(homeless),
 	}
 }
 

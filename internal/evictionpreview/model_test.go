@@ -31,14 +31,14 @@ func TestFromVerdict(t *testing.T) {
 		verdict eviction.PodVerdict
 		want    func(m *podModel)
 	}{
-		{"a pod that stays has nulls", eviction.PodVerdict{Pod: bare, Verdict: eviction.Stays, Reschedulable: true, Reason: "because"}, func(m *podModel) { m.Verdict = text("stays") }},
-		{"a pod that is evicted now has no seconds", eviction.PodVerdict{Pod: bare, Verdict: eviction.EvictedNow, Taint: &gpu, Lost: true, Reason: "because"}, func(m *podModel) {
+		{"a pod that stays has nulls", eviction.PodVerdict{Pod: bare, Verdict: eviction.Stays, Reason: "because"}, func(m *podModel) { m.Verdict = text("stays") }},
+		{"a pod that is evicted now has no seconds", eviction.PodVerdict{Pod: bare, Verdict: eviction.EvictedNow, Taint: &gpu, Lost: true, NoPlace: true, Reason: "because"}, func(m *podModel) {
 			m.Verdict, m.Taint, m.Lost, m.Reschedulable = text("evicted_now"), text("dedicated=gpu:NoExecute"), types.BoolValue(true), types.BoolValue(false)
 		}},
 		{"a pod that is evicted later has everything", eviction.PodVerdict{
 			Pod: data, Owner: snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "web"}, Verdict: eviction.EvictedAfter, AfterSeconds: 30, Taint: &gpu,
 			Toleration: &corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds},
-			Reason:     "because", Reschedulable: true, Budget: "web is ignored",
+			Reason:     "because", Budget: "web is ignored",
 		}, func(m *podModel) {
 			m.Verdict, m.AfterSeconds, m.Owner, m.Budget = text("evicted_after"), types.Int64Value(30), text("Deployment/web"), text("web is ignored")
 			m.Taint, m.Toleration, m.LocalData = text("dedicated=gpu:NoExecute"), text("dedicated Exists for 30s"), types.BoolValue(true)
@@ -49,7 +49,7 @@ func TestFromVerdict(t *testing.T) {
 			t.Parallel()
 			want := base
 			c.want(&want)
-			if diff := cmp.Diff(want, fromVerdict(c.verdict)); diff != "" {
+			if diff := cmp.Diff(want, fromVerdict(&eviction.Report{}, c.verdict)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -86,7 +86,7 @@ func TestTake(t *testing.T) {
 			if diff := cmp.Diff(c.workloads, workloads); diff != "" {
 				t.Error(diff)
 			}
-			want := &summaryModel{Stays: number(1), EvictedNow: number(2), EvictedAfter: number(1), Drained: number(0), Unknown: number(0), Lost: number(1), NotReschedulable: number(0)}
+			want := &summaryModel{Stays: number(1), EvictedNow: number(2), EvictedAfter: number(1), Drained: number(0), Unknown: number(0), Lost: number(1), Pending: number(0), PendingMax: number(0), Preempted: number(0), NotReschedulable: number(0)}
 			if diff := cmp.Diff(want, m.Summary); diff != "" {
 				t.Error(diff)
 			}

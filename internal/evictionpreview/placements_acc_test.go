@@ -194,8 +194,7 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 	for _, name := range tainted {
 		change.Taints[name] = append(slices.Clone(s.Nodes[name].Taints), corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute})
 	}
-	_, out := eviction.Simulate(s, change, eviction.ComparisonOff, placement.Orders, 1)
-	return out
+	return eviction.Evaluate(s, change, eviction.ComparisonOff).Outcome()
 }
 
 func (p *places) podsElsewhere(tainted []string) map[string]bool {

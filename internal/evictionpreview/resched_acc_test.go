@@ -36,7 +36,7 @@ func TestAccEvictionPreview_whoFindsNoNodeStaysPending(t *testing.T) {
 		obstacle, scheduler string
 	}{
 		"fits":  {shape: memory("1Gi")},
-		"large": {shape: memory("8Gi"), obstacle: "1 lacks memory (needs 8Gi, 2Gi free)", scheduler: "Insufficient memory"},
+		"large": {shape: memory("8Gi"), obstacle: "1 lacks memory (needs 8Gi, none free)", scheduler: "Insufficient memory"},
 		"init": {
 			shape: func(s *corev1.PodSpec) {
 				s.InitContainers = []corev1.Container{{Name: "init", Image: s.Containers[0].Image}}
@@ -54,7 +54,7 @@ func TestAccEvictionPreview_whoFindsNoNodeStaysPending(t *testing.T) {
 		"zonal":   {shape: m.using("zonal")},
 		"local":   {shape: m.using("local"), obstacle: fmt.Sprintf("its volume %s-local is bound to node %s", m.pool, m.from), scheduler: "PersistentVolume's node affinity"},
 		"urgent":  {shape: m.urgent("3Gi", corev1.PreemptLowerPriority)},
-		"patient": {shape: m.urgent("3Gi", corev1.PreemptNever), obstacle: "1 lacks memory (needs 3Gi, 2Gi free)", scheduler: "Insufficient memory"},
+		"patient": {shape: m.urgent("3Gi", corev1.PreemptNever), obstacle: "1 lacks memory (needs 3Gi, none free)", scheduler: "Insufficient memory"},
 	}
 	for name, w := range workloads {
 		m.deployment(name, w.shape)

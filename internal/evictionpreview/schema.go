@@ -124,7 +124,8 @@ func podAttributes() map[string]schema.Attribute {
 		"toleration":    text("Toleration of the pod that decided, null where none did."),
 		"reason":        text("Why, as the continuation of a sentence that begins with the pod."),
 		"lost":          truth("Whether the pod leaves and no controller recreates it."),
-		"reschedulable": truth("Whether some node would take the pod again, by taints, cordons, node selector, required node affinity, bound volumes and requests."),
+		"placement":     text("Whether what replaces an evicted pod `fits` on a node or stays `pending`, as the scheduler places all replacements. Null where the order decides, and where nothing replaces it."),
+		"reschedulable": truth("Deprecated, use `placement`: `false` where no node takes the pod again."),
 		"budget":        text("PodDisruptionBudget that covers the pod, and whether it counts: a drain obeys it, taint eviction ignores it. Null where none covers a pod that leaves."),
 		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
 	}
@@ -140,6 +141,10 @@ func workloadAttributes() map[string]schema.Attribute {
 		"drained":       count("Pods that are drained with their node."),
 		"stays":         count("Pods that stay."),
 		"unknown":       count("Pods of which the API does not show what decides."),
+		"fits":          count("Replacements that fit on nodes in every order."),
+		"pending":       count("Replacements that stay Pending in every order."),
+		"pending_max":   count("Replacements that stay Pending in the worst order."),
+		"preempted":     count("Pods on other nodes that preemption evicts, in the worst order."),
 	}
 }
 
@@ -151,7 +156,10 @@ func summaryAttributes() map[string]schema.Attribute {
 		"drained":           count("Pods that are drained with their node."),
 		"unknown":           count("Pods of which the API does not show what decides."),
 		"lost":              count("Pods that leave and that no controller recreates."),
-		"not_reschedulable": count("Pods that leave and that no node would take again."),
+		"pending":           count("Replacements that stay Pending in every order."),
+		"pending_max":       count("Replacements that stay Pending in the worst order."),
+		"preempted":         count("Pods on other nodes that preemption evicts, in the worst order."),
+		"not_reschedulable": count("Deprecated, use `pending_max`: evicted pods that no node takes again."),
 	}
 }
 

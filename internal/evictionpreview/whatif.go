@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -86,7 +85,7 @@ func (w whatIf) strange(s *snapshot.Snapshot) whatIf {
 
 // subject words the change.
 func (w whatIf) subject() fw.Subject {
-	s := fw.Subject{Verb: "Applying", Taints: w.taints, Preposition: "to", Many: w.target.Selector != nil}
+	s := fw.Subject{Verb: "Applying", Taints: w.taints, Preposition: "to"}
 	removed := make([]corev1.Taint, len(w.absent))
 	for i, id := range w.absent {
 		removed[i] = corev1.Taint{Key: id.Key, Effect: id.Effect}
@@ -100,7 +99,7 @@ func (w whatIf) subject() fw.Subject {
 	s.Where = fmt.Sprintf("node %q", w.target.Name)
 	switch {
 	case w.fleet != nil:
-		s.Where, s.Many = w.fleet.where(), slices.ContainsFunc(w.fleet.sets, func(a machineset.Affected) bool { return len(a.Effect.Stale) > 1 })
+		s.Where = w.fleet.where()
 	case w.target.Selector != nil:
 		s.Where = fmt.Sprintf("%s matching %q", fw.Count(w.matched, "node"), w.target.Selector)
 	}

@@ -22,6 +22,8 @@ func ActionEvictionsAttribute() schema.Attribute {
 		MarkdownDescription: EvictionsDescription + " It counts for this action alone. Attributes that are left out are those of the provider block.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
+			"max_pending":          schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPendingDescription, Validators: MaxPodsValidators},
+			"max_lost":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxLostDescription, Validators: MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: ProtectedNamespacesDescription, Validators: ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: ProtectedSelectorDescription, Validators: ProtectedSelectorValidators},
 		},
@@ -36,6 +38,8 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults Budget
 	}
 	var block *struct {
 		MaxPods             WholeNumber  `tfsdk:"max_pods"`
+		MaxPending          WholeNumber  `tfsdk:"max_pending"`
+		MaxLost             WholeNumber  `tfsdk:"max_lost"`
 		ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
 		ProtectedSelector   types.String `tfsdk:"protected_selector"`
 	}
@@ -46,7 +50,10 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults Budget
 	if block == nil {
 		return defaults, true
 	}
-	full := &EvictionsModel{MaxPods: block.MaxPods, ProtectedNamespaces: block.ProtectedNamespaces, ProtectedSelector: block.ProtectedSelector}
+	full := &EvictionsModel{
+		MaxPods: block.MaxPods, MaxPending: block.MaxPending, MaxLost: block.MaxLost,
+		ProtectedNamespaces: block.ProtectedNamespaces, ProtectedSelector: block.ProtectedSelector,
+	}
 	if !full.Known() {
 		return Budget{}, false
 	}

@@ -17,11 +17,13 @@ import (
 // Refused words that the limits do not allow a change, at the first attribute of the resource
 // that is exceeded, or at the one that could save stranded pods.
 func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) diag.Diagnostic {
-	_, list := Preview(about, e.Report)
 	if n := len(e.Stranded); n > 0 {
+		var list strings.Builder
+		table(&list, e.Report, true)
 		return diag.NewAttributeErrorDiagnostic(at, "Unable to "+about.String()+": "+CountVerb(n, "pod tolerates", "pods tolerate")+" the replaced taint, but not the new one",
-			about.written()+" "+about.advice()+"\n\n"+list)
+			about.written()+" "+about.advice()+"\n"+list.String())
 	}
+	_, list := Preview(about, e.Report)
 	summary := "Unable to " + about.String() + ": " + exceeds(e, e.Exceeded[0])
 	detail := about.written() + " " + about.instead() + ", or " + b.change(e.Exceeded) + ".\n\n" + list
 	if all := named(e); all != "" {
@@ -46,15 +48,27 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	if x.Certain {
 		verb = "would"
 	}
-	pods := Count(len(x.Pods), "pod")
+	pods := Count(x.Count, "pod")
 	switch x.Limit {
 	case eviction.ProtectedNamespaces:
-		return fmt.Sprintf("%s of protected namespaces %s leave", pods, verb)
+		return fmt.Sprintf("%s of protected namespaces %s be evicted", pods, verb)
 	case eviction.ProtectedSelector:
-		return fmt.Sprintf("%s that protected_selector %q matches %s leave", pods, e.Limits.Selector, verb)
+		return fmt.Sprintf("%s that protected_selector %q matches %s be evicted", pods, e.Limits.Selector, verb)
+	case eviction.MaxPending:
+		return fmt.Sprintf("%s %s stay Pending, and max_pending allows %d", pods, verb, x.Allowed)
+	case eviction.MaxLost:
+		return fmt.Sprintf("%s %s be lost, and max_lost allows %d", pods, verb, x.Allowed)
 	case eviction.MaxPods:
 	}
-	return fmt.Sprintf("%s %s leave, and max_pods allows %d", pods, verb, *e.Limits.MaxPods)
+	return fmt.Sprintf("%s %s be evicted%s, and max_pods allows %d", pods, verb, elsewhere(x), x.Allowed)
+}
+
+// elsewhere says how many of the pods run on nodes that do not change.
+func elsewhere(x eviction.Excess) string {
+	if x.Preempted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d elsewhere, by preemption)", x.Preempted)
 }
 
 // named says what the summary does not: the names of pods, and the other limits.
@@ -62,10 +76,14 @@ func named(e *eviction.LimitsError) string {
 	var lines []string
 	for _, x := range e.Exceeded {
 		switch {
-		case x.Limit != eviction.MaxPods:
-			lines = append(lines, exceeds(e, x)+": "+Some(x.Pods)+".")
-		case len(e.Exceeded) > 1:
+		case x.Limit == eviction.MaxPods && x.Preempted == 0 || x.Limit == eviction.MaxPending:
+			if len(e.Exceeded) > 1 {
+				lines = append(lines, exceeds(e, x)+".")
+			}
+		case x.Limit == eviction.MaxPods:
 			lines = append(lines, exceeds(e, x)+".")
+		default:
+			lines = append(lines, exceeds(e, x)+elsewhere(x)+": "+Some(x.Pods)+".")
 		}
 	}
 	return strings.Join(lines, "\n")

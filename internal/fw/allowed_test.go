@@ -41,7 +41,7 @@ func TestBudgetAllow_goldens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			about := applying(t, `2 nodes matching "pool=a"`, true, "dedicated=gpu:NoExecute")
+			about := applying(t, `2 nodes matching "pool=a"`, "dedicated=gpu:NoExecute")
 			if about.Verb, about.Began = "apply", tt.began; tt.node != "" {
 				about.Nodes = []string{tt.node}
 			}

@@ -44,6 +44,8 @@ func Some(all []string) string {
 // The attributes of the evictions block that bound who leaves.
 const (
 	maxPods             = string(eviction.MaxPods)
+	maxPending          = string(eviction.MaxPending)
+	maxLost             = string(eviction.MaxLost)
 	protectedNamespaces = string(eviction.ProtectedNamespaces)
 	protectedSelector   = string(eviction.ProtectedSelector)
 )
@@ -56,6 +58,8 @@ const (
 // EvictionsModel is the evictions block, of the provider or of a resource.
 type EvictionsModel struct {
 	MaxPods             WholeNumber  `tfsdk:"max_pods"`
+	MaxPending          WholeNumber  `tfsdk:"max_pending"`
+	MaxLost             WholeNumber  `tfsdk:"max_lost"`
 	ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
 	ProtectedSelector   types.String `tfsdk:"protected_selector"`
 	Stranded            types.String `tfsdk:"stranded"`
@@ -66,7 +70,7 @@ func (m *EvictionsModel) Known() bool {
 	if m == nil {
 		return true
 	}
-	unknown := m.MaxPods.IsUnknown() || m.ProtectedNamespaces.IsUnknown() || m.ProtectedSelector.IsUnknown() || m.Stranded.IsUnknown()
+	unknown := m.MaxPods.IsUnknown() || m.MaxPending.IsUnknown() || m.MaxLost.IsUnknown() || m.ProtectedNamespaces.IsUnknown() || m.ProtectedSelector.IsUnknown() || m.Stranded.IsUnknown()
 	return !unknown && !slices.ContainsFunc(m.ProtectedNamespaces.Elements(), attr.Value.IsUnknown)
 }
 
@@ -75,15 +79,19 @@ func (m *EvictionsModel) Known() bool {
 func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if m == nil {
-		defaults.Inherited = []string{maxPods, protectedNamespaces, protectedSelector}
+		defaults.Inherited = []string{maxPods, maxPending, maxLost, protectedNamespaces, protectedSelector}
 		return defaults, diags
 	}
 	b := Budget{Limits: defaults.Limits}
 	b.MaxPods = cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods)
+	b.MaxPending = cmp.Or(m.MaxPending.ValueInt64Pointer(), defaults.MaxPending)
+	b.MaxLost = cmp.Or(m.MaxLost.ValueInt64Pointer(), defaults.MaxLost)
 	if !m.Stranded.IsNull() {
 		b.EvictStranded = m.Stranded.ValueString() == strandedEvict
 	}
-	for attribute, value := range map[string]attr.Value{maxPods: m.MaxPods, protectedNamespaces: m.ProtectedNamespaces, protectedSelector: m.ProtectedSelector} {
+	for attribute, value := range map[string]attr.Value{
+		maxPods: m.MaxPods, maxPending: m.MaxPending, maxLost: m.MaxLost, protectedNamespaces: m.ProtectedNamespaces, protectedSelector: m.ProtectedSelector,
+	} {
 		if value.IsNull() {
 			b.Inherited = append(b.Inherited, attribute)
 		}
@@ -113,9 +121,11 @@ var (
 
 // Descriptions of the evictions block, shared in the same way.
 const (
-	EvictionsDescription           = "Budget for the pods that a change makes leave. It is checked at plan and again right before the first write that makes pods leave: where it is exceeded, the run ends with an error and none of them leaves. Without a budget, the change is made whoever leaves. A pod of which it is unknown whether it leaves counts as one that does."
-	MaxPodsDescription             = "How many pods may leave at most. `0` lets nobody leave. Default: no limit."
-	ProtectedNamespacesDescription = "Namespaces of which no pod may leave. Default: none."
-	ProtectedSelectorDescription   = "Label selector, in kubectl's syntax, of pods that may not leave. Default: none."
+	EvictionsDescription           = "Limits on the pods that a change evicts. They are checked at plan and again right before the first write: where one is exceeded, the run ends with an error, and no pod is evicted. Without a limit, the change proceeds however many pods it evicts. Pods that preemption evicts on other nodes count, pods whose outcome is unknown count as evicted, a range counts with its upper end, and completed pods do not count."
+	MaxPodsDescription             = "Most pods that may be evicted. `0` allows none. Default: no limit."
+	MaxPendingDescription          = "Most replacements that may stay Pending, until new machines come included. Default: no limit."
+	MaxLostDescription             = "Most pods without a controller that may be evicted: nothing recreates them. Default: no limit."
+	ProtectedNamespacesDescription = "Namespaces of which no pod may be evicted. Default: none."
+	ProtectedSelectorDescription   = "Label selector, in kubectl's syntax, of pods that may not be evicted. Default: none."
 	StrandedDescription            = "What to do about pods that tolerate a taint which is replaced and not the new one: `refuse` (the default) writes no taint while there are any, `evict` goes on."
 )

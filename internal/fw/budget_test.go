@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -33,10 +34,29 @@ func TestBudget_says(t *testing.T) {
 	t.Parallel()
 	report := reportOf(leaving(2, "Deployment/now", eviction.EvictedNow, func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"tier": "gold"} }), leaving(1, "Deployment/unknown", eviction.Unknown, func(v *eviction.PodVerdict) { v.Pod.Namespace = "prod" }))
 	for want, limits := range map[string]eviction.Limits{
-		"3 pods would leave, and max_pods allows 2":                      {MaxPods: of(2)},
-		"1 pod of protected namespaces might leave":                      {Namespaces: []string{"prod", "quiet"}},
-		`2 pods that protected_selector "tier=gold" matches would leave`: {Selector: parsed(t, "tier=gold")},
-		`1 pod that protected_selector "tier!=gold" matches might leave`: {Selector: parsed(t, "tier!=gold")},
+		"3 pods would be evicted, and max_pods allows 2":                      {MaxPods: of(2)},
+		"1 pod of protected namespaces might be evicted":                      {Namespaces: []string{"prod", "quiet"}},
+		`2 pods that protected_selector "tier=gold" matches would be evicted`: {Selector: parsed(t, "tier=gold")},
+		`1 pod that protected_selector "tier!=gold" matches might be evicted`: {Selector: parsed(t, "tier!=gold")},
+	} {
+		over := new(eviction.LimitsError)
+		if !errors.As(limits.Check(report), &over) {
+			t.Errorf("%+v allows it", limits)
+		} else if got := exceeds(over, over.Exceeded[0]); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
+// An urgent pod finds room where a bare one was, and two others find none.
+func TestBudget_saysWhatBecomesOfReplacements(t *testing.T) {
+	t.Parallel()
+	c := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/one-off", 1, 2).pods("worker-1", "shop/Deployment/web", 2, 9)
+	report := eviction.Evaluate(c.Snapshot, eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "a:NoExecute")}}, eviction.ComparisonOff)
+	for want, limits := range map[string]eviction.Limits{
+		"4 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 3": {MaxPods: of(3)},
+		"2 pods would stay Pending, and max_pending allows 1":                         {MaxPending: of(1)},
+		"1 pod would be lost, and max_lost allows 0":                                  {MaxLost: of(0)},
 	} {
 		over := new(eviction.LimitsError)
 		if !errors.As(limits.Check(report), &over) {
@@ -77,19 +97,22 @@ func TestEvictionsModel_budget(t *testing.T) {
 	}
 	defaults := Budget{Limits: eviction.Limits{MaxPods: of(7), Namespaces: []string{"prod"}, Selector: parsed(t, "tier=gold")}}
 	tests := []struct {
-		name       string
-		model      *EvictionsModel
-		max        int64
+		name  string
+		model *EvictionsModel
+		max   int64
+		// pending is max_pending, beside a max_lost of 0; 0 for neither.
+		pending    int64
 		namespaces []string
 		selector   string
 		inherited  string
 		wrong      bool
 	}{
-		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
-		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
-		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = Whole(0) }), namespaces: []string{"prod"}, selector: "tier=gold", inherited: "protected_namespaces protected_selector"},
-		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold", inherited: "max_pods protected_selector"},
-		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b", inherited: "max_pods protected_namespaces"},
+		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods protected_namespaces protected_selector"},
+		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods protected_namespaces protected_selector"},
+		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = Whole(0) }), namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending protected_namespaces protected_selector"},
+		{name: "numbers of Pending and lost pods are limits of their own", model: with(func(m *EvictionsModel) { m.MaxPending, m.MaxLost = Whole(3), Whole(0) }), max: 7, pending: 3, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
+		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods protected_selector"},
+		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b", inherited: "max_lost max_pending max_pods protected_namespaces"},
 		{name: "a selector that cannot be read", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a in") }), wrong: true},
 	}
 	for _, tt := range tests {
@@ -104,6 +127,9 @@ func TestEvictionsModel_budget(t *testing.T) {
 			}
 			if *b.MaxPods != tt.max || b.Selector.String() != tt.selector {
 				t.Errorf("max_pods %d, selector %s", *b.MaxPods, b.Selector)
+			}
+			if set := b.MaxPending != nil && b.MaxLost != nil; set != (tt.pending > 0) || set && (*b.MaxPending != tt.pending || *b.MaxLost != 0) {
+				t.Errorf("max_pending %v, max_lost %v", b.MaxPending, b.MaxLost)
 			}
 			if diff := cmp.Diff(tt.namespaces, b.Namespaces); diff != "" {
 				t.Error(diff)
@@ -121,6 +147,8 @@ func TestEvictionsModel_isKnownOnlyWhole(t *testing.T) {
 	known := EvictionsModel{MaxPods: Whole(1), ProtectedNamespaces: types.SetNull(types.StringType), ProtectedSelector: types.StringNull()}
 	for name, change := range map[string]func(*EvictionsModel){
 		"max_pods":             func(m *EvictionsModel) { m.MaxPods = WholeNumber{Int64Value: types.Int64Unknown()} },
+		"max_pending":          func(m *EvictionsModel) { m.MaxPending = WholeNumber{Int64Value: types.Int64Unknown()} },
+		"max_lost":             func(m *EvictionsModel) { m.MaxLost = WholeNumber{Int64Value: types.Int64Unknown()} },
 		"protected_namespaces": func(m *EvictionsModel) { m.ProtectedNamespaces = types.SetUnknown(types.StringType) },
 		"protected_selector":   func(m *EvictionsModel) { m.ProtectedSelector = types.StringUnknown() },
 		"a single namespace": func(m *EvictionsModel) {

@@ -114,7 +114,7 @@ func under(pods []planner.Displaced) string {
 func listLosses(b *strings.Builder, pods []planner.Displaced) {
 	report := &eviction.Report{}
 	for _, d := range pods {
-		report.Pods = append(report.Pods, eviction.PodVerdict{Pod: d.Pod, Owner: d.Owner, Verdict: eviction.Stays, Reason: lossOf(d)})
+		report.Pods = append(report.Pods, eviction.PodVerdict{Pod: d.Pod, Owner: d.Owner, Verdict: eviction.Stays, NoPlace: true, Reason: lossOf(d)})
 	}
 	list(b, report)
 }

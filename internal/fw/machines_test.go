@@ -10,10 +10,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 func rolled(name string, strategy machineset.Strategy, machines int) machineset.Affected {
@@ -80,14 +78,5 @@ func TestRolloutCost_isBounded(t *testing.T) {
 	}
 	if fw.WarnDeadlocks("nothing", nil, &diags); len(diags) != 1 {
 		t.Errorf("it warns of nothing: %v", diags)
-	}
-}
-
-func TestPreview_podsThatWaitForNewMachines(t *testing.T) {
-	t.Parallel()
-	v := eviction.PodVerdict{Pod: &snapshot.Pod{Namespace: "shop", Name: "db", Node: "n"}, Owner: snapshot.Owner{Group: "apps", Kind: "Deployment", Name: "db"}, Verdict: eviction.Drained, Reschedulable: true, Awaits: []string{"MachineSet \"ns/a\""}}
-	summary, detail := fw.Preview(fw.Subject{Verb: "Applying", Preposition: "to", Where: "x"}, &eviction.Report{Pods: []eviction.PodVerdict{v}, Nodes: []string{"n"}})
-	if !strings.HasSuffix(summary, "evicts 1 pod (1 waits for new machines)") || !strings.Contains(detail, "1 would be recreated but stay Pending until new machines are ready.") || !strings.Contains(detail, fw.Judged) {
-		t.Errorf("it says %q\n%s", summary, detail)
 	}
 }

@@ -38,7 +38,6 @@ func Where(target planner.Target, nodes int) string {
 // About words what a change of taints is about.
 func About(verb, preposition string, target planner.Target, plan planner.NodePlan) Subject {
 	s := Subject{Verb: verb, Preposition: preposition, Taints: plan.Brought(), Where: Where(target, len(plan.Switches))}
-	s.Many = len(plan.Switches) != 1
 	for _, one := range plan.Switches {
 		s.Nodes = append(s.Nodes, one.Node.Name)
 	}

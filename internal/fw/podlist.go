@@ -55,7 +55,7 @@ func groupPods(report *eviction.Report) []*podGroup {
 			if v.Plain() {
 				continue
 			}
-			sentence := Sentence(v)
+			sentence := v.Reason
 			at := slices.IndexFunc(groups[first:], func(g *podGroup) bool { return g.sentence == sentence })
 			if at < 0 {
 				at = len(groups) - first

@@ -30,8 +30,11 @@ const (
 
 // EvictionsType and TimeoutsType are the types of the two objects.
 var (
-	EvictionsType = map[string]attr.Type{"max_pods": WholeNumberType{}, "protected_namespaces": types.SetType{ElemType: types.StringType}, "protected_selector": types.StringType, "stranded": types.StringType}
-	TimeoutsType  = map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType}
+	EvictionsType = map[string]attr.Type{
+		"max_pods": WholeNumberType{}, "max_pending": WholeNumberType{}, "max_lost": WholeNumberType{},
+		"protected_namespaces": types.SetType{ElemType: types.StringType}, "protected_selector": types.StringType, "stranded": types.StringType,
+	}
+	TimeoutsType = map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType}
 )
 
 // TaintAttributes are the attributes of a taint object in a resource.
@@ -62,6 +65,8 @@ func EvictionsAttribute() schema.Attribute {
 		MarkdownDescription: EvictionsDescription + " It counts for this resource alone. Attributes that are left out are those of the provider block.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
+			"max_pending":          schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPendingDescription, Validators: MaxPodsValidators},
+			"max_lost":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxLostDescription, Validators: MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: ProtectedNamespacesDescription, Validators: ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: ProtectedSelectorDescription, Validators: ProtectedSelectorValidators},
 			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: StrandedDescription, Validators: StrandedValidators},

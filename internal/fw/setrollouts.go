@@ -55,7 +55,6 @@ func AboutSets(verb string, all []machineset.Affected, where string) Subject {
 				going = append(going, a.Set.Taints[at])
 			}
 		}
-		s.Many = s.Many || len(a.Effect.Stale) > 1
 	}
 	// What goes is what it is about where nothing comes in its place.
 	if s.Taints = stay; len(stay) == 0 {

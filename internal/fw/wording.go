@@ -29,8 +29,6 @@ type Subject struct {
 	Where string
 	// Nodes are the names of those that change, where nodes are written to themselves.
 	Nodes []string
-	// Many is set where more than one node is meant.
-	Many bool
 	// Began says that the apply which is refused has begun: what comes before these
 	// taints may be written, of this resource and of others.
 	Began bool
@@ -60,7 +58,7 @@ func (s Subject) instead() string {
 		return s.Instead
 	}
 	if s.What != "" {
-		return "Tolerations do not keep pods from leaving here: choose other machines or nodes"
+		return "Tolerations do not keep these pods: choose other machines or nodes"
 	}
 	return "Add tolerations to the pods that are meant to stay, choose other nodes"
 }
@@ -93,12 +91,25 @@ func (s Subject) String() string {
 	return strings.Join(slices.DeleteFunc([]string{s.Verb, what, s.Preposition, s.Where}, func(part string) bool { return part == "" }), " ")
 }
 
-// What the answer to "would another node take it?" rests on, and what may make it
-// wrong.
+// What the answer to "would another node take it?" rests on where pods are looked at one by one, and what
+// may make it wrong.
 const (
 	Judged        = "Whether another node would take a pod is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod as if it came alone."
 	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
 )
+
+// NotModelled names what a simulation does not know and what may make its outcome wrong, "" where none has
+// been made.
+func NotModelled(report *eviction.Report) string {
+	out := report.Outcome()
+	switch {
+	case out.Orders == 0:
+		return ""
+	case out.Missing.Max > 0:
+		return "Not modelled: nodes of an autoscaler, quotas, other schedulers."
+	}
+	return "Not modelled: quotas, other schedulers."
+}
 
 // Preview words a report as a warning. The summary alone carries the danger:
 // command lines fold warnings with equal summaries, and -compact-warnings shows
@@ -109,93 +120,85 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	stranded, hedges := countStranded(report), countHedges(report)
 	switch {
 	case total.Affected() > 0:
-		summary = s.String() + " " + effect(total, report, s.Many)
+		summary = s.String() + " " + effect(total, report)
 	case stuck+misscheduled > 0:
 		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
 	case stranded > 0:
 		summary = s.String() + " evicts no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
 	case hedges.pods > 0:
 		summary = s.String() + " evicts no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
+	case total.Completed > 0:
+		return s.String() + " deletes " + Count(total.Completed, "completed pod"), "No running pod is evicted."
 	default:
 		return "", ""
 	}
 	summary += hedges.reservation(s.RefusesStranded, stranded, total.Affected())
 	var b strings.Builder
-	b.WriteString(introduction(total))
-	list(&b, report)
+	table(&b, report, s.RefusesStranded)
+	if total.Completed > 0 {
+		b.WriteString("\n\n" + CountVerb(total.Completed, "completed pod is", "completed pods are") + " deleted as well.")
+	}
+	if slices.ContainsFunc(report.Pods, gated) {
+		b.WriteString("\n\nTo make MAYBE certain, set comparison_operators in the provider block.")
+	}
 	if hedges.pods > 0 {
 		b.WriteString("\n\n" + hedges.advice(s.RefusesStranded))
 	}
 	if s.RefusesStranded && stranded > 0 {
 		b.WriteString("\n\nApply writes no taint while pods are stranded. " + s.advice())
 	}
-	if budgets := budgetLines(report); len(budgets) > 0 {
-		b.WriteString("\n\nPodDisruptionBudgets of these pods (taint eviction ignores them, a drain obeys them):\n" + strings.Join(budgets, "\n"))
-	}
-	if total.Pending+total.Awaiting+stuck > 0 {
-		b.WriteString("\n\n" + Judged + " " + NotConsidered)
+	if missing := NotModelled(report); missing != "" {
+		b.WriteString("\n\n" + missing)
 	}
 	for _, gap := range report.Gaps {
 		b.WriteString("\n\nNot complete: " + gap + ".")
 	}
-	return summary, b.String()
+	return summary, strings.TrimPrefix(b.String(), "\n")
 }
 
-func effect(total eviction.Summary, report *eviction.Report, many bool) string {
-	workloads := ""
-	if many {
-		n := 0
-		for _, w := range report.Workloads() {
-			if w.Summary.Affected() > 0 {
-				n++
-			}
-		}
-		workloads = " of " + Count(n, "workload")
-	}
+// effect words how many pods are evicted, and what of that is dangerous.
+func effect(total eviction.Summary, report *eviction.Report) string {
 	var out string
 	switch {
 	case total.Evicted() == 0:
-		out = "may evict " + Count(total.Unknown, "pod") + workloads
+		out = "may evict " + Count(total.Unknown, "pod")
 	case total.Unknown == 0:
-		out = "evicts " + Count(total.Evicted(), "pod") + workloads
+		out = "evicts " + Count(total.Evicted(), "pod")
 	default:
-		out = fmt.Sprintf("evicts %s and may evict %d more%s", Count(total.Evicted(), "pod"), total.Unknown, workloads)
+		out = fmt.Sprintf("evicts %s and may evict %d more", Count(total.Evicted(), "pod"), total.Unknown)
 	}
-	var notes []string
-	if gone := total.Gone(); gone > 0 {
-		notes = append(notes, fmt.Sprintf("%d will not come back", gone))
+	var dangers []string
+	add := func(n eviction.Range, what string) {
+		if n.Max > 0 {
+			dangers = append(dangers, Number(n)+" "+what)
+		}
 	}
+	exactly := func(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
+	add(exactly(total.Lost), "lost")
+	add(exactly(total.Rejected), "refused")
+	pending := "pending"
 	if total.Awaiting > 0 {
-		notes = append(notes, CountVerb(total.Awaiting, "waits for new machines", "wait for new machines"))
+		pending = fmt.Sprintf("pending (%d until new machines are ready)", total.Awaiting)
 	}
-	if len(notes) > 0 {
-		out += " (" + strings.Join(notes, ", ") + ")"
+	add(total.Pending, pending)
+	add(total.Preempted, "preempted elsewhere")
+	add(exactly(beyond(report)), "beyond a PodDisruptionBudget")
+	add(exactly(total.Daemons), "of DaemonSets")
+	if len(dangers) > 0 {
+		out += ": " + strings.Join(dangers, ", ")
 	}
 	return out
 }
 
-// fates words what becomes of the pods that leave and have no place at once. No pod is
-// counted twice.
-func fates(total eviction.Summary) string {
-	var out string
-	if gone := total.Gone(); gone > 0 {
-		out = fmt.Sprintf(" %d will not come back as the cluster is now:", gone)
-	}
-	for _, one := range []struct {
-		pods      int
-		one, many string
-	}{
-		{total.Lost, "has no controller and is not recreated.", "have no controller and are not recreated."},
-		{total.Rejected, "is not recreated, because its namespace does not allow its tolerations.", "are not recreated, because their namespaces do not allow their tolerations."},
-		{total.Daemons, "belongs to a DaemonSet and is not recreated before its node allows it again.", "belong to DaemonSets and are not recreated before their nodes allow them again."},
-		{total.Pending, "would be recreated but stay Pending, because no other node would take it.", "would be recreated but stay Pending, because no other node would take them."},
-		{total.Awaiting, "would be recreated but stay Pending until new machines are ready.", "would be recreated but stay Pending until new machines are ready."},
-	} {
-		if one.pods > 0 {
-			out += " " + CountVerb(one.pods, one.one, one.many)
+// beyond counts the pods that taints evict of PodDisruptionBudgets that allow fewer.
+func beyond(report *eviction.Report) int {
+	n := 0
+	for _, v := range report.Pods {
+		if v.Beyond != nil && !v.Beyond.Obeyed {
+			n++
 		}
 	}
-	return out
+	return n
 }
 
 // notable counts pods that stay and that there is yet something to say about.
@@ -205,7 +208,7 @@ func notable(report *eviction.Report) (stuck, misscheduled int) {
 		case v.Verdict != eviction.Stays:
 		case v.Misscheduled:
 			misscheduled++
-		case !v.Reschedulable:
+		case v.NoPlace:
 			stuck++
 		}
 	}
@@ -221,70 +224,6 @@ func leftovers(stuck, misscheduled int) string {
 		parts = append(parts, Count(misscheduled, "DaemonSet pod")+" will be mis-scheduled")
 	}
 	return strings.Join(parts, " and ")
-}
-
-func introduction(total eviction.Summary) string {
-	var parts []string
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(total.EvictedNow, "at once")
-	add(total.EvictedAfter, "after a delay")
-	add(total.Drained, "by a drain")
-	var out string
-	switch {
-	case total.Affected() == 0:
-		return "No pod leaves. These pods are affected all the same:\n"
-	case total.Evicted() == 0:
-		out = Count(total.Unknown, "pod") + " might leave."
-	default:
-		out = CountVerb(total.Evicted(), "pod leaves", "pods leave") + ": " + strings.Join(parts, ", ") + "."
-		if total.Unknown > 0 {
-			out += fmt.Sprintf(" %d more might leave.", total.Unknown)
-		}
-	}
-	return out + fates(total) + "\n"
-}
-
-// Sentence words one verdict.
-func Sentence(v eviction.PodVerdict) string {
-	var out string
-	switch v.Verdict {
-	case eviction.EvictedNow:
-		out = "evicted now, " + v.Reason
-	case eviction.EvictedAfter:
-		out = fmt.Sprintf("evicted after %d s, %s", v.AfterSeconds, v.Reason)
-	case eviction.Drained:
-		out = "evicted because " + v.Reason
-	case eviction.Unknown:
-		out = "unknown, " + v.Reason
-	default:
-		out = v.Reason
-	}
-	if v.Leaves() && v.Pod.LocalData && !v.Pod.Completed {
-		out += "; its emptyDir data is deleted"
-	}
-	return out
-}
-
-func budgetLines(report *eviction.Report) []string {
-	var out []string
-	for _, v := range report.Pods {
-		if v.Budget == "" {
-			continue
-		}
-		line := "  " + v.Pod.Namespace + "/" + v.Budget
-		if !slices.Contains(out, line) {
-			out = append(out, line)
-		}
-	}
-	slices.Sort(out)
-	if len(out) > 5 {
-		out = append(out[:5], fmt.Sprintf("  … and %d more", len(out)-5))
-	}
-	return out
 }
 
 // Count writes a number with its noun: "1 pod", "2 pods".

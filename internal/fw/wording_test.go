@@ -31,9 +31,9 @@ func taintsOf(t *testing.T, notations ...string) []corev1.Taint {
 	return out
 }
 
-func applying(t *testing.T, where string, many bool, taints ...string) Subject {
+func applying(t *testing.T, where string, taints ...string) Subject {
 	t.Helper()
-	return Subject{Verb: "Applying", Taints: taintsOf(t, taints...), Preposition: "to", Where: where, Many: many}
+	return Subject{Verb: "Applying", Taints: taintsOf(t, taints...), Preposition: "to", Where: where}
 }
 
 // leaving makes n verdicts on pods of one workload; the owner "" makes bare
@@ -45,7 +45,7 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 		v := eviction.PodVerdict{
 			Pod:     &snapshot.Pod{Namespace: "app", Name: fmt.Sprintf("%s-%d", name, i), Node: fmt.Sprintf("worker-%d", i%3)},
 			Owner:   snapshot.Owner{Group: "apps", Kind: kind, Name: name},
-			Verdict: verdict, Reason: "does not tolerate dedicated=gpu:NoExecute", Reschedulable: true,
+			Verdict: verdict, Reason: "does not tolerate dedicated=gpu:NoExecute",
 		}
 		if owner == "" {
 			v.Pod.Name, v.Owner, v.Lost = fmt.Sprintf("bare-%d", i), snapshot.Owner{}, v.Leaves()
@@ -59,8 +59,8 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 }
 
 func lost(v *eviction.PodVerdict)         { v.Lost = true }
-func stuck(v *eviction.PodVerdict)        { v.Reschedulable = false }
-func rejected(v *eviction.PodVerdict)     { v.Rejected = true }
+func stuck(v *eviction.PodVerdict)        { v.NoPlace = true }
+func rejected(v *eviction.PodVerdict)     { v.Rejected, v.NoPlace = true, true }
 func misscheduled(v *eviction.PodVerdict) { v.Misscheduled = true }
 func hedged(v *eviction.PodVerdict)       { v.Hedged = true }
 func stranded(v *eviction.PodVerdict)     { v.Stranded = true }
@@ -76,17 +76,17 @@ func reportOf(groups ...[]eviction.PodVerdict) *eviction.Report {
 
 func TestPreview_summaries(t *testing.T) {
 	t.Parallel()
-	one := applying(t, `node "worker-3"`, false, "dedicated=gpu:NoExecute")
-	many := applying(t, `40 nodes matching "pool=gpu"`, true, "dedicated=gpu:NoExecute")
-	noSchedule := applying(t, `node "worker-3"`, false, "dedicated=gpu:NoSchedule")
+	one := applying(t, `node "worker-3"`, "dedicated=gpu:NoExecute")
+	many := applying(t, `40 nodes matching "pool=gpu"`, "dedicated=gpu:NoExecute")
+	noSchedule := applying(t, `node "worker-3"`, "dedicated=gpu:NoSchedule")
 	refuses, refusesNoSchedule := one, noSchedule
 	refuses.RefusesStranded, refusesNoSchedule.RefusesStranded = true, true
-	// 212 pods of 9 workloads: eight of 26 and one of 4, of which 3 are lost.
+	// 212 pods of 9 workloads: eight of 26 and one of 4, of which 3 are not recreated.
 	var nine [][]eviction.PodVerdict
 	for i := range 8 {
 		nine = append(nine, leaving(26, fmt.Sprintf("Deployment/d%d", i), eviction.EvictedNow))
 	}
-	nine = append(nine, leaving(3, "StatefulSet/s", eviction.EvictedNow, stuck), leaving(1, "StatefulSet/s", eviction.EvictedAfter), leaving(5, "Deployment/quiet", eviction.Stays))
+	nine = append(nine, leaving(3, "DaemonSet/s", eviction.EvictedNow, stuck), leaving(1, "DaemonSet/s", eviction.EvictedAfter), leaving(5, "Deployment/quiet", eviction.Stays))
 	tests := []struct {
 		name    string
 		subject Subject
@@ -96,15 +96,15 @@ func TestPreview_summaries(t *testing.T) {
 		{
 			name: "one node", subject: one,
 			report: reportOf(leaving(5, "Deployment/web", eviction.EvictedNow), leaving(2, "", eviction.EvictedNow)),
-			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 7 pods (2 will not come back)`,
+			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 7 pods: 2 lost`,
 		},
-		{name: "many nodes", subject: many, report: reportOf(nine...), want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 212 pods of 9 workloads (3 will not come back)`},
+		{name: "many nodes", subject: many, report: reportOf(nine...), want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 212 pods: 3 of DaemonSets`},
 		{name: "a single pod that comes back", subject: one, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod`},
-		{name: "a pod that is both lost and stuck is lost", subject: one, report: reportOf(leaving(1, "Job/j", eviction.Drained, lost, stuck)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod (1 will not come back)`},
+		{name: "a pod that is both lost and stuck is lost", subject: one, report: reportOf(leaving(1, "Job/j", eviction.Drained, lost, stuck)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod: 1 lost`},
 		{
 			name: "every way not to come back, each pod once", subject: one,
-			report: reportOf(leaving(1, "", eviction.EvictedNow), leaving(3, "StatefulSet/s", eviction.EvictedNow, stuck), leaving(4, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/web", eviction.EvictedNow, stuck, rejected)),
-			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 10 pods (10 will not come back)`,
+			report: reportOf(leaving(1, "", eviction.EvictedNow), leaving(3, "StatefulSet/s", eviction.EvictedNow), leaving(4, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/web", eviction.EvictedNow, stuck, rejected)),
+			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 10 pods: 1 lost, 2 refused, 4 of DaemonSets`,
 		},
 		{
 			name: "NoSchedule strands pods that another node would take", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stranded)),
@@ -113,7 +113,7 @@ func TestPreview_summaries(t *testing.T) {
 		{name: "pods of which it is not known", subject: one, report: reportOf(leaving(3, "Deployment/web", eviction.Unknown)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 3 pods`},
 		{
 			name: "both kinds on many nodes", subject: many, report: reportOf(leaving(4, "Deployment/web", eviction.EvictedNow), leaving(3, "Deployment/db", eviction.Unknown)),
-			want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 4 pods and may evict 3 more of 2 workloads`,
+			want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 4 pods and may evict 3 more`,
 		},
 		{name: "nobody is there", subject: one, report: reportOf()},
 		{name: "everybody stays", subject: one, report: reportOf(leaving(9, "Deployment/web", eviction.Stays))},
@@ -155,11 +155,11 @@ func TestPreview_summaries(t *testing.T) {
 			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 1 pod might not be scheduled there again, unless the tolerations of this plan come first`,
 		},
 		{
-			name: "three taints are one and two more", subject: applying(t, `node "worker-3"`, false, "a:NoExecute", "b:NoExecute", "c:NoExecute"), report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)),
+			name: "three taints are one and two more", subject: applying(t, `node "worker-3"`, "a:NoExecute", "b:NoExecute", "c:NoExecute"), report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)),
 			want: `Applying a:NoExecute and 2 more taints to node "worker-3" evicts 1 pod`,
 		},
 		{
-			name: "two taints are both named", subject: applying(t, `node "worker-3"`, false, "a:NoExecute", "b:NoSchedule"), report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)),
+			name: "two taints are both named", subject: applying(t, `node "worker-3"`, "a:NoExecute", "b:NoSchedule"), report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow)),
 			want: `Applying a:NoExecute, b:NoSchedule to node "worker-3" evicts 1 pod`,
 		},
 	}
@@ -189,56 +189,54 @@ func listLines(detail string) []string {
 	return out
 }
 
-func TestPreview_listsAtMostTwentyLinesAndCountsTheRest(t *testing.T) {
+func TestPreview_listsAtMostTwentyWorkloadsAndCountsTheRest(t *testing.T) {
 	t.Parallel()
-	one := applying(t, `node "worker-3"`, false, "dedicated=gpu:NoExecute")
+	one := applying(t, `node "worker-3"`, "dedicated=gpu:NoExecute")
 	var single [][]eviction.PodVerdict
 	for i := range 30 {
-		single = append(single, leaving(1, fmt.Sprintf("Deployment/d%02d", i), eviction.EvictedNow))
+		single = append(single, leaving(2, fmt.Sprintf("Deployment/d%02d", i), eviction.EvictedNow))
 	}
-	tests := []struct {
-		name   string
+	for name, tt := range map[string]struct {
 		report *eviction.Report
 		lines  int
 		last   string
 	}{
-		// 1 line for the workload + 19 lines of 3 names.
-		{name: "what just fits is listed whole", report: reportOf(leaving(57, "Deployment/web", eviction.EvictedNow)), lines: 20},
-		// 57 of 63 are named, then the count of 6.
-		{name: "a large workload", report: reportOf(leaving(63, "Deployment/web", eviction.EvictedNow)), lines: 21, last: "  … and 6 more pods"},
-		// 20 workloads of one pod, a line each, then the count of 10.
-		{name: "many workloads", report: reportOf(single...), lines: 21, last: "  … and 10 more pods"},
-		// 2 workloads + 17 lines for the first + 1 for the second: 51 + 3 of 63 + 3.
-		{name: "a small workload is not crowded out by a large one", report: reportOf(leaving(63, "Deployment/web", eviction.EvictedNow), leaving(3, "Deployment/z", eviction.EvictedNow)), lines: 21, last: "  … and 12 more pods"},
-		// Bare pods take one line each.
-		{name: "bare pods", report: reportOf(leaving(22, "", eviction.EvictedNow)), lines: 21, last: "  … and 2 more pods"},
-		// The pods that stay do not count: 1 workload + 1 line of 2 names.
-		{name: "pods that stay are not listed", report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow), leaving(30, "Deployment/web", eviction.Stays)), lines: 2},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			_, detail := Preview(one, tt.report)
-			lines := listLines(detail)
-			if len(lines) != tt.lines || tt.last != "" && lines[len(lines)-1] != tt.last {
-				t.Errorf("%d lines, want %d and at the end %q:\n%s", len(lines), tt.lines, tt.last, detail)
-			}
-		})
+		"a large workload has one row":  {reportOf(leaving(63, "Deployment/web", eviction.EvictedNow)), 1, "  ok 63  Deployment app/web  0s  fits elsewhere"},
+		"what just fits is listed":      {reportOf(single[:20]...), 20, "  ok 2  Deployment app/d19  0s  fits elsewhere"},
+		"many workloads":                {reportOf(single...), 21, "  … 10 more workloads (20 pods), all ok"},
+		"bare pods":                     {reportOf(leaving(22, "", eviction.EvictedNow)), 21, "  … 2 more workloads (2 pods)"},
+		"pods that stay are not listed": {reportOf(leaving(2, "Deployment/web", eviction.EvictedNow), leaving(30, "Deployment/z", eviction.Stays)), 1, "  ok 2  Deployment app/web  0s  fits elsewhere"},
+	} {
+		_, detail := Preview(one, tt.report)
+		if lines := listLines(detail); len(lines) != tt.lines || lines[len(lines)-1] != tt.last {
+			t.Errorf("%s: %d lines, want %d and at the end %q:\n%s", name, len(lines), tt.lines, tt.last, detail)
+		}
 	}
 }
 
-func TestPreview_boundsTheBudgetsAndTellsEachOnce(t *testing.T) {
+func TestPreview_sortsByDanger(t *testing.T) {
 	t.Parallel()
-	covered := func(text string) func(*eviction.PodVerdict) {
-		return func(v *eviction.PodVerdict) { v.Budget = text }
+	over := func(v *eviction.PodVerdict) { v.Beyond = &eviction.Beyond{Name: "pdb", Allowed: 1} }
+	subject := applying(t, `node "n"`, "a:NoExecute")
+	subject.RefusesStranded = true
+	summary, detail := Preview(subject, reportOf(
+		leaving(5, "Deployment/calm", eviction.EvictedNow), leaving(9, "Deployment/calmer", eviction.EvictedNow), leaving(1, "StatefulSet/stays", eviction.Stays, stuck),
+		leaving(2, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/guarded", eviction.EvictedAfter, over), leaving(1, "Deployment/perhaps", eviction.Unknown),
+		leaving(1, "Deployment/refused", eviction.EvictedNow, rejected), leaving(1, "", eviction.EvictedNow), leaving(1, "Deployment/stranded", eviction.EvictedNow, stranded),
+	))
+	var got []string
+	for _, line := range listLines(detail) {
+		got = append(got, strings.Join(strings.Fields(line)[:4], " "))
 	}
-	var groups [][]eviction.PodVerdict
-	for i := range 8 {
-		groups = append(groups, leaving(2, fmt.Sprintf("Deployment/d%d", i), eviction.EvictedNow, covered(fmt.Sprintf("pdb-%d is ignored", i))))
+	want := []string{
+		"STRANDED 1 Deployment app/stranded", "LOST 1 Pod app/bare-0", "REFUSED 1 Deployment app/refused", "MAYBE 1 Deployment app/perhaps", "PDB 2 Deployment app/guarded",
+		"DAEMON 2 DaemonSet app/agent", "STAYS 1 StatefulSet app/stays", "ok 9 Deployment app/calmer", "ok 5 Deployment app/calm",
 	}
-	_, detail := Preview(applying(t, `node "n"`, false, "a:NoExecute"), reportOf(groups...))
-	if n := strings.Count(detail, "is ignored"); n != 5 || !strings.HasSuffix(detail, "  … and 3 more") {
-		t.Errorf("%d budgets in\n%s", n, detail)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if want := "evicts 21 pods and may evict 1 more: 1 lost, 1 refused, 2 beyond a PodDisruptionBudget, 2 of DaemonSets;"; !strings.Contains(summary, want) {
+		t.Errorf("%q does not say %q", summary, want)
 	}
 }
 
@@ -289,9 +287,9 @@ func TestPreview_goldens(t *testing.T) {
 		subject Subject
 		change  eviction.Change
 	}{
-		{name: "no-execute", subject: applying(t, `node "worker-3"`, false, "dedicated=9:NoExecute"), change: changed("dedicated=9:NoExecute")},
-		{name: "no-schedule", subject: applying(t, `node "worker-3"`, false, "dedicated=gpu:NoSchedule"), change: changed("dedicated=gpu:NoSchedule")},
-		{name: "drain", subject: applying(t, `1 machine of "pool-a"`, true, "dedicated=gpu:NoExecute"), change: drained},
+		{name: "no-execute", subject: applying(t, `node "worker-3"`, "dedicated=9:NoExecute"), change: changed("dedicated=9:NoExecute")},
+		{name: "no-schedule", subject: applying(t, `node "worker-3"`, "dedicated=gpu:NoSchedule"), change: changed("dedicated=gpu:NoSchedule")},
+		{name: "drain", subject: applying(t, `1 machine of "pool-a"`, "dedicated=gpu:NoExecute"), change: drained},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

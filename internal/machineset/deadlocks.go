@@ -58,7 +58,7 @@ func Deadlocks(s *snapshot.Snapshot, r *eviction.Report, group []Affected) []Dea
 		switch len(budgets) {
 		case 0:
 		case 1:
-			found = note(found, v, budgets[0])
+			found = note(found, r, v, budgets[0])
 		default:
 			out = append(out, Deadlock{Why: fmt.Sprintf("pod %s is covered by %d PodDisruptionBudgets (%s), and the eviction API refuses to evict it until only one does",
 				v.Pod.Key(), len(budgets), snapshot.BudgetNames(budgets))})
@@ -72,7 +72,7 @@ func Deadlocks(s *snapshot.Snapshot, r *eviction.Report, group []Affected) []Dea
 	return out
 }
 
-func note(found []*covered, v eviction.PodVerdict, b *snapshot.Budget) []*covered {
+func note(found []*covered, r *eviction.Report, v eviction.PodVerdict, b *snapshot.Budget) []*covered {
 	at := slices.IndexFunc(found, func(c *covered) bool { return c.budget == b })
 	if at < 0 {
 		at = len(found)
@@ -81,9 +81,11 @@ func note(found []*covered, v eviction.PodVerdict, b *snapshot.Budget) []*covere
 	c := found[at]
 	c.pods = append(c.pods, v.Pod.Key())
 	switch {
-	case v.Gone():
+	case b.Most == nil || *b.Most == 0:
+		// Where its pods go does not matter.
+	case r.Gone(v):
 		c.gone = append(c.gone, v.Pod.Key())
-	case len(v.Awaits) > 0:
+	case len(r.Awaits(v)) > 0:
 		c.awaiting = append(c.awaiting, v.Pod.Key())
 	}
 	return found

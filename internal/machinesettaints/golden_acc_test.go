@@ -34,7 +34,7 @@ func constant(p *acctest.Pool, text string) string {
 		`(web|db)-[a-z0-9]+-[a-z0-9]{5}`:          "$1-x",
 		`node-[0-9a-f]{16}`:                       "node-x",
 		`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`:      "2026-11-21 02:14:07 UTC",
-		`no other node would take it: [^\n;]*`:    "no other node would take it: 9 do not match its node selector",
+		`no node: [^\n;]*`:                        "no node: 9 selector",
 	} {
 		text = regexp.MustCompile(pattern).ReplaceAllString(text, with)
 	}

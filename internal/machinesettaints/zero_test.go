@@ -38,7 +38,7 @@ func TestMachineSetTaints_anotherSetsBudgetKeepsNoneAtZero(t *testing.T) {
 		s.c.Deployment(t, apps, "web", 1, func(spec *corev1.PodSpec) {
 			spec.NodeSelector, spec.Tolerations = map[string]string{"pool": p.Name}, acctestTolerations(t, foreign+" team=a:NoSchedule")
 		})
-		acctest.WantAll(s.T, s.tf.Carry(t, i, planned, nil).Errors(), "max_pods", "1 pod would leave")
+		acctest.WantAll(s.T, s.tf.Carry(t, i, planned, nil).Errors(), "max_pods", "1 pod would be evicted")
 		begun.Want(1, foreign)
 		p.Want(1, foreign+" team=a:NoSchedule")
 	})

@@ -23,9 +23,9 @@ func TestNodeTaints_budget(t *testing.T) {
 		c.Pod(t, namespace, "two", name, nil)
 		for attribute, value := range map[string]any{"max_pods": 1, "protected_namespaces": []string{namespace}, "protected_selector": "tier in (db,cache)"} {
 			config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{attribute: value}}
-			acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, "would leave", namespace+"/one")
+			acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, "would be evicted", namespace+"/one")
 			fromProvider := &acctest.Terraform{Provider: acctest.With(tf.Provider, map[string]any{"evictions": map[string]any{attribute: value}})}
-			acctest.WantAll(t, fromProvider.Plan(t, newInstance(), acctest.With(config, map[string]any{"evictions": nil})).Diagnostics.Errors(), "would leave", attribute+" in evictions of the provider block")
+			acctest.WantAll(t, fromProvider.Plan(t, newInstance(), acctest.With(config, map[string]any{"evictions": nil})).Diagnostics.Errors(), "would be evicted", attribute+" in evictions of the provider block")
 		}
 		wantTaints(t, c, name, "")
 	})

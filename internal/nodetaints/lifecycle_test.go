@@ -73,7 +73,7 @@ func TestNodeTaints_previewNamesPods(t *testing.T) {
 		c.Node(t, acctest.Node{Name: name})
 		c.Pod(t, namespace, "bare", name, nil)
 		planned := tf.Plan(t, newInstance(), map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
-		want := `Applying dedicated=gpu:NoExecute to node "` + name + `" evicts 1 pod (1 will not come back)`
+		want := `Applying dedicated=gpu:NoExecute to node "` + name + `" evicts 1 pod: 1 lost`
 		if got := planned.Diagnostics.Warnings(); !strings.Contains(got, want) || !strings.Contains(got, "bare") {
 			t.Fatalf("the plan warns %q, want %q and the pod's name", got, want)
 		}

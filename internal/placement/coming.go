@@ -33,28 +33,25 @@ func (f *Finder) arrivals() []*place {
 	return f.coming
 }
 
-// arrive says which of the places that come would take pods of a Result, and what
-// keeps them away from the others.
-func (f *Finder) arrive(v *Result) {
+// arrive returns what brings the places that come and would take pods of a search, and what keeps
+// these away from the others.
+func (f *Finder) arrive(l *nodeSearch, d *snapshot.Demand) (awaits, declined []string) {
 	for _, p := range f.arrivals() {
-		o, refuses := f.refuses(v.search, p)
+		o, refuses := f.refuses(l, p)
+		why := ""
 		if refuses {
-			v.decline(f.declined(o))
-			continue
+			why = f.declined(o)
+		} else if short, lacks := f.lacks(p, d); lacks {
+			why = obstacle{kind: byShortage, key: string(short.resource)}.phrase(true, d, max(short.free, 0))
 		}
-		if short, lacks := f.lacks(p, v.demand); lacks {
-			o = obstacle{kind: byShortage, key: string(short.resource)}
-			v.decline(o.phrase(true, v.demand, max(short.free, 0)))
-			continue
+		switch {
+		case why == "":
+			awaits = append(awaits, p.coming.Of)
+		case !slices.Contains(declined, why):
+			declined = append(declined, why)
 		}
-		v.Awaits = append(v.Awaits, p.coming.Of)
 	}
-}
-
-func (v *Result) decline(why string) {
-	if !slices.Contains(v.declined, why) {
-		v.declined = append(v.declined, why)
-	}
+	return awaits, declined
 }
 
 func (f *Finder) declined(o obstacle) string {
@@ -64,11 +61,10 @@ func (f *Finder) declined(o obstacle) string {
 	return o.phrase(true, nil, 0)
 }
 
-// Declines words why the nodes that come would not take a pod either, as the end of
+// declines words why the nodes that come would not take a pod either, as the end of
 // a sentence.
-func (f *Finder) Declines(pod *snapshot.Pod, s *snapshot.Scheduling) string {
-	v := f.Find(pod, s)
-	switch some := v.declined[:min(len(v.declined), MaxObstacles)]; len(v.declined) {
+func declines(declined []string) string {
+	switch some := declined[:min(len(declined), MaxObstacles)]; len(declined) {
 	case 0:
 		return ""
 	case 1:

@@ -51,7 +51,8 @@ func TestFind_nodesThatAChangeBrings(t *testing.T) {
 			if diff := cmp.Diff(tt.awaits, found.Awaits, cmpopts.EquateEmpty()); diff != "" || found.Fits() != tt.fits {
 				t.Errorf("fits %t, want %t; awaits: %s", found.Fits(), tt.fits, diff)
 			}
-			if got := f.Declines(p, p.Scheduling); got != tt.declines {
+			_, declined := f.arrive(f.search(p, p.Scheduling), p.Requests())
+			if got := declines(declined); !tt.fits && got != tt.declines {
 				t.Errorf("got %q, want %q", got, tt.declines)
 			}
 		})
@@ -68,7 +69,9 @@ func TestDeclines_ofSeveralKindsOfNodes(t *testing.T) {
 		{Node: node("", "c:NoSchedule"), Of: "MachineSet c"},
 	}
 	p := w.named(t, "p")
-	if got, want := New(w.Snapshot, change, false).Declines(p, p.Scheduling), "; of the new machines some do not match its node selector, some are tainted b:NoSchedule"; got != want {
+	f := New(w.Snapshot, change, false)
+	_, declined := f.arrive(f.search(p, p.Scheduling), p.Requests())
+	if got, want := declines(declined), "; of the new machines some do not match its node selector, some are tainted b:NoSchedule"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -33,6 +34,8 @@ type class struct {
 	// failed is how often room had become free when no node took a pod of the class, hopeless
 	// the same for preemption.
 	failed, hopeless int
+	// stuck is why pods of the class were Pending in the first order in which one was, nil before.
+	stuck *stuck
 }
 
 // classOf returns the class of a pod that replaces another one, with this scheduling.
@@ -133,11 +136,38 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 	return obstacle{kind: k}, 0, a != takes
 }
 
-// reason words why no node takes pods of a class.
-func (s *simulation) reason(c *class) string {
-	if len(c.scheduling.Forbidden) > 0 {
-		return "its namespace does not allow its tolerations"
+// stuck is why no node takes pods of a class.
+type stuck struct {
+	reason, brief string
+	awaits        []string
+}
+
+// stuck words why a replacement is Pending, once for each class.
+func (s *simulation) stuck(r *replacement) *stuck {
+	c := r.class
+	if c.stuck != nil {
+		return c.stuck
 	}
+	all := s.obstacles(c)
+	c.stuck = &stuck{brief: briefly(all)}
+	volumes := s.snapshot.VolumesOf(r.pod)
+	parts := []string{wordAll(slices.DeleteFunc(slices.Clone(all), func(one counted) bool { return one.kind == byVolume }), c.demand)}
+	for _, one := range all {
+		if one.kind == byVolume {
+			parts = append(parts, s.bound(volumes[one.volume]))
+		}
+	}
+	awaits, declined := s.arrive(c.search, c.demand)
+	c.stuck.awaits = awaits
+	c.stuck.reason = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
+	if len(awaits) == 0 {
+		c.stuck.reason += declines(declined)
+	}
+	return c.stuck
+}
+
+// obstacles counts by node what keeps pods of a class away from all of them.
+func (s *simulation) obstacles(c *class) []counted {
 	var all []counted
 	s.taker(c.search, math.MaxInt) // Looks at all nodes.
 	c.search.refusals.each(func(o obstacle) { all = append(all, counted{obstacle: o, nodes: c.search.count(o, len(s.places))}) })
@@ -156,21 +186,7 @@ func (s *simulation) reason(c *class) string {
 		all[known].nodes++
 		all[known].most = max(all[known].most, free)
 	}
-	return wordAll(all, c.demand)
-}
-
-// awaits names what brings nodes that would take a pod.
-func (s *simulation) awaits(r *replacement) []string {
-	var out []string
-	for _, p := range s.arrivals() {
-		if _, refuses := s.refuses(r.class.search, p); refuses {
-			continue
-		}
-		if _, lacks := s.lacks(p, r.class.demand); !lacks {
-			out = append(out, p.coming.Of)
-		}
-	}
-	return out
+	return all
 }
 
 // enoughNodes is after how many nodes that take a pod the search for a better one ends. The

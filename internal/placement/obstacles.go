@@ -218,12 +218,47 @@ type counted struct {
 	most  int64
 }
 
-// wordAll words obstacles, the most frequent first.
-func wordAll(all []counted, d *snapshot.Demand) string {
+// sortCounted puts the most frequent obstacle first.
+func sortCounted(all []counted) {
 	slices.SortFunc(all, func(a, b counted) int {
 		return cmp.Or(cmp.Compare(b.nodes, a.nodes), cmp.Compare(a.kind, b.kind), cmp.Compare(a.key, b.key),
-			cmp.Compare(a.value, b.value), cmp.Compare(a.effect, b.effect))
+			cmp.Compare(a.value, b.value), cmp.Compare(a.effect, b.effect), cmp.Compare(a.volume, b.volume))
 	})
+}
+
+// briefly names obstacles by their kinds alone, such as "8 selector, 3 taint".
+func briefly(all []counted) string {
+	sortCounted(all)
+	var names []string
+	nodes := map[string]int{}
+	for _, c := range all {
+		name := c.brief()
+		if nodes[name] == 0 {
+			names = append(names, name)
+		}
+		nodes[name] += c.nodes
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return nodes[b] - nodes[a] })
+	for i, name := range names {
+		names[i] = strconv.Itoa(nodes[name]) + " " + name
+	}
+	return strings.Join(names, ", ")
+}
+
+// brief names an obstacle in a word.
+func (o obstacle) brief() string {
+	if o.kind == byShortage {
+		return o.key
+	}
+	return map[kind]string{
+		byTaint: "taint", byCordon: "cordon", byDrain: "drain", bySelector: "selector", byAffinity: "affinity", byPort: "host port", bySpread: "spread",
+		byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
+	}[o.kind]
+}
+
+// wordAll words obstacles, the most frequent first.
+func wordAll(all []counted, d *snapshot.Demand) string {
+	sortCounted(all)
 	var parts []string
 	rest := 0
 	for i, c := range all {

@@ -114,8 +114,6 @@ type Result struct {
 	// Awaits names what brings the nodes that would take the pods, where none that is
 	// there now would.
 	Awaits []string
-	// declined holds why the other nodes that the change brings would not.
-	declined []string
 }
 
 // Fits reports whether any node would take such a pod, one that the change brings included.
@@ -145,7 +143,7 @@ func (f *Finder) Find(pod *snapshot.Pod, s *snapshot.Scheduling) *Result {
 			}
 		}
 		if !v.found {
-			f.arrive(v)
+			v.Awaits, _ = f.arrive(v.search, v.demand)
 		}
 	}
 	return v

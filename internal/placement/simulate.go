@@ -5,6 +5,7 @@ package placement
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -43,6 +44,9 @@ func (r *Range) add(n int, first bool) {
 	r.Min, r.Max = min(r.Min, n), max(r.Max, n)
 }
 
+// plus adds the numbers of another range.
+func (r Range) plus(other Range) Range { return Range{r.Min + other.Min, r.Max + other.Max} }
+
 // Outcome is where the replacements of all evicted pods go, together.
 type Outcome struct {
 	// Orders is how many orders were tried. Ranges hold what happened in any of them.
@@ -50,10 +54,63 @@ type Outcome struct {
 	// Workloads are those with evicted or preempted pods, sorted by namespace, kind and name.
 	Workloads []WorkloadOutcome
 	// Placed, Pending and NotCreated count the replacements of all workloads, Preempted the pods
-	// elsewhere that preemption evicts.
-	Placed, Pending, NotCreated, Preempted Range
+	// elsewhere that preemption evicts. Missing counts the Pending ones together with those that are
+	// not created because an ordered StatefulSet waits.
+	Placed, Pending, NotCreated, Missing, Preempted Range
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name.
 	Victims []Victim
+
+	groups map[*snapshot.Pod]*Group
+}
+
+// Of returns what becomes of the replacement of an evicted pod, nil where nothing replaces it.
+func (o *Outcome) Of(pod *snapshot.Pod) *Group { return o.groups[pod] }
+
+// Join makes one outcome of those of changes that follow each other: what each of them does adds up.
+func Join(outcomes ...*Outcome) *Outcome {
+	out := &Outcome{groups: map[*snapshot.Pod]*Group{}}
+	at := map[snapshot.WorkloadKey]int{}
+	for _, o := range outcomes {
+		out.Orders = max(out.Orders, o.Orders)
+		out.Placed, out.Pending, out.NotCreated = out.Placed.plus(o.Placed), out.Pending.plus(o.Pending), out.NotCreated.plus(o.NotCreated)
+		out.Missing, out.Preempted = out.Missing.plus(o.Missing), out.Preempted.plus(o.Preempted)
+		out.Victims = append(out.Victims, o.Victims...)
+		maps.Copy(out.groups, o.groups)
+		for i := range o.Workloads {
+			if n, known := at[o.Workloads[i].WorkloadKey]; known {
+				out.Workloads[n].join(&o.Workloads[i])
+				continue
+			}
+			at[o.Workloads[i].WorkloadKey] = len(out.Workloads)
+			out.Workloads = append(out.Workloads, o.Workloads[i])
+		}
+	}
+	return out
+}
+
+// Group is what becomes of the replacements of a workload's pods that nobody can tell apart, since
+// every node answers them in the same way. The pod of an ordered StatefulSet has one of its own.
+type Group struct {
+	// Fate is Pending where none of them is placed in any order, and Fits where all are in every one.
+	Fate Fate
+	// Reason and Awaits are as those of a WorkloadOutcome.
+	Reason string
+	Awaits []string
+
+	size, placed int
+	all          Range
+}
+
+// judge gives the group its word, once all orders have been tried.
+func (g *Group) judge() {
+	switch {
+	case g.all.Min == g.size:
+		g.Fate = Fits
+	case g.all.Max == 0:
+		g.Fate = Pending
+	default:
+		g.Fate = DependsOnOrder
+	}
 }
 
 // Victim is a pod that the change does not evict, but the preemption by a replacement does.
@@ -83,6 +140,9 @@ type WorkloadOutcome struct {
 	// pod is not created while an ordered StatefulSet waits for the one before it, and where its
 	// namespace forbids its tolerations.
 	Placed, Pending, NotCreated Range
+	// Missing counts the Pending ones together with those that are not created because an ordered
+	// StatefulSet waits.
+	Missing Range
 	// AllPending counts beside the Pending replacements the pods that were Pending before and still
 	// are.
 	AllPending Range
@@ -94,10 +154,21 @@ type WorkloadOutcome struct {
 	// Proved is how many replacements stay Pending whatever the order: pods that fit nowhere even
 	// alone, and those beyond what all nodes that take their kind can hold.
 	Proved int
-	// Reason is why nodes do not take a Pending one, the reason that most nodes give first.
-	Reason string
+	// Reason is why nodes do not take a Pending one, the reason that most nodes give first. Brief is the
+	// same in a few words.
+	Reason, Brief string
 	// Awaits names what brings nodes that would take a Pending one.
 	Awaits []string
+}
+
+// join adds what another change does to the workload.
+func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
+	w.Placed, w.Pending, w.NotCreated = w.Placed.plus(other.Placed), w.Pending.plus(other.Pending), w.NotCreated.plus(other.NotCreated)
+	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.plus(other.Missing), w.AllPending.plus(other.AllPending), w.Delayed.plus(other.Delayed), w.Preempted.plus(other.Preempted)
+	w.Proved += other.Proved
+	if w.Reason == "" {
+		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
+	}
 }
 
 // Fate returns the word for the workload's replacements.
@@ -126,6 +197,13 @@ func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome 
 		out.Orders++
 	}
 	s.prove()
+	out.groups = make(map[*snapshot.Pod]*Group, len(evicted))
+	for _, r := range s.replacements[:s.fixed] {
+		if r.group != nil {
+			out.groups[r.pod] = r.group
+			r.group.judge()
+		}
+	}
 	for _, w := range s.workloads {
 		if w.seen {
 			out.Workloads = append(out.Workloads, w.WorkloadOutcome)
@@ -145,8 +223,8 @@ func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome 
 type tally struct {
 	WorkloadOutcome
 	// seen is set once it has an evicted or preempted pod in any order.
-	seen                                            bool
-	placed, pending, notCreated, delayed, preempted int
+	seen                                                     bool
+	placed, pending, notCreated, missing, delayed, preempted int
 	// waiting counts the pods that were Pending before and still are.
 	waiting int
 	// stuck is a replacement that stays Pending in this order.
@@ -157,7 +235,10 @@ type tally struct {
 func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	first := out.Orders == 0
 	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.delayed, w.preempted, w.waiting, w.stuck = 0, 0, 0, 0, 0, 0, nil
+		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck = 0, 0, 0, 0, 0, 0, 0, nil
+	}
+	for _, g := range s.groups {
+		g.placed = 0
 	}
 	for _, r := range s.replacements {
 		w := s.workloads[r.workload]
@@ -174,12 +255,26 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 			if r.delayed {
 				w.delayed++
 			}
+			if r.group != nil {
+				r.group.placed++
+			}
 		case r.notCreated():
 			w.notCreated++
+			if len(r.class.scheduling.Forbidden) == 0 {
+				w.missing++
+			}
 		default:
 			w.pending++
+			w.missing++
 			w.stuck = r
+			if r.group != nil {
+				why := s.stuck(r)
+				r.group.Reason, r.group.Awaits = why.reason, why.awaits
+			}
 		}
+	}
+	for _, g := range s.groups {
+		g.all.add(g.placed, first)
 	}
 	for _, pod := range s.preempted {
 		w := s.workloads[s.workload(pod)]
@@ -187,21 +282,24 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.preempted++
 		victims[pod]++
 	}
-	var placed, pending, notCreated int
+	var placed, pending, notCreated, missing int
 	for _, w := range s.workloads {
 		w.Placed.add(w.placed, first)
 		w.Pending.add(w.pending, first)
 		w.NotCreated.add(w.notCreated, first)
+		w.Missing.add(w.missing, first)
 		w.AllPending.add(w.pending+w.waiting, first)
 		w.Delayed.add(w.delayed, first)
 		w.Preempted.add(w.preempted, first)
-		placed, pending, notCreated = placed+w.placed, pending+w.pending, notCreated+w.notCreated
+		placed, pending, notCreated, missing = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing
 		if w.stuck != nil && w.Reason == "" {
-			w.Reason, w.Awaits = s.reason(w.stuck.class), s.awaits(w.stuck)
+			why := s.stuck(w.stuck)
+			w.Reason, w.Brief, w.Awaits = why.reason, why.brief, why.awaits
 		}
 	}
 	out.Placed.add(placed, first)
 	out.Pending.add(pending, first)
 	out.NotCreated.add(notCreated, first)
+	out.Missing.add(missing, first)
 	out.Preempted.add(len(s.preempted), first)
 }

@@ -31,6 +31,7 @@ type simulation struct {
 	replacements []*replacement
 	fixed        int
 	workloads    []*tally
+	groups       map[groupKey]*Group
 	byKey        map[snapshot.WorkloadKey]int
 	sets         map[string]*statefulSet
 	rules        rules
@@ -75,6 +76,8 @@ type replacement struct {
 	// rank is its place in the queue among pods of equal priority.
 	rank int
 	set  *statefulSet
+	// group is nil for one that waits, and for one that replaces a victim of preemption.
+	group *Group
 	// ordinal is that within the set.
 	ordinal int
 	// node is where it is placed, -1 for nowhere.
@@ -98,7 +101,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)),
 	}
 	for i := range evicted {
@@ -168,7 +171,26 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Ordered && e.Pod.Controller != nil {
 		s.enlist(r)
 	}
+	s.join(r)
 	s.replacements = append(s.replacements, r)
+}
+
+// groupKey is what replacements have in common that nobody can tell apart.
+type groupKey struct {
+	workload int
+	class    *class
+	set      *statefulSet
+	ordinal  int
+}
+
+// join adds a replacement to its group.
+func (s *simulation) join(r *replacement) {
+	key := groupKey{r.workload, r.class, r.set, r.ordinal}
+	if s.groups[key] == nil {
+		s.groups[key] = &Group{}
+	}
+	r.group = s.groups[key]
+	r.group.size++
 }
 
 // enlist adds a pod to its StatefulSet.

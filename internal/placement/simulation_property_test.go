@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"pgregory.net/rapid"
@@ -110,8 +111,42 @@ func TestSimulate_sameSeedGivesTheSameOutcome(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		first := New(c.Snapshot, c.change, false).Simulate(c.evicted, 6, seed)
 		second := New(c.Snapshot, c.change, false).Simulate(c.evicted, 6, seed)
-		if diff := cmp.Diff(first, second); diff != "" {
+		if diff := cmp.Diff(first, second, cmpopts.IgnoreUnexported(Outcome{})); diff != "" {
 			t.Fatal(diff)
+		}
+		for _, e := range c.evicted {
+			if diff := cmp.Diff(first.Of(e.Pod), second.Of(e.Pod), cmpopts.IgnoreUnexported(Group{})); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
+
+// What is said of single pods agrees with the numbers of their workloads.
+func TestSimulate_groupsAgreeWithTheirWorkloads(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, true, false)
+		out := New(c.Snapshot, c.change, false).Simulate(c.evicted, 6, 3)
+		fits, pending := map[string]int{}, map[string]int{}
+		for _, e := range c.evicted {
+			switch g := out.Of(e.Pod); {
+			case (g == nil) != (e.Scheduling == nil):
+				t.Fatalf("%s has %+v", e.Pod.Name, g)
+			case g == nil:
+			case g.Fate == Fits:
+				fits[c.Owner(e.Pod).Name]++
+			case g.Fate == Pending:
+				pending[c.Owner(e.Pod).Name]++
+			}
+		}
+		for _, w := range out.Workloads {
+			if fits[w.Name] > w.Placed.Min || pending[w.Name] > w.Missing.Min {
+				t.Fatalf("%d pods are said to fit and %d to be Pending: %+v", fits[w.Name], pending[w.Name], w)
+			}
+			if w.Fate() == Fits && fits[w.Name] != w.Placed.Min {
+				t.Fatalf("%d pods are said to fit: %+v", fits[w.Name], w)
+			}
 		}
 	})
 }

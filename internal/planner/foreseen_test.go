@@ -75,8 +75,9 @@ func TestOrder_countsWhatAPolicyGivesAlready(t *testing.T) {
 			if len(plan.Steps) != 1 || plan.Steps[0].Report == nil || len(plan.Steps[0].Report.Pods) != 1 {
 				t.Fatalf("the steps are %v", plan.Steps)
 			}
-			if v := plan.Steps[0].Report.Pods[0]; v.Reschedulable != seen {
-				t.Errorf("the pod finds a node: %t (%s)", v.Reschedulable, v.Reason)
+			report := plan.Steps[0].Report
+			if v := report.Pods[0]; report.Gone(v) == seen {
+				t.Errorf("the pod finds a node: %t (%s)", !seen, report.Why(v))
 			}
 		})
 	}

@@ -108,7 +108,7 @@ func (o *order) relabel(plan LabelPlan) *eviction.Report {
 	for i := range report.Pods {
 		if v := &report.Pods[i]; o.own(v) {
 			// Its template gets what it requires by the same change.
-			v.Reschedulable = true
+			v.NoPlace = false
 			if v.Verdict == eviction.Stays {
 				v.Reason = ""
 			}

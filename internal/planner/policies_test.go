@@ -125,8 +125,8 @@ func TestOrder_aPolicyLetsPodsComeBack(t *testing.T) {
 		}
 		plan := Order(aSnapshot([]*snapshot.Node{aNode(t, "n", "gpu")}, aPod(t, web, "a1", "n")), change, eviction.ComparisonOff)
 		last := plan.Steps[len(plan.Steps)-1]
-		if got := last.Report.Pods[0]; got.Verdict != eviction.EvictedNow || got.Reschedulable != given {
-			t.Errorf("with a policy %t: %s, reschedulable %t", given, got.Verdict, got.Reschedulable)
+		if got := last.Report.Pods[0]; got.Verdict != eviction.EvictedNow || last.Report.Gone(got) == given {
+			t.Errorf("with a policy %t: %s: %s", given, got.Verdict, last.Report.Why(got))
 		}
 	}
 }

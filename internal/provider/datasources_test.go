@@ -128,7 +128,7 @@ func TestPreviewDataSource(t *testing.T) {
 		return object{
 			"namespace": "shop", "name": name, "node": "a", "owner": "Deployment/web", "verdict": verdict, "after_seconds": after,
 			"taint": "node.kubernetes.io/unreachable:NoExecute", "toleration": toleration, "reason": reason,
-			"lost": false, "reschedulable": true, "local_data": false, "budget": "web is ignored: it allows 1 disruption, but 2 of its pods leave",
+			"lost": false, "placement": "fits", "reschedulable": true, "local_data": false, "budget": "web is ignored: it allows 1 disruption, but 2 of its pods leave",
 		}
 	}
 	wantPods := []any{
@@ -138,11 +138,17 @@ func TestPreviewDataSource(t *testing.T) {
 	if diff := cmp.Diff(wantPods, got["pods"]); diff != "" {
 		t.Error(diff)
 	}
-	wantWorkloads := []any{object{"namespace": "shop", "kind": "Deployment", "name": "web", "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "stays": int64(0), "unknown": int64(0)}}
+	wantWorkloads := []any{object{
+		"namespace": "shop", "kind": "Deployment", "name": "web", "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "stays": int64(0), "unknown": int64(0),
+		"fits": int64(2), "pending": int64(0), "pending_max": int64(0), "preempted": int64(0),
+	}}
 	if diff := cmp.Diff(wantWorkloads, got["workloads"]); diff != "" {
 		t.Error(diff)
 	}
-	wantSummary := object{"stays": int64(1), "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "unknown": int64(0), "lost": int64(0), "not_reschedulable": int64(0)}
+	wantSummary := object{
+		"stays": int64(1), "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "unknown": int64(0), "lost": int64(0),
+		"pending": int64(0), "pending_max": int64(0), "preempted": int64(0), "not_reschedulable": int64(0),
+	}
 	if diff := cmp.Diff(wantSummary, got["summary"]); diff != "" {
 		t.Error(diff)
 	}

@@ -123,6 +123,8 @@ func evictionsAttribute() schema.Attribute {
 		MarkdownDescription: fw.EvictionsDescription + " These are the defaults for each resource and action by itself, and no sum over all of them: two resources with `max_pods = 5` may make ten pods leave. An attribute in the block of a resource or action takes the place of the one here.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
+			"max_pending":          schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPendingDescription, Validators: fw.MaxPodsValidators},
+			"max_lost":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxLostDescription, Validators: fw.MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: fw.ProtectedSelectorDescription, Validators: fw.ProtectedSelectorValidators},
 			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.StrandedDescription, Validators: fw.StrandedValidators},

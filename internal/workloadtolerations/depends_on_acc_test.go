@@ -73,7 +73,7 @@ func TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee(t *testing.T) {
 		if mayLeave := strings.Contains(got, "may evict 2 pods"); ok == mayLeave {
 			t.Fatalf("%s: 2 pods may leave: %t, within a budget of none: %t\n%s", step.name, mayLeave, ok, out)
 		} else if mayLeave {
-			says(t, "error", words, "2 pods might leave, and max_pods allows 0", "To make the plan exact", "in tolerated_by of this resource")
+			says(t, "error", words, "2 pods might be evicted, and max_pods allows 0", "To make the plan exact", "in tolerated_by of this resource")
 		}
 		cli.Write(s.c.Provider(t), s.ordered(step.taint, ""))
 		cli.MustRun("apply", "-auto-approve", "-input=false")
