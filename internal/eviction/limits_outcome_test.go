@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -136,6 +137,21 @@ func TestReport_simulatesOnceAndOnlyWhereAPodComesBack(t *testing.T) {
 		if out := r.Outcome(); out.Orders > 0 != tt.orders || out.Orders > 0 && r.Outcome() != out {
 			t.Errorf("%s: %d orders are tried", name, out.Orders)
 		}
+	}
+}
+
+// A rollout looks at its plan again after each step: without a limit it has nothing to ask of a simulation.
+func TestLimits_simulateNothingWhereNoneIsSet(t *testing.T) {
+	t.Parallel()
+	simulated := 0
+	report := &Report{Pods: verdicts(3, "web", EvictedNow, nil), outcome: func() *placement.Outcome { simulated++; return &placement.Outcome{} }}
+	whole := Join(report)
+	if err := (Limits{}).Allow(whole.On([]string{"n1"})); err != nil || simulated > 0 {
+		t.Errorf("%v, simulated %d times", err, simulated)
+	}
+	none := int64(0)
+	if err := (Limits{MaxPods: &none}).Check(whole); err == nil || simulated != 1 {
+		t.Errorf("%v, simulated %d times", err, simulated)
 	}
 }
 

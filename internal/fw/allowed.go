@@ -75,16 +75,20 @@ func elsewhere(x eviction.Excess) string {
 func named(e *eviction.LimitsError) string {
 	var lines []string
 	for _, x := range e.Exceeded {
+		counts := x.Limit == eviction.MaxPods || x.Limit == eviction.MaxPending
 		switch {
-		case x.Limit == eviction.MaxPods && x.Preempted == 0 || x.Limit == eviction.MaxPending:
-			if len(e.Exceeded) > 1 {
-				lines = append(lines, exceeds(e, x)+".")
-			}
-		case x.Limit == eviction.MaxPods:
+		case !counts:
+			lines = append(lines, exceeds(e, x)+": "+Some(x.Pods)+".")
+		case len(e.Exceeded) > 1:
 			lines = append(lines, exceeds(e, x)+".")
-		default:
-			lines = append(lines, exceeds(e, x)+elsewhere(x)+": "+Some(x.Pods)+".")
 		}
+	}
+	if slices.ContainsFunc(e.Exceeded, func(x eviction.Excess) bool { return x.Preempted > 0 }) {
+		var victims []string
+		for _, v := range e.Report.Outcome().Victims {
+			victims = append(victims, v.Pod.Key())
+		}
+		lines = append(lines, "Preemption by replacements evicts elsewhere: "+Some(victims)+".")
 	}
 	return strings.Join(lines, "\n")
 }

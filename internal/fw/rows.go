@@ -173,6 +173,13 @@ func (c *census) beside(r *row) {
 
 // pending words why replacements are Pending.
 func (c *census) pending() string {
+	if len(c.evicted) == 0 {
+		return "preempted; " + c.noNode()
+	}
+	return c.noNode()
+}
+
+func (c *census) noNode() string {
 	o := &c.Outcome
 	switch {
 	case len(o.Awaits) > 0:

@@ -85,7 +85,7 @@ func (c *Cluster) Admission(ctx context.Context, pods []*snapshot.Pod) (*admissi
 		return nil, nil, err
 	}
 	restricted := restricts(pods)
-	if err := c.listNamespaces(ctx, restricted); err != nil {
+	if err := c.listNamespaces(ctx, restricted || a.selects() || relates(pods)); err != nil {
 		return nil, nil, err
 	}
 	rules, gaps := a.rules(restricted)
@@ -134,6 +134,10 @@ func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
 			gaps = append(gaps, "MutatingAdmissionPolicy "+name+" was changed by somebody: what it gives to new pods is not known")
 		}
 	}
+	if !restricted && !a.selecting() {
+		slices.Sort(gaps)
+		return rules, gaps
+	}
 	for name, n := range a.namespaces {
 		if rules.Namespaces == nil {
 			rules.Namespaces = map[string]admission.Namespace{}
@@ -152,6 +156,10 @@ func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
 func (a *admissions) selects() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.selecting()
+}
+
+func (a *admissions) selecting() bool {
 	for _, p := range a.policies {
 		if p.Match.NamespaceSelector != "" {
 			return true
@@ -204,11 +212,11 @@ func listOurs[T any](ctx context.Context, c *Cluster, resource schema.GroupVersi
 
 var namespaceResource = corev1.SchemeGroupVersion.WithResource("namespaces")
 
-// listNamespaces lists labels and annotations of namespaces where something depends on
+// listNamespaces lists labels and annotations of namespaces, once something depends on
 // them.
-func (c *Cluster) listNamespaces(ctx context.Context, restricted bool) error {
+func (c *Cluster) listNamespaces(ctx context.Context, needed bool) error {
 	a := &c.admissions
-	if a.namespaces != nil || !restricted && !a.selects() {
+	if a.namespaces != nil || !needed {
 		return nil
 	}
 	found := map[string]listedNamespace{}
@@ -224,7 +232,7 @@ func (c *Cluster) listNamespaces(ctx context.Context, restricted bool) error {
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err = gap(&sync.Mutex{}, err, "Namespaces could not be read (no permission to list them): what their labels and annotations give to new pods is not seen", &a.gaps); err == nil {
+	if err = gap(&sync.Mutex{}, err, "Namespaces could not be read (no permission to list them): what their labels and annotations give to new pods, and which of them pod affinity selects, is not seen", &a.gaps); err == nil {
 		a.namespaces = found
 		a.times++
 	}
@@ -254,6 +262,29 @@ func (c *Cluster) Namespaces(ctx context.Context, selector string) ([]Namespace,
 		return nil
 	})
 	return out, err
+}
+
+// namespaceLabels are the labels of namespaces where pod affinity depends on them, nil where it does not.
+func (a *admissions) namespaceLabels(pods []*snapshot.Pod) map[string]labels.Set {
+	if !relates(pods) {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := make(map[string]labels.Set, len(a.namespaces))
+	for name, n := range a.namespaces {
+		out[name] = n.labels
+	}
+	return out
+}
+
+// relates reports whether a required term of pod affinity selects namespaces by their labels. Those of
+// pods that are not evicted count: they keep others away.
+func relates(pods []*snapshot.Pod) bool {
+	selects := func(t snapshot.PodTerm) bool { return t.NamespaceSelector != nil && !t.NamespaceSelector.Empty() }
+	return slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
+		return p.Rules != nil && (slices.ContainsFunc(p.Rules.Affinity, selects) || slices.ContainsFunc(p.Rules.AntiAffinity, selects))
+	})
 }
 
 // restricts says whether the admission plug-in PodTolerationRestriction is at work, as far

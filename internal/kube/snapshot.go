@@ -90,7 +90,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	}
 	around.parents, around.gaps = parents, slices.Concat(around.gaps, gaps)
 	b.snapshot, b.at = assemble(nodes, pods, c.daemons(), around), at
-	b.snapshot.Admission = rules
+	b.snapshot.Admission, b.snapshot.NamespaceLabels = rules, c.admissions.namespaceLabels(pods)
 	return b.snapshot, nil
 }
 

@@ -1,0 +1,114 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// crowded is two nodes with four cores each. An urgent pod runs on the first one, and finds room on the
+// second one only in the place of another pod.
+type crowded struct {
+	*acctest.Cluster
+	pool, own, other string
+}
+
+func newCrowded(t *testing.T, c *acctest.Cluster) crowded {
+	t.Helper()
+	s := crowded{c, acctest.Name(t, "pool"), c.Namespace(t), c.Namespace(t)}
+	for _, name := range []string{s.pool + "-a", s.pool + "-b"} {
+		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": s.pool}, Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("10"),
+		}})
+	}
+	s.pod(t, s.own, "urgent", s.pool+"-a", "3", 1000)
+	return s
+}
+
+// pod is one of a ReplicaSet.
+func (s crowded) pod(t *testing.T, namespace, name, node, cores string, priority int32) {
+	t.Helper()
+	s.Pod(t, namespace, name, node, func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID("of-" + name), Controller: new(true)}}
+		p.Spec.NodeSelector, p.Spec.Priority = map[string]string{"pool": s.pool}, &priority
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cores)}
+	})
+}
+
+func (s crowded) config(t *testing.T, evictions map[string]any) map[string]any {
+	t.Helper()
+	return map[string]any{"node_name": s.pool + "-a", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": evictions}
+}
+
+// The limits look at what a change does on nodes that it does not touch, at plan and again with the pods
+// that are there right before the first write.
+func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
+	t.Parallel()
+	for attribute, of := range map[string]struct {
+		value func(s crowded) any
+		says  string
+	}{
+		"max_pods":             {func(crowded) any { return 1 }, "2 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 1"},
+		"max_pending":          {func(crowded) any { return 0 }, "1 pod would stay Pending, and max_pending allows 0"},
+		"protected_namespaces": {func(s crowded) any { return []string{s.other} }, "1 pod of protected namespaces would be evicted"},
+	} {
+		t.Run(attribute, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				s := newCrowded(t, c)
+				tf, config, i := terraform(t, c), s.config(t, map[string]any{attribute: of.value(s)}), newInstance()
+				planned := tf.Plan(t, i, config)
+				if planned.Diagnostics.Errors() != "" {
+					t.Fatalf("nobody is in the way yet: %s", planned.Diagnostics.Errors())
+				}
+				walk := tf.Walk(t)
+				walk.Between = func() { s.pod(t, s.other, "calm", s.pool+"-b", "2", 0) }
+				acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), attribute, of.says, "This apply has written no taint")
+				wantTaints(t, c, s.pool+"-a", "")
+				acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, of.says, "PENDING 1  ReplicaSet "+s.other+"/calm")
+			})
+		})
+	}
+}
+
+func TestNodeTaints_maxLostCountsPodsWithoutAController(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s := newCrowded(t, c)
+		tf := terraform(t, c)
+		if d := tf.Plan(t, newInstance(), s.config(t, map[string]any{"max_lost": 0})).Diagnostics; d.Errors() != "" {
+			t.Fatalf("no pod is lost: %s", d.Errors())
+		}
+		s.Pod(t, s.own, "bare", s.pool+"-a", nil)
+		acctest.WantAll(t, tf.Plan(t, newInstance(), s.config(t, map[string]any{"max_lost": 0})).Diagnostics.Errors(), "max_lost", "1 pod would be lost, and max_lost allows 0", s.own+"/bare")
+	})
+}
+
+func TestNodeTaints_completedPodsExceedNoLimit(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		name, namespace := acctest.Name(t, "node"), c.Namespace(t)
+		c.Node(t, acctest.Node{Name: name})
+		p := c.Pod(t, namespace, "done", name, nil)
+		p.Status.Phase = corev1.PodSucceeded
+		if _, err := c.Admin.CoreV1().Pods(namespace).UpdateStatus(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		d := terraform(t, c).Plan(t, newInstance(), map[string]any{
+			"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"),
+			"evictions": map[string]any{"max_pods": 0, "max_lost": 0, "max_pending": 0, "protected_namespaces": []string{namespace}},
+		}).Diagnostics
+		if d.Errors() != "" || !strings.Contains(d.Warnings(), "deletes 1 completed pod") {
+			t.Errorf("errors %q, warnings %q", d.Errors(), d.Warnings())
+		}
+	})
+}
