@@ -126,7 +126,7 @@ func (c *census) row() row {
 	case s.Pending.Max > 0:
 		set(perhapsPending, s.Pending, c.leaves(), "depends on order")
 	default:
-		c.calmer(&r, set)
+		c.calmer(set)
 	}
 	c.beside(&r)
 	return r
@@ -136,7 +136,7 @@ func (c *census) row() row {
 const barePod = "Pod"
 
 // calmer judges a workload all of whose pods find a place, or are not looking for one.
-func (c *census) calmer(r *row, set func(danger, eviction.Range, int, string)) {
+func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 	s := c.Summary
 	exactly := func(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
 	switch {

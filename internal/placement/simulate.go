@@ -186,7 +186,7 @@ func (w *WorkloadOutcome) Fate() Fate {
 // Simulate places the replacements of all evicted pods together, as the scheduler does, beside
 // the pods that were Pending before: once for each order, of which the seed makes the first one
 // and every other. Equal arguments give equal outcomes. Pods that the Change of the finder lets
-// leave, and that are not among the evicted ones, keep their places.
+// leave, and that are not among the evicted ones, keep their places in most orders, and in some they do not.
 func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
 	s := newSimulation(f, evicted)
 	out := &Outcome{}
@@ -241,37 +241,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		g.placed = 0
 	}
 	for _, r := range s.replacements {
-		w := s.workloads[r.workload]
-		if r.waiting {
-			if r.node < 0 {
-				w.waiting++
-			}
-			continue
-		}
-		w.seen = true
-		switch {
-		case r.node >= 0:
-			w.placed++
-			if r.delayed {
-				w.delayed++
-			}
-			if r.group != nil {
-				r.group.placed++
-			}
-		case r.notCreated():
-			w.notCreated++
-			if len(r.class.scheduling.Forbidden) == 0 {
-				w.missing++
-			}
-		default:
-			w.pending++
-			w.missing++
-			w.stuck = r
-			if r.group != nil {
-				why := s.stuck(r)
-				r.group.Reason, r.group.Awaits = why.reason, why.awaits
-			}
-		}
+		s.count(r)
 	}
 	for _, g := range s.groups {
 		g.all.add(g.placed, first)
@@ -302,4 +272,39 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.NotCreated.add(notCreated, first)
 	out.Missing.add(missing, first)
 	out.Preempted.add(len(s.preempted), first)
+}
+
+// count counts a replacement, or a pod that was Pending before, by what this order came to.
+func (s *simulation) count(r *replacement) {
+	w := s.workloads[r.workload]
+	if r.waiting {
+		if r.node < 0 {
+			w.waiting++
+		}
+		return
+	}
+	w.seen = true
+	switch {
+	case r.node >= 0:
+		w.placed++
+		if r.delayed {
+			w.delayed++
+		}
+		if r.group != nil {
+			r.group.placed++
+		}
+	case r.notCreated():
+		w.notCreated++
+		if len(r.class.scheduling.Forbidden) == 0 {
+			w.missing++
+		}
+	default:
+		w.pending++
+		w.missing++
+		w.stuck = r
+		if r.group != nil {
+			why := s.stuck(r)
+			r.group.Reason, r.group.Awaits = why.reason, why.awaits
+		}
+	}
 }

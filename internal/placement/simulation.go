@@ -26,6 +26,8 @@ type simulation struct {
 	evicted map[*snapshot.Pod]int64
 	leaves  []bool
 	moments []int64
+	// unsure are pods that are not evicted, and that may leave their nodes all the same.
+	unsure []placedPod
 	// replacements are the pods to place; those of victims of preemption follow behind the
 	// first fixed ones.
 	replacements []*replacement
@@ -48,7 +50,8 @@ type simulation struct {
 	rng    *rand.Rand
 	queue  queue
 	moment int64
-	// preempted are the victims of this order that the change does not evict, isPreempted all.
+	// preempted are the victims of this order that the change does not evict. isPreempted has all of them,
+	// and the unsure pods that are gone in this order.
 	preempted   []*snapshot.Pod
 	isPreempted map[*snapshot.Pod]bool
 	budgets     budgets
@@ -109,6 +112,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 		s.leave(e.Pod, max(e.After, 0))
 	}
 	s.terminate()
+	s.doubt()
 	s.moments = slices.Sorted(maps.Keys(s.momentSet()))
 	s.rules.init(s, evicted)
 	for i := range evicted {
@@ -121,33 +125,6 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	}
 	s.fixed = len(s.replacements)
 	return s
-}
-
-// leave notes when a pod is gone from its node.
-func (s *simulation) leave(pod *snapshot.Pod, after int64) {
-	s.evicted[pod] = after
-	if p, there := s.byName[pod.Node]; there {
-		s.leaves[p.index] = true
-	}
-}
-
-// terminate lets pods go that are terminating already.
-func (s *simulation) terminate() {
-	for _, pods := range s.snapshot.Pods {
-		for _, pod := range pods {
-			if pod.Terminating && !pod.Completed {
-				s.leave(pod, terminatingGone)
-			}
-		}
-	}
-}
-
-func (s *simulation) momentSet() map[int64]bool {
-	moments := map[int64]bool{0: true}
-	for _, after := range s.evicted {
-		moments[after] = true
-	}
-	return moments
 }
 
 // workload returns the number of a pod's workload.
@@ -235,6 +212,12 @@ func (s *simulation) run(seed uint64, order int) {
 	s.reset()
 	s.rank(order)
 	s.running, s.anyNode = true, order%5 == 4
+	if order%4 == 1 {
+		for _, one := range s.unsure {
+			s.remove(one.node, occupant{pod: one.pod})
+			s.isPreempted[one.pod] = true
+		}
+	}
 	lingers := order%4 >= 2 && s.rules.count() > 0
 	if lingers {
 		s.linger(0, 1)

@@ -1,0 +1,58 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import "github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+
+// placedPod is a pod on a node.
+type placedPod struct {
+	node int32
+	pod  *snapshot.Pod
+}
+
+// leave notes when a pod is gone from its node.
+func (s *simulation) leave(pod *snapshot.Pod, after int64) {
+	s.evicted[pod] = after
+	if p, there := s.byName[pod.Node]; there {
+		s.leaves[p.index] = true
+	}
+}
+
+// terminate lets pods go that are terminating already.
+func (s *simulation) terminate() {
+	for _, pods := range s.snapshot.Pods {
+		for _, pod := range pods {
+			if pod.Terminating && !pod.Completed {
+				s.leave(pod, terminatingGone)
+			}
+		}
+	}
+}
+
+// doubt notes the pods that the Change lets leave and that are not evicted: they may be gone before the
+// replacements come, since a countdown ends or the same run replaces them, or not.
+func (s *simulation) doubt() {
+	if s.Finder.change.Leaving == nil {
+		return
+	}
+	for i, p := range s.places {
+		leaving := s.Finder.change.Leaving(p.node.Name)
+		if leaving == nil {
+			continue
+		}
+		for _, pod := range s.snapshot.Pods[p.node.Name] {
+			if _, evicted := s.evicted[pod]; !evicted && !pod.Completed && !pod.Mirror && leaving(pod) {
+				s.unsure = append(s.unsure, placedPod{int32(i), pod}) //nolint:gosec // A cluster has no two thousand million nodes.
+			}
+		}
+	}
+}
+
+func (s *simulation) momentSet() map[int64]bool {
+	moments := map[int64]bool{0: true}
+	for _, after := range s.evicted {
+		moments[after] = true
+	}
+	return moments
+}
