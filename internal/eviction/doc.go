@@ -9,6 +9,6 @@
 // changed nodes, by the rules of the cluster's own controllers: the
 // taint-eviction controller (k8s.io/kubernetes v1.37.1
 // pkg/controller/tainteviction/taint_eviction.go), the DaemonSet controller and
-// kubectl's drain. Whether another node would take a pod that leaves is asked of
-// package placement.
+// kubectl's drain. Where the replacements of all evicted pods go is asked of package
+// placement, once for a report and only when somebody wants to know: Report.Outcome.
 package eviction

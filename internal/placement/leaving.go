@@ -43,7 +43,7 @@ func (s *simulation) doubt() {
 		}
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
 			if _, evicted := s.evicted[pod]; !evicted && !pod.Completed && !pod.Mirror && leaving(pod) {
-				s.unsure = append(s.unsure, placedPod{int32(i), pod}) //nolint:gosec // A cluster has no two thousand million nodes.
+				s.unsure = append(s.unsure, placedPod{int32(i), pod})
 			}
 		}
 	}

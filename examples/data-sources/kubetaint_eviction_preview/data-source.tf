@@ -20,6 +20,11 @@ check "nothing_is_lost" {
   }
 
   assert {
+    condition     = data.kubetaint_eviction_preview.gpu.summary.pending_max == 0
+    error_message = "Some of the evicted pods would stay Pending."
+  }
+
+  assert {
     condition = alltrue([
       for pod in data.kubetaint_eviction_preview.gpu.pods : pod.namespace != "payments" || pod.verdict == "stays"
     ])

@@ -1,4 +1,4 @@
-# One node. The plan names every pod that is evicted.
+# One node. The plan lists every workload whose pods are evicted.
 resource "kubetaint_node_taints" "gpu" {
   node_name = "worker-3"
 
@@ -11,8 +11,8 @@ resource "kubetaint_node_taints" "gpu" {
   ]
 }
 
-# All nodes of a pool. A plan that evicts more than five pods, or a pod of these
-# namespaces, is an error.
+# All nodes of a pool. A plan that evicts more than five pods or a pod of these
+# namespaces, loses a pod, or has more than two that stay Pending, is an error.
 resource "kubetaint_node_taints" "batch" {
   node_selector = "pool=batch,zone in (a,b)"
 
@@ -23,6 +23,8 @@ resource "kubetaint_node_taints" "batch" {
 
   evictions = {
     max_pods             = 5
+    max_pending          = 2
+    max_lost             = 0
     protected_namespaces = ["kube-system", "payments"]
     protected_selector   = "tier=critical"
   }
