@@ -50,13 +50,13 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	}
 	plan := planner.Order(snapshot, planner.Change{MachineSets: a.sets(w).Changes([]machineset.Observed{o})}, a.Data.Comparison)
 	for _, step := range plan.Steps {
-		a.consequences(w, step, diags)
+		a.consequences(ctx, w, step, diags)
 	}
 }
 
 // consequences says which pods the rollout evicts, and refuses it where what runs on the
 // machines or the limits do not allow it.
-func (a *cycleMachineSet) consequences(w wanted, step planner.Step, diags *diag.Diagnostics) {
+func (a *cycleMachineSet) consequences(ctx context.Context, w wanted, step planner.Step, diags *diag.Diagnostics) {
 	begins, all := step.Switch.Begins, step.Switch.Affected
 	if begins.Refused != nil {
 		diags.Append(explain(w, refusal(begins.Refusals)))
@@ -68,6 +68,7 @@ func (a *cycleMachineSet) consequences(w wanted, step planner.Step, diags *diag.
 		return
 	}
 	about := subject("Replacing", all, w)
+	fw.LogPods(ctx, about, step.Report)
 	summary, detail := fw.Preview(about, step.Report)
 	if summary == "" {
 		summary = about.String() + " evicts no pods"

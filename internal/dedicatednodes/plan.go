@@ -156,7 +156,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return
 	}
-	desired.words(budget, r.Data.MaxConcurrentRollouts).Warn(plan, diags)
+	desired.words(budget, r.Data.MaxConcurrentRollouts).Warn(ctx, plan, diags)
 	if diags.HasError() {
 		return
 	}

@@ -63,7 +63,9 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		diags.Append(explain(w, d, err))
 		return
 	}
-	summary, detail := fw.Preview(w.subject("Draining", d), report)
+	about := w.subject("Draining", d)
+	fw.LogPods(ctx, about, report)
+	summary, detail := fw.Preview(about, report)
 	if summary == "" {
 		return
 	}

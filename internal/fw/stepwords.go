@@ -31,7 +31,7 @@ type StepWords struct {
 
 // Warn says what the steps of a plan do to pods and machines, and refuses what neither these
 // nor the limits allow.
-func (w StepWords) Warn(plan planner.Plan, diags *diag.Diagnostics) {
+func (w StepWords) Warn(ctx context.Context, plan planner.Plan, diags *diag.Diagnostics) {
 	if set, refusals := plan.Refused(); set != nil {
 		diags.Append(w.Refused(&rollout.SetRefusedError{Set: set, Refusals: refusals}))
 		return
@@ -49,6 +49,7 @@ func (w StepWords) Warn(plan planner.Plan, diags *diag.Diagnostics) {
 	for _, step := range steps {
 		about := w.About(true, []planner.Step{step})
 		about.RefusesStranded = !w.EvictStranded
+		LogPods(ctx, about, step.Report)
 		summary, detail := Preview(about, step.Report)
 		if step.Switch != nil {
 			summary, detail = RolloutCost(about, step.Switch.Affected, w.AtOnce, summary, detail)
@@ -99,7 +100,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	plan := planner.Order(d.Foreseen(seen, linked), c.Change, d.Comparison)
 	d.WarnRestarts(c.Taken, seen, c.Change, plan, c.Owner, diags)
 	if evicts && d.CheckLinks(linked, seen, diags) {
-		c.Words.Warn(plan, diags)
+		c.Words.Warn(ctx, plan, diags)
 	}
 }
 
