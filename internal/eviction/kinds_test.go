@@ -269,13 +269,6 @@ func TestJoin_sortsNodesAndGaps(t *testing.T) {
 	}
 }
 
-func TestSummary_goneAreThosePendingAndThoseNotRecreated(t *testing.T) {
-	t.Parallel()
-	if got := (Summary{Lost: 1, Daemons: 2, Rejected: 4, Pending: 8, Awaiting: 16}).Gone(); got != 15 {
-		t.Errorf("%d are gone", got)
-	}
-}
-
 func TestReport_onNodesHasTheirPodsAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1"), node("n2"), node("n3")).run(pod("a", "n1"), pod("b", "n2"), pod("c", "n3"))
