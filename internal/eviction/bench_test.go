@@ -109,6 +109,17 @@ func BenchmarkEvaluate(b *testing.B) { benchmarkEvaluate(b, 135_000) }
 // does not concern.
 func BenchmarkEvaluate_fewPodsElsewhere(b *testing.B) { benchmarkEvaluate(b, 15_000) }
 
+// BenchmarkOutcome places the replacements of these pods in all orders.
+func BenchmarkOutcome(b *testing.B) {
+	snapshot, change := big(135_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if out := Evaluate(snapshot, change, ComparisonUnknown).Outcome(); out.Placed.Max+out.Missing.Max < 10_000 {
+			b.Fatalf("%d are placed, %d Pending", out.Placed.Max, out.Missing.Max)
+		}
+	}
+}
+
 // Not parallel: other tests' allocations would count.
 func TestEvaluate_costsNothingForPodsElsewhere(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the whole process.
 	allocations := func(elsewhere int) float64 {
