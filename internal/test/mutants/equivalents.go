@@ -22,6 +22,118 @@ var equivalents = []equivalent{
 		file: "internal/placement/lookup.go", function: "Finder.lookUp", was: "if len(terms) == 1 { return fewest, true }",
 		reason: "a shortcut: one list is sorted and has no node twice",
 	},
+	{
+		file: "internal/eviction/daemons.go", function: "evaluation.daemon", was: "e.templates[key] = s",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/eviction/daemons.go", function: "evaluation.dismissal", was: "e.dismissals[key] = j",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.judge", was: "e.judgements[key] = j",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/eviction/admitted.go", function: "evaluation.made", was: "e.admitted[key] = next",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "e.replaced[key] = s",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/eviction/pins.go", function: "Repin", was: "repinned[before] = after",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/eviction/admitted.go", function: "evaluation.made", was: "if len(policies) == 0 && len(in.Defaults) == 0 && len(in.Allowed) == 0 { return s }",
+		reason: "a shortcut: what nothing is given to is made as it is",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.report", was: "for _, name := range names { count += len(s.Pods[name]) }",
+		reason: "a capacity",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.report", was: "count += len(s.Pods[name])",
+		reason: "a capacity",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.replaces", was: "if len(e.change.Tolerations) == 0 { return false }",
+		reason: "a shortcut: an empty map has no workload",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.replaces", was: "return false",
+		reason: "a shortcut: an empty map has no workload",
+	},
+	{
+		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "if len(e.change.Tolerations) == 0 { return nil, nil, false }",
+		reason: "a shortcut: an empty map has no workload",
+	},
+	{
+		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "if !ok { return nil, nil, false }",
+		reason: "a plan that changes nothing of a workload gives the verdict that there is without one",
+	},
+	{
+		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "return nil, nil, false",
+		reason: "as the two above",
+	},
+	{
+		file: "internal/eviction/workloads.go", function: "question.workload", was: "if asked[p.Scheduling] { continue }",
+		reason: "a shortcut: pods that are equal in their scheduling give equal answers",
+	},
+	{
+		file: "internal/eviction/workloads.go", function: "question.workload", was: "continue",
+		reason: "a shortcut: pods that are equal in their scheduling give equal answers",
+	},
+	{
+		file: "internal/eviction/workloads.go", function: "question.workload", was: "asked[p.Scheduling] = true",
+		reason: "a shortcut: pods that are equal in their scheduling give equal answers",
+	},
+	{
+		file: "internal/taint/validate.go", function: "validateValue", was: `if value == "" { // Valid, and worth no regular expression: each merge asks for every owned taint. return nil }`,
+		reason: "a shortcut: the regular expression takes an empty value",
+	},
+	{
+		file: "internal/taint/validate.go", function: "validateValue", was: "return nil",
+		reason: "a shortcut: the regular expression takes an empty value",
+	},
+	{
+		file: "internal/admission/objects.go", function: "IsID", was: "at > 0", becomes: "at >= 0",
+		reason: "nothing before the first character ends with a slash",
+	},
+	{
+		file: "internal/admission/objects.go", function: "Policy.Objects", was: `if err != nil { return Objects{}, fmt.Errorf("writing the annotation %s: %w", PolicyAnnotation, err) }`,
+		reason: "strings and numbers always marshal",
+	},
+	{
+		file: "internal/admission/objects.go", function: "Policy.Objects", was: `return Objects{}, fmt.Errorf("writing the annotation %s: %w", PolicyAnnotation, err)`,
+		reason: "strings and numbers always marshal",
+	},
+	{
+		file: "internal/admission/lists.go", function: "Lists.Annotations", was: "if err != nil { return nil, err }",
+		reason: "strings and numbers always marshal",
+	},
+	{
+		file: "internal/admission/lists.go", function: "Lists.Annotations", was: "return nil, err",
+		reason: "strings and numbers always marshal",
+	},
+	{
+		file: "internal/admission/policy.go", function: "Match.Means", was: "m.namespaces == nil && m.pods == nil", becomes: "m.namespaces == nil || m.pods == nil",
+		reason: "selectors that are read twice are the same",
+	},
+	{
+		file: "internal/admission/rules.go", function: "Rules.With", was: "p.Match.read()",
+		reason: "a cache: without it selectors are read for each pod",
+	},
+	{
+		file: "internal/rollout/sets.go", function: "run.allowedRollout", was: "if !(&planner.SetSwitch{Affected: sets.Affected()}).Moves() { return nil }",
+		reason: "a shortcut: a template alone moves no pod, so that no limit is exceeded",
+	},
+	{
+		file: "internal/rollout/limits.go", function: "run.approve", was: "if s, err := r.cluster.Snapshot(ctx); err != nil || s == r.checked { // Nothing has changed since the whole plan was checked. return err }",
+		reason: "a shortcut: the same cluster gives the same plan, which was checked as a whole",
+	},
 }
 
 // equivalent reports whether a mutant is named above.
