@@ -51,9 +51,6 @@ func (o *order) withdraw() {
 				seen = &admission.Observed{Policy: *s.Policy.Policy, Mark: d.Claim.Mark}
 			}
 		}
-		if seen == nil {
-			continue
-		}
 		if plan, ok := o.planPolicy(d.Claim, seen, o.taints); ok && plan.Changed {
 			o.plan.Steps = append(o.plan.Steps, Step{Kind: Withdraw, Policy: plan})
 		}

@@ -134,6 +134,14 @@ var equivalents = []equivalent{
 		file: "internal/rollout/limits.go", function: "run.approve", was: "if s, err := r.cluster.Snapshot(ctx); err != nil || s == r.checked { // Nothing has changed since the whole plan was checked. return err }",
 		reason: "a shortcut: the same cluster gives the same plan, which was checked as a whole",
 	},
+	{
+		file: "internal/planner/ordered.go", function: "Blocking", was: "if len(w.Ordered) == 0 { return nil }",
+		reason: "a shortcut: an empty list has no owner",
+	},
+	{
+		file: "internal/planner/ordered.go", function: "Blocking", was: "return nil",
+		reason: "a shortcut: an empty list has no owner",
+	},
 }
 
 // equivalent reports whether a mutant is named above.
