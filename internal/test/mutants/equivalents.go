@@ -142,6 +142,34 @@ var equivalents = []equivalent{
 		file: "internal/planner/ordered.go", function: "Blocking", was: "return nil",
 		reason: "a shortcut: an empty list has no owner",
 	},
+	{
+		file: "internal/placement/filters.go", function: "Finder.Selects", was: "f.required[s] = required",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/placement/obstacles.go", function: "Finder.Obstacles", was: "f.reasons[key] = text",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/placement/rules.go", function: "counter.matches", was: "c.known[key] = selected",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/placement/queue.go", function: "queue.Less", was: "a > b", becomes: "a >= b",
+		reason: "the two differ there",
+	},
+	{
+		file: "internal/placement/score.go", function: "leastAllocated", was: "requested[k] <= all[k]", becomes: "requested[k] < all[k]",
+		reason: "nothing is added where nothing is left",
+	},
+	{
+		file: "internal/placement/lookup.go", function: "Finder.lookUpTerm", was: "for i := range term.MatchFields { if r := &term.MatchFields[i]; r.Key == metav1.ObjectNameField && r.Operator == corev1.NodeSelectorOpIn { offer(union(f.byName, r.Values)) } }",
+		reason: "a shortcut: all nodes are filtered then",
+	},
+	{
+		file: "internal/placement/lookup.go", function: "Finder.lookUpTerm", was: "if len(r.Values) == 1 { offer(values[r.Values[0]]) continue }",
+		reason: "a shortcut: a list of one value is the value's list",
+	},
 }
 
 // equivalent reports whether a mutant is named above.

@@ -1,0 +1,29 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"testing"
+)
+
+func TestFits_whereLocalStorageIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		asks, held int64
+		back       bool
+	}{
+		"it comes back where it just fits beside others":      {1, 2, true},
+		"it does not where others hold it":                    {2, 2, false},
+		"what it does not ask for may be overdrawn by others": {0, 9, true},
+	} {
+		p := pod("p", "n1", asking(1, 1))
+		if tt.asks > 0 {
+			scratch(tt.asks)(p)
+		}
+		w := newWorld(having(node("n1"), 100, 100), disk(having(node("n2"), 4, 8), 3)).run(p, other("q", "n2", asking(1, 1), scratch(tt.held)))
+		if got := w.fits(t, "p", tainting("n1", "a:NoExecute")); got != tt.back {
+			t.Errorf("%s: fits %t", name, got)
+		}
+	}
+}
