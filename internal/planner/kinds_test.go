@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -149,5 +150,40 @@ func TestRefuse_aTaintOfControlPlaneNodesForOneReasonAlone(t *testing.T) {
 	desired.Claim.Absent, desired.Machines = []taint.ID{taint.IDOf(controlPlanes[0])}, map[string][]corev1.Taint{n.Machine: controlPlanes}
 	if refusals := Refuse(n, MergeNode(n, desired), desired); len(refusals) != 1 || !strings.Contains(refusals[0].Why, "mastersSchedulable") {
 		t.Errorf("it refuses %v", refusals)
+	}
+}
+
+// TestOrder_othersBeginWithWhatThisChangeLeaves of the same node.
+func TestOrder_othersBeginWithWhatThisChangeLeaves(t *testing.T) {
+	t.Parallel()
+	w := aWorkload(t, "Deployment", "web", "~x=1:NoExecute", "~y=1:NoExecute")
+	s := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "*x=1:NoExecute", "!y=1:NoExecute")}, aPod(t, w, "a1", "a"))
+	own, other := desire(t, Target{Name: "a"}), desire(t, Target{Name: "a"})
+	own.Claim.Release = true
+	other.Claim.Owner, other.Claim.Generation, other.Claim.Release = "other", "g9", true
+	changes := TaintChanges{Nodes: []NodeTaints{other}, Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}, {Key: "y", Effect: corev1.TaintEffectNoExecute}}, Known: []record.Seal{{}}}
+	got := writeSteps(Order(s, Change{Nodes: []NodeTaints{own}, Workloads: []Tolerations{Retained(w, changes.Frees())}, Elsewhere: changes}, eviction.ComparisonOff))
+	if diff := cmp.Diff([]string{"switch a: y=1:NoExecute", "contract web:, restarts a1"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFrees_isTheClaimOnWhatTheTaintsOfAllChangesName.
+func TestFrees_isTheClaimOnWhatTheTaintsOfAllChangesName(t *testing.T) {
+	t.Parallel()
+	one := desire(t, Target{Name: "a"}, "x=1:NoExecute")
+	one.Known = []record.Seal{{Nonce: "n"}}
+	changes := TaintChanges{Nodes: []NodeTaints{one}, Named: []taint.ID{{Key: "y", Effect: "NoSchedule"}}, Known: []record.Seal{{Nonce: "m"}}}
+	frees := changes.Frees()
+	if diff := cmp.Diff([]taint.ID{{Key: "y", Effect: "NoSchedule"}, {Key: "x", Effect: "NoExecute"}}, frees.Named); diff != "" {
+		t.Error(diff)
+	}
+	if len(frees.Known) != 2 || frees.Known[0].Nonce != "m" || frees.Known[1].Nonce != "n" {
+		t.Errorf("known are %v", frees.Known)
+	}
+	w := aWorkload(t, "Deployment", "web")
+	w.Path = []string{"spec", "other", "tolerations"}
+	if got := Retained(w, frees).Claim.Path; got != w.ClaimPath() || got == "" {
+		t.Errorf("it is the claim on %q", got)
 	}
 }

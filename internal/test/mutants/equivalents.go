@@ -170,6 +170,14 @@ var equivalents = []equivalent{
 		file: "internal/placement/lookup.go", function: "Finder.lookUpTerm", was: "if len(r.Values) == 1 { offer(values[r.Values[0]]) continue }",
 		reason: "a shortcut: a list of one value is the value's list",
 	},
+	{
+		file: "internal/planner/taken.go", function: "order.elsewhere", was: "if len(changes.Nodes) == 0 { return after }",
+		reason: "a shortcut: nothing follows where no other resource changes nodes",
+	},
+	{
+		file: "internal/planner/taken.go", function: "order.elsewhere", was: "return after",
+		reason: "a shortcut: nothing follows where no other resource changes nodes",
+	},
 }
 
 // equivalent reports whether a mutant is named above.
