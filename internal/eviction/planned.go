@@ -97,9 +97,6 @@ type plannedKey struct {
 // planned returns the scheduling that a pod will have by the run's change of its
 // workload; ok is false where there is none.
 func (e *evaluation) planned(pod *snapshot.Pod, owner snapshot.Owner) (s *snapshot.Scheduling, change *Planned, ok bool) {
-	if len(e.change.Tolerations) == 0 {
-		return nil, nil, false
-	}
 	key := plannedKey{pod.Scheduling, snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: owner}}
 	found, ok := e.change.Tolerations[key.workload]
 	if !ok {

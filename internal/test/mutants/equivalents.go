@@ -67,16 +67,12 @@ var equivalents = []equivalent{
 		reason: "a shortcut: an empty map has no workload",
 	},
 	{
-		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "if len(e.change.Tolerations) == 0 { return nil, nil, false }",
-		reason: "a shortcut: an empty map has no workload",
-	},
-	{
-		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "if !ok { return nil, nil, false }",
+		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "if !ok { return nil, nil, false }", //nolint:dupword // It is code.
 		reason: "a plan that changes nothing of a workload gives the verdict that there is without one",
 	},
 	{
-		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "return nil, nil, false",
-		reason: "as the two above",
+		file: "internal/eviction/planned.go", function: "evaluation.planned", was: "return nil, nil, false", //nolint:dupword // It is code.
+		reason: "as the one above",
 	},
 	{
 		file: "internal/eviction/workloads.go", function: "question.workload", was: "if asked[p.Scheduling] { continue }",
