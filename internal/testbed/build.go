@@ -116,7 +116,7 @@ func (b *builder) build(ctx context.Context, c component, moduleDir, target stri
 	} // What is wrong with the module is for the build to say.
 	args := buildArgs(c)
 	// Packages are printed as they are begun, which changes nothing in the binary.
-	cmd := goCommand(ctx, moduleDir, slices.Concat(args[:1], []string{"-v"}, args[1:], []string{"-o", temp, c.pkg})...)
+	cmd := goCommand(ctx, c, moduleDir, slices.Concat(args[:1], []string{"-v"}, args[1:], []string{"-o", temp, c.pkg})...)
 	cmd.Stdout, cmd.Stderr = &packages, &packages
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
@@ -172,10 +172,10 @@ func buildArgs(c component) []string {
 }
 
 // goCommand returns a go command that ends in good order when the context does.
-func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd {
+func goCommand(ctx context.Context, c component, moduleDir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = moduleDir
-	cmd.Env = buildEnv()
+	cmd.Env = append(buildEnv(), cgoEnv(c)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
@@ -191,6 +191,16 @@ func buildEnv() []string {
 		"GOOS="+runtime.GOOS,
 		"GOARCH="+runtime.GOARCH,
 	)
+}
+
+// cgoEnv returns what a component with C in it adds to buildEnv. It is part of the
+// cache key. C is compiled with little optimization and without tables for debuggers,
+// which saves most of its time, and without warnings, which are not ours to act on.
+func cgoEnv(c component) []string {
+	if !c.cgo {
+		return nil
+	}
+	return []string{"CGO_ENABLED=1", "CGO_CFLAGS=-O1 -w"}
 }
 
 func fileExists(path string) bool {

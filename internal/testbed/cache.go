@@ -86,6 +86,7 @@ func cacheKey(c component, moduleDir, goVersion string) (string, error) {
 	}
 	add(goVersion, runtime.GOOS, runtime.GOARCH)
 	add(buildArgs(c)...)
+	add(cgoEnv(c)...)
 	// WalkDir goes in lexical order, the hash is the same everywhere.
 	err := filepath.WalkDir(moduleDir, func(path string, entry fs.DirEntry, err error) error {
 		// A component's tests are not in its binary.

@@ -30,6 +30,8 @@ type component struct {
 	binary string
 	// vars are linker variables, name=value.
 	vars []string
+	// cgo is set where a dependency is written in C: the build needs a C compiler.
+	cgo bool
 	// cold says how long a build takes without any Go cache.
 	cold string
 }
@@ -168,6 +170,18 @@ func components() []component {
 			binary:  "tfplugindocs",
 			vars:    []string{"github.com/hashicorp/terraform-plugin-docs/cmd/tfplugindocs/build.version=0.25.0"},
 			cold:    "1 minute",
+		},
+		{
+			// It reads the comments of Go files by a parser that is written in C.
+			name:    "vale",
+			title:   "Vale",
+			version: "v3.26.0",
+			module:  "github.com/vale-cli/vale/v3",
+			pkg:     "github.com/vale-cli/vale/v3/cmd/vale",
+			binary:  "vale",
+			vars:    []string{"main.version=3.26.0"},
+			cgo:     true,
+			cold:    "2 minutes",
 		},
 	}...)
 }

@@ -92,6 +92,6 @@ func thousands(n int) string {
 // downloads the modules as well.
 func stalePackages(ctx context.Context, c component, moduleDir string) (int, error) {
 	args := slices.Concat([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, buildArgs(c)[1:], []string{c.pkg})
-	out, err := goCommand(ctx, moduleDir, args...).Output()
+	out, err := goCommand(ctx, c, moduleDir, args...).Output()
 	return len(strings.Fields(string(out))), err
 }

@@ -53,12 +53,15 @@ func TestCacheKeyFollowsEverythingThatIsBuilt(t *testing.T) {
 
 	linked := base
 	linked.vars = []string{"main.version=1"}
+	withC := base
+	withC.cgo = true
 	for name, changed := range map[string]string{
 		"a file's content":    key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package b"}), goVersion),
 		"a file's name":       key(base, module(map[string]string{"go.mod": "module a", "sub/b.go": "package a"}), goVersion),
 		"a nested go.mod":     key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a", "sub/1.mod": ""}), goVersion),
 		"a new file":          key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a", "x": ""}), goVersion),
 		"the toolchain":       key(base, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a"}), "go1.27.0"),
+		"C":                   key(withC, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a"}), goVersion),
 		"the linker settings": key(linked, module(map[string]string{"go.mod": "module a", "sub/a.go": "package a"}), goVersion),
 	} {
 		if changed == original {
