@@ -132,7 +132,7 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 		c.Drains = map[string]bool{"n1": true}
 		return c
 	}
-	selects := corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: anywhere}
+	selects := corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}
 	leaves := tainting("n1", "a:NoExecute")
 	two := func(options ...podOption) world {
 		return newWorld(node("n1"), node("n2")).run(pod("p", "n1", options...))
@@ -311,5 +311,17 @@ func TestEvictions_endStatefulSetsInTheirOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]bool{"a": true, "b": false, "c": false}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAnswers_secondsCountUnderNoExecuteAlone, as for the scheduler.
+func TestAnswers_secondsCountUnderNoExecuteAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld().run(pod("p", "n", tolerating(lasting(exists("a", ""), 60), exists("a", ""))))
+	for notation, want := range map[string]string{"a:NoSchedule": "a:NoSchedule for ever by a Exists for 60s", "a:NoExecute": "a:NoExecute 60 s by a Exists for 60s, not a Exists"} {
+		got := Answers(w.Snapshot, taintsOf(notation), everyPod, ComparisonOff)
+		if len(got) != 1 || answered(got[0].Taints[0]) != want {
+			t.Errorf("%s: got %v, want %s", notation, got, want)
+		}
 	}
 }

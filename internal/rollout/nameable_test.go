@@ -55,6 +55,12 @@ func TestNameable(t *testing.T) {
 			t.Error("an object without a namespace is named by its kind and its name")
 		}
 	}
+	// A label may be called as a kind is.
+	called := web
+	called.Labels = map[string]string{"StatefulSet": "", "Deployment": ""}
+	if nameable("terraform/workload_tolerations/StatefulSet/shop/web/team=a", called) || nameable("terraform/workload_tolerations/Deployment/tenant/web/team=a", called) {
+		t.Error("an id of another kind or namespace names it by a label")
+	}
 	// Only its length is the point.
 	if nameable("terraform/workload_tolerations/Deployment/shop/"+strings.Repeat("x/", 500), web) {
 		t.Error("a long id names it")

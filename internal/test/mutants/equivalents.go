@@ -174,6 +174,10 @@ var equivalents = []equivalent{
 		file: "internal/planner/taken.go", function: "order.elsewhere", was: "return after",
 		reason: "a shortcut: nothing follows where no other resource changes nodes",
 	},
+	{
+		file: "internal/eviction/workloads.go", function: "question.answers", was: "q.known[s] = out",
+		reason: "a cache: without it the same value is made again",
+	},
 }
 
 // equivalent reports whether a mutant is named above.
