@@ -311,3 +311,21 @@ func TestWait_forAWorkloadWithoutPodsIsOver(t *testing.T) {
 		t.Errorf("done %t: %v", done, err)
 	}
 }
+
+// TestRun_takesAwayWhatRetiresByTheNodesOfItsPods: the taint of a node on which none of them
+// runs does not need it.
+func TestRun_takesAwayWhatRetiresByTheNodesOfItsPods(t *testing.T) {
+	t.Parallel()
+	for taints, want := range map[string]string{"": "", teamA: "-" + teamA} {
+		synctest.Test(t, func(t *testing.T) {
+			api := newServer(t, aNode("n1", "gpu", strings.Fields(taints)...), aNode("n2", "gpu", teamA))
+			api.addSets(retiring("web", "*"+teamA))
+			if err := contractNow(t.Context(), api.connect(t), toleration.Claim{Named: []taint.ID{{Key: "team", Effect: "NoExecute"}}, Known: []record.Seal{{}}}); err != nil {
+				t.Error(err)
+			}
+			if got := api.tolerations()["web"]; got != want {
+				t.Errorf("with %q on the node of its pod, it has %q, want %q", taints, got, want)
+			}
+		})
+	}
+}

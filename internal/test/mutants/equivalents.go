@@ -178,6 +178,58 @@ var equivalents = []equivalent{
 		file: "internal/eviction/workloads.go", function: "question.answers", was: "q.known[s] = out",
 		reason: "a cache: without it the same value is made again",
 	},
+	{
+		file: "internal/rollout/await.go", function: "wait.end", was: `tflog.Info(ctx, "waiting for live pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/drains.go", function: "draining.evict", was: `if one.at.IsZero() { tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node}) }`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/drains.go", function: "draining.evict", was: "one.at.IsZero()", becomes: "!(one.at.IsZero())",
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/drains.go", function: "draining.evict", was: `tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/drains.go", function: "draining.tell", was: `tflog.Info(ctx, "waiting for pods to go", map[string]any{"node": name, "waiting": now})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/machines.go", function: "machineRollout.carryOut", was: `tflog.Info(ctx, "writing for a rollout of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/machines.go", function: "machineRollout.tell", was: `tflog.Info(ctx, "waiting for machines", map[string]any{"machine_set": r.key, "waiting": now})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/machines.go", function: "machineRollout.restore", was: `tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/nodes.go", function: "switchOne", was: `if err == nil { tflog.Debug(ctx, "node taints are as wanted", map[string]any{"node": name}) }`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/nodes.go", function: "switchOne", was: `tflog.Debug(ctx, "node taints are as wanted", map[string]any{"node": name})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/run.go", function: "run.take", was: `tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/setlabels.go", function: "labelSet", was: `tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": key, "what": string(intent.Kind), "reason": intent.Reason})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/sets.go", function: "run.rollOut", was: `tflog.Info(ctx, "waiting for another rollout to end", map[string]any{"machine_set": a.Set.Key(), "at_once": most})`,
+		reason: "it is only logged",
+	},
 }
 
 // equivalent reports whether a mutant is named above.
