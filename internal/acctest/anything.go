@@ -136,8 +136,8 @@ func (c *Cluster) Remove(t testing.TB, thing Thing) {
 	})
 }
 
-// Copy copies a field of one object to one of another, as an operator does again
-// and again: what goes wrong is tried again the next time.
+// Copy copies a field of one object to one of another, as an operator keeps
+// doing: what goes wrong is tried again the next time.
 func (c *Cluster) Copy(ctx context.Context, from Thing, field []string, to Thing, other []string) {
 	client, err := dynamic.NewForConfig(c.REST)
 	if err != nil {

@@ -182,7 +182,7 @@ func Within(requests []AuditedRequest, namespace string) []AuditedRequest {
 	})
 }
 
-// Repeated are the requests that were made once more because somebody else, such as a
+// Repeated are the requests that were made once more because another writer, such as a
 // kubelet or the controller of a workload, has written an object meanwhile: a patch that
 // met a conflict, and the read of that object for the next one.
 func Repeated(requests []AuditedRequest) []AuditedRequest {

@@ -111,7 +111,7 @@ func (c *CLI) StandIn() {
 }
 
 // Write writes the configuration. The provider block reads its connection from
-// variables, so that no secret stands in it; without any there is no block.
+// variables, so that no secret is in it; without any there is no block.
 func (c *CLI) Write(provider map[string]any, config string) {
 	c.t.Helper()
 	block := "terraform {\n  required_providers {\n    kubetaint = { source = \"kubetaint/kubetaint\" }\n  }\n}\n\n"
@@ -179,7 +179,7 @@ func (c *CLI) Run(args ...string) (string, bool) {
 	return string(out), err == nil
 }
 
-// MustRun runs a command that has to succeed.
+// MustRun runs a command that must succeed.
 func (c *CLI) MustRun(args ...string) string {
 	c.t.Helper()
 	out, ok := c.Run(args...)
@@ -222,7 +222,7 @@ func (c *CLI) PlanWarnings() []PlanWarning {
 			Diagnostic PlanWarning `json:"diagnostic"`
 		}
 		must(c.t, json.Unmarshal(lines.Bytes(), &line))
-		// What is about the command line itself has no address, as has what is about a
+		// Diagnostics about the command line itself have no address, nor have those about a
 		// resource that is no longer in the configuration.
 		if line.Type == "diagnostic" && !strings.HasPrefix(line.Diagnostic.Summary, "Provider development overrides") {
 			warnings = append(warnings, line.Diagnostic)

@@ -55,9 +55,9 @@ type Cluster struct {
 	token   func() (string, error)
 	// alone is set where no other test runs on the cluster meanwhile.
 	alone bool
-	// writer knows what the test has created, nil for a cluster of one test alone.
+	// writer remembers what the test has created, nil for a cluster of one test alone.
 	writer *writer
-	// bed is kept from being collected, which would close the pipe that it lives by.
+	// bed is kept from being collected, which would close the pipe that it needs.
 	bed *testbed
 }
 
@@ -120,7 +120,7 @@ func (c *Cluster) accountFor(ctx context.Context, account string) error {
 	if err := c.bind(ctx, account, rightsNamespace); err != nil {
 		return err
 	}
-	// The API server learns of all rules at once.
+	// The API server learns of all rules at the same time.
 	return c.allowed(ctx, account, role.Rules[:1])
 }
 
@@ -207,7 +207,7 @@ func (c *Cluster) grant() error {
 	if _, err := c.Admin.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: rightsNamespace}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	// Several processes do this at once: what is as it should be is not written.
+	// Several processes do this at the same time: what is as it should be is not written.
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		current, err := c.Admin.RbacV1().ClusterRoles().Get(ctx, role.Name, metav1.GetOptions{})
 		if err == nil && apiequality.Semantic.DeepEqual(current.Rules, role.Rules) {

@@ -32,7 +32,7 @@ func ArgoRollouts(t testing.TB) *Cluster {
 	c := Own(t)
 	c.defineAll(t, filepath.Join(moduleDir(t, "argo-rollouts", "github.com/argoproj/argo-rollouts"), "manifests", "crds"))
 	c.beside(t, program, "--kubeconfig="+filepath.Join(c.Dir(t), "kubeconfig"), "--leader-elect=false",
-		// Ports of its own choice, which nobody asks.
+		// Ports of its own choice, which no client uses.
 		"--metricsPort=0", "--healthzPort=0", "--qps=1000", "--burst=2000")
 	return c
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// What makes a pod leave, as its condition DisruptionTarget says before it is deleted.
+// Reasons of evictions, as the condition DisruptionTarget has them before a pod is deleted.
 const (
 	ByTaint = "DeletionByTaintManager"
 	ByDrain = "EvictionByEvictionAPI"

@@ -20,8 +20,8 @@ import (
 )
 
 // BeforeWrite calls a function when the provider is about to make the write after so
-// many that were carried out: one that somebody else came in between of does not count.
-// It goes on to the API server once the function has returned. Writes have to go in
+// many that were carried out: one that another writer came in between of does not count.
+// It goes on to the API server once the function has returned. Writes must go in
 // turn.
 func (p *Proxy) BeforeWrite(after int64, disturb func(Request)) {
 	var written atomic.Int64
@@ -60,7 +60,7 @@ func (c *Cluster) Disturbed(t testing.TB, i *Instance, config map[string]any, di
 	return errors
 }
 
-// Written says whether the request has changed something. It is known where writes go
+// Written reports whether the request has changed something. It is known where writes go
 // in turn.
 func (r Request) Written() bool {
 	return r.Write() && r.Status >= http.StatusOK && r.Status < http.StatusMultipleChoices

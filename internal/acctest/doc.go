@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Package acctest is what acceptance tests share: a real cluster with nodes and
-// pods to order, or an in-memory API server where no controller has to act,
+// pods to order, or an in-memory API server where no controller acts,
 // a provider that runs with the documented rights and no more,
 // and three ways to drive it: through the protocol as Terraform would (fast,
 // sees every diagnostic), through a real command line with the built binary

@@ -28,7 +28,7 @@ const lingering = 2 * time.Minute
 
 // OnFake runs a test on an in-memory API server of its own, in a bubble of testing/synctest,
 // where waiting takes no time. The server also serves the custom kinds. No controller runs:
-// a node is ready at once, pods on it run at once, and nothing evicts them.
+// a node is ready immediately, pods on it run immediately, and nothing evicts them.
 //
 // A bubble has no subtests: a test with subtests calls OnFake in each of them.
 func OnFake(t *testing.T, test func(t *testing.T, c *Cluster), custom ...fakeapi.Kind) {

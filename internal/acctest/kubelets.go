@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// kubeletsEnv says that the nodes of tests are served by real kubelets, and how
+	// kubeletsEnv reports that the nodes of tests are served by real kubelets, and how
 	// many of them the cluster has. Elsewhere kwok plays them, of which there is no end.
 	kubeletsEnv = "KUBETAINT_KUBELETS"
 	// played is the annotation of nodes that want a kubelet, whoever plays it.
@@ -29,12 +29,12 @@ const (
 	renewEvery = 10 * time.Second
 )
 
-// RealKubelets says whether real kubelets serve the nodes of tests, and run pods.
+// RealKubelets reports whether real kubelets serve the nodes of tests, and run pods.
 func RealKubelets() bool {
 	return os.Getenv(kubeletsEnv) != ""
 }
 
-// NeedKwok skips a test on a cluster with real kubelets, and says why it needs those
+// NeedKwok skips a test on a cluster with real kubelets, and reports why it needs those
 // that kwok plays.
 func NeedKwok(t testing.TB, why string) {
 	t.Helper()

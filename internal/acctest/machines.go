@@ -49,7 +49,7 @@ func (c *Cluster) OpenShiftKind(t testing.TB, resource schema.GroupVersionResour
 }
 
 // Define installs a custom resource definition, which stays for other tests, and
-// waits until the kind is served. The in-memory API server has to serve it from the beginning.
+// waits until the kind is served. The in-memory API server must serve it from the beginning.
 func (c *Cluster) Define(t testing.TB, resource schema.GroupVersionResource, definition string) {
 	t.Helper()
 	if c.api != nil {

@@ -175,7 +175,7 @@ func (p *Pool) Machines() map[string]machinev1beta1.Machine {
 }
 
 // Made counts the machines that have been made so far: those that a watch has told of,
-// and those that there are now, of which it may tell only later.
+// and those that there are now, of which it may show only later.
 func (p *Pool) Made() int {
 	p.t.Helper()
 	now := p.Machines()
@@ -241,7 +241,7 @@ func (p *Pool) nodes(ctx context.Context) map[string]*corev1.Node {
 	return out
 }
 
-// state says what a machine lacks to serve.
+// state reports what a machine lacks to serve.
 func state(m *machinev1beta1.Machine, nodes map[string]*corev1.Node) string {
 	switch {
 	case m.DeletionTimestamp != nil:

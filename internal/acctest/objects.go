@@ -37,7 +37,7 @@ type Node struct {
 	// Allocatable is what pods can have of the node; kwok gives it plenty where
 	// nothing is said.
 	Allocatable corev1.ResourceList
-	// Quiet keeps kubelets away: nobody changes such a node's status, and its pods
+	// Quiet keeps kubelets away: no kubelet changes such a node's status, and its pods
 	// stay in the phase that the test gives them. It is held for alive all the same.
 	Quiet bool
 }
@@ -89,7 +89,7 @@ func (c *Cluster) Node(t testing.TB, n Node) *corev1.Node {
 	return created
 }
 
-// Nodes makes many nodes at once.
+// Nodes makes many nodes in parallel.
 func (c *Cluster) Nodes(t testing.TB, count int, describe func(int) Node) {
 	t.Helper()
 	all, served := make([]Node, count), 0
@@ -238,7 +238,7 @@ func (c *Cluster) Cordon(t testing.TB, namespace, node string) {
 	c.Closed(t, namespace, node)
 }
 
-// Closed waits until the scheduler knows that a node takes no pods with these
+// Closed waits until the scheduler has seen that a node takes no pods with these
 // tolerations: until then it may still send one there. Pods of this namespace try it. The
 // scheduler of the in-memory API server looks at the nodes themselves.
 func (c *Cluster) Closed(t testing.TB, namespace, node string, tolerations ...corev1.Toleration) {

@@ -128,7 +128,7 @@ func (w *writer) addMachine(m *machinev1beta1.Machine) {
 	w.machineNodes[m.Status.NodeRef.Name] = true
 }
 
-// toleratingResources are those in which any apply removes tolerations that nobody claims
+// toleratingResources are those in which any apply removes tolerations that no resource claims
 // once it has taken away the last taint that needed them, whoever put them there.
 var toleratingResources = []string{"deployments", "statefulsets", "daemonsets", "cronjobs", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 

@@ -50,7 +50,7 @@ type Instance struct {
 	Identity *tfprotov6.ResourceIdentityData
 }
 
-// Exists says whether the state holds the instance.
+// Exists reports whether the state holds the instance.
 func (i *Instance) Exists() bool { return i.State != nil }
 
 // Diagnostics are what one or more calls returned.
@@ -331,7 +331,7 @@ func (tf *Terraform) imported(t testing.TB, req *tfprotov6.ImportResourceStateRe
 	return i, append(resp.Diagnostics, w.Refresh(i)...)
 }
 
-// Move takes over the state of another type, as a moved block does, and reads
+// Move adopts the state of another type, as a moved block does, and reads
 // it. The source's state is JSON.
 func (tf *Terraform) Move(t testing.TB, typeName, from, state string) (*Instance, Diagnostics) {
 	t.Helper()

@@ -43,7 +43,7 @@ type Proxy struct {
 	once    sync.Once
 	turn    sync.Mutex
 
-	// shown is nil where nobody asks what watches have carried.
+	// shown is nil where no test asks what watches have carried.
 	shown *shownByWatches
 }
 
@@ -63,7 +63,7 @@ type Request struct {
 	Status int
 }
 
-// Write says whether the request changes something: to ask what one may do does not.
+// Write reports whether the request changes something: to ask what one may do does not.
 func (r Request) Write() bool {
 	return r.Method != http.MethodGet && !strings.HasPrefix(r.Path, "/apis/authorization.k8s.io/")
 }
@@ -143,7 +143,7 @@ func (p *Proxy) Provider(t testing.TB, c *Cluster) map[string]any {
 	return block
 }
 
-// Reword has the answers to lists and gets say something else. It has to be set before the
+// Reword has the answers to lists and gets say something else. It must be set before the
 // first request.
 func (p *Proxy) Reword(reword func(path string, answer []byte) []byte) {
 	p.mu.Lock()
@@ -157,7 +157,7 @@ func (p *Proxy) rewording() func(string, []byte) []byte {
 	return p.reword
 }
 
-// answer puts in place of an answer what it shall be.
+// answer replaces an answer by the desired one.
 func (p *Proxy) answer(r *http.Response) error {
 	reword := p.rewording()
 	if reword == nil || r.Request.Method != http.MethodGet || r.Request.URL.Query().Get("watch") != "" {
@@ -174,15 +174,15 @@ func (p *Proxy) answer(r *http.Response) error {
 }
 
 // InTurn puts requests into an order that is the same in every run, although
-// the provider watches and writes several nodes at once: writes are held until a
+// the provider watches and writes several nodes in parallel: writes are held until a
 // watch has come, and go one at a time. What After sets is called before an answer
 // is passed on, unless it is that of a watch, which does not end, and before the
-// next write is let through. InTurn has to be called before the first request.
+// next write is let through. InTurn must be called before the first request.
 func (p *Proxy) InTurn() {
 	p.watched = make(chan struct{})
 }
 
-// Showing remembers what watches carry from now on, and has to be called before the first
+// Showing remembers what watches carry from now on, and must be called before the first
 // request. The function that it returns waits until one has carried a text to the provider:
 // while requests go in turn, what somebody changes in After is then known before the
 // answer is.
@@ -260,7 +260,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, reverse http.Handl
 	}
 }
 
-// passing is a handler that passes answers on as they shall be.
+// passing is a handler that forwards answers as desired.
 func (p *Proxy) passing(r Request, h http.Handler, answered func(code int)) http.Handler {
 	switch {
 	case r.Watch && p.shown != nil:

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// lightTLS is how proxies are served. A provider whose requests go at once makes as many
+// lightTLS is how proxies are served. A provider that sends requests in parallel makes as many
 // connections, and a test of faults makes hundreds of providers: with the RSA key that
 // httptest has, and with a key exchange that outlasts quantum computers, handshakes were
 // a third of what such a test computes under the race detector.

@@ -10,7 +10,7 @@ import (
 )
 
 // OutOfReach has the cluster behind the proxy answer nothing but errors, in each
-// way in turn, and expects of resources that stand in the state that a plan keeps
+// way in turn, and expects of resources that are in the state that a plan keeps
 // them, says once in a run what is wrong, and fails where the provider block asks
 // for it. The configurations are those of the instances; changed is another one
 // of the first.
@@ -50,7 +50,7 @@ func (p *Proxy) OutOfReach(t *testing.T, provider map[string]any, instances []*I
 		}
 		WantAll(t, all.Warnings(), "Unable to read the cluster at ", "so the plan is made without it", is.advice)
 		WantAll(t, strict.Walk(t).Refresh(instances[0]).Errors(), "Unable to read the cluster at ", `unreachable = "fail"`)
-		// What needs the cluster fails, says what to do, and loses nothing.
+		// Operations that need the cluster fail, report what to do, and lose nothing.
 		i := *instances[0]
 		WantAll(t, tf.Walk(t).ApplyChange(&i, update, changed).Errors(), is.advice)
 		WantAll(t, tf.Walk(t).ApplyChange(&i, Planned{Private: i.Private}, nil).Errors(), is.advice)

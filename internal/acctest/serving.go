@@ -18,7 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Least watches the machines' nodes, and returns a function that ends it and says how
+// Least watches the machines' nodes, and returns a function that ends it and reports how
 // few were ready and not cordoned at some moment. It counts at every change: one watch
 // tells of all nodes in the order in which they changed, so that each count is one of a
 // moment that there was.
@@ -52,7 +52,7 @@ func (p *Pool) Least() func() int {
 }
 
 // MostMarked watches the MachineSets of a namespace, and returns a function that ends it
-// and says how many were being rolled out at some moment, at most.
+// and reports how many were being rolled out at some moment, at most.
 func (c *Cluster) MostMarked(t testing.TB, namespace string) func() int {
 	t.Helper()
 	sets := c.things(t, Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "MachineSet", Namespace: namespace})
@@ -76,17 +76,17 @@ func (c *Cluster) MostMarked(t testing.TB, namespace string) func() int {
 	}
 }
 
-// serves says that new pods can come to a node.
+// serves reports that new pods can come to a node.
 func serves(n *corev1.Node) bool {
 	return !n.Spec.Unschedulable && joined(n)
 }
 
-// joined says that a node is ready and free of the taints that it begins with.
+// joined reports that a node is ready and free of the taints that it begins with.
 func joined(n *corev1.Node) bool {
 	return lives(n) && !slices.ContainsFunc(n.Spec.Taints, taint.Joining)
 }
 
-// lives says that a node's kubelet, or who plays it, holds it for ready.
+// lives reports that a node's kubelet, or who plays it, holds it for ready.
 func lives(n *corev1.Node) bool {
 	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue

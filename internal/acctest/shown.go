@@ -17,7 +17,7 @@ import (
 type shownByWatches struct {
 	mu      sync.Mutex
 	streams []*bytes.Buffer // one a watch: what belongs together is not torn apart
-	more    chan struct{}   // closed when more has been carried, nil where nobody waits
+	more    chan struct{}   // closed when more has been carried, nil without a waiter
 }
 
 // through remembers what a handler sends.
@@ -31,7 +31,7 @@ func (s *shownByWatches) through(h http.Handler) http.Handler {
 	})
 }
 
-// await says whether a text is carried within a time.
+// await reports whether a text is carried within a time.
 func (s *shownByWatches) await(text string, patience time.Duration) bool {
 	late := time.After(patience)
 	for {
@@ -64,7 +64,7 @@ func (s *shownByWatches) String() string {
 	return b.String()
 }
 
-// carrier sends on at once what it is given, and remembers it from then on.
+// carrier forwards immediately what it is given, and remembers it from then on.
 type carrier struct {
 	http.ResponseWriter
 	shown  *shownByWatches

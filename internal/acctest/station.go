@@ -38,7 +38,7 @@ func (c *Cluster) Station(t testing.TB) (node, namespace string) {
 }
 
 // Verdicts is what the preview says of the workloads' pods, each by its label app: the verdict
-// with its seconds, and whether it comes back.
+// with its seconds, and whether it is recreated.
 func (tf *Terraform) Verdicts(t testing.TB, c *Cluster, node, namespace, taints string) map[string]string {
 	t.Helper()
 	preview, d := tf.Data(t, "kubetaint_eviction_preview", map[string]any{"node_name": node, "taints": Objects(t, taints), "include_unaffected": true})

@@ -16,7 +16,7 @@ import (
 )
 
 // Bared watches the nodes of a pool, and returns a function that ends it and names those
-// that were without a taint at some moment, sorted. All of them have to carry it when it
+// that were without a taint at some moment, sorted. All of them must carry it when it
 // begins.
 func (c *Cluster) Bared(t testing.TB, pool string, id taint.ID) func() []string {
 	t.Helper()

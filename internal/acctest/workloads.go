@@ -90,7 +90,7 @@ func (c *Cluster) Unscheduled(t testing.TB, namespace string) string {
 	return b.String()
 }
 
-// Running waits until a workload has this many live pods and all of them are
+// Running waits until a workload has this many running pods and all of them are
 // ready.
 func (c *Cluster) Running(t testing.TB, namespace, app string, count int) {
 	t.Helper()
@@ -217,7 +217,7 @@ func byTaint(p *corev1.Pod) bool {
 }
 
 // LeastReady notes how many pods of a workload are ready at the same time. The
-// function that it returns stops the watch and says how few there ever were.
+// function that it returns stops the watch and reports how few there ever were.
 func (c *Cluster) LeastReady(t testing.TB, namespace, app string) func() int {
 	t.Helper()
 	now, least := map[string]bool{}, 0

@@ -18,7 +18,7 @@ import (
 )
 
 // EditNode changes a node as a well-behaved controller does: it guards its write,
-// and repeats what somebody else came in between of.
+// and repeats what another writer came in between of.
 func (c *Cluster) EditNode(ctx context.Context, name string, change func(*corev1.Node)) error {
 	for {
 		node, err := c.Admin.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -16,14 +16,14 @@ import (
 type Claim struct {
 	Policy
 	Mark
-	// TakeOver makes a policy of the same owner and another generation ours, as a create
+	// TakeOver makes a policy of the same owner and another generation owned, as a create
 	// does: an earlier create was killed, or the object is being replaced by a new one.
 	TakeOver bool
 	// Release gives the policy up, as a destroy does.
 	Release bool
 }
 
-// Conflict is the error where a policy of the wanted name belongs to somebody else.
+// Conflict is the error where a policy of the wanted name has another owner.
 type Conflict struct {
 	Name string
 	// Owner is the id of the resource that it belongs to, "" where it is none of this
@@ -39,7 +39,7 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("%s %q belongs to %q", PolicyKind, c.Name, c.Owner)
 }
 
-// Owns says whether a policy that is there is the claim's.
+// Owns reports whether a policy that is there is the claim's.
 func (c Claim) Owns(seen *Observed) bool {
 	if seen == nil || seen.Err != nil {
 		return false
@@ -53,16 +53,16 @@ type Plan struct {
 	Name string
 	// Policy is what is to be written, nil where it is to be deleted or left alone.
 	Policy *Policy
-	// Delete says that what is there goes.
+	// Delete reports that what is there goes.
 	Delete bool
-	// Changed says that there is something to do, Adds that it is more than to take
+	// Changed reports that there is something to do, Adds that it is more than to take
 	// tolerations out.
 	Changed, Adds bool
 }
 
 // Plan merges the claim with what is there. A toleration that is no longer wanted stays,
 // as retiring, where one of the live taints is tolerated by it and by nothing else that
-// the policy gives: pods that are made meanwhile need it. Of a release nothing stays.
+// the policy gives: pods made meanwhile need it. Of a release nothing stays.
 // Planning again changes nothing. Errors: *Conflict.
 func (c Claim) Plan(seen *Observed, live []corev1.Taint, comparison bool) (Plan, error) {
 	if c.Release {

@@ -26,9 +26,9 @@ type Lists struct {
 	// Default is given to every pod; Allowed is all that pods may have, where it is not
 	// empty.
 	Default, Allowed []corev1.Toleration
-	// Record says who owns which entry.
+	// Record reports who owns which entry.
 	Record toleration.Record
-	// Err says that an annotation cannot be read: to write over it would lose what it says.
+	// Err reports that an annotation cannot be read: to write over it would lose what it says.
 	Err error
 }
 
@@ -80,7 +80,7 @@ type ListClaim struct {
 // MergedLists is the outcome of a merge.
 type MergedLists struct {
 	Lists
-	// Default and Allowed say what was merged into which list.
+	// Default and Allowed report what was merged into which list.
 	DefaultMerged, AllowedMerged toleration.Merged
 	// Changed is false where nothing needs to be written.
 	Changed bool
@@ -91,7 +91,7 @@ func (m MergedLists) Conflicts() []toleration.Conflict {
 	return slices.Concat(m.DefaultMerged.Conflicts, m.AllowedMerged.Conflicts)
 }
 
-// TakenOver are entries of an earlier generation that the claim takes over.
+// TakenOver are entries of an earlier generation that the claim adopts.
 func (m MergedLists) TakenOver() []corev1.Toleration {
 	return slices.Concat(m.DefaultMerged.TakenOver, m.AllowedMerged.TakenOver)
 }
@@ -149,7 +149,7 @@ func Forbidden(allowed, tolerations []corev1.Toleration) []corev1.Toleration {
 }
 
 // allows compares as the plug-in does, which is not what a scheduler makes of tolerations: a
-// toleration without an operator means Equal to everybody else, and is allowed here by its
+// toleration without an operator means Equal to other callers, and is allowed here by its
 // very like alone (isSuperset in the same file).
 func allows(entry, t corev1.Toleration) bool {
 	if apiequality.Semantic.DeepEqual(entry, t) {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// What admission adds to every pod must be allowed, in a namespace without pods as well.
+// The list must allow what admission adds to every pod, in a namespace without pods as well.
 func TestLists_rejecting(t *testing.T) {
 	t.Parallel()
 	gone := exists(corev1.TaintNodeNotReady, noEx)

@@ -22,7 +22,7 @@ const (
 	BindingKind = "MutatingAdmissionPolicyBinding"
 )
 
-// What is written on the objects beside their spec.
+// Labels and annotations on the objects.
 const (
 	// PolicyAnnotation holds the policy as it was asked for, and who owns it.
 	PolicyAnnotation = "kubetaint.io/toleration-policy"
@@ -42,7 +42,7 @@ type Mark struct {
 	Generation string `json:"generation"`
 }
 
-// idKind stands in the ids of resources that make policies.
+// idKind is in the ids of resources that make policies.
 const idKind = "toleration_policy"
 
 // NewID is the id of a resource that makes a policy of this name. It can be told at plan,
@@ -51,8 +51,8 @@ func NewID(owner, name string) string {
 	return strings.Join([]string{owner, idKind, name}, "/")
 }
 
-// IsID says whether an id is one of these: there is nothing in the cluster then that
-// pods which are there would have to be waited for.
+// IsID reports whether an id is one of these: there is nothing in the cluster then that
+// pods which are there would need to be waited for.
 func IsID(id string) bool {
 	at := strings.LastIndex(id, "/")
 	return at > 0 && strings.HasSuffix(id[:at], "/"+idKind) && len(validation.IsDNS1123Subdomain(id[at+1:])) == 0
@@ -142,7 +142,7 @@ type Observed struct {
 	Mark
 	// Objects are what was read.
 	Objects Objects
-	// Err says that the annotation cannot be read: the policy is not one of ours.
+	// Err reports that the annotation cannot be read: the policy is not owned.
 	Err error
 	// Differs are the objects, by kind, that are not as they are written: "missing" or
 	// "different".
@@ -177,7 +177,7 @@ func Observe(o Objects) Observed {
 }
 
 // inSpec returns the tolerations that the policy gives, as far as its spec does where it has been
-// read: what the annotation alone says has been written there by somebody else.
+// read: what the annotation alone says has been written there by another writer.
 func (o *Observed) inSpec() []corev1.Toleration {
 	given := o.given()
 	if o.Objects.Policy == nil {
@@ -190,7 +190,7 @@ func (o *Observed) inSpec() []corev1.Toleration {
 	})
 }
 
-// compare notes what somebody else has changed.
+// compare notes what another writer has changed.
 func (o *Observed) compare() {
 	written, err := o.Policy.Objects(o.Mark)
 	if err != nil {
@@ -221,7 +221,7 @@ func labelled(labels, with map[string]string) bool {
 	return true
 }
 
-// InForce says whether the API server does what the policy says.
+// InForce reports whether the API server does what the policy says.
 func (o Observed) InForce() bool {
 	return o.Err == nil && len(o.Differs) == 0
 }

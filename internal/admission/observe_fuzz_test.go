@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// FuzzObserve: whatever stands in the annotation of a policy, it is read without a panic, and a
+// FuzzObserve: whatever is in the annotation of a policy, it is read without a panic, and a
 // claim of another generation neither owns nor deletes the policy.
 func FuzzObserve(f *testing.F) {
 	f.Add(`{"owner":"me","generation":"g1","tolerations":[{"key":"a","operator":"Exists"}]}`)

@@ -27,13 +27,13 @@ type Policy struct {
 	Retiring []corev1.Toleration `json:"retiring,omitempty"`
 	// Pin are labels that the nodes of the pods must have.
 	Pin map[string]string `json:"pin,omitempty"`
-	// Fail says that pods are refused where the policy cannot be evaluated.
+	// Fail reports that pods are refused where the policy cannot be evaluated.
 	Fail bool `json:"fail,omitempty"`
 }
 
-// Match says which pods are meant: those for which all of it holds.
+// Match reports which pods are meant: those for which all of it holds.
 type Match struct {
-	// All says that every pod outside system namespaces is meant.
+	// All reports that every pod outside system namespaces is meant.
 	All bool `json:"all,omitempty"`
 	// Namespaces are names. These alone may be those of the system.
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -57,7 +57,7 @@ func (m *Match) read() {
 	}
 }
 
-// Empty says that nothing narrows the match.
+// Empty reports that nothing narrows the match.
 func (m Match) Empty() bool {
 	return len(m.Namespaces) == 0 && m.NamespaceSelector == "" && m.PodSelector == "" && len(m.Requests) == 0
 }
@@ -67,13 +67,13 @@ func (p Policy) given() []corev1.Toleration {
 	return slices.Concat(p.Tolerations, p.Retiring)
 }
 
-// Equal says whether two policies do the same, whatever their names.
+// Equal reports whether two policies do the same, whatever their names.
 func (p Policy) Equal(other Policy) bool {
 	return p.Match.String() == other.Match.String() && p.Fail == other.Fail && maps.Equal(p.Pin, other.Pin) &&
 		same(p.Tolerations, other.Tolerations) && same(p.Retiring, other.Retiring)
 }
 
-// within says whether a policy is another one but for tolerations that it does not give.
+// within reports whether a policy is another one but for tolerations that it does not give.
 func (p Policy) within(other Policy) bool {
 	given := other.given()
 	for _, t := range p.given() {
@@ -89,7 +89,7 @@ func same(a, b []corev1.Toleration) bool {
 	return slices.EqualFunc(toleration.Sort(slices.Clone(a)), toleration.Sort(slices.Clone(b)), toleration.Equal)
 }
 
-// String tells which pods are meant, for a reader.
+// String reports which pods are meant, for a reader.
 func (m Match) String() string {
 	var parts []string
 	list := func(names []string) string { return strings.Join(slices.Sorted(slices.Values(names)), ", ") }
@@ -123,13 +123,13 @@ var systemNamespaces = []string{"kube-node-lease", "kube-public", "kube-system"}
 
 const openshiftPrefix = "openshift-"
 
-// System says whether a namespace is the cluster's own: a policy means it only where it
+// System reports whether a namespace is the cluster's own: a policy means it only where it
 // is named.
 func System(namespace string) bool {
 	return slices.Contains(systemNamespaces, namespace) || strings.HasPrefix(namespace, openshiftPrefix)
 }
 
-// covers says whether one toleration matches every taint that another one matches, for
+// covers reports whether one toleration matches every taint that another one matches, for
 // whatever time: to give a pod that has the first the second would lengthen nothing,
 // because the first that matches decides and the shortest time counts.
 func covers(one, other corev1.Toleration) bool {
@@ -143,11 +143,11 @@ type Pod struct {
 	Namespace       string
 	NamespaceLabels labels.Set
 	Labels          labels.Set
-	// Requests says whether the pod asks for some of a resource.
+	// Requests reports whether the pod asks for some of a resource.
 	Requests func(resource string) bool
 }
 
-// Means says whether a policy is about a pod.
+// Means reports whether a policy is about a pod.
 func (m Match) Means(p Pod) bool {
 	if m.namespaces == nil && m.pods == nil {
 		m.read()
@@ -158,7 +158,7 @@ func (m Match) Means(p Pod) bool {
 	return len(m.Requests) == 0 || slices.ContainsFunc(m.Requests, p.Requests)
 }
 
-// MeansIn says whether a policy is about any pod of a namespace with these labels.
+// MeansIn reports whether a policy is about any pod of a namespace with these labels.
 func (m Match) MeansIn(namespace string, has labels.Set) bool {
 	if m.namespaces == nil {
 		m.read()

@@ -44,7 +44,7 @@ func (n Namespace) Gives(bestEffort bool) []corev1.Toleration {
 	return append(slices.Clone(n.Defaults), MemoryPressure)
 }
 
-// Empty says that pods are made as they are asked for, as far as is known.
+// Empty reports that pods are made as they are asked for, as far as is known.
 func (r *Rules) Empty() bool {
 	return r == nil || len(r.Policies) == 0 && len(r.Namespaces) == 0
 }

@@ -124,7 +124,7 @@ func (a *cycleMachineSet) sets(w wanted) *planner.DesiredSets {
 	return &planner.DesiredSets{Target: w.target, Desired: w.Desired, AtOnce: int(a.Data.MaxConcurrentRollouts)}
 }
 
-// beginning says what is about to be done.
+// beginning reports what is about to be done.
 func beginning(o machineset.Observed, w wanted) string {
 	e := machineset.Plan(o, w.Desired)
 	if m := e.Interrupted; m != nil {
@@ -133,7 +133,7 @@ func beginning(o machineset.Observed, w wanted) string {
 	return fmt.Sprintf("replacing %s of %s, %s", fw.Count(len(e.Stale), "machine"), o.Set.Title(), w.Rollout.Strategy)
 }
 
-// words say what is written, and with which numbers it was decided; nothing of what
+// words report what is written, and with which numbers it was decided; nothing of what
 // changes no machine.
 func words(i machineset.Intent) string {
 	switch {
@@ -147,7 +147,7 @@ func words(i machineset.Intent) string {
 	return ""
 }
 
-// ModifyPlan says what would happen, and refuses what must not.
+// ModifyPlan reports what would happen, and refuses what must not.
 func (a *cycleMachineSet) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)

@@ -178,7 +178,7 @@ func TestAccCycleMachineSet_budget(t *testing.T) {
 	s.replaced(p, before)
 }
 
-// TestAccCycleMachineSet_timeoutGoesOnLater tells what holds the drain, and the next
+// TestAccCycleMachineSet_timeoutGoesOnLater reports what holds the drain, and the next
 // invocation replaces what is left.
 func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// model is the action as it stands in the configuration.
+// model is the action as it is in the configuration.
 type model struct {
 	Namespace types.String `tfsdk:"namespace"`
 	Name      types.String `tfsdk:"name"`

@@ -20,7 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
-// preview says what the action would do, as diagnostics.
+// preview reports what the action would do, as diagnostics.
 func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
 	o, there := a.find(ctx, w, diags)
 	if !there {
@@ -54,7 +54,7 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	}
 }
 
-// consequences says which pods the rollout evicts, and refuses it where what runs on the
+// consequences reports which pods the rollout evicts, and refuses it where what runs on the
 // machines or the limits do not allow it.
 func (a *cycleMachineSet) consequences(ctx context.Context, w wanted, step planner.Step, diags *diag.Diagnostics) {
 	begins, all := step.Switch.Begins, step.Switch.Affected
@@ -85,10 +85,10 @@ func subject(verb string, all []machineset.Affected, w wanted) fw.Subject {
 	return fw.Subject{Verb: verb, What: fw.Count(stale, "machine"), Preposition: "of", Where: w.title()}
 }
 
-// refusedError says that the machines must not be replaced, or not like this.
+// refusedError reports that the machines must not be replaced, or not like this.
 type refusedError struct {
 	why string
-	// at is the attribute that would have to be another one.
+	// at is the attribute that would need to be another one.
 	at path.Path
 }
 
@@ -104,7 +104,7 @@ func refusal(all []machineset.Refusal) *refusedError {
 	return &refusedError{why: all[0].Why + ". " + all[0].Instead + ".", at: at}
 }
 
-// refused says why nothing may be written; nil where it may.
+// refused reports why nothing may be written; nil where it may.
 func refused(o machineset.Observed, w wanted) error {
 	if err := rollout.CheckSet(o.Set, w.Desired); err != nil {
 		return err

@@ -35,7 +35,7 @@ var admissionType = map[string]attr.Type{
 	"name": types.StringType, "match": types.ObjectType{AttrTypes: fw.MatchType}, "toleration_seconds": fw.WholeNumberType{}, "pin": types.BoolType, "failure_policy": types.StringType,
 }
 
-// Where the object and its parts stand.
+// Paths of the object and its parts.
 var (
 	admissionAt = path.Root("admission")
 	policyAt    = admissionAt.AtName("name")
@@ -157,7 +157,7 @@ func (e *policyError) Error() string { return e.err.Error() }
 // Unwrap returns the original error.
 func (e *policyError) Unwrap() error { return e.err }
 
-// driftOfPolicies says which policies are not as wanted.
+// driftOfPolicies reports which policies are out of sync.
 func (o observation) driftOfPolicies(desired wanted, note func(string, taint.Status)) {
 	for _, claim := range desired.policies {
 		name, seen := "policy/"+claim.Name, o.policies[claim.Name]
@@ -170,7 +170,7 @@ func (o observation) driftOfPolicies(desired wanted, note func(string, taint.Sta
 	}
 }
 
-// same says whether a policy is as wanted, whatever retires.
+// same reports whether a policy is in sync, whatever retires.
 func same(claim admission.Claim, seen admission.Policy) bool {
 	seen.Retiring, claim.Retiring = nil, nil
 	return claim.Equal(seen)

@@ -165,7 +165,7 @@ func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
 }
 
 // TestAccDedicatedNodes_admissionKilledAfterEachWrite: whatever of it is written, the next
-// apply goes on, and in the end nothing is left that nobody owns.
+// apply goes on, and in the end nothing is left without an owner.
 func TestAccDedicatedNodes_admissionKilledAfterEachWrite(t *testing.T) {
 	t.Parallel()
 	acctest.Exhaustive(t)

@@ -139,7 +139,7 @@ func explainPolicies(verb string, desired wanted, err error) diag.Diagnostic {
 	return nil
 }
 
-// goesOn says what has been written, and what the next apply does.
+// goesOn reports what has been written, and what the next apply does.
 func goesOn(verb string) string {
 	out := "It is done step by step; what was written stays, and each entry is marked as this resource's. "
 	switch verb {
@@ -183,7 +183,7 @@ func explainWait(name string, err error) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("node_names"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
 }
 
-// warnOrphans says that marks with the destroyed resource's id stay behind. A
+// warnOrphans reports that marks with the destroyed resource's id stay behind. A
 // replacement that this process made is no such case.
 func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
 	nodes, err := r.Data.Cluster.Nodes(ctx)
@@ -218,7 +218,7 @@ func markedSets(owner string, sets []machineset.Observed) []string {
 }
 
 // markedBy names the nodes and workloads that carry marks of an owner. What
-// retires is nobody's.
+// retires has no owner.
 func markedBy(owner string, nodes []*snapshot.Node, workloads []kube.Marked) []string {
 	ours := func(m label.Mark) bool { return m.Owner == owner }
 	var out []string

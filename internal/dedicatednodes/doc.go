@@ -4,5 +4,5 @@
 // Package dedicatednodes is the resource kubetaint_dedicated_nodes: nodes that
 // are kept for some workloads, by taints and labels on the nodes and by
 // tolerations and node selectors of the workloads, changed in the one order in
-// which nobody is evicted.
+// which no pod is evicted.
 package dedicatednodes

@@ -48,7 +48,7 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 			t.Fatalf("the steps were %q, want %q", steps, want)
 		}
 	}
-	// What requires the labels now does not when they go.
+	// Workloads that require the labels now do not once they are removed.
 	if d := tf.Plan(t, i, nil).Diagnostics; strings.Contains(d.Warnings(), "label") {
 		t.Errorf("a destroy warns of the labels that its own workloads require: %s", d.Warnings())
 	}
@@ -56,7 +56,7 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 }
 
 // TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid: no taint makes these
-// pods leave, but labels that their DaemonSets select nodes by.
+// pods are evicted, but labels that their DaemonSets select nodes by.
 func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -91,7 +91,7 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 }
 
 // TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid: its controller deletes
-// its pods on nodes without the labels at once, whatever its update strategy.
+// its pods on nodes without the labels immediately, whatever its update strategy.
 func TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -145,7 +145,7 @@ func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {
 
 // TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid takes workloads out of the
 // list while the taints stay: their pods are replaced elsewhere, and those of a DaemonSet go
-// at once.
+// immediately.
 func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -176,7 +176,7 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 		})
 	}
 
-	// Where the taints go in the same apply, nobody loses a place by that.
+	// If the taints are removed in the same apply, no pod loses its node by that.
 	w.workloads = map[string]string{"Deployment": tolerating}
 	tf.Settle(t, i, p.config(w))
 	w.taints, w.workloads = "team=b:PreferNoSchedule", nil

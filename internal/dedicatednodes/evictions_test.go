@@ -83,7 +83,7 @@ func TestDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
 }
 
 // TestDedicatedNodes_strandedPodsAreRefused: others that tolerate the old taint
-// were meant to be there.
+// could run there.
 func TestDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
@@ -98,7 +98,7 @@ func TestDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 		acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Warnings(), "apply will refuse this: 1 pod tolerates the replaced taint but not the new one", "name their workload in workloads of this resource")
 		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `"workloads"`, "1 pod tolerates the replaced taint, but not the new one", "Nothing has been written")
 		p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")
-		// Taints that evict nobody strand as well: what comes to replace the pod finds no place.
+		// Taints that evict no pod strand as well: what comes to replace the pod finds no place.
 		config = p.config(wish{taints: "team=b:NoSchedule", workloads: workloads})
 		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `"workloads"`, "Unable to apply team=b:NoSchedule to ", "1 pod tolerates the replaced taint, but not the new one", "name their workload in workloads of this resource")
 		p.want(wish{taints: "team=a:NoExecute", workloads: workloads}, "Deployment")

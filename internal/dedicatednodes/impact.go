@@ -33,7 +33,7 @@ func (w wanted) words(budget fw.Budget, atOnce int64) fw.StepWords {
 	}
 }
 
-// aboutSteps words what several steps are about: the taints where these make pods leave or strand
+// aboutSteps words what several steps are about: the taints where these evict or strand pods
 // them, and else the first step that makes them leave. What more of it there is, whose pods
 // are counted as well, is named beside it.
 func (w wanted) aboutSteps(steps []planner.Step) fw.Subject {
@@ -60,7 +60,7 @@ func (w wanted) aboutSteps(steps []planner.Step) fw.Subject {
 		if pins > 1 {
 			about.Where += fmt.Sprintf(" and %d more", pins-1)
 		}
-		// Tolerations keep nobody.
+		// Tolerations keep no pod on its node.
 		about.Instead = "Choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
 	}
 	return about

@@ -28,7 +28,7 @@ import (
 
 const importForms = "Write nodes/NAME[,NAME...]/KEY:EFFECT[,KEY:EFFECT...], selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...] or machine_sets/NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as selector/pool=gpu/dedicated:NoExecute."
 
-// ImportState takes taints that stand on nodes into the state. Where these carry
+// ImportState takes taints that are on nodes into the state. Where these carry
 // the marks of a kubetaint_dedicated_nodes, its labels and workloads are found by
 // the same marks; where they do not, labels and workloads come with the
 // configuration. It writes nothing to the cluster.
@@ -188,7 +188,7 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target pl
 }
 
 // workloadOf writes a marked workload as the configuration has it; false where it
-// carries no mark of this id.
+// is not owned by this id.
 func workloadOf(m kube.Marked, id string, labelled bool) (workloadModel, bool) {
 	out := workloadModel{Kind: types.StringValue(m.Kind), Name: types.StringValue(m.Name)}
 	if m.Namespace != "" {

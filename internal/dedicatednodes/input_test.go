@@ -207,7 +207,7 @@ func TestDedicatedNodes_labelsAndPinsHaveOneOwnerInARun(t *testing.T) {
 			judge(t, walk.Plan(newInstance(), first).Diagnostics, nil)
 			judge(t, walk.Plan(newInstance(), tt.second).Diagnostics, tt.want)
 		}
-		// What stands there already is marked: the error may name its owner as well.
+		// The existing entries are recorded: the error may name its owner as well.
 		tf.Settle(t, i, first)
 		for name, tt := range tests {
 			t.Log(name + " that has nothing to do")
@@ -222,7 +222,7 @@ func TestDedicatedNodes_labelsAndPinsHaveOneOwnerInARun(t *testing.T) {
 }
 
 // TestDedicatedNodes_labelsMustNotDecideWhichNodesAreMeant: a node that loses
-// its label would leave, and come back at the next apply.
+// its label would leave, and be added again by the next apply.
 func TestDedicatedNodes_labelsMustNotDecideWhichNodesAreMeant(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {

@@ -13,7 +13,7 @@ import (
 // TestAccDedicatedNodes_kill9AfterEachWrite kills the real provider process under
 // a real command line after each single write of a create, an update that changes
 // everything, and a destroy, and runs the same apply again. In between, and in the
-// end, every entry has an owner, and nobody is evicted.
+// end, every entry has an owner, and no pod is evicted.
 func TestAccDedicatedNodes_kill9AfterEachWrite(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)

@@ -80,7 +80,7 @@ func (o observation) changes(desired wanted) planner.MachineSets {
 	return sets.Changes(o.sets)
 }
 
-// possibleSets refuses what must not be written to MachineSets, and says what there is
+// possibleSets refuses what must not be written to MachineSets, and reports what there is
 // nothing to do about.
 func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
 	changes := observed.changes(desired)
@@ -135,8 +135,8 @@ func (r *dedicatedNodes) claimSets(desired wanted, observed observation, own own
 	}
 }
 
-// driftOfSets notes what is not as wanted on MachineSets and machines. What
-// template_only leaves as it was is as wanted.
+// driftOfSets notes what is out of sync on MachineSets and machines. What
+// template_only keeps counts as in sync.
 func (o observation) driftOfSets(desired wanted, note func(string, taint.Status)) {
 	if target := desired.nodes.Target.MachineSets; target != nil && target.Selector == nil && !o.has(*target) {
 		note("machineset/"+target.String(), taint.Missing)
@@ -163,7 +163,7 @@ func (o observation) driftOfSets(desired wanted, note func(string, taint.Status)
 	}
 }
 
-// has says whether a MachineSet that is meant is there.
+// has reports whether a MachineSet that is meant is there.
 func (o observation) has(target machineset.Target) bool {
 	return slices.ContainsFunc(o.sets, func(one machineset.Observed) bool { return target.Matches(one.Set) })
 }

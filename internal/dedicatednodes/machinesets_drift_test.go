@@ -63,7 +63,7 @@ func TestDedicatedNodes_machineSetsGone(t *testing.T) {
 		f.c.Remove(t, f.Thing)
 		acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Errors(), "Unable to find MachineSet", f.Pool.Name)
 		tf.Destroy(t, i)
-		// Its machines may be there for a while yet, and pods live by the toleration there.
+		// Its machines may be there for a while yet, and pods need the toleration there.
 		_, annotations := f.c.Template(t, f.Namespace, "Deployment", "web")
 		record, err := toleration.ParseRecord(annotations[toleration.OwnedAnnotation])
 		if err != nil || annotations[label.OwnedAnnotation] != "" {

@@ -26,7 +26,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// model is the resource as it stands in configuration, plan and state.
+// model is the resource as it is in configuration, plan and state.
 type model struct {
 	ID           types.String   `tfsdk:"id"`
 	NodeNames    types.Set      `tfsdk:"node_names"`
@@ -49,7 +49,7 @@ type identity struct {
 	Taints types.List   `tfsdk:"taints"`
 }
 
-// noDrift is the value of drift when all is well.
+// noDrift is the value of drift when in sync.
 func noDrift() types.Map {
 	return types.MapValueMust(types.StringType, nil)
 }
@@ -149,7 +149,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	return w, policyKnown
 }
 
-// as is the same for the resource of another id, which takes over what carries
+// as is the same for the resource of another id, which adopts what carries
 // that id, as a create does.
 func (w wanted) as(id string) wanted {
 	w.nodes.Claim.Owner, w.nodes.Claim.TakeOver = id, true
@@ -181,7 +181,7 @@ func (w wanted) released() wanted {
 	return w
 }
 
-// releases says that everything is given up.
+// releases reports that everything is given up.
 func (w wanted) releases() bool { return w.nodes.Claim.Release }
 
 // owner is the id under which entries are marked.
@@ -213,7 +213,7 @@ func (m *model) keepWording(ctx context.Context, state model) {
 	}
 }
 
-// same says whether two models want the same and say it in the same words.
+// same reports whether two models want the same and say it in the same words.
 func (m model) same(other model) bool {
 	return m.ID.Equal(other.ID) && m.NodeNames.Equal(other.NodeNames) && m.NodeSelector.Equal(other.NodeSelector) && m.MachineSets.Equal(other.MachineSets) && m.Taints.Equal(other.Taints) &&
 		m.Labels.Equal(other.Labels) && m.Workloads.Equal(other.Workloads) && m.Admission.Equal(other.Admission) && m.OnConflict.Equal(other.OnConflict) &&

@@ -46,7 +46,7 @@ func TestDedicatedNodes_nodesOfASelectorComeAndGo(t *testing.T) {
 		tf, i := terraform(t, c), newInstance()
 		tf.Settle(t, i, config)
 
-		// One that goes is no drift, and one that comes back under its name is new.
+		// One that goes is no drift, and a node recreated under its name is new.
 		c.DeleteNode(t, p.nodes[1])
 		p.wantDrift(tf, i, config, "", "")
 		c.Node(t, fresh)
@@ -108,7 +108,7 @@ func TestDedicatedNodes_namedNodesComeAndGo(t *testing.T) {
 		tf.Settle(t, i, config)
 		c.DeleteNode(t, p.nodes[1])
 		p.wantDrift(tf, i, config, "node/"+p.nodes[1], "missing")
-		// It may come back: the state keeps it, and an apply says that it does not.
+		// It may be recreated: the state keeps it, and an apply reports that it does not.
 		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `[AttributeName("node_names")] Unable to find node "`+p.nodes[1]+`"`, "remove it from node_names", "Nothing has been written")
 		if !i.Exists() {
 			t.Fatal("the state was dropped")

@@ -81,7 +81,7 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 }
 
 // withLeavers adds the workloads that are not meant any more: those of an earlier
-// configuration, and those that carry marks of ours, as an update that was killed
+// configuration, and those that carry ownership records of this resource, as an update that was killed
 // leaves them.
 func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted, diags *diag.Diagnostics) wanted {
 	found, err := r.marked(ctx, desired)
@@ -129,7 +129,7 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	return out, nil
 }
 
-// ownPaths returns the lists of an object in which something is ours, by its proof.
+// ownPaths returns the lists of an object in which something is owned, by its proof.
 func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
 	var out []string
 	if pin.Owns(m.Pins) {

@@ -30,7 +30,7 @@ func everything() []wish {
 	}
 }
 
-// TestAccDedicatedNodes_nobodyIsEvicted watches whom the real taint-eviction
+// TestAccDedicatedNodes_nobodyIsEvicted watches which pods the real taint-eviction
 // controller deletes, and where the real scheduler puts pods.
 func TestAccDedicatedNodes_nobodyIsEvicted(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// ModifyPlan completes the plan and says what it would do to pods.
+// ModifyPlan completes the plan and reports what it would do to pods.
 //
 // It is silent where nothing changes, where something that it depends on is not
 // known yet, and where no pod is affected. It runs again at apply, with the
@@ -68,7 +68,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0
 	}
 	if !unchanged {
-		// All is well after an apply: this is known without looking at the cluster.
+		// In sync after an apply: this is known without looking at the cluster.
 		plan.Drift, plan.Steps = noDrift(), types.ListUnknown(types.StringType)
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
@@ -92,7 +92,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 }
 
 // unchanged claims what a resource has that is not about to change, and tells the
-// others what live pods carry. Nodes and workloads are known from the refresh;
+// others what running pods carry. Nodes and workloads are known from the refresh;
 // where they are not, nothing is said.
 func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
 	var ignored diag.Diagnostics
@@ -111,7 +111,7 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 	}
 }
 
-// preview says what the change would do, as diagnostics. The members of before
+// preview reports what the change would do, as diagnostics. The members of before
 // that are not meant any more are given up.
 func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
@@ -188,7 +188,7 @@ func (r *dedicatedNodes) retained(ctx context.Context, desired wanted, observed 
 	return about
 }
 
-// belongs is the error where something that is wanted belongs to somebody else.
+// belongs is the error where something that is wanted has another owner.
 func belongs(plan planner.Plan) error {
 	if len(plan.Conflicts) > 0 {
 		return &rollout.ConflictError{Conflicts: plan.Conflicts}
@@ -197,7 +197,7 @@ func belongs(plan planner.Plan) error {
 }
 
 // possible refuses what must not be written to nodes, and workloads that there
-// are not, and says what there is nothing to do about.
+// are not, and reports what there is nothing to do about.
 func (r *dedicatedNodes) possible(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) bool {
 	for _, a := range observed.absent {
 		if !a.claim.Release {
@@ -272,7 +272,7 @@ func (r *dedicatedNodes) claim(desired wanted, observed observation, own ownersh
 	}
 }
 
-// note tells the other resources of this run what live pods carry, or will carry
+// note tells the other resources of this run what running pods carry, or will carry
 // by a plan.
 func (r *dedicatedNodes) note(desired wanted, observed observation, plan *planner.Plan) {
 	var out []planner.PlannedTolerations
@@ -294,7 +294,7 @@ func (r *dedicatedNodes) note(desired wanted, observed observation, plan *planne
 	r.Data.Planned.Note(desired.owner(), out)
 }
 
-// noteApplied tells the others what live pods carry now.
+// noteApplied tells the others what running pods carry now.
 func (r *dedicatedNodes) noteApplied(ctx context.Context, desired wanted) {
 	var ignored diag.Diagnostics
 	if observed, err := r.observe(ctx, desired, "", &ignored); err == nil && !ignored.HasError() {

@@ -288,7 +288,7 @@ func (p *pool) wantMarks(where string, labels, annotations map[string]string) {
 	}
 }
 
-// settled waits until the pods of a workload are as many as they shall be and
+// settled waits until the pods of a workload are as many as desired and
 // ready.
 func (p *pool) settled(kind string, w wish) {
 	p.t.Helper()
@@ -304,7 +304,7 @@ func (p *pool) settled(kind string, w wish) {
 	p.c.Running(p.t, p.namespace, strings.ToLower(kind), count)
 }
 
-// confined fails the test where live pods of a workload run beside the nodes.
+// confined fails the test where running pods of a workload run beside the nodes.
 func (p *pool) confined(kind string) {
 	p.t.Helper()
 	pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "app=" + strings.ToLower(kind)})

@@ -40,7 +40,7 @@ func TestDedicatedNodes_clusterOutOfReachKeepsTheState(t *testing.T) {
 		tf.Settle(t, i, p.config(w))
 		proxy.OutOfReach(t, tf.Provider, []*acctest.Instance{i}, []map[string]any{p.config(w)}, p.config(changed))
 
-		// A budget cannot be checked then.
+		// A limit cannot be checked then.
 		proxy.Spoil(func(acctest.Request) acctest.Fault { return acctest.CutBefore })
 		budget := acctest.With(p.config(changed), map[string]any{"evictions": map[string]any{"max_pods": 1}})
 		acctest.WantAll(t, tf.Walk(t).Plan(i, budget).Diagnostics.Errors(), `[AttributeName("evictions")]`, "cannot be checked", "Check that its API server runs, and the network to it.")

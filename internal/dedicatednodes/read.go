@@ -21,7 +21,7 @@ import (
 )
 
 // Read compares nodes and workloads with the state. The state keeps what was
-// applied last, so that a destroy finds all of it; only drift says where the
+// applied last, so that a destroy finds all of it; only drift reports where the
 // cluster differs. Pods are not looked at: they come and go by themselves.
 func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
@@ -51,8 +51,8 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
-// drift says what is not as wanted. What pods still live by and waits to be taken
-// away is as wanted, for as long as it has to.
+// drift reports what is out of sync. What pods still need and waits to be taken
+// removed is in sync until then.
 func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diagnostics) types.Map {
 	by := map[string]taint.Status{}
 	note := func(name string, status taint.Status) {
@@ -92,7 +92,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 	return m
 }
 
-// labelled says how the labels of a node differ from what is wanted.
+// labelled reports how the labels of a node differ from what is wanted.
 func labelled(n *snapshot.Node, desired planner.NodeLabels) taint.Status {
 	if !desired.Target.Matches(n) && !desired.Claim.On(n.Object()).Owns(n.LabelRecord) {
 		return ""
@@ -110,8 +110,8 @@ func statusOf(merged label.Merged) taint.Status {
 	return ""
 }
 
-// status says how a workload differs from what is wanted. What retires is no
-// difference: it goes when pods do not live by it any more.
+// status reports how a workload differs from what is wanted. What retires is no
+// difference: it goes when pods do not need it any more.
 func (s seen) status() taint.Status {
 	merged := toleration.Merge(s.workload.Tolerations, s.workload.Record, s.claim.On(s.workload.String()), nil, true)
 	pins := statusOf(s.planned(s.workload).MergePins())
@@ -124,7 +124,7 @@ func (s seen) status() taint.Status {
 	return ""
 }
 
-// superfluous says whether the workload carries something of ours that is not
+// superfluous reports whether the workload carries something owned that is not
 // wanted and does not retire.
 func (s seen) superfluous() bool {
 	return slices.ContainsFunc(s.workload.Record, func(mark toleration.Mark) bool {

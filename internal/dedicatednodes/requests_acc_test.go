@@ -83,7 +83,7 @@ func TestAccDedicatedNodes_requests(t *testing.T) {
 	measure("plan that changes the value", sum(look, marked), "plan", "-input=false", "-out=plan")
 	measure("apply that changes the value", sum(apply, map[string]int{"patch nodes": manyNodes, "patch deployments": 2 * manyWorkloads}), "apply", "-input=false", "plan")
 	// It is planned by a process of its own, after one that refreshes. There is
-	// nothing to try, and nobody to leave.
+	// nothing to try, and no pod to evict.
 	destroy := sum(unchanged, look, marked)
 	destroy["patch deployments"] = 0
 	measure("plan that destroys", destroy, "plan", "-destroy", "-input=false", "-out=plan")

@@ -30,7 +30,7 @@ var (
 )
 
 const (
-	// kind stands in ids between the owner and the nodes.
+	// kind is in ids between the owner and the nodes.
 	kind = "dedicated_nodes"
 
 	// defaultTimeout leaves slow rollouts their time.
@@ -55,13 +55,13 @@ func (r *dedicatedNodes) Metadata(_ context.Context, req resource.MetadataReques
 	resp.ResourceBehavior.MutableIdentity = true
 }
 
-// ConfigValidators says which attributes go together.
+// ConfigValidators reports which attributes go together.
 func (r *dedicatedNodes) ConfigValidators(context.Context) []resource.ConfigValidator {
 	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("node_names"), path.MatchRoot("node_selector"), path.MatchRoot("machine_sets"))}
 }
 
-// Create makes everything as wanted. An error saves no state: the marks on nodes
-// and workloads stay, and the next create takes them over and goes on.
+// Create writes the desired state. An error saves no state: the marks on nodes
+// and workloads stay, and the next create adopts them and goes on.
 func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -82,7 +82,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 		return
 	}
 	if plan.ID.IsUnknown() {
-		// What the id is made of was not known at plan.
+		// The parts of the id were unknown at plan.
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired = desired.as(plan.ID.ValueString())
@@ -95,7 +95,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 }
 
 // Update makes everything as planned, and takes away from nodes and workloads
-// that are not meant any more what is ours there.
+// that are not meant any more what is owned there.
 func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -123,7 +123,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 
 // Delete gives up every entry of this generation: taints first, then tolerations
 // and pins, and labels when no pod requires them any more. Taints that another object
-// takes over in the same run stay, and with them the tolerations that pods live by.
+// adopts in the same run stay, and with them the tolerations that pods need.
 func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestDedicatedNodes_restartsOfOthersAreAnnounced has a workload that is not among
-// the resource's own live by a toleration that retires: it goes with the taint, and
-// the plan says that this restarts its pods. It does not run beside other tests,
+// the resource's own need a toleration that retires: it goes with the taint, and
+// the plan reports that this restarts its pods. It does not run beside other tests,
 // whose retiring tolerations would be named as well.
 func TestDedicatedNodes_restartsOfOthersAreAnnounced(t *testing.T) {
 	t.Parallel()

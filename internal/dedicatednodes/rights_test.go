@@ -21,7 +21,7 @@ func TestDedicatedNodes_whatIsLostWithoutARight(t *testing.T) {
 	for name, tt := range map[string]struct {
 		resource string
 		verbs    []string
-		// planned is what the plan says, and failed what the apply says where it
+		// planned is what the plan says, and failed what the apply reports where it
 		// fails.
 		planned, failed string
 	}{
@@ -110,7 +110,7 @@ func TestDedicatedNodes_plansWithTheRoleForPlans(t *testing.T) {
 			}
 			return without
 		}
-		// What retires on workloads of other tests is told as well where its taint goes: the key
+		// Tolerations that retire on workloads of other tests are reported too if their taint goes: the key
 		// is this test's own.
 		w := wish{taints: "planned=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 		planned := same(w)
@@ -127,7 +127,7 @@ func TestDedicatedNodes_plansWithTheRoleForPlans(t *testing.T) {
 	})
 }
 
-// TestDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan: a budget
+// TestDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan: a limit
 // cannot be checked without pods.
 func TestDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan(t *testing.T) {
 	t.Parallel()

@@ -112,8 +112,8 @@ func machineSetsAttribute() schema.Attribute {
 	}
 }
 
-// otherMachineSets says whether a change is about other nodes altogether: what stands on
-// nodes and what stands in templates is given up in different ways.
+// otherMachineSets reports whether a change is about other nodes altogether: what is on
+// nodes and what is in templates is given up in different ways.
 func otherMachineSets(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
 	if req.StateValue.IsNull() != req.ConfigValue.IsNull() {
 		resp.RequiresReplace = true

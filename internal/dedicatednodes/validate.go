@@ -26,7 +26,7 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 		return
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
-	// What is wrong with the selector, its own validator says.
+	// The selector's own validator reports what is wrong with it.
 	var ignored diag.Diagnostics
 	where := "nodes"
 	if target, known := config.target(ctx, &ignored); known {

@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// warnTarget says that there is nothing there yet to dedicate.
+// warnTarget reports that there is nothing there yet to dedicate.
 func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, diags *diag.Diagnostics) {
 	target := desired.nodes.Target
 	if target.Selector != nil {
@@ -39,7 +39,7 @@ func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, di
 	}
 }
 
-// warnTakeOver says that a create goes on with the marks of an earlier one.
+// warnTakeOver reports that a create goes on with the marks of an earlier one.
 func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own ownership, diags *diag.Diagnostics) {
 	nodes := slices.Concat(planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes).TakenOver, planner.PlanLabels(observed.nodes, desired.labels).TakenOver)
 	slices.Sort(nodes)
@@ -52,7 +52,7 @@ func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own o
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the entries from each other.")
 }
 
-// warnWorkloads says what the change costs the workloads, and what stands in its
+// warnWorkloads reports what the change costs the workloads, and what is in its
 // way.
 func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, observed observation, plan planner.Plan, diags *diag.Diagnostics) {
 	subject := "Dedicating " + desired.place() + " to its workloads"
@@ -71,7 +71,7 @@ func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, obse
 	warnDaemonSets(observed, plan, diags)
 }
 
-// warnLeft says which pods lose their places because their workloads are not meant any
+// warnLeft reports which pods lose their places because their workloads are not meant any
 // more.
 func warnLeft(observed observation, displaced []planner.Displaced, diags *diag.Diagnostics) {
 	var left []string
@@ -93,7 +93,7 @@ func warnLeft(observed observation, displaced []planner.Displaced, diags *diag.D
 	}, diags)
 }
 
-// warnDaemonSets says that pods of DaemonSets go when a label that they require
+// warnDaemonSets reports that pods of DaemonSets go when a label that they require
 // gets another value: their controller judges by the template, and no template
 // can require one value or the other (k8s.io/kubernetes v1.37.1
 // pkg/controller/daemon/daemon_controller.go, NodeShouldRunDaemonPod).

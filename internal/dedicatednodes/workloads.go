@@ -37,7 +37,7 @@ var workloadType = types.ObjectType{AttrTypes: map[string]attr.Type{
 	"path": types.StringType, "toleration_seconds": fw.WholeNumberType{}, "pin": types.BoolType,
 }}
 
-// member is one workload, what it is to have, and what of it may be called ours.
+// member is one workload, what it is to have, and what of it may be called owned.
 type member struct {
 	fw.WorkloadTarget
 	claim toleration.Claim
@@ -50,7 +50,7 @@ type member struct {
 // key tells members apart.
 func (m member) key() string { return m.String() + "#" + m.ClaimPath }
 
-// known says whether every part of the object is known.
+// known reports whether every part of the object is known.
 func (m workloadModel) known() bool {
 	return !m.APIVersion.IsUnknown() && !m.Kind.IsUnknown() && !m.Namespace.IsUnknown() && !m.Name.IsUnknown() &&
 		!m.Path.IsUnknown() && !m.TolerationSeconds.IsUnknown() && !m.Pin.IsUnknown()
@@ -84,7 +84,7 @@ func attributes(index int) fw.WorkloadAt {
 	return fw.WorkloadAt{Workload: at, Path: at.AtName("path"), Tolerations: at, Pin: at.AtName("pin")}
 }
 
-// member resolves one object, and says what it is to have. The labels are what
+// member resolves one object, and reports what it is to have. The labels are what
 // its template requires where it is pinned.
 func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Claim, diags *diag.Diagnostics) (member, bool) {
 	out := member{at: attributes(index), pin: labels}

@@ -64,7 +64,7 @@ func (o *others) between(r acctest.Request) acctest.Fault {
 }
 
 // want fails the test unless an object has all that others have added, in their
-// order, and the one entry of ours, "" for none.
+// order, and the one owned entry, "" for none.
 func (o *others) want(at, all, first, ours string) {
 	o.p.t.Helper()
 	entries := strings.Split(all, ", ")

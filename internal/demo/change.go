@@ -12,7 +12,7 @@ import (
 )
 
 // change shows that taints and tolerations that are linked change together
-// without evicting anybody.
+// without evicting a pod.
 func change(ctx context.Context, cluster *sample, tf *terraform) error {
 	headline("Now with tolerations: five workloads of the pool, linked to the taint for them")
 	if err := cluster.settled(ctx, ""); err != nil {

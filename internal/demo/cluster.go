@@ -108,7 +108,7 @@ func (s *sample) workloads(ctx context.Context) error {
 		func() error { return s.deployment(ctx, "shop", "checkout", 4, pod(gpu, briefly)) },
 		// The first match decides, not the more generous one behind it.
 		func() error { return s.deployment(ctx, "ml", "serving", 4, pod(gpu, shortly, tolerates)) },
-		// Pinned to the pool and without a toleration: nowhere to come back to.
+		// Pinned to the pool and without a toleration: no node fits its replacement.
 		func() error { return s.deployment(ctx, "ml", "trainer", 2, pod(gpu)) },
 		func() error { return s.statefulSet(ctx, "data", "db", 3, pod(gpu, tolerates)) },
 		func() error { return s.daemonSet(ctx, "platform", "node-agent", pod(nil, everything)) },

@@ -99,7 +99,7 @@ func (m *machines) replicas(ctx context.Context, set string) (int64, error) {
 	return n, err
 }
 
-// serve waits until as many nodes of a pool are ready as there shall be.
+// serve waits until as many nodes of a pool are ready as there should be.
 func (s *sample) serve(ctx context.Context, pool string, count int) error {
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		serving, err := s.serving(ctx, pool)
@@ -129,7 +129,7 @@ type fleet struct {
 }
 
 // watchFleet looks at the machines of a set time and again. The function that it
-// returns stops it; more tells that there are more machines than at first.
+// returns stops it; more reports that there are more machines than at first.
 func watchFleet(ctx context.Context, cluster *sample, api *machines, set string, more func()) (func() (*fleet, error), error) {
 	first, err := api.list(ctx, set)
 	if err != nil {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Command demo shows the provider's main jobs on the cluster that KUBE_CONFIG_PATH
-// names, which has to be an empty one: it loads a sample cluster, plans a taint,
+// names, which must be an empty one: it loads a sample cluster, plans a taint,
 // applies it, puts the pods that really left beside those that were predicted,
 // and destroys everything again. Then it links taints and tolerations, changes
 // the value of both in one apply, and counts whom the taint-eviction controller

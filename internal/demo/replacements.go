@@ -141,7 +141,7 @@ func (t *tally) note(p *corev1.Pod, gone bool) {
 	}
 }
 
-// byTaint says whether the taint-eviction controller deleted the pod: it says so
+// byTaint reports whether the taint-eviction controller deleted the pod: it says so
 // in a condition before it does.
 func byTaint(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {

@@ -22,7 +22,7 @@ var (
 	_ action.ActionWithConfigValidators = (*drainNodes)(nil)
 )
 
-// defaultTimeout leaves pods the time that their grace periods and their budgets ask
+// defaultTimeout leaves pods the time that their grace periods and their PDBs ask
 // for.
 const defaultTimeout = 60 * time.Minute
 

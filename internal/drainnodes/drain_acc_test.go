@@ -106,7 +106,7 @@ func (s *stage) cordoned(want ...string) {
 	}
 }
 
-// pods names the live pods of a node by their app, sorted.
+// pods names the running pods of a node by their app, sorted.
 func (s *stage) pods(node string) string {
 	s.Helper()
 	list, err := s.c.Admin.CoreV1().Pods(s.apps).List(s.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
@@ -131,7 +131,7 @@ func TestAccDrainNodes_evictsAndTellsItsProgress(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.c.DaemonSet(t, s.apps, "agent", 2, func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"pool": s.pool} })
-	// What the scheduler knows of two nodes may be of two different moments. So the pods
+	// The scheduler may know two nodes as of two different moments. So the pods
 	// begin where they are drained: the other node comes to suit them later.
 	s.open("a")
 	s.c.Deployment(t, s.apps, "web", 6, func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"open": s.pool} })
@@ -354,7 +354,7 @@ func TestAccDrainNodes_kill9AfterEachWrite(t *testing.T) {
 	t.Logf("killed %d times", kills)
 }
 
-// TestAccDrainNodes_gracePeriodIsThatOfTheConfiguration on a node where nobody ends the
+// TestAccDrainNodes_gracePeriodIsThatOfTheConfiguration on a node where no kubelet ends the
 // pods, so that they are seen terminating.
 func TestAccDrainNodes_gracePeriodIsThatOfTheConfiguration(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 )
 
 // TestExplain: what is refused when the nodes are cordoned already names the same pods as
-// before, and does not say that nothing has been written.
+// before, and does not report that nothing has been written.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	no := &rollout.DrainRefusedError{Refusals: []planner.DrainRefusal{

@@ -26,7 +26,7 @@ func stageOn(t *testing.T, c *acctest.Cluster) *stage {
 
 // TestAccDrainNodes_theRealControllersOfOpenKruise: a DaemonSet of OpenKruise is none of those
 // that a drain leaves alone, as kubectl compares the API group. Its controller makes the pod
-// again at once, and the drain ends all the same.
+// again immediately, and the drain ends all the same.
 func TestAccDrainNodes_theRealControllersOfOpenKruise(t *testing.T) {
 	t.Parallel()
 	c := acctest.Kruise(t)

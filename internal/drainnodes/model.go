@@ -18,7 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// model is the action as it stands in the configuration.
+// model is the action as it is in the configuration.
 type model struct {
 	NodeName           types.String   `tfsdk:"node_name"`
 	NodeSelector       types.String   `tfsdk:"node_selector"`

@@ -21,7 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// ModifyPlan says what would happen, and refuses what would be refused.
+// ModifyPlan reports what would happen, and refuses what would be refused.
 func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -33,7 +33,7 @@ func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 	}
 }
 
-// preview says which pods leave, as diagnostics.
+// preview reports which pods are evicted, as diagnostics.
 func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
 	_, err := a.Data.Identify(ctx, "", diags)
 	var s *snapshot.Snapshot
@@ -86,7 +86,7 @@ func cordoned(s *snapshot.Snapshot, d rollout.Drain) []string {
 	return out
 }
 
-// warnTarget says that there is nothing to drain: an error where a node was named.
+// warnTarget reports that there is nothing to drain: an error where a node was named.
 func warnTarget(w wanted, diags *diag.Diagnostics) {
 	if w.selector != nil {
 		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+w.selector.String()+"\": nothing is drained",
@@ -125,7 +125,7 @@ func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
 }
 
-// goOn says what to do about a drain that has ended before its end.
+// goOn reports what to do about a drain that has ended before its end.
 func goOn(e *rollout.DrainError) string {
 	const again = "invoke the action again: it continues with the nodes that are left."
 	switch {
@@ -148,7 +148,7 @@ func shown(all []string, most int) []string {
 	return append(append([]string{}, all[:most]...), fmt.Sprintf("… and %d more", len(all)-most))
 }
 
-// remains says what an interrupted drain leaves, and how to go on.
+// remains reports what an interrupted drain leaves, and how to go on.
 func remains(e *rollout.DrainError) string {
 	if len(e.Cordoned) == 0 {
 		return goOn(e)
@@ -169,7 +169,7 @@ func uncordon(nodes []string) string {
 	return "kubectl uncordon " + strings.Join(nodes, " ")
 }
 
-// written says what a drain that is refused has done: it is asked once more when the nodes
+// written reports what a drain that is refused has done: it is asked once more when the nodes
 // are cordoned, before the first eviction.
 func written(nodes []string) string {
 	if len(nodes) == 0 {

@@ -53,7 +53,7 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 	}
 }
 
-// ConfigValidators says which attributes go together.
+// ConfigValidators reports which attributes go together.
 func (*drainNodes) ConfigValidators(context.Context) []action.ConfigValidator {
 	return []action.ConfigValidator{actionvalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"))}
 }

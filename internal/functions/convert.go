@@ -27,7 +27,7 @@ type shape struct {
 	// as data.kubetaint_nodes and decoded manifests, which are read over. Any other name
 	// is refused, because a misspelt one would silently mean null.
 	names, others []string
-	// optional says what may be left out.
+	// optional reports what may be left out.
 	optional string
 }
 
@@ -127,7 +127,7 @@ func plain(v attr.Value) attr.Value {
 	return v
 }
 
-// known says whether a value and every part of it is known.
+// known reports whether a value and every part of it is known.
 func known(ctx context.Context, values ...attr.Value) bool {
 	for _, v := range values {
 		raw, err := v.ToTerraformValue(ctx)

@@ -25,7 +25,7 @@ const (
 
 type tolerates struct{}
 
-// NewTolerates returns the function that says whether tolerations match a
+// NewTolerates returns the function that reports whether tolerations match a
 // taint.
 func NewTolerates() function.Function { return &tolerates{} }
 

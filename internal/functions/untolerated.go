@@ -16,7 +16,7 @@ import (
 
 type untolerated struct{}
 
-// NewUntolerated returns the function that says which taints no toleration
+// NewUntolerated returns the function that reports which taints no toleration
 // matches.
 func NewUntolerated() function.Function { return &untolerated{} }
 

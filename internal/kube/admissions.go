@@ -74,7 +74,7 @@ func (a *admissions) at() int {
 	return a.times
 }
 
-// Admission returns what admission gives to pods that are made from now on, and what could
+// Admission returns what admission gives to new pods from now on, and what could
 // not be found out about it. Policies are listed once per process, namespaces only where
 // something depends on them. Errors: those of the API server but for missing rights.
 func (c *Cluster) Admission(ctx context.Context, pods []*snapshot.Pod) (*admission.Rules, []string, error) {
@@ -121,7 +121,7 @@ func (c *Cluster) Policies(ctx context.Context) ([]admission.Observed, error) {
 	return out, nil
 }
 
-// rules puts together what is known. What somebody has changed does what nobody can tell.
+// rules puts together what is known. The effect of a policy that another writer has changed is unknown.
 func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,7 +152,7 @@ func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
 	return rules, gaps
 }
 
-// selects says whether any policy looks at the labels of namespaces.
+// selects reports whether any policy looks at the labels of namespaces.
 func (a *admissions) selects() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -39,7 +39,7 @@ type Cluster struct {
 	meta    metadata.Interface
 	dynamic dynamic.Interface
 	mapper  meta.RESTMapper
-	// serves knows what the cluster serves, and asks for it once.
+	// serves holds what the cluster serves, and asks for it once.
 	serves discovery.CachedDiscoveryInterfaceWithContext
 	nodes  *collection[*snapshot.Node]
 	pods   *collection[*snapshot.Pod]
@@ -191,7 +191,7 @@ func (c *Cluster) RelistPods(ctx context.Context) error {
 }
 
 // NextPods returns when something about pods has changed, or after a while. Many
-// changes at once are one.
+// changes in one sweep are one.
 func (c *Cluster) NextPods(ctx context.Context, atMost time.Duration) {
 	bounded, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()

@@ -105,7 +105,7 @@ func (c *collection[T]) refresh(ctx context.Context) error {
 	return c.reload(ctx)
 }
 
-// listedBefore says whether the collection has been listed, and that before a
+// listedBefore reports whether the collection has been listed, and that before a
 // moment.
 func (c *collection[T]) listedBefore(moment time.Time) bool {
 	c.mu.RLock()
@@ -149,7 +149,7 @@ func (c *collection[T]) reload(ctx context.Context) error {
 	return nil
 }
 
-// caughtUp forgets what nobody needs any more. The caller holds mu.
+// caughtUp drops what no caller needs any more. The caller holds mu.
 func (c *collection[T]) caughtUp() {
 	if c.reloads--; c.reloads == 0 {
 		c.meanwhile = nil
@@ -270,7 +270,7 @@ func (c *collection[T]) show(s sight[T]) {
 	}
 }
 
-// take stores it, and says whether anything is different by that. The caller holds mu.
+// take stores it, and reports whether anything is different by that. The caller holds mu.
 func (c *collection[T]) take(s sight[T]) bool {
 	c.version = s.version
 	if !c.newer(s.item) {
@@ -308,7 +308,7 @@ func (c *collection[T]) forget(key string) {
 	c.touch()
 }
 
-// newer says that what is known of an object is not newer than this. The
+// newer reports that what is known of an object is not newer than this. The
 // caller holds mu.
 func (c *collection[T]) newer(item T) bool {
 	if c.itemVersion == nil {
@@ -318,7 +318,7 @@ func (c *collection[T]) newer(item T) bool {
 	return !ok || !older(c.itemVersion(item), c.itemVersion(known))
 }
 
-// seen says whether the watch has come as far as this resource version.
+// seen reports whether the watch has come as far as this resource version.
 func (c *collection[T]) seen(version string) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -43,7 +43,7 @@ type listedDaemon struct {
 
 // templates are those of DaemonSets as they were listed last.
 type templates struct {
-	// listing is held while they are listed again, so that many that ask at once list once.
+	// listing is held while they are listed again, so that many simultaneous callers list once.
 	listing sync.Mutex
 
 	mu     sync.Mutex

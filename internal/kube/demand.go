@@ -71,7 +71,7 @@ func (s *slimmer) demandOf(p *corev1.Pod) *snapshot.Demand {
 	return kept
 }
 
-// plain says that nothing in a pod's status raises or lowers what its spec asks
+// plain reports that nothing in a pod's status raises or lowers what its spec asks
 // for, container by container. Where all is below, the spec decides
 // (k8s.io/component-helpers resource/helpers.go, AggregateContainerRequests).
 func plain(p *corev1.Pod) bool {
@@ -104,7 +104,7 @@ func statusesWithin(statuses []corev1.ContainerStatus, containers []corev1.Conta
 	return true
 }
 
-// within says that no amount is above the bound. An amount that the bound does
+// within reports that no amount is above the bound. An amount that the bound does
 // not list is above it.
 func within(list, bound corev1.ResourceList) bool {
 	for name, q := range list {

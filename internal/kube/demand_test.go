@@ -88,7 +88,7 @@ func aDemandingPod(t *rapid.T) *corev1.Pod {
 	return p
 }
 
-// What is shared has to be what would have been worked out for each pod.
+// A shared demand must equal the one computed for each pod.
 func TestSlimmer_sharesDemandsThatAreEqual(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -34,7 +34,7 @@ var (
 // Error is an error of a request, with its class.
 type Error struct {
 	Class error
-	// Doing says what was tried, such as "list pods".
+	// Doing reports what was tried, such as "list pods".
 	Doing string
 	Err   error
 }
@@ -49,7 +49,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Class, e.Err}
 }
 
-// OutOfReach says that an error tells nothing about the objects: the cluster
+// OutOfReach reports that an error tells nothing about the objects: the cluster
 // did not answer, or not to these credentials. State must be kept then.
 func OutOfReach(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnauthorized)
@@ -83,7 +83,7 @@ func (e oneLine) Error() string { return printable.Line(e.error.Error()) }
 // Unwrap returns the error.
 func (e oneLine) Unwrap() error { return e.error }
 
-// overdue says that the client did not send a request because the time would be
+// overdue reports that the client did not send a request because the time would be
 // over before the answer. Its rate limiter says so in words alone
 // (golang.org/x/time/rate, Limiter.WaitN), and a moment before the context ends.
 func overdue(err error) bool {
@@ -122,7 +122,7 @@ func denied(err error) bool {
 		strings.Contains(text, "ValidatingAdmissionPolicy '") && strings.Contains(text, " denied request: ")
 }
 
-// Unusable says that no connection comes about however often it is tried: the
+// Unusable reports that no connection comes about however often it is tried: the
 // server's certificate is not trusted, or the command that prints credentials
 // fails.
 func Unusable(err error) bool {
@@ -130,7 +130,7 @@ func Unusable(err error) bool {
 	return errors.As(err, &certificate) || strings.Contains(err.Error(), "getting credentials: ")
 }
 
-// transient says that the same request may succeed a moment later: the server
+// transient reports that the same request may succeed a moment later: the server
 // is overloaded, restarting, or the connection broke.
 func transient(err error) bool {
 	if err == nil || Unusable(err) {
@@ -148,7 +148,7 @@ func transient(err error) bool {
 	return broken(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// broken says that the connection did not come about, or was cut.
+// broken reports that the connection did not come about, or was cut.
 func broken(err error) bool {
 	cut := new(url.Error)
 	// IsProbableEOF does not see the end that client-go wraps where an answer's body breaks

@@ -34,9 +34,9 @@ func TestErrors_classes(t *testing.T) {
 		name  string
 		err   error
 		class error
-		// out says that the error tells nothing about the object.
+		// out reports that the error tells nothing about the object.
 		out bool
-		// again says that the same request may succeed a moment later.
+		// again reports that the same request may succeed a moment later.
 		again bool
 	}{
 		{name: "404", err: apierrors.NewNotFound(nodes, "n1"), class: ErrNotFound},
@@ -116,7 +116,7 @@ func TestPatience(t *testing.T) {
 		{name: "a success needs no second try", tries: 1},
 		{name: "an error that stays is returned at once", fails: 9, err: errors.New("no"), tries: 1, wrong: true},
 		{name: "one transient error costs one pause", fails: 1, err: broken, tries: 2, least: 10 * time.Second, most: 12 * time.Second},
-		// 10 + 20 + 25 + 25 s: the pause doubles up to its bound and goes on.
+		// 10 + 20 + 25 + 25s: the pause doubles up to its bound and goes on.
 		{name: "the pause stops growing and the tries go on", fails: 4, err: broken, tries: 5, least: 80 * time.Second, most: 96 * time.Second},
 		{name: "in the end it gives up", fails: 9, err: broken, tries: 6, wrong: true, least: 105 * time.Second, most: 126 * time.Second},
 	}

@@ -19,14 +19,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// HeldError says that a pod cannot be evicted now, and may be later.
+// HeldError reports that a pod cannot be evicted now, and may be later.
 type HeldError struct {
 	// Why is what the API server says, such as which PodDisruptionBudget forbids it.
 	Why string
 	Err error
 }
 
-// Error says why.
+// Error reports why.
 func (e *HeldError) Error() string { return e.Why }
 
 // Unwrap returns the API server's error.
@@ -58,7 +58,7 @@ func (c *Cluster) Evict(ctx context.Context, p *snapshot.Pod, gracePeriod *int64
 }
 
 // refusal is what the API server says about an eviction that it refuses: the causes
-// name the budgets.
+// name the PDBs.
 func refusal(err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {

@@ -62,7 +62,7 @@ func says(ctx context.Context, command *clientcmdapi.ExecConfig) string {
 	for _, one := range command.Env {
 		cmd.Env = append(cmd.Env, one.Name+"="+one.Value)
 	}
-	// What the command starts may hold on to the pipe after it.
+	// Child processes of the command may keep the pipe open after it.
 	cmd.Stderr, cmd.WaitDelay = &said, time.Second
 	if cmd.Run() == nil {
 		return ""

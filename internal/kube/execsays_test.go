@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestID_tellsWhatTheCommandForCredentialsSays: the exit code alone helps nobody.
+// TestID_tellsWhatTheCommandForCredentialsSays: the exit code alone does not help.
 func TestID_tellsWhatTheCommandForCredentialsSays(t *testing.T) {
 	t.Parallel()
 	once := filepath.Join(t.TempDir(), "once")

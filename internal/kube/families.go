@@ -166,7 +166,7 @@ func (f *family) under(uid types.UID) []snapshot.WorkloadKey {
 	})
 }
 
-// descends says whether an object with these owners stands under another one.
+// descends reports whether an object with these owners stands under another one.
 func (f *family) descends(owners []metav1.OwnerReference, uid types.UID, seen map[types.UID]bool) bool {
 	for _, ref := range owners {
 		if ref.UID == uid {

@@ -10,7 +10,7 @@ import (
 )
 
 // linger is how long the watch outlives the last change: the next one often
-// follows at once.
+// follows immediately.
 const linger = 5 * time.Second
 
 // follower counts who needs the collections to be current.
@@ -81,7 +81,7 @@ func (c *Cluster) follow(ctx context.Context, withPods, withMachines bool) (rele
 	}), nil
 }
 
-// retire ends the watches a while after nobody needs them any more. The caller
+// retire ends the watches a while after no caller needs them any more. The caller
 // holds the follower's lock.
 func (c *Cluster) retire() {
 	f := &c.follower

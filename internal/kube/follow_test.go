@@ -229,8 +229,8 @@ func TestFollow_doesNotListWithoutEndWhereItMayNotWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), logr.Discard()))
 		w.follow(ctx)
 		time.Sleep(5 * time.Minute)
-		// 0, 1, 2, 4, 8, 16, 30, 30, ... s apart: 6 in the first 31 s, and then
-		// one every 30 s.
+		// 0, 1, 2, 4, 8, 16, 30, 30, ... s apart: 6 in the first 31s, and then
+		// one every 30s.
 		if n := w.lists.Load(); n < 5 || n > 20 {
 			t.Errorf("%d lists in five minutes", n)
 		}

@@ -23,8 +23,8 @@ import (
 
 // PatchSet writes a MachineSet in one patch with the UID and the resource version
 // of what was read: template, count and marker change together or not at all. It
-// returns the MachineSet as it stands afterwards. Errors: ErrConflict where somebody
-// else has written it since, ErrNotFound, ErrInvalid, those of the API server.
+// returns the MachineSet as it stands afterwards. Errors: ErrConflict where another
+// writer has written it since, ErrNotFound, ErrInvalid, those of the API server.
 func (c *Cluster) PatchSet(ctx context.Context, s *machineset.Set, w *machineset.SetWrite) (*machineset.Set, error) {
 	written, err := c.patchMachineAPI(ctx, "machinesets", s.Namespace, s.Name, setPatch(s, w))
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *Cluster) patchMachine(ctx context.Context, m *machineset.Machine, annot
 }
 
 // DeleteMachine deletes a Machine as it was read, and no other of its name. What
-// is gone already is no error. Errors: ErrConflict where somebody else has written
+// is gone already is no error. Errors: ErrConflict where another writer has written
 // it since, those of the API server.
 func (c *Cluster) DeleteMachine(ctx context.Context, m *machineset.Machine) error {
 	version := m.ResourceVersion
@@ -131,7 +131,7 @@ func (c *Cluster) DeleteMachine(ctx context.Context, m *machineset.Machine) erro
 }
 
 // RereadMachine reads a Machine past what is known: after a conflict, and after a
-// delete, whose answer does not tell what stands there now.
+// delete, whose answer does not report what stands there now.
 func (c *Cluster) RereadMachine(ctx context.Context, key string) error {
 	m, known := c.machines.get(key)
 	if !known {

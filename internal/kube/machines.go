@@ -21,7 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// ErrNoMachineAPI says that the cluster serves no MachineSets: it is not
+// ErrNoMachineAPI reports that the cluster serves no MachineSets: it is not
 // OpenShift, or one without the capability MachineAPI.
 var ErrNoMachineAPI = errors.New("the cluster does not serve OpenShift's Machine API")
 

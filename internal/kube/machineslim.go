@@ -45,7 +45,7 @@ const (
 // slimSet keeps of a MachineSet what rollouts need.
 func slimSet(object *unstructured.Unstructured) *machineset.Set {
 	var in machinev1beta1.MachineSet
-	// What does not fit the types cannot be in a cluster whose schema has them.
+	// An object that does not fit the types cannot be in a cluster whose schema has them.
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &in)
 	s := &machineset.Set{
 		Namespace: in.Namespace, Name: in.Name, UID: in.UID, ResourceVersion: in.ResourceVersion, Labels: in.Labels,

@@ -14,7 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
-// TestSlimSet_whoElseManagesIt is what plans refuse and warn by, as it stands in the
+// TestSlimSet_whoElseManagesIt is what plans refuse and warn by, as it is in the
 // objects.
 func TestSlimSet_whoElseManagesIt(t *testing.T) {
 	t.Parallel()

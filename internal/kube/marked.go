@@ -34,13 +34,13 @@ type Marked struct {
 // sibling for masters.
 const openShiftNode = "node.openshift.io/os_id"
 
-// onOpenShift says whether the cluster is one of OpenShift's.
+// onOpenShift reports whether the cluster is one of OpenShift's.
 func (c *Cluster) onOpenShift(ctx context.Context) (bool, error) {
 	nodes, err := c.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { _, is := n.Labels[openShiftNode]; return is }), err
 }
 
-// FindsMarks says whether MarkedAnywhere finds objects of this kind that this process
+// FindsMarks reports whether MarkedAnywhere finds objects of this kind that this process
 // has not read, with these credentials.
 func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error) {
 	switch kind, known := workload.Lookup(ref.APIVersion, ref.Kind); {
@@ -56,7 +56,7 @@ func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error
 
 // MarkedAnywhere returns the workloads that carry a record of what is owned there: those
 // of the built-in kinds, of the custom kinds that the credentials' rights name, and
-// OpenShift's on its clusters; others are not asked for what they do not have. Nodes tell
+// OpenShift's on its clusters; others are not asked for what they do not have. Nodes show
 // which cluster it is, so that this is for who reads them anyway. Metadata is listed once
 // per process, ReplicaSets and Jobs together with what a snapshot needs of them; what this
 // process reads or writes itself, of any kind, is known without. Beside an error that is

@@ -154,7 +154,7 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 	}
 }
 
-// Who may not list some kinds finds what is marked in the others.
+// Without permission to list some kinds, the marked objects of the others are found.
 func TestMarkedAnywhere_findsWhatMayBeListed(t *testing.T) {
 	t.Parallel()
 	api := town()

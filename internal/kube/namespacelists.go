@@ -49,8 +49,8 @@ func (c *Cluster) noteNamespace(n *corev1.Namespace) *NamespaceLists {
 	return out
 }
 
-// EditNamespaceLists reads a namespace, lets decide say what its lists shall be, and
-// writes that in one patch which carries the resource version: somebody else's change
+// EditNamespaceLists reads a namespace, lets decide return the desired lists, and
+// writes that in one patch which carries the resource version: another writer's change
 // between the read and the write makes the patch fail and everything begin anew. A nil
 // edit writes nothing. It returns the namespace as it stands afterwards. Errors:
 // ErrNotFound, those of decide and of the API server.

@@ -15,7 +15,7 @@ import (
 )
 
 // namespaces remembers the annotation of each namespace that was asked for: the
-// resources of a configuration often stand in a few.
+// resources of a configuration often are in a few.
 type namespaces struct {
 	mu    sync.Mutex
 	known map[string]*once[whitelist]

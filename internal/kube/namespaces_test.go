@@ -33,7 +33,7 @@ func TestAllowedTolerations(t *testing.T) {
 			api := newServer()
 			api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Annotations: tt.annotations}})
 			c := api.connect(t)
-			// The resources of a configuration ask at once, and again later.
+			// The resources of a configuration ask at the same time, and again later.
 			var asking sync.WaitGroup
 			for range 5 {
 				asking.Go(func() { _, _, _ = c.AllowedTolerations(t.Context(), "shop") })

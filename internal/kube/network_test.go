@@ -17,7 +17,7 @@ import (
 )
 
 // The same as the table of EditNode, once over a real connection that is really
-// cut: what net/http and client-go make of it is not ours to imagine.
+// cut: what net/http and client-go make of it is not for us to guess.
 func TestEditNode_overARealConnectionThatIsCutAfterTheWrite(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{

@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// NodeEdit is what a node's taints and record shall be, or its labels and theirs.
+// NodeEdit is what a node's taints and record should be, or its labels and theirs.
 type NodeEdit struct {
 	Taints []corev1.Taint
 	Record taint.Record
@@ -29,7 +29,7 @@ type NodeEdit struct {
 }
 
 // LabelEdit is the entries of a map that change, nil for those that go, and what
-// the record of them shall be. The rest of the map is not sent.
+// the record of them should be. The rest of the map is not sent.
 type LabelEdit struct {
 	Changes map[string]*string
 	Record  label.Record
@@ -43,8 +43,8 @@ func (e *LabelEdit) record() any {
 	return nil
 }
 
-// EditNode reads a node, lets decide say what it shall be, and writes that in
-// one patch which carries the resource version: somebody else's change between
+// EditNode reads a node, lets decide return its desired state, and writes that in
+// one patch which carries the resource version: another writer's change between
 // the read and the write makes the patch fail and everything begin anew. A nil
 // edit writes nothing. The list of taints is replaced whole, as every kind of
 // patch would do (it is atomic); what keeps foreign entries is the guard.
@@ -82,7 +82,7 @@ func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*snapsh
 }
 
 // PatchNodeTaints writes the taints of a node as it was read, and leaves the record
-// of who owns them as it is. Errors: ErrConflict where somebody else has written it
+// of who owns them as it is. Errors: ErrConflict where another writer has written it
 // since, ErrNotFound, those of the API server.
 func (c *Cluster) PatchNodeTaints(ctx context.Context, node *snapshot.Node, taints []corev1.Taint) (*snapshot.Node, error) {
 	written, err := c.patchNode(ctx, node, &NodeEdit{Taints: taints, Unrecorded: true})

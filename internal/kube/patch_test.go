@@ -136,7 +136,7 @@ func TestEditNode_outlastsTheRestartOfAnAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(apiNode("n1"))
 		c := api.connect(t)
-		// 0.2+0.4+0.8+1.6+3.2+4+4+4 = 18.2 s lie between the first try and the
+		// 0.2+0.4+0.8+1.6+3.2+4+4+4 = 18.2s lie between the first try and the
 		// ninth, and at most a fifth more.
 		api.fault = func(r fakeapi.Request, nth int) fakeapi.Fault {
 			if r.Verb == "patch" && nth < 9 {
@@ -154,7 +154,7 @@ func TestEditNode_outlastsTheRestartOfAnAPIServer(t *testing.T) {
 	})
 }
 
-// What is read between two writes holds out as long as the writes do: half a change is
+// Reads between two writes are retried as long as the writes are: half a change is
 // worse than a slow one. A plan says soon that the cluster is out of reach.
 func TestReads_holdOutAsLongAsWritesOnceSomethingIsWritten(t *testing.T) {
 	t.Parallel()
@@ -207,7 +207,7 @@ func TestEditNode_doesNotFloodAServerWhereConflictsDoNotEnd(t *testing.T) {
 		if _, err := api.connect(t).EditNode(ctx, "n1", wantGPU); err == nil {
 			t.Fatal("a write that never succeeds must end with its context")
 		}
-		// Pauses of 0, 20, 40, ... ms reach 1 s after 50 tries and 25 s; 35 more
+		// Pauses of 0, 20, 40, ... ms reach 1s after 50 tries and 25s; 35 more
 		// fit into the minute, with two requests each.
 		if n := len(api.requests()); n < 100 || n > 200 {
 			t.Errorf("%d requests in a minute", n)

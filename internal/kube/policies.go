@@ -24,8 +24,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 )
 
-// ErrNoPolicies says that the API server does not have MutatingAdmissionPolicies:
-// v1beta1 came with Kubernetes 1.34, where it has to be switched on, and v1 with 1.36
+// ErrNoPolicies reports that the API server does not have MutatingAdmissionPolicies:
+// v1beta1 came with Kubernetes 1.34, where it must be switched on, and v1 with 1.36
 // (KEP-3962).
 var ErrNoPolicies = errors.New("the cluster does not serve MutatingAdmissionPolicies of admissionregistration.k8s.io/v1 or v1beta1")
 
@@ -105,8 +105,8 @@ func typed[T any](object *unstructured.Unstructured) (*T, error) {
 	return out, nil
 }
 
-// EditPolicy reads a policy, lets decide say what it shall be, and writes that, each object
-// only as it was read: somebody else's change in between makes everything begin anew. A nil
+// EditPolicy reads a policy, lets decide return its desired state, and writes that, each object
+// only as it was read: another writer's change in between makes everything begin anew. A nil
 // edit writes nothing, and one that is empty deletes what is there. It returns the policy
 // as it stands afterwards, nil for none, once that is in force. Errors: those of Policy, of decide, and of the API
 // server.

@@ -14,7 +14,7 @@ import (
 
 // Templates returns the pod templates by which the pods of a Deployment, or of a Rollout of
 // Argo, are made at this moment, the newest and those that it is leaving: of every
-// ReplicaSet of it that wants pods, has some, or has not yet seen how many it shall have.
+// ReplicaSet of it that wants pods, has some, or has not yet seen how many it should have.
 // One that is behind makes pods of an old template although none is there. Nothing is
 // returned for other kinds, whose controllers make pods from one template, except
 // for what a workload.Workload says itself: that it relapses.

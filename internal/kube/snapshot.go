@@ -30,7 +30,7 @@ type surroundings struct {
 	listed  map[types.UID]bool
 	budgets snapshot.Budgets
 	volumes map[string]map[string]*snapshot.Volume
-	// gaps say what could not be read, ownerGaps what of that concerns parents.
+	// gaps report what could not be read, ownerGaps what of that concerns parents.
 	gaps, ownerGaps []string
 }
 
@@ -62,8 +62,8 @@ func (c *Cluster) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	return c.built.current(ctx, c, around)
 }
 
-// current returns the newest snapshot. What it has to learn for it, it learns
-// before anybody else is given the snapshot.
+// current returns the newest snapshot. It learns what it needs for it
+// before any other caller gets the snapshot.
 func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surroundings) (*snapshot.Snapshot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +78,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 		return b.snapshot, nil
 	}
 	// A rollout makes new ReplicaSets: without them its pods would belong to
-	// nobody that is known.
+	// no known pod.
 	learned, err := c.learn(ctx, pods, around.listed)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 				if err != nil || len(stored.volumes) == 0 {
 					return err
 				}
-				// Whose volume it is matters of these alone.
+				// The owner of a volume matters for these alone.
 				return gap(&mu, c.claimsInto(ctx, &stored),
 					"PersistentVolumeClaims could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
 			},
@@ -210,7 +210,7 @@ func (c *Cluster) budgetsInto(ctx context.Context, into snapshot.Budgets) error 
 	})
 }
 
-// mostAllowed is what a budget allows when all of its pods are healthy; nil until
+// mostAllowed is what a PDB allows when all of its pods are healthy; nil until
 // the disruption controller has worked out what it protects.
 func mostAllowed(pdb *policyv1.PodDisruptionBudget) *int32 {
 	if pdb.Status.ObservedGeneration < pdb.Generation || pdb.Status.ExpectedPods == 0 {
@@ -227,7 +227,7 @@ func (c *Cluster) each(ctx context.Context, plural string, list pager.ListPageFu
 	}))
 }
 
-// parallel runs functions at once and returns the first error in their order.
+// parallel runs functions in parallel and returns the first error in their order.
 func parallel(functions ...func() error) error {
 	errs := make([]error, len(functions))
 	var wg sync.WaitGroup

@@ -261,8 +261,8 @@ func TestID_doesNotRememberMissingPermission(t *testing.T) {
 	}
 }
 
-// What this process has read or written of a DaemonSet takes the place of what was
-// listed: a budget is checked between the write of a template and that of a taint.
+// A DaemonSet that this process has read or written replaces the one that was
+// listed: a limit is checked between the write of a template and that of a taint.
 func TestSnapshot_knowsTheTemplatesOfDaemonSetsAsTheyWereReadLast(t *testing.T) {
 	t.Parallel()
 	tolerating := func(key string) corev1.PodSpec {

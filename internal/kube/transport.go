@@ -11,17 +11,17 @@ import (
 
 // brokenConnection is a connection that ended in the middle of a read, in a
 // form that client-go does not know: it would repeat such a read ten times, a
-// second apart, before anybody else had a say, and a plan against a cluster
+// second apart, before the provider's own retries, and a plan against a cluster
 // that is down would take minutes. How often to try again is decided in one
 // place, by patience.
 type brokenConnection struct{}
 
-// Error says what happened.
+// Error reports what happened.
 func (brokenConnection) Error() string {
 	return "the server closed the connection without an answer"
 }
 
-// impatient hands on at once what client-go would repeat.
+// impatient returns immediately what client-go would repeat.
 type impatient struct {
 	http.RoundTripper
 }

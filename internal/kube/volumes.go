@@ -63,7 +63,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	})
 }
 
-// migrated says that the scheduler may read another affinity than the one that
+// migrated reports that the scheduler may read another affinity than the one that
 // is written: volumes of these kinds are translated into those of a CSI driver
 // first (k8s.io/csi-translation-lib translate.go).
 func migrated(s *corev1.PersistentVolumeSpec) bool {

@@ -28,13 +28,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// What can be wrong with a reference beside its name.
+// Mistakes in a reference other than in its name.
 var (
-	// ErrNoKind says that the cluster does not serve a kind of object.
+	// ErrNoKind reports that the cluster does not serve a kind of object.
 	ErrNoKind = errors.New("the cluster does not serve this kind")
-	// ErrNoVersion says that the cluster serves a kind of object in other versions alone.
+	// ErrNoVersion reports that the cluster serves a kind of object in other versions alone.
 	ErrNoVersion = errors.New("the cluster does not serve this version")
-	// ErrNamespaced says that objects of a kind have a namespace, and none is
+	// ErrNamespaced reports that objects of a kind have a namespace, and none is
 	// named; ErrNotNamespaced that one is named and they have none.
 	ErrNamespaced    = errors.New("objects of this kind have a namespace")
 	ErrNotNamespaced = errors.New("objects of this kind have no namespace")
@@ -51,7 +51,7 @@ func ResourceOf(err error) string {
 	return printable.Line(schema.GroupResource{Group: d.Group, Resource: d.Kind}.String())
 }
 
-// Gone reports whether an error says that there is no such object, or not even its kind.
+// Gone reports whether an error reports that there is no such object, or not even its kind.
 func Gone(err error) bool {
 	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoKind)
 }
@@ -64,7 +64,7 @@ type workloads struct {
 	daemons int
 }
 
-// WorkloadEdit is what a workload's tolerations and record shall be.
+// WorkloadEdit is what a workload's tolerations and record should be.
 type WorkloadEdit struct {
 	Tolerations []corev1.Toleration
 	Record      toleration.Record
@@ -231,8 +231,8 @@ func (c *Cluster) observe(ctx context.Context, object *unstructured.Unstructured
 	return w, c.operands(ctx, w, read)
 }
 
-// EditWorkload reads an object, lets decide say what it shall be, and writes that
-// in one patch which carries the resource version: somebody else's change between
+// EditWorkload reads an object, lets decide return its desired state, and writes that
+// in one patch which carries the resource version: another writer's change between
 // the read and the write makes the patch fail and everything begin anew. A nil
 // edit writes nothing. It returns the object as it stands afterwards. Errors:
 // those of Workload, of decide, and of the API server.

@@ -17,12 +17,12 @@ type Claim struct {
 	// Owner and Generation are written into the marks.
 	Owner      string
 	Generation string
-	// Seal proves marks. A label that is not wanted is ours by a mark with a proof alone.
+	// Seal proves marks. A label that is not wanted is owned by a mark with a proof alone.
 	Seal record.Seal
 	// Labels must be there, with these values.
 	Labels map[string]string
 	// TakeOver makes wanted entries of the same owner and another generation
-	// ours, as a create does: an earlier create was killed, or the object is
+	// owned, as a create does: an earlier create was killed, or the object is
 	// being replaced by a new one.
 	TakeOver bool
 	// Seen believes of marks without a proof only those that an import has seen on this object.
@@ -30,11 +30,11 @@ type Claim struct {
 	// Keep leaves what is ours and no longer wanted where it is, for as long as
 	// something still needs it.
 	Keep bool
-	// Release gives up everything that is ours, as a destroy does.
+	// Release gives up everything that is owned, as a destroy does.
 	Release bool
 }
 
-// Conflict is a wanted key that is not ours to write.
+// Conflict is a wanted key that is not owned to write.
 type Conflict struct {
 	Key string
 	// Owner is the owner by the record, "" where the entry has no mark.
@@ -48,7 +48,7 @@ type Merged struct {
 	// Labels and Record are the set and the record to write.
 	Labels map[string]string
 	Record Record
-	// Changes are the entries that a patch has to write, nil for those that it
+	// Changes are the entries that a patch must write, nil for those that it
 	// takes away.
 	Changes map[string]*string
 	// Changed is false where nothing needs to be written; where it is set
@@ -56,21 +56,21 @@ type Merged struct {
 	Changed bool
 	// Conflicts make the whole merge void: nothing may be written.
 	Conflicts []Conflict
-	// TakenOver are keys of an earlier generation that the claim takes over.
+	// TakenOver are keys of an earlier generation that the claim adopts.
 	TakenOver []string
 	// Missing are the wanted keys that were not there, Different those with
-	// another value, and Removed those that are ours and no longer wanted.
+	// another value, and Removed those that are owned and no longer wanted.
 	Missing, Different, Removed []string
 }
 
-// Lacking says whether something that is wanted was not there as it should be.
+// Lacking reports whether something that is wanted was not there as it should be.
 func (m Merged) Lacking() bool { return len(m.Missing)+len(m.Different) > 0 }
 
 // Merge changes only what the claim owns in a set of labels. A wanted label that
 // stands there without a mark and with the same value is left as it is: it is
-// somebody else's, and stays when the claim is given up. With another value it
-// is a conflict. What is ours goes whatever value others have given it
-// meanwhile, since nobody would own it afterwards. Merging again changes
+// another writer's, and stays when the claim is given up. With another value it
+// is a conflict. What is owned goes whatever value others have given it
+// meanwhile, since no resource would own it afterwards. Merging again changes
 // nothing.
 func Merge(current map[string]string, record Record, claim Claim) Merged {
 	m := &merge{claim: claim, current: current, marks: map[string]Mark{}, out: Merged{Changes: map[string]*string{}}}
@@ -122,12 +122,12 @@ func (c Claim) On(object string) Claim {
 	return c
 }
 
-// Owns says whether the record holds an entry of the claim.
+// Owns reports whether the record holds an entry of the claim.
 func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
 }
 
-// owns says whether a mark is ours.
+// owns reports whether a mark is owned.
 func (c Claim) owns(mark Mark) bool {
 	if mark.Generation == "" {
 		return false
@@ -139,7 +139,7 @@ func (c Claim) owns(mark Mark) bool {
 	return c.TakeOver && mark.Owner == c.Owner && wanted && !c.Release
 }
 
-// put makes a label stand in the set.
+// put makes a label be in the set.
 func (m *merge) put(key, value string) {
 	now, there := m.current[key]
 	mark, marked := m.marks[key]
@@ -176,7 +176,7 @@ func (m *merge) differs(key, value string) bool {
 	return true
 }
 
-// retire takes away what is ours and no longer wanted.
+// retire takes away what is owned and no longer wanted.
 func (m *merge) retire(record Record) {
 	if m.claim.Keep {
 		return

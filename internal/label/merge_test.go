@@ -106,7 +106,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMerge_keepsItsPromisesWhateverItIsGiven: what is not ours stays, a merge
+// TestMerge_keepsItsPromisesWhateverItIsGiven: what is not owned stays, a merge
 // ends after one, and a release after it gives back what was there.
 func TestMerge_keepsItsPromisesWhateverItIsGiven(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 // no entry without an owner.
 const OwnedAnnotation = "kubetaint.io/owned-labels"
 
-// Mark says who owns one entry. There is no value that stood there before: an
-// entry that somebody else has put there is never taken on.
+// Mark reports who owns one entry. There is no value that stood there before: an
+// entry that another writer has put there is never adopted.
 type Mark struct {
 	Key string `json:"key"`
 	// Owner is the id of the resource, the same at every create of it.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzParseRecord: whatever stands in the annotation, what is read is written back the same,
+// FuzzParseRecord: whatever is in the annotation, what is read is written back the same,
 // and an apply and a destroy remove no label but those with marks of the claim.
 func FuzzParseRecord(f *testing.F) {
 	f.Add(`[{"key":"a","owner":"me","generation":"g2"}]`)

@@ -27,7 +27,7 @@ func TestSeal_tellsOurMarksFromCopies(t *testing.T) {
 		object string
 		want   string
 		owns   bool
-		// changes says that something is written.
+		// changes reports that something is written.
 		changes bool
 	}{
 		"ours is believed and goes":                             {claim: wants("zone=a"), object: "Node/a", want: "zone=a", owns: true, changes: true},

@@ -34,7 +34,7 @@ func ValidateValue(value string) []string {
 // the control plane.
 var controlPlane = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 
-// Reserved says whether a key belongs to a component of the cluster and must not
+// Reserved reports whether a key belongs to a component of the cluster and must not
 // be written, and why. Keys under kubernetes.io and k8s.io are Kubernetes' own:
 // the kubelet and the cloud controller set hostname, zone, instance type and the
 // like, and put them back. Free among them are those that are there for
@@ -54,7 +54,7 @@ func Reserved(key string) (string, bool) {
 	return "", false
 }
 
-// within says whether a prefix is a domain or lies below it.
+// within reports whether a prefix is a domain or lies below it.
 func within(prefix, domain string) bool {
 	return prefix == domain || strings.HasSuffix(prefix, "."+domain)
 }

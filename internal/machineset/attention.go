@@ -27,7 +27,7 @@ func (s *Set) Unattended(now time.Time) bool {
 	return s.Namespace != OperatorNamespace && s.Authority == "" && !s.Observed && now.Sub(s.Written) > attention
 }
 
-// Neglected says why no machine follows a MachineSet that no controller acts on, "" for any
+// Neglected reports why no machine follows a MachineSet that no controller acts on, "" for any
 // other.
 func (o Observed) Neglected() string {
 	if !o.Unattended {
@@ -45,8 +45,8 @@ func (o Observed) Neglected() string {
 // clocks differ.
 func (o Observed) neverAttended() bool { return o.Unattended && !o.Set.Reconciled }
 
-// obstacleOfNeglect says why a rollout that replaces machines must not begin where no
-// controller has ever acted: what it deletes does not come back.
+// obstacleOfNeglect reports why a rollout that replaces machines must not begin where no
+// controller has ever acted: what it deletes is not recreated.
 func (v *view) obstacleOfNeglect() string {
 	if !v.neverAttended() || !v.strategy().Replaces() || v.Set.Marker == nil && len(v.old) == 0 {
 		return ""

@@ -30,7 +30,7 @@ type Gap struct {
 	Untold         bool
 }
 
-// gap says how much is missing at most.
+// gap reports how much is missing at most.
 func (v *view) gap() Gap {
 	g := Gap{Strategy: v.strategy(), Removed: v.desired.Rollout.Removed, All: v.goal()}
 	switch g.Strategy {
@@ -79,7 +79,7 @@ func most(all []int64, few int) (some, whole int64) {
 	return some, whole
 }
 
-// Words says how much is missing at most and until when, as what follows the name of
+// Words reports how much is missing at most and until when, as what follows the name of
 // the MachineSet and a colon.
 func (g Gap) Words() string {
 	switch g.Strategy {
@@ -98,7 +98,7 @@ func (g Gap) Words() string {
 	return fmt.Sprintf("none of %s is missing", count(g.All))
 }
 
-// share says which part of the machines it is.
+// share reports which part of the machines it is.
 func (g Gap) share() string {
 	out := fmt.Sprintf("%d of %s", g.Machines, count(g.All))
 	if g.Machines == g.All && g.All > 1 {

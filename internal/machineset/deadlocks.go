@@ -14,7 +14,7 @@ import (
 
 // Deadlock is a drain that cannot come to its end by itself.
 type Deadlock struct {
-	// Why says what holds it, in a sentence about the budget or the pod.
+	// Why reports what holds it, in a sentence about the PDB or the pod.
 	Why string
 	// Removed is set where it is wait_for = "removed" that makes it one.
 	Removed bool
@@ -29,16 +29,16 @@ type covered struct {
 	pods, gone, awaiting []string
 }
 
-// Deadlocks says which drains of the report of MachineSets that roll out together never end by themselves, because a
+// Deadlocks reports which drains of the report of MachineSets that roll out together never end by themselves, because a
 // PodDisruptionBudget refuses for ever, whatever the strategy: the eviction API
 // answers 429 as long as status.disruptionsAllowed is 0, and the drain tries again
 // (semantics of k8s.io/kubernetes v1.37.1 pkg/registry/core/pod/storage/eviction.go
 // and openshift/machine-api-operator pkg/controller/machine/drain_controller.go).
 //
-// A budget gets back what it has allowed when the pod runs somewhere else. New
+// A PDB gets back what it has allowed when the pod runs somewhere else. New
 // machines come while the old ones drain with every strategy but scale_to_zero with
 // wait_for = "removed": there pods that only they would take stay pending until every
-// old machine is gone, and none that the budget holds ever is.
+// old machine is gone, and none that the PDB holds ever is.
 func Deadlocks(s *snapshot.Snapshot, r *eviction.Report, group []Affected) []Deadlock {
 	undrained := map[string]bool{}
 	removed := false
@@ -92,7 +92,7 @@ func note(found []*covered, r *eviction.Report, v eviction.PodVerdict, b *snapsh
 }
 
 // deadlock compares how many pods are missing together at most with how many the
-// budget lets be.
+// PDB allows.
 func (c *covered) deadlock(removed bool) (Deadlock, bool) {
 	if c.budget.Most == nil {
 		return Deadlock{}, false
@@ -135,7 +135,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// refuseDeadlocks says which of the deadlocks another parameter would avoid: with
+// refuseDeadlocks reports which of the deadlocks another parameter would avoid: with
 // wait_for = "removed" there would be no machine at all until the time is over.
 func refuseDeadlocks(found []Deadlock) []Refusal {
 	var out []Refusal

@@ -17,7 +17,7 @@ const Extra taint.Status = "extra"
 // Difference is one taint in which a Machine, or its node, is not as the template
 // would make it now, whoever the taint belongs to.
 type Difference struct {
-	// OnNode says that it is the node that differs.
+	// OnNode reports that it is the node that differs.
 	OnNode bool
 	// Taint is the template's, or the one that the template does not have.
 	Taint corev1.Taint
@@ -27,7 +27,7 @@ type Difference struct {
 
 // Differences compares a Machine and its node with the template, sorted by taint;
 // nothing of one that is being deleted. What a node has beside the template counts
-// where nobody has marked it there, and no controller keeps it.
+// where it has no owner, and no controller keeps it.
 func Differences(o Observed, m *Machine) []Difference {
 	if m.Deleting {
 		return nil

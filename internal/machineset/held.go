@@ -11,8 +11,8 @@ import (
 )
 
 // Hold adds what the resource has of its own on a MachineSet after an apply: marks of wanted
-// taints, and what machines keep under template_only. Everything else is written back by somebody
-// else meanwhile: the apply has removed it, and its marker. What is desired has to be that of this
+// taints, and what machines keep under template_only. Everything else is written back by another
+// writer meanwhile: the apply has removed it, and its marker. What is desired must be that of this
 // MachineSet. One whose record is damaged keeps what it had; false where that is not known.
 func (d Desired) Hold(s *Set, held record.Held) bool {
 	claim, known := d.Claim.On(s.Object()), true

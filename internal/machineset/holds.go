@@ -11,7 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Holds says what keeps machines from going, one sentence each: pods that are left
+// Holds reports what keeps machines from going, one sentence each: pods that are left
 // on their nodes with the PodDisruptionBudgets that forbid their eviction, and
 // lifecycle hooks. A stuck drain shows in no condition of the Machine
 // (openshift/machine-api-operator pkg/controller/machine/drain_controller.go).
@@ -44,7 +44,7 @@ func drained(s *snapshot.Snapshot, node string) []*snapshot.Pod {
 	return pods
 }
 
-// holds says why a pod is still there.
+// holds reports why a pod is still there.
 func holds(p *snapshot.Pod, budgets snapshot.Budgets) string {
 	where := fmt.Sprintf("pod %s on node %s ", p.Key(), p.Node)
 	if p.Terminating {

@@ -42,7 +42,7 @@ type Impact struct {
 	// Deadlocks are drains that do not end by themselves.
 	Deadlocks []Deadlock
 	// Refused is the first MachineSet that must not be changed in this way because of
-	// what runs on its machines, nil for none; Refusals says why.
+	// what runs on its machines, nil for none; Refusals reports why.
 	Refused  *Set
 	Refusals []Refusal
 }

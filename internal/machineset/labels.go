@@ -19,15 +19,15 @@ type Labelling struct {
 	// Template is the claim merged into the template's labels.
 	Template label.Merged
 	// Intents are the writes to make now, none where nothing is left to do or where
-	// something stands in the way.
+	// something is in the way.
 	Intents []Intent
-	// Waits says that the last mark can go once the controller has seen the template.
+	// Waits reports that the last mark can go once the controller has seen the template.
 	Waits bool
 	// Nodes are the nodes whose labels change, in the order of their machines.
 	Nodes []LabelledNode
 	// Machines says, by name, which of them differ, on the Machine or on its node.
 	Machines map[string]bool
-	// Conflicts are what somebody else has given another value.
+	// Conflicts are what another writer has given another value.
 	Conflicts []LabelConflict
 }
 
@@ -37,9 +37,9 @@ type LabelledNode struct {
 	Merged label.Merged
 }
 
-// LabelConflict is a wanted label that somebody else has given another value.
+// LabelConflict is a wanted label that another writer has given another value.
 type LabelConflict struct {
-	// Where is the title of the MachineSet, the Machine or the node.
+	// Where names the object: the title of the MachineSet, the Machine or the node.
 	Where string
 	label.Conflict
 }
@@ -71,7 +71,7 @@ func PlanLabels(o Observed, claim label.Claim) Labelling {
 	for _, m := range machines {
 		p.machine(m)
 	}
-	// What nodelink has not heard of its Machines yet it would put back on a node.
+	// Nodelink would put back on a node any label that it has not yet seen removed from its Machine.
 	early := len(p.out.Intents) > 0
 	for _, m := range machines {
 		if n := p.Nodes[m.Node]; n != nil {

@@ -26,7 +26,7 @@ type Remnant struct {
 	Effect corev1.TaintEffect `json:"effect"`
 	Value  string             `json:"value,omitempty"`
 	// Machines are the UIDs of those that kept it. Another machine with the same taint has it
-	// from somebody else.
+	// from another writer.
 	Machines []types.UID `json:"machines"`
 	// Owner and Generation are those of the resource that took it out of the template.
 	Owner      string `json:"owner"`
@@ -63,7 +63,7 @@ func (r Remnant) parts() []string {
 	return parts
 }
 
-// of reports whether an entry is of a claim, which has to be that to the MachineSet's entries.
+// of reports whether an entry is of a claim, which must be that to the MachineSet's entries.
 // It needs a proof, since no configuration names the taint any more: without one, whoever may
 // patch the MachineSet could have any taint removed from its machines.
 func (r Remnant) of(claim taint.Claim) bool {
@@ -145,7 +145,7 @@ func Unproved(o Observed, d Desired) Remnants {
 }
 
 // LeftBehind returns what the machines that are not being deleted, or their nodes, have of
-// ours and the template lacks once what is desired is done.
+// owned and the template lacks once what is desired is done.
 func LeftBehind(o Observed, d Desired) Remnants {
 	out, t := Remnants{}, d.Merge(o.Set)
 	for _, m := range o.Machines {

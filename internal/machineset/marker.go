@@ -44,7 +44,7 @@ type Marker struct {
 	Machines []types.UID `json:"machines,omitempty"`
 }
 
-// ErrNoCount says that a marker does not hold the number of replicas from before the rollout.
+// ErrNoCount reports that a marker does not hold the number of replicas from before the rollout.
 var ErrNoCount = errors.New("originalReplicas is missing")
 
 // ParseMarker reads the annotation's value; an empty one is none. One that cannot
@@ -103,7 +103,7 @@ func (m *Marker) String() string {
 func (m *Marker) parts() []string { return append([]string{"marker"}, m.Retired...) }
 
 // of reports whether there is a marker, and a claim to the MachineSet's entries has written it.
-// A cycle of machines claims none, so that nothing is retired by its marker, whoever wrote it.
+// A rollout without taints claims none, so that nothing is retired by its marker, whoever wrote it.
 func (m *Marker) of(claim taint.Claim) bool {
 	return m != nil && claim.Generation != "" && m.ID == claim.Owner && claim.Seal.Proves(m.Proof, m.parts()...)
 }

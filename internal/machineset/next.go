@@ -18,7 +18,7 @@ import (
 // Kind is what an intent writes.
 type Kind string
 
-// What intents write.
+// Kinds of writes of intents.
 const (
 	// WriteSet writes the MachineSet, all of it in one patch.
 	WriteSet Kind = "write_set"
@@ -77,18 +77,18 @@ type SetWrite struct {
 // Decision is what to do next. Without intents it is done, stopped, or waits.
 type Decision struct {
 	Intents []Intent
-	// Done says that template, machines and nodes are as wanted, as far as the
+	// Done reports that template, machines and nodes are in sync, as far as the
 	// strategy goes.
 	Done bool
-	// Last says that it is done once the intents are written.
+	// Last reports that it is done once the intents are written.
 	Last bool
-	// Stop says why it cannot go on, and that somebody must look at it.
+	// Stop reports why it cannot go on, and that somebody must look at it.
 	Stop string
 	// Waiting says, for each machine, what is waited for.
 	Waiting []Waiting
 }
 
-// Waiting is a machine that is not what it shall be yet, or not gone yet.
+// Waiting is a machine that is not as desired yet, or not gone yet.
 type Waiting struct {
 	Machine *Machine
 	Why     string
@@ -113,13 +113,13 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 		return Decision{Intents: mends}
 	}
 	if o.Set.Marker == nil {
-		// What comes and goes without a rollout is not waited for.
+		// Changes that need no rollout are not waited for.
 		return v.finish()
 	}
 	return v.goOn()
 }
 
-// obstacle says why nothing may be written.
+// obstacle reports why nothing may be written.
 func (v *view) obstacle() string {
 	m := v.Set.Marker
 	if m != nil && m.ID != v.desired.Claim.Owner {
@@ -197,7 +197,7 @@ func look(o Observed, d Desired) *view {
 	return v
 }
 
-// stale says that a machine differs from the template in an entry of ours. Where
+// stale reports that a machine differs from the template in an owned entry. Where
 // nothing is replaced its node counts as well.
 func (v *view) stale(m *Machine) bool {
 	if v.desired.Cycle {
@@ -210,7 +210,7 @@ func (v *view) stale(m *Machine) bool {
 }
 
 // astray returns the node of a machine where it differs from the template in an
-// entry of ours.
+// owned entry.
 func (v *view) astray(m *Machine) *snapshot.Node {
 	if n := v.Nodes[m.Node]; n != nil && !v.templateOn(m).of(n).Agrees(n.Taints) {
 		return n
@@ -221,7 +221,7 @@ func (v *view) astray(m *Machine) *snapshot.Node {
 // templateOn is the template as a machine is measured by it.
 func (v *view) templateOn(m *Machine) Template { return v.template.on(m, v.Nodes[m.Node]) }
 
-// mend corrects the nodes of machines that are as wanted: nodelink adds what is
+// mend corrects the nodes of machines that are in sync: nodelink adds what is
 // missing, and neither changes a value nor takes anything away
 // (nodelink_controller.go, addTaintsToNode).
 func (v *view) mend() []Intent {
@@ -239,7 +239,7 @@ func (v *view) mend() []Intent {
 }
 
 // strategy is the one that goes on. Where the count was changed, the rollout that
-// changed it has to be ended first; the others can be left at any moment.
+// changed it must be ended first; the others can be left at any moment.
 func (v *view) strategy() Strategy {
 	if m := v.Set.Marker; m != nil && (m.Strategy == Surge || m.Strategy == ScaleToZero) {
 		return m.Strategy
@@ -247,13 +247,13 @@ func (v *view) strategy() Strategy {
 	return v.desired.Rollout.Strategy
 }
 
-// ready says whether a machine serves: its node is Ready.
+// ready reports whether a machine serves: its node is Ready.
 func (v *view) ready(m *Machine) bool {
 	n := v.Nodes[m.Node]
 	return m.Phase == phaseRunning && n != nil && n.Ready
 }
 
-// lacking says what a new machine lacks, "" where it is all that it shall be. It
+// lacking reports what a new machine lacks, "" where it is all that it should be. It
 // is not asked of status counts, which count old and new machines alike. What the template
 // has got from others since the machine was made never comes to it; nodelink brings what the
 // Machine has, and changes no value.
@@ -340,7 +340,7 @@ func (v *view) finish() Decision {
 	}
 	last := v.write(&SetWrite{MarkerChanges: marked}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
 	// Without its marker a cycle would begin again, and whoever looks again would take it
-	// for removed by somebody else.
+	// for removed by another writer.
 	last.Last = marked
 	return last
 }

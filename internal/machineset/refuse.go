@@ -14,11 +14,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Refusal says why a MachineSet must not be changed, or not with this strategy.
+// Refusal reports why a MachineSet must not be changed, or not with this strategy.
 type Refusal struct {
 	Why string
-	// Attribute is that of the rollout block which would have to be another one, ""
-	// where none would do; Instead says what to do.
+	// Attribute is that of the rollout block which would need to be another one, ""
+	// where none would do; Instead reports what to do.
 	Attribute, Instead string
 }
 
@@ -35,7 +35,7 @@ const (
 	attributeWaitFor  = "wait_for"
 )
 
-// Refuse says why a change must not be made, nothing where it may.
+// Refuse reports why a change must not be made, nothing where it may.
 func Refuse(o Observed, d Desired) []Refusal {
 	s := o.Set
 	var out []Refusal
@@ -97,11 +97,11 @@ func (o Observed) goal() int {
 // Effect is what a change does to machines that exist.
 type Effect struct {
 	Template Template
-	// Stale are the machines that differ, in order; Replaced says whether they are
+	// Stale are the machines that differ, in order; Replaced reports whether they are
 	// replaced, and otherwise written to in place.
 	Stale    []*Machine
 	Replaced bool
-	// Mends are the writes to nodes of machines that are as wanted.
+	// Mends are the writes to nodes of machines that are in sync.
 	Mends []Intent
 	// Leaving are the machines that go, in order: those that are replaced, and with
 	// scale_to_zero all others too.
@@ -117,18 +117,18 @@ type Effect struct {
 	Records bool
 }
 
-// Changes says whether anything is written at all.
+// Changes reports whether anything is written at all.
 func (e Effect) Changes() bool {
 	return e.Template.Changed || len(e.Stale)+len(e.Mends) > 0 || e.Interrupted != nil || e.Records
 }
 
-// Brings says whether the template has an entry of ours that some machine, or the
+// Brings reports whether the template has an owned entry that some machine, or the
 // template itself, may not have yet.
 func (e Effect) Brings() bool {
 	return slices.ContainsFunc(e.Template.Ours, func(id taint.ID) bool { return taint.Find(e.Template.Taints, id) >= 0 })
 }
 
-// Plan says what a change does to the machines that exist.
+// Plan reports what a change does to the machines that exist.
 func Plan(o Observed, d Desired) Effect {
 	v := look(o, d)
 	e := Effect{Template: v.template, Strategy: v.strategy(), Replaced: v.strategy().Replaces()}
@@ -157,7 +157,7 @@ func (v *view) leaving() []*Machine {
 }
 
 // Deviations says of each machine that is not being deleted how it, or its node,
-// differs from the template in an entry of ours.
+// differs from the template in an owned entry.
 func Deviations(o Observed, d Desired) map[string]taint.Status {
 	t := d.Merge(o.Set)
 	out := map[string]taint.Status{}
@@ -169,7 +169,7 @@ func Deviations(o Observed, d Desired) map[string]taint.Status {
 		t := t.on(m, n)
 		status := t.deviation(m)
 		if n != nil && status == "" {
-			// What a node lacks nodelink is about to add.
+			// Nodelink is about to add the entries that a node lacks.
 			if own := t.of(n).present(n.Taints); !own.Agrees(n.Taints) {
 				status = taint.Different
 			}
@@ -181,7 +181,7 @@ func Deviations(o Observed, d Desired) map[string]taint.Status {
 	return out
 }
 
-// deviation says how a machine's list differs: one entry that is missing is told
+// deviation reports how a machine's list differs: one entry that is missing is told
 // rather than one that differs, since it is what lets pods in.
 func (t Template) deviation(m *Machine) taint.Status {
 	switch {
@@ -205,7 +205,7 @@ func listed(s string) []corev1.Taint {
 	return out
 }
 
-// Warnings says what may go wrong with a rollout, one sentence each.
+// Warnings reports what may go wrong with a rollout, one sentence each.
 func Warnings(o Observed, d Desired) []string {
 	var out []string
 	e := Plan(o, d)

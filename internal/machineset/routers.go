@@ -11,8 +11,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Where OpenShift's ingress operator runs routers, and the label by which it tells
-// whose they are (openshift/cluster-ingress-operator
+// The namespace in which OpenShift's ingress operator runs routers, and the label that
+// names their owner (openshift/cluster-ingress-operator
 // pkg/operator/controller/names.go, ControllerDeploymentLabel).
 const (
 	routerNamespace = "openshift-ingress"

@@ -49,7 +49,7 @@ func (v *view) markerGone() string {
 		MarkerAnnotation, v.Set.Title(), held, count, next)
 }
 
-// machineFailed words that a machine which is as wanted never serves.
+// machineFailed words that a machine in sync never serves.
 func machineFailed(m *Machine) string {
 	why := "."
 	if m.Error != "" {
@@ -59,7 +59,7 @@ func machineFailed(m *Machine) string {
 		m.Key(), why, m.Name, m.Namespace)
 }
 
-// scaledByOthers words that somebody else has changed the count of a rollout: whatever it wrote
+// scaledByOthers words that another writer has changed the count of a rollout: whatever it wrote
 // next would undo that, or lose machines. It returns "" where the count is one of the two that
 // the strategy sets.
 func (v *view) scaledByOthers() string {
@@ -97,7 +97,7 @@ func Stops(o Observed, d Desired) string {
 	return look(o, d).obstacle()
 }
 
-// Left returns how many machines a rollout still has to reach. Where it replaces them, the old
+// Left returns how many machines a rollout still must reach. Where it replaces them, the old
 // ones that are being deleted are among them.
 func Left(o Observed, d Desired) int {
 	v := look(o, d)

@@ -29,7 +29,7 @@ func (v *view) inPlace() Decision {
 }
 
 // rolling deletes as many old machines as may be missing. The controller makes
-// the replacement of a deleted one at once (machineset/controller.go,
+// the replacement of a deleted one immediately (machineset/controller.go,
 // shouldExcludeMachine), so that what is missing are those that are going and those
 // that are coming.
 func (v *view) rolling() Decision {
@@ -55,7 +55,7 @@ func (v *view) rolling() Decision {
 }
 
 // inOrder are the old machines in the order in which they go: those that do not
-// serve first, since they are missed by nobody.
+// serve first, since no user misses them.
 func (v *view) inOrder() []*Machine {
 	return slices.SortedStableFunc(slices.Values(v.old), func(a, b *Machine) int {
 		serves := func(m *Machine) int {
@@ -142,7 +142,7 @@ func (v *view) scaleToZero() Decision {
 
 // Restore is the write that brings the count back where a rollout is left at
 // zero: all old machines are being deleted by then, so that the new ones can come.
-// It is nil where the count is another one, which somebody else has set if it is not
+// It is nil where the count is another one, which another writer has set if it is not
 // what it was, and for a surge, where scaling down would drain whichever machines the
 // delete policy takes.
 func Restore(s *Set, id string) *SetWrite {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Target says which MachineSets are meant: one by name, or those of a namespace that a
-// selector matches.
+// Target reports which MachineSets are meant: one by name, or those of a namespace that a
+// selector selects.
 type Target struct {
 	Namespace string
 	Name      string
@@ -18,7 +18,7 @@ type Target struct {
 	Selector labels.Selector
 }
 
-// Matches says whether a MachineSet is meant.
+// Matches reports whether a MachineSet is meant.
 func (t Target) Matches(s *Set) bool {
 	if s.Namespace != t.Namespace {
 		return false

@@ -28,14 +28,14 @@ type Set struct {
 	Labels          map[string]string
 	// Replicas is spec.replicas.
 	Replicas int
-	// Observed says that the controller has seen the newest generation: what is
+	// Observed reports that the controller has seen the newest generation: what is
 	// deleted before could be replaced from the template as it was.
 	Observed bool
-	// Reconciled says that the controller has seen any generation, and Written when the
+	// Reconciled reports that the controller has seen any generation, and Written when the
 	// MachineSet was last written beside its status.
 	Reconciled bool
 	Written    time.Time
-	// Taints are those of the template, Record says who owns which.
+	// Taints are those of the template, Record reports who owns which.
 	Taints []corev1.Taint
 	Record taint.Record
 	// Remnants are taints that left the template and that machines kept.
@@ -46,13 +46,13 @@ type Set struct {
 	Marker    *Marker
 	MarkerErr error
 	// NodeLabels are those of the template that nodelink puts on nodes, LabelRecord
-	// says who owns which.
+	// reports who owns which.
 	NodeLabels     map[string]string
 	LabelRecord    label.Record
 	LabelRecordErr error
 	// Role is the template's machine role, such as worker, infra or master.
 	Role string
-	// Hive says that Hive manages the MachineSet, Authority which API does where
+	// Hive reports that Hive manages the MachineSet, Authority which API does where
 	// it is not the Machine API.
 	Hive      bool
 	Authority string
@@ -110,11 +110,11 @@ type Machine struct {
 	Taints []corev1.Taint
 	// Labels are those that nodelink puts on its node.
 	Labels map[string]string
-	// Chosen says that it goes first when the set is scaled down.
+	// Chosen reports that it goes first when the set is scaled down.
 	Chosen bool
 	// Hooks hold its drain or its end until their owners remove them.
 	Hooks []string
-	// NoDrain says that its node is not drained: its pods are killed with it.
+	// NoDrain reports that its node is not drained: its pods are killed with it.
 	NoDrain bool
 }
 
@@ -123,7 +123,7 @@ func (m *Machine) Key() string {
 	return m.Namespace + "/" + m.Name
 }
 
-// Failed says that the machine never becomes a node.
+// Failed reports that the machine never becomes a node.
 func (m *Machine) Failed() bool {
 	return m.Phase == phaseFailed || m.Error != ""
 }
@@ -131,7 +131,7 @@ func (m *Machine) Failed() bool {
 // Observed is what the cluster shows of one MachineSet.
 type Observed struct {
 	Set *Set
-	// Unattended says that no controller acts on it: see Set.Unattended.
+	// Unattended reports that no controller acts on it: see Set.Unattended.
 	Unattended bool
 	// Machines are those whose controller has the MachineSet's UID, deleting ones
 	// included.
@@ -157,7 +157,7 @@ const (
 	ScaleToZero Strategy = "scale_to_zero"
 )
 
-// Replaces says whether machines are replaced by new ones.
+// Replaces reports whether machines are replaced by new ones.
 func (s Strategy) Replaces() bool {
 	return s == Surge || s == Rolling || s == ScaleToZero
 }
@@ -194,9 +194,9 @@ type Desired struct {
 // Template is a claim merged into the template.
 type Template struct {
 	taint.Merged
-	// Ours are the entries that decide whether a machine is stale: those that are
+	// Ours are the owned entries that decide whether a machine is stale: those that are
 	// wanted, and those that are retired. Whatever else differs between a machine
-	// and the template is somebody else's business.
+	// and the template is another writer's business.
 	Ours []taint.ID
 	// remnants are what single machines kept.
 	remnants Remnants
@@ -238,14 +238,14 @@ func (d Desired) Of(s *Set, t Target) Desired {
 	return d
 }
 
-// Owns says whether a MachineSet carries something of ours: an entry, a rollout that
-// has begun, or a record of what machines kept. What is desired has to be that of this
+// Owns reports whether a MachineSet carries something owned: an entry, a rollout that
+// has begun, or a record of what machines kept. What is desired must be that of this
 // MachineSet.
 func (d Desired) Owns(s *Set) bool {
 	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.On(s.Object()).Owns(s.Record) || len(d.remnants(s)) > 0
 }
 
-// Agrees says whether a list has the entries that are ours as the template has
+// Agrees reports whether a list has the entries that are owned as the template has
 // them, and lacks those that the template lacks.
 func (t Template) Agrees(list []corev1.Taint) bool {
 	return !slices.ContainsFunc(t.Ours, func(id taint.ID) bool {
@@ -271,7 +271,7 @@ func (t Template) Apply(list []corev1.Taint) []corev1.Taint {
 	return out
 }
 
-// of leaves out what somebody else has marked on a node as their own.
+// of leaves out what another writer has marked on a node as their own.
 func (t Template) of(n *snapshot.Node) Template {
 	t.Ours = slices.DeleteFunc(slices.Clone(t.Ours), func(id taint.ID) bool {
 		_, marked := n.Record.Of(id)

@@ -78,7 +78,7 @@ func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// warnDamaged says which annotations of a MachineSet cannot be read.
+// warnDamaged reports which annotations of a MachineSet cannot be read.
 func warnDamaged(s *machineset.Set, diags *diag.Diagnostics) {
 	if s.RecordErr != nil {
 		diags.AddWarning("Unable to tell who owns the taints of "+s.Title(),

@@ -91,7 +91,7 @@ func TestAccMachineSets_tellWhatMachinesAndNodesLack(t *testing.T) {
 	if diff := cmp.Diff(p.Names(), names); diff != "" {
 		t.Errorf("the machines: %s", diff)
 	}
-	// What the template does not have any more is told as well.
+	// Entries that the template no longer has are reported as well.
 	if d := tf.Apply(t, i, nil); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// model is the data source as it stands in configuration and state.
+// model is the data source as it is in configuration and state.
 type model struct {
 	Namespace   types.String `tfsdk:"namespace"`
 	Selector    types.String `tfsdk:"selector"`

@@ -16,7 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
-// apply carries out what is desired, on as many MachineSets at once in a run as the
+// apply carries out what is desired, on as many MachineSets in parallel in a run as the
 // provider block allows; false where it has failed.
 func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) bool {
 	linked, _ := fw.Linked(ctx, m.ToleratedBy, diags)

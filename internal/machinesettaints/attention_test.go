@@ -62,7 +62,7 @@ func TestMachineSetTaints_warnsOnlyWhereNoControllerActs(t *testing.T) {
 	}
 }
 
-// TestMachineSetTaints_replacesNothingWhereNoControllerActs: the plan says that the apply
+// TestMachineSetTaints_replacesNothingWhereNoControllerActs: the plan reports that the apply
 // stops, and the apply writes nothing.
 func TestMachineSetTaints_replacesNothingWhereNoControllerActs(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func (s *stage) pinned(p *acctest.Pool, apps, app, tolerates string) {
 	})
 }
 
-// budget lets so many pods of a workload be missing, and waits until that is worked
+// PDB lets so many pods of a workload be missing, and waits until that is worked
 // out. The function that it returns takes it away.
 func (s *stage) budget(apps, app, name string, missing, pods int32) (remove func()) {
 	s.Helper()

@@ -24,7 +24,7 @@ func (s *stage) disturbed(i *acctest.Instance, config map[string]any, disturb fu
 }
 
 // recreate makes a MachineSet anew while it is disturbed, and lets the provider know: one
-// that knows only that the old one is gone cannot say that there is another.
+// that has seen only that the old one is gone cannot report that there is another.
 func (s *stage) recreate(p *acctest.Pool) {
 	s.Helper()
 	s.shown(p.Recreate())
@@ -70,7 +70,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 }
 
 // TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle is deleted in the foreground: the
-// apply does not wait for machines that nobody makes any more.
+// apply does not wait for machines that no controller makes any more.
 func TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []string{"rolling", "surge", "scale_to_zero"} {
@@ -85,7 +85,7 @@ func TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle(t *testing.T) {
 }
 
 // TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten: a destroy whose
-// MachineSet is made anew out of a copy, marks included, does not say that all is
+// MachineSet is made anew out of a copy, marks included, does not report that all is
 // given up.
 func TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestAccMachineSetTaints_aMachineThatIsDeletedByHandInTheMiddle(t *testing.T
 }
 
 // TestAccMachineSetTaints_aNodeThatGoesInTheMiddle leaves its Machine Running, which
-// is nobody's to mend here.
+// is not corrected here.
 func TestAccMachineSetTaints_aNodeThatGoesInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

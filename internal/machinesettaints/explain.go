@@ -47,7 +47,7 @@ func refuse(w wanted, set *machineset.Set, refusals []machineset.Refusal) diag.D
 	return fw.ExplainRefusedSet(&rollout.SetRefusedError{Set: set, Refusals: refusals}, path.Empty(), &w.target)
 }
 
-// goesOn says what the next apply does.
+// goesOn reports what the next apply does.
 func goesOn(verb string) string {
 	out := "Apply again: the rollout continues where it stopped. "
 	if verb == "create" {

@@ -24,7 +24,7 @@ import (
 
 const importForms = "Write NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as openshift-machine-api/gpu-a/dedicated:NoSchedule; for a selector, use an import block with an identity."
 
-// ImportState takes taints that stand in templates into the state. It writes
+// ImportState takes taints that are in templates into the state. It writes
 // nothing to the cluster. Its rollout is template_only until the configuration says
 // otherwise: an import must replace no machine.
 func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {

@@ -158,7 +158,7 @@ func interrupt(t *testing.T, cli *acctest.CLI, proxy *acctest.Proxy, writes int6
 type interruption struct {
 	apply         *exec.Cmd
 	reached, over chan struct{}
-	// when returns once what is interrupted is as it shall be then, nil for at once.
+	// when returns once what is interrupted is as desired then, nil for immediately.
 	when func()
 }
 
@@ -166,7 +166,7 @@ func newInterruption(cli *acctest.CLI) *interruption {
 	return &interruption{apply: cli.Command("apply", "-input=false", "-no-color", "plan"), reached: make(chan struct{}), over: make(chan struct{})}
 }
 
-// begun says that the moment has come.
+// begun reports that the moment has come.
 func (i *interruption) begun() bool {
 	select {
 	case <-i.reached:
@@ -184,7 +184,7 @@ func (i *interruption) carryOut(t *testing.T) string {
 		t.Fatal(err)
 	}
 	over := sync.OnceFunc(func() { close(i.over) })
-	// Whatever waits for it would wait for ever.
+	// Otherwise a waiting caller would wait for ever.
 	defer over()
 	ended := make(chan error, 1)
 	go func() { ended <- i.apply.Wait() }()

@@ -22,7 +22,7 @@ func (s *stage) hcl(name, value, rollout string) string {
 
 // TestAccMachineSetTaints_kill9AfterEachWrite kills the real provider process under a
 // real command line after each single write of a create and a destroy with each
-// strategy, and runs the same apply again. The plan in between says what was
+// strategy, and runs the same apply again. The plan in between reports what was
 // interrupted, the count is never lost, and no replacement that was made is repeated.
 // An update is killed between its writes as well in kill9AfterEachRequest.
 func TestAccMachineSetTaints_kill9AfterEachWrite(t *testing.T) {
@@ -73,13 +73,13 @@ func TestAccMachineSetTaints_kill9AfterEachWrite(t *testing.T) {
 	}
 }
 
-// saysInterrupted says whether a plan tells of a rollout that goes on.
+// saysInterrupted reports whether a plan tells of a rollout that goes on.
 func saysInterrupted(plan string) bool {
 	plan = acctest.Unfold(plan)
 	return strings.Contains(plan, "Apply continues an interrupted rollout of MachineSet") && strings.Contains(plan, "spec.replicas is 2 at the end")
 }
 
-// writeKilling creates and destroys the taint of a MachineSet again and again.
+// writeKilling creates and destroys the taint of a MachineSet repeatedly.
 type writeKilling struct {
 	*stage
 	*acctest.Pool

@@ -12,7 +12,7 @@ import (
 // TestAccMachineSetTaints_kill9AfterEachRequest kills the real provider process under
 // a real command line after the first request of an apply that changes a taint, and after
 // each one from the first write on, and
-// runs the same apply again. The plan in between says what was interrupted; a kill
+// runs the same apply again. The plan in between reports what was interrupted; a kill
 // before the first write leaves everything as it was.
 func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
@@ -52,8 +52,8 @@ func TestAccMachineSetTaints_kill9AfterEachRequest(t *testing.T) {
 	}
 }
 
-// killing changes the taint of a MachineSet from one value to another, again and
-// again.
+// killing changes the taint of a MachineSet from one value to another,
+// repeatedly.
 type killing struct {
 	*stage
 	*acctest.Pool

@@ -20,7 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// model is the resource as it stands in configuration, plan and state.
+// model is the resource as it is in configuration, plan and state.
 type model struct {
 	ID           types.String   `tfsdk:"id"`
 	Namespace    types.String   `tfsdk:"namespace"`
@@ -65,7 +65,7 @@ func (w wanted) changes(sets []machineset.Observed) planner.MachineSets {
 	return w.sets().Changes(sets)
 }
 
-// noMachines is the value of machines when all is well.
+// noMachines is the value of machines when in sync.
 func noMachines() types.Map {
 	return types.MapValueMust(types.StringType, nil)
 }

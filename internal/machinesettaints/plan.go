@@ -21,7 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// ModifyPlan completes the plan and says what it would do to machines and pods. It
+// ModifyPlan completes the plan and reports what it would do to machines and pods. It
 // runs again at apply: nothing that it learns from the cluster may go into the plan
 // itself.
 func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
@@ -61,14 +61,14 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	r.complete(ctx, plan, state, before, own, creating, resp)
 }
 
-// complete plans what is not as wanted, and previews it.
+// complete plans what is out of sync, and previews it.
 func (r *machineSetTaints) complete(ctx context.Context, plan, state model, before wanted, own ownership, creating bool, resp *resource.ModifyPlanResponse) {
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	plan.Machines, plan.RolloutState = types.MapUnknown(types.StringType), types.StringValue(stateComplete)
 	switch {
 	case !known:
 	case desired.Rollout.Strategy != machineset.TemplateOnly:
-		// All is well after an apply.
+		// In sync after an apply.
 		plan.Machines = noMachines()
 	case !creating && settled(state, before, own) && desired.asksTheSame(before):
 		// Nothing is written: it can be for other limits or timeouts alone.
@@ -86,7 +86,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	}
 }
 
-// asksNothing says that a plan is at most the state in other words, and plans the state
+// asksNothing reports that a plan is at most the state in other words, and plans the state
 // then.
 func (m model) asksNothing(ctx context.Context, state model, prior tfsdk.State, resp *resource.ModifyPlanResponse) bool {
 	// How machines differ is not known once something changes, and only then.
@@ -95,19 +95,19 @@ func (m model) asksNothing(ctx context.Context, state model, prior tfsdk.State, 
 	return !resp.Diagnostics.HasError() && resp.Plan.Raw.Equal(prior.Raw)
 }
 
-// asksTheSame says that machines are asked for no more and no less.
+// asksTheSame reports that machines are asked for no more and no less.
 func (w wanted) asksTheSame(before wanted) bool {
 	return w.target.String() == before.target.String() && w.Rollout.Strategy == before.Rollout.Strategy && slices.Equal(w.Claim.Taints, before.Claim.Taints)
 }
 
-// settled says that a state asks for nothing: no template differs and no machine, or
+// settled reports that a state asks for nothing: no template differs and no machine, or
 // those machines that do are left as they are.
 func settled(state model, desired wanted, own ownership) bool {
 	return state.RolloutState.ValueString() != stateInterrupted && !own.Drifted &&
 		(len(state.Machines.Elements()) == 0 || desired.Rollout.Strategy == machineset.TemplateOnly)
 }
 
-// preview says what the change would do, as diagnostics.
+// preview reports what the change would do, as diagnostics.
 func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted, own ownership, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
@@ -171,7 +171,7 @@ func (r *machineSetTaints) claimUnchanged(ctx context.Context, desired wanted, o
 	}
 }
 
-// warnTarget says that there is nothing there to taint.
+// warnTarget reports that there is nothing there to taint.
 func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnostics) {
 	switch {
 	case len(meant) > 0:

@@ -27,7 +27,7 @@ type predicted struct {
 // fits elsewhere as well, those that every node has, and one that nothing makes again.
 func (s *stage) populate(p *acctest.Pool, apps string) {
 	s.Helper()
-	// Pods that tolerate everything tolerate a cordon too, and come back to the node
+	// Pods that tolerate everything tolerate a cordon too, and are recreated on the node
 	// that is being drained.
 	here := func(more ...corev1.Toleration) func(*corev1.PodSpec) {
 		return func(spec *corev1.PodSpec) {
@@ -96,7 +96,7 @@ func (s *stage) preview(p *acctest.Pool, taints string, rollout map[string]any) 
 
 // TestAccMachineSetTaints_predictions: the pods that the preview says are drained,
 // evicted or left alone are those that the controllers then drain, evict or leave
-// alone, those that it says come back run again, where it says so, and the plan of the
+// alone, those that it calls recreated run again, where it predicts so, and the plan of the
 // resource says the same.
 func TestAccMachineSetTaints_predictions(t *testing.T) {
 	t.Parallel()
@@ -154,7 +154,7 @@ func TestAccMachineSetTaints_predictions(t *testing.T) {
 }
 
 // gone waits until the pods that were said to leave are gone: one that its controller
-// has deleted is there until its node's kubelet says that it has ended.
+// has deleted is there until its node's kubelet reports that it has ended.
 func (s *stage) gone(namespace string, said map[string]predicted) {
 	s.Helper()
 	for pod, v := range said {

@@ -78,7 +78,7 @@ func (r *machineSetTaints) observe(ctx context.Context, expected string, target 
 }
 
 // concerned are the MachineSets that are meant, and those that carry something of
-// ours, by name.
+// owned, by name.
 func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	var out []machineset.Observed
 	for _, o := range sets {
@@ -91,7 +91,7 @@ func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 }
 
 // look puts into the model how machines differ, and whether a rollout is
-// interrupted. It says whether a template differs: machines do for as long as they live
+// interrupted. It reports whether a template differs: machines do for as long as they live
 // where a rollout leaves them as they are, so that the state alone does not tell.
 func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, diags *diag.Diagnostics) (drifted bool) {
 	differ, state := map[string]taint.Status{}, stateComplete
@@ -123,7 +123,7 @@ func (r *machineSetTaints) note(ctx context.Context, m *model, desired wanted, d
 		return
 	}
 	if !m.Machines.IsUnknown() {
-		// Where it is known at plan, nothing was written.
+		// Nothing was written if it is known at plan.
 		return
 	}
 	m.Machines = noMachines()

@@ -47,7 +47,7 @@ func (r *machineSetTaints) Metadata(_ context.Context, req resource.MetadataRequ
 	resp.ResourceBehavior.MutableIdentity = true
 }
 
-// ConfigValidators says which attributes go together.
+// ConfigValidators reports which attributes go together.
 func (r *machineSetTaints) ConfigValidators(context.Context) []resource.ConfigValidator {
 	return []resource.ConfigValidator{resourcevalidator.ExactlyOneOf(path.MatchRoot("name"), path.MatchRoot("selector"))}
 }
@@ -69,7 +69,7 @@ func (r *machineSetTaints) ValidateConfig(ctx context.Context, req resource.Vali
 }
 
 // Create writes the template, and rolls out. An error saves no state: the marks on
-// the MachineSets stay, and the next create takes them over and goes on.
+// the MachineSets stay, and the next create adopts them and goes on.
 func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -88,7 +88,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 		return
 	}
 	if plan.ID.IsUnknown() {
-		// What the id is made of was not known at plan.
+		// The parts of the id were unknown at plan.
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
@@ -122,7 +122,7 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 }
 
 // Delete gives up every entry of this generation, with the same rollout. What another
-// object takes over in the same run stays.
+// object adopts in the same run stays.
 func (r *machineSetTaints) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)

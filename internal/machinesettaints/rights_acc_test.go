@@ -51,7 +51,7 @@ func TestAccMachineSetTaints_whatIsLostWithoutARight(t *testing.T) {
 			if tt.planned != "" {
 				acctest.WantAll(s.T, planned.Diagnostics.Warnings(), tt.planned, `The guide "Permissions" of the provider's documentation lists it`)
 			}
-			// After a conflict it has to be read again.
+			// After a conflict it must be read again.
 			proxy.BeforeWrite(0, func(acctest.Request) {
 				s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"somebody":"was here"}}}`)
 			})

@@ -20,7 +20,7 @@ func TestMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 	for name, tt := range map[string]struct {
 		strategy string
 		to       int
-		// stops says that the apply stops, and wants are how many machines there are in
+		// stops reports that the apply stops, and wants are how many machines there are in
 		// the end.
 		stops bool
 		wants int

@@ -33,7 +33,7 @@ func (s *stage) heldUp(i *acctest.Instance, config map[string]any, parts ...stri
 }
 
 // TestAccMachineSetTaints_quota: where old machines count until they are gone, the
-// strategies that delete first get by; surge does not, says what it waits for, loses
+// strategies that delete first get by; surge does not, reports what it waits for, loses
 // no count, and goes on when there is room.
 func TestAccMachineSetTaints_quota(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestAccMachineSetTaints_quota(t *testing.T) {
 }
 
 // TestAccMachineSetTaints_aBudgetThatNeverGivesWay holds each draining strategy until
-// its time is over. No count is lost, and the next apply goes on once the budget does.
+// its time is over. No count is lost, and the next apply goes on once the PDB allows it.
 func TestAccMachineSetTaints_aBudgetThatNeverGivesWay(t *testing.T) {
 	t.Parallel()
 	for name, rollout := range map[string]map[string]any{
@@ -107,7 +107,7 @@ func TestAccMachineSetTaints_aBudgetThatNeverGivesWay(t *testing.T) {
 	}
 }
 
-// heldBy has a pod run on a machine of a pool, and fit nowhere else, that a budget
+// heldBy has a pod run on a machine of a pool, and fit nowhere else, that a PDB
 // never lets go.
 func (s *stage) heldBy(p *acctest.Pool, apps, budget string) {
 	s.Helper()

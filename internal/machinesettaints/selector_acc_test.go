@@ -14,7 +14,7 @@ import (
 )
 
 // TestAccMachineSetTaints_toleratedBy changes tolerations and the taint for them in
-// one apply: nobody is evicted for a taint, and what retires goes with the old one.
+// one apply: no pod is evicted for a taint, and what retires goes with the old one.
 func TestAccMachineSetTaints_toleratedBy(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []string{"in_place", "rolling"} {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestMachineSetTaints_selector changes three MachineSets by one resource, as many
-// at once as the provider block allows. One that leaves the selector gives up the
+// in parallel as the provider block allows. One that leaves the selector gives up the
 // taints, one that comes gets them, and the others are left alone.
 func TestMachineSetTaints_selector(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// templateOnly leaves machines as they are.
+// templateOnly changes no existing machine.
 var templateOnly = map[string]any{"strategy": "template_only"}
 
 // TestMachineSetTaints_aTemplateThatLosesItsTaintsIsMended also where machines are left
@@ -38,7 +38,7 @@ func TestMachineSetTaints_aTemplateThatLosesItsTaintsIsMended(t *testing.T) {
 	})
 }
 
-// TestMachineSetTaints_otherWordsOfTheSameArePlannedAsNothing: no plan says that it
+// TestMachineSetTaints_otherWordsOfTheSameArePlannedAsNothing: no plan reports that it
 // cannot know yet how machines differ which it does not touch.
 func TestMachineSetTaints_otherWordsOfTheSameArePlannedAsNothing(t *testing.T) {
 	t.Parallel()

@@ -83,7 +83,7 @@ func TestMachineSetTaints_destroyIsPreviewed(t *testing.T) {
 			s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy}))
 			told := s.warned(p, apps, s.tf.Plan(t, i, nil).Diagnostics)
 			if strategy == "in_place" {
-				// NoSchedule evicts nobody, whether it comes or goes.
+				// NoSchedule evicts no pod, whether it comes or goes.
 				if told != "" {
 					t.Fatalf("a destroy in place warns of %s", told)
 				}

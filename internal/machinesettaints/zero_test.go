@@ -45,7 +45,7 @@ func TestMachineSetTaints_anotherSetsBudgetKeepsNoneAtZero(t *testing.T) {
 }
 
 // TestMachineSetTaints_somebodyWhoRemovesTheMarkerAtZeroIsAnError: the count is gone with
-// it, and zero is not taken for it.
+// it, and zero is not mistaken for it.
 func TestMachineSetTaints_somebodyWhoRemovesTheMarkerAtZeroIsAnError(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, s *stage) {

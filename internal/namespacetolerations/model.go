@@ -19,7 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// model is the resource as it stands in configuration, plan and state.
+// model is the resource as it is in configuration, plan and state.
 type model struct {
 	ID        types.String `tfsdk:"id"`
 	Namespace types.String `tfsdk:"namespace"`
@@ -73,7 +73,7 @@ func (w wanted) released() wanted {
 	return w
 }
 
-// as is the same for the resource of another id, which takes over what carries that id, as
+// as is the same for the resource of another id, which adopts what carries that id, as
 // a create does.
 func (w wanted) as(id string) wanted {
 	w.Default.Owner, w.Allowed.Owner = id, id

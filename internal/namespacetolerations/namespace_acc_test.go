@@ -67,7 +67,7 @@ func TestAccNamespaceTolerations_kill9AfterEachRequest(t *testing.T) {
 }
 
 // TestAccNamespaceTolerations_thePlugIn: with the real plug-in, pods get what the plan says,
-// and are refused as it says; without it, the plan says that nothing comes of it.
+// and are refused as it says; without it, the plan reports that nothing comes of it.
 func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	t.Parallel()
 	const off = "the admission plug-in PodTolerationRestriction is off"
@@ -141,8 +141,8 @@ func (s *stage) plugInKnows(what string, does func(*corev1.Pod, error) bool, tol
 	})
 }
 
-// previewsKnowDefaults: who leaves is made again with what the namespace gives, and lands
-// where the preview says that there is room.
+// previewsKnowDefaults: evicted pods are recreated with what the namespace gives, and land
+// where the preview reports that there is room.
 func (s *stage) previewsKnowDefaults() {
 	t := s.t
 	pool := acctest.Name(t, "pool")

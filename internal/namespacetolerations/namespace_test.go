@@ -53,7 +53,7 @@ func (s *stage) annotations() map[string]string {
 	return n.Annotations
 }
 
-// annotate writes annotations as somebody else does; nil takes one away.
+// annotate writes annotations as another writer does; nil takes one away.
 func (s *stage) annotate(annotations map[string]*string) {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
@@ -82,7 +82,7 @@ func formatted(list []corev1.Toleration) string {
 	return strings.Join(out, ", ")
 }
 
-// Somebody else's entries, with a field in another order than ours.
+// Entries of another writer, with a field in another order than the provider's.
 const (
 	theirDefault = `[{"operator":"Exists","key":"theirs"}]`
 	theirAllowed = `[{"key":"theirs","operator":"Exists"},{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists"}]`
@@ -99,14 +99,14 @@ func TestNamespaceTolerations_lifecycle(t *testing.T) {
 		s.want("theirs Exists, team=a:NoSchedule", theirAllowedEntries+", team Exists", 2)
 		s.tf.Settle(s.t, i, s.config("team=b:NoExecute@5 spot*", ""))
 		s.want("theirs Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
-		// Somebody takes one away and adds another.
+		// Another writer removes one and adds another.
 		s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"more","operator":"Exists"},{"key":"spot","operator":"Exists"}]`)})
 		s.tf.Settle(s.t, i, s.config("team=b:NoExecute@5 spot*", ""))
 		s.want("more Exists, spot Exists, team=b:NoExecute for 5s", theirAllowedEntries, 2)
 		s.tf.Destroy(s.t, i)
 		s.want("more Exists", theirAllowedEntries, 0)
 
-		// Where nothing stood, nothing stands in the end.
+		// Annotations that did not exist before are gone in the end.
 		s = stageOn(t, s.c)
 		i = fresh()
 		s.tf.Settle(s.t, i, s.config("team=a:NoSchedule", "team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*"))

@@ -23,7 +23,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// ModifyPlan completes the plan, and says what the change means for pods.
+// ModifyPlan completes the plan, and reports what the change means for pods.
 func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if r.Data == nil {
 		return
@@ -63,7 +63,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	r.preview(ctx, desired, own, &resp.Diagnostics)
 }
 
-// preview refuses what cannot be, and says what the change does to pods.
+// preview refuses what cannot be, and reports what the change does to pods.
 func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
 	_, err := r.Data.Identify(ctx, own.Cluster, diags)
 	var seen *kube.NamespaceLists
@@ -123,7 +123,7 @@ func formatEach(list []corev1.Toleration) []string {
 	return out
 }
 
-// warnPlugIn says that nobody reads the annotations. Where it cannot be found out, nothing
+// warnPlugIn reports that no plug-in reads the annotations. Where it cannot be found out, nothing
 // is said.
 func (r *namespaceTolerations) warnPlugIn(ctx context.Context, desired wanted, diags *diag.Diagnostics) {
 	on, err := r.Data.Cluster.RestrictsTolerations(ctx, desired.namespace)
@@ -135,7 +135,7 @@ func (r *namespaceTolerations) warnPlugIn(ctx context.Context, desired wanted, d
 			"Switch the plug-in on (kube-apiserver --enable-admission-plugins=PodTolerationRestriction), or use kubetaint_toleration_policy, which needs no plug-in.")
 }
 
-// warnForbidden names the live pods that could not be recreated, because the namespace
+// warnForbidden names the running pods that could not be recreated, because the namespace
 // will not allow what they tolerate beyond what it rejects in every pod.
 func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted, before, after admission.Lists, rejecting []corev1.Toleration, diags *diag.Diagnostics) {
 	if len(after.Allowed) == 0 {

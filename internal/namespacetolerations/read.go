@@ -82,7 +82,7 @@ func refreshed(ctx context.Context, state types.Set, claim toleration.Claim, mer
 }
 
 // ownership loads the private state of an existing instance. Where it is lost, because an
-// update was killed, the marks with the state's id are ours. The error is that of reading
+// update was killed, the marks with the state's id are owned. The error is that of reading
 // the cluster for it.
 func (r *namespaceTolerations) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[entry](ctx, private, diags)
@@ -104,7 +104,7 @@ func (r *namespaceTolerations) ownership(ctx context.Context, private fw.Private
 }
 
 // ImportState takes entries of a namespace into the state: those that carry marks of this
-// provider's owner, or where there are none, all that carry no mark. It writes nothing to
+// provider's owner, or where there are none, all unowned ones. It writes nothing to
 // the cluster.
 func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	name := req.ID

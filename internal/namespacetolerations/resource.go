@@ -54,7 +54,7 @@ func (r *namespaceTolerations) ValidateConfig(ctx context.Context, req resource.
 }
 
 // Create adds the entries. An error saves no state: the marks stay, and the next create
-// takes them over.
+// adopts them.
 func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -71,7 +71,7 @@ func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRe
 		return
 	}
 	if plan.ID.IsUnknown() {
-		// What the id is made of was not known at plan.
+		// The parts of the id were unknown at plan.
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	r.Data.Created.Store(plan.ID.ValueString(), true)

@@ -15,7 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// model is the data source as it stands in configuration and state.
+// model is the data source as it is in configuration and state.
 type model struct {
 	Selector types.String `tfsdk:"selector"`
 	Taint    *filter      `tfsdk:"taint"`
@@ -44,7 +44,7 @@ type taintModel struct {
 	Owner     types.String `tfsdk:"owner"`
 }
 
-// matches says whether a taint is the one that is asked for; without a filter
+// matches reports whether a taint is the one that is asked for; without a filter
 // none is asked for.
 func (f *filter) matches(t corev1.Taint) bool {
 	return t.Key == f.Key.ValueString() &&
@@ -80,7 +80,7 @@ func fromNode(n *snapshot.Node) nodeModel {
 			one.TimeAdded = types.StringValue(t.TimeAdded.UTC().Format(time.RFC3339))
 		}
 		// The mark of a taint that should be absent is no owner of one that
-		// somebody else has put there again.
+		// another writer has put there again.
 		if mark, marked := n.Record.Of(taint.IDOf(t)); marked && !mark.Absent {
 			one.Owner = types.StringValue(mark.Owner)
 		}

@@ -31,7 +31,7 @@ func TestNodeTaints_budget(t *testing.T) {
 	})
 }
 
-// A cluster and its taints come by one apply: while the provider block is unknown the budget
+// A cluster and its taints come by one apply: while the provider block is unknown the limit
 // cannot be checked, and apply, which knows the cluster, checks it before it writes.
 func TestNodeTaints_budgetOnAClusterThatTheSameApplyMakes(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T
 		i := newInstance()
 		config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "maintenance", "effect": "NoExecute"}}}
 		tf.Settle(t, i, config)
-		// A controller that has not seen yet that the taint is gone would evict it at once.
+		// A controller that has not seen yet that the taint is gone would evict it immediately.
 		c.Pod(t, namespace, "came-later", name, func(p *corev1.Pod) {
 			hour := int64(3600)
 			p.Spec.Tolerations = []corev1.Toleration{{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &hour}}

@@ -143,7 +143,7 @@ func (s start) changed(t *testing.T) int {
 
 // TestAccNodeTaints_faultAtEveryRequestInTurn spoils one request of an apply,
 // plan included, and then runs the same apply again undisturbed: nothing that
-// nobody owns may be left between the two, and the second must end in the right
+// has no owner may be left between the two, and the second must end in the right
 // state. Every request of create, update and destroy has its turn, each time
 // from where the step begins, until the apply needs no more.
 func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
@@ -168,7 +168,7 @@ func TestAccNodeTaints_faultAtEveryRequestInTurn(t *testing.T) {
 					for f.try(t, only(requests, fault)) {
 						requests++
 					}
-					// Requests that go at once come in any order, so that no watch and no
+					// Parallel requests come in any order, so that no watch and no
 					// write may have been the one whose turn it was.
 					f.try(t, first(fault, func(r acctest.Request) bool { return r.Watch }))
 					f.try(t, first(fault, acctest.Request.Write))
@@ -223,7 +223,7 @@ func (f *faulty) try(t *testing.T, spoil spoiler) bool {
 	return true
 }
 
-// spoiler says what happens to a request.
+// spoiler reports what happens to a request.
 type spoiler func(acctest.Request) acctest.Fault
 
 func only(at int, fault acctest.Fault) spoiler {

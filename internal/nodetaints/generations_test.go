@@ -271,7 +271,7 @@ func TestNodeTaints_damagedRecordStopsItsOwnNodeAlone(t *testing.T) {
 		if drifted, _ := tf.Attributes(t, i)["nodes"].(map[string]any); drifted[nodes[0]] != "missing" || len(drifted) != 1 {
 			t.Errorf("nodes is %v, want %s alone", drifted, nodes[0])
 		}
-		// A destroy would leave what may be ours there, and a node by its name is meant alone.
+		// A destroy would leave what may be owned there, and a node by its name is meant alone.
 		acctest.WantAll(t, tf.Apply(t, i, nil).Errors(), "node "+nodes[0], "kubectl annotate node "+nodes[0])
 		acctest.WantAll(t, tf.Plan(t, newInstance(), map[string]any{"node_name": nodes[0], "taints": acctest.Objects(t, "x:NoSchedule")}).Diagnostics.Errors(), "node "+nodes[0], "kubectl annotate node")
 		annotate(t, c, nodes[0], "")

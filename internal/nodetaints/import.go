@@ -21,7 +21,7 @@ import (
 
 const importForms = "Write node/NAME/KEY:EFFECT[,KEY:EFFECT...] or selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...], such as node/worker-3/dedicated:NoExecute."
 
-// ImportState takes taints that stand on nodes into the state. It writes
+// ImportState takes taints that are on nodes into the state. It writes
 // nothing to the cluster: what it took is remembered in the private state.
 func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	target, ids, ok := fw.WantedImport(ctx, req, importForms, &resp.Diagnostics)

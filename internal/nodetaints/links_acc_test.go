@@ -70,7 +70,7 @@ func TestAccNodeTaints_plannedTolerationsCountWhereTheyAreLinked(t *testing.T) {
 }
 
 // TestAccNodeTaints_taintWaitsForTheLivePodsOfALink creates the tolerations in a
-// way that does not wait, so that the taint has to.
+// way that does not wait, so that the taint must.
 func TestAccNodeTaints_taintWaitsForTheLivePodsOfALink(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -99,7 +99,7 @@ func TestAccNodeTaints_taintWaitsForTheLivePodsOfALink(t *testing.T) {
 }
 
 // TestAccNodeTaints_linkToWhatDoesNotRollIsRefused shows that a taint does not
-// rely on a template that no live pod follows.
+// rely on a template that no running pod follows.
 func TestAccNodeTaints_linkToWhatDoesNotRollIsRefused(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -144,7 +144,7 @@ func TestAccNodeTaints_linkThatCannotBeLookedForWritesNoTaint(t *testing.T) {
 	acctest.WantAll(t, blind.Apply(t, i, config).Errors(), `find the workloads of "terraform/workload_tolerations/Deployment/`+namespace, "statefulsets")
 	wantTaints(t, c, node, "")
 
-	// Where its marks are found, what cannot be listed does not matter.
+	// If its records are found, kinds that cannot be listed do not matter.
 	tolerations := &acctest.Instance{Type: "kubetaint_workload_tolerations"}
 	terraform(t, c).Settle(t, tolerations, tolerationsOf(namespace, "gpu"))
 	blind.Settle(t, i, config)

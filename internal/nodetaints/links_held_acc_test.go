@@ -59,7 +59,7 @@ func newHeld(t *testing.T, c *acctest.Cluster, kind string, hold func(namespace 
 	return h
 }
 
-// told begins a run in which the tolerations have nothing to do, and say what they
+// told begins a run in which the tolerations have nothing to do, and report what they
 // are.
 func (h *held) told() *acctest.Walk {
 	h.t.Helper()
@@ -70,7 +70,7 @@ func (h *held) told() *acctest.Walk {
 	return walk
 }
 
-// without returns the live pods that do not carry the tolerations.
+// without returns the running pods that do not carry the tolerations.
 func (h *held) without() []string {
 	h.t.Helper()
 	pods, err := h.c.Admin.CoreV1().Pods(h.namespace).List(h.t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
@@ -87,8 +87,8 @@ func (h *held) without() []string {
 	return out
 }
 
-// serves expects that the link lets the taint through in a run, and that nobody
-// leaves.
+// serves expects that the link lets the taint through in a run, and that no pod
+// is evicted.
 func (h *held) serves(run *acctest.Walk, pods int) {
 	h.t.Helper()
 	planned := h.told().Plan(newInstance(), h.taints)

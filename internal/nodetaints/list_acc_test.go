@@ -17,7 +17,7 @@ func query(pool, more string) string {
 }
 
 // TestAccNodeTaints_queryFindsTaintsByOwner with a real command line, which then writes
-// the configuration of those that nobody manages: it imports them, and changes nothing.
+// the configuration of those that no resource manages: it imports them, and changes nothing.
 func TestAccNodeTaints_queryFindsTaintsByOwner(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// model is the resource as it stands in configuration, plan and state.
+// model is the resource as it is in configuration, plan and state.
 type model struct {
 	ID           types.String   `tfsdk:"id"`
 	NodeName     types.String   `tfsdk:"node_name"`
@@ -39,7 +39,7 @@ type identity struct {
 	Taints types.List   `tfsdk:"taints"`
 }
 
-// noNodes is the value of nodes when all is well.
+// noNodes is the value of nodes when in sync.
 func noNodes() types.Map {
 	return types.MapValueMust(types.StringType, nil)
 }

@@ -33,7 +33,7 @@ type foreignState struct {
 	} `json:"taint"`
 }
 
-// MoveState takes over the state of kubernetes_node_taint without touching the
+// MoveState adopts the state of kubernetes_node_taint without touching the
 // node. That state holds every taint of the node, those of controllers
 // included: the ones that the configuration does not name leave the state at
 // the next apply and stay on the node.

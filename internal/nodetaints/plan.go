@@ -21,7 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// ModifyPlan completes the plan and says what it would do to pods.
+// ModifyPlan completes the plan and reports what it would do to pods.
 //
 // It is silent where nothing changes, where something that it depends on is not
 // known yet, and where no pod is affected. It runs again at apply, with the
@@ -58,7 +58,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		r.claimUnchanged(ctx, state, own, &resp.Diagnostics)
 		return
 	}
-	// All is well after an apply: this is known without looking at the cluster.
+	// In sync after an apply: this is known without looking at the cluster.
 	plan.Nodes = noNodes()
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	if creating && known {
@@ -97,7 +97,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 	r.preview(ctx, state, desired, own, diags)
 }
 
-// preview says what the change would do, as diagnostics.
+// preview reports what the change would do, as diagnostics.
 func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
@@ -167,7 +167,7 @@ func warnUnreadable(desired planner.NodeTaints, nodes []*snapshot.Node, diags *d
 	fw.WarnUnreadable(desired.Unreadable(nodes), taint.OwnedAnnotation, diags)
 }
 
-// warnTarget says that there is nothing there yet to taint.
+// warnTarget reports that there is nothing there yet to taint.
 func warnTarget(desired planner.NodeTaints, plan planner.NodePlan, diags *diag.Diagnostics) {
 	switch {
 	case plan.Matched > 0:
@@ -180,7 +180,7 @@ func warnTarget(desired planner.NodeTaints, plan planner.NodePlan, diags *diag.D
 	}
 }
 
-// warnTakeOver says that a create goes on with the marks of an earlier one.
+// warnTakeOver reports that a create goes on with the marks of an earlier one.
 func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownership, diags *diag.Diagnostics) {
 	if len(plan.TakenOver) == 0 || own.Generation != "" {
 		return
@@ -190,7 +190,7 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 }
 
-// warnLeft says that entries which were imported or moved leave the state and
+// warnLeft reports that entries which were imported or moved leave the state and
 // stay on the nodes.
 func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
 	kept := own.Keep(taint.IDs(desired.Claim.Taints)).Imported
@@ -206,7 +206,7 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 	}
 }
 
-// warnOrphans says that marks with the destroyed resource's id stay behind. A
+// warnOrphans reports that marks with the destroyed resource's id stay behind. A
 // replacement that this process made is no such case.
 func (r *nodeTaints) warnOrphans(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) {
 	nodes, err := r.Data.Cluster.Nodes(ctx)

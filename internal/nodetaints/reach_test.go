@@ -32,7 +32,7 @@ func TestNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 		proxy.OutOfReach(t, tf.Provider, []*acctest.Instance{i}, []map[string]any{config}, taintsOf(t, "dedicated=web:NoSchedule")(pool))
 		wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
 
-		// A budget cannot be checked then.
+		// A limit cannot be checked then.
 		for fault, advice := range map[acctest.Fault]string{acctest.CutBefore: "Check that its API server runs, and the network to it.", http.StatusUnauthorized: "The cluster refused the credentials"} {
 			proxy.Spoil(from(0, fault))
 			budget := acctest.With(taintsOf(t, "dedicated=web:NoExecute")(pool), map[string]any{"evictions": map[string]any{"max_pods": 1}})

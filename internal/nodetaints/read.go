@@ -20,7 +20,7 @@ import (
 
 // Read compares the nodes with the state. It never takes up what others put on
 // a node: the taints in the state are those of the configuration that was
-// applied last, and only nodes says where the cluster differs. State is dropped
+// applied last, and only nodes reports where the cluster differs. State is dropped
 // on one ground alone: the named node does not exist.
 func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
@@ -99,7 +99,7 @@ func (r *nodeTaints) machines(ctx context.Context, nodes []*snapshot.Node, desir
 	}
 	machines, err := r.Data.Cluster.MachineTaints(ctx)
 	if errors.Is(err, kube.ErrForbidden) && len(desired.Claim.Absent) == 0 {
-		// Whoever has no right to Machines can give up taints all the same.
+		// Credentials without permission for Machines can remove taints all the same.
 		return desired, nil
 	}
 	desired.Machines = machines

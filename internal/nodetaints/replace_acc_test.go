@@ -12,8 +12,8 @@ import (
 )
 
 // TestAccNodeTaints_replacementOfWhatHasChangedLosesNothing: with create_before_destroy,
-// the replacement of an object whose keys have changed has another id, and cannot take
-// over. The taints stay, and the configuration that the old object was created with leads
+// the replacement of an object whose keys have changed has another id, and cannot
+// adopt them. The taints stay, and the configuration that the old object was created with leads
 // out of it.
 func TestAccNodeTaints_replacementOfWhatHasChangedLosesNothing(t *testing.T) {
 	t.Parallel()

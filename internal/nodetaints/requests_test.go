@@ -17,7 +17,7 @@ import (
 
 // TestNodeTaints_fiveResourcesListPodsOnce shows that resources of one
 // configuration share what they read: a plan lists pods once. An apply lists them for the
-// plan that Terraform makes again, and a second time for the budget, right before the first
+// plan that Terraform makes again, and a second time for the limit, right before the first
 // write; five resources do not need more than one.
 func TestNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
 						"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0},
 					}
 				}
-				// As Terraform does, one process works on all resources at once.
+				// As Terraform does, one process works on all resources in parallel.
 				lists := func(phase string, do func(walk *acctest.Walk, n int) acctest.Diagnostics) int {
 					t.Helper()
 					audit.Reset()

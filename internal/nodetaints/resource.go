@@ -48,7 +48,7 @@ func (r *nodeTaints) Metadata(_ context.Context, req resource.MetadataRequest, r
 	resp.ResourceBehavior.MutableIdentity = true
 }
 
-// ConfigValidators says which attributes go together.
+// ConfigValidators reports which attributes go together.
 func (r *nodeTaints) ConfigValidators(context.Context) []resource.ConfigValidator {
 	return []resource.ConfigValidator{
 		resourcevalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector")),
@@ -58,7 +58,7 @@ func (r *nodeTaints) ConfigValidators(context.Context) []resource.ConfigValidato
 
 // Create writes the taints and waits for the node before that, if need be.
 // An error saves no state: the marks on the nodes stay, and the next create
-// takes them over.
+// adopts them.
 func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -76,7 +76,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 	own := fw.NewOwnership[taint.ID](cluster)
 	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
 	if plan.ID.IsUnknown() {
-		// What the id is made of was not known at plan.
+		// The parts of the id were unknown at plan.
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired.Claim.Owner = plan.ID.ValueString()
 	}
@@ -113,7 +113,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 }
 
 // Delete gives up every entry of this generation and puts back what stood
-// there before. What another object takes over in the same run stays.
+// there before. What another object adopts in the same run stays.
 func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)

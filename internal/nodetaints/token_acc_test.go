@@ -35,7 +35,7 @@ func TestAccNodeTaints_tokenThatExpiresDuringAnApply(t *testing.T) {
 	}
 }
 
-// within gives a budget to the steps of a story. With one, more of an apply
+// within gives a limit to the steps of a story. With one, more of an apply
 // depends on what it reads.
 func within(steps []step, evictions map[string]any) []step {
 	for n, s := range steps {
@@ -107,7 +107,7 @@ func (e *expiry) at(t *testing.T, when string, expires spoiler) bool {
 		wantOwned(t, e.c, e.nodes, e.step.want)
 		return false
 	}
-	// Nobody waits for a watch: it may come after the last write. And the taints stand by
+	// No code waits for a watch: it may come after the last write. And the taints stand by
 	// the time at which tolerations that retire are removed, which can wait.
 	if d.Errors() == "" && (hit.Watch || strings.Contains(d.Warnings(), "Unable to remove tolerations")) {
 		wantOwned(t, e.c, e.nodes, e.step.want)
@@ -138,7 +138,7 @@ func (e *expiry) at(t *testing.T, when string, expires spoiler) bool {
 	return true
 }
 
-// wantForeign checks that a node has kept the taint that is not ours.
+// wantForeign checks that a node has kept the taint that is not owned.
 func wantForeign(t *testing.T, c *acctest.Cluster, name string) {
 	t.Helper()
 	taints := c.Get(t, name).Spec.Taints

@@ -22,7 +22,7 @@ func (r *nodeTaints) ValidateConfig(ctx context.Context, req resource.ValidateCo
 		return
 	}
 	fw.RefuseReserved("taints", config.Taints, &resp.Diagnostics)
-	// What is wrong with the selector, its own validator says.
+	// The selector's own validator reports what is wrong with it.
 	var ignored diag.Diagnostics
 	where := "nodes"
 	if target, known := config.target(&ignored); known {

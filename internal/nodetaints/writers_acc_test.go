@@ -26,7 +26,7 @@ const otherWriters = 50
 // their own on the same nodes while the resource is created, updated and
 // destroyed. Those that guard their writes must lose nothing to us. Five write
 // to the first node as kubectl does, without a resource version: these can
-// overwrite each other and us, and then the next plan has to tell.
+// overwrite each other and the provider, and then the next plan must report it.
 func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 	t.Parallel()
 	acctest.Exhaustive(t)
@@ -53,7 +53,7 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 	}
 	for _, all := range []string{"dedicated=gpu:NoSchedule", "dedicated=web:NoSchedule spot:NoSchedule", "spot:NoSchedule"} {
 		config := taintsOf(t, all)(pool)
-		// Who takes ours away again and again is told, and by chance the careless ones do.
+		// Writers that keep removing our taint are reported; by chance the careless ones do.
 		d := tf.Apply(t, i, config)
 		for strings.Contains(d.Errors(), "Somebody else changes back what is written") {
 			d = tf.Apply(t, i, config)
@@ -61,8 +61,8 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 		if d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		// What a careless writer overwrote after the apply is not unnoticed: the
-		// plan is empty exactly where all nodes are as wanted.
+		// A careless writer's change after the apply is noticed: the
+		// plan is empty exactly where all nodes are in sync.
 		for range 3 {
 			wantNoticed(t, c, tf, i, config, pool)
 		}
@@ -89,7 +89,7 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 }
 
 // wantNoticed compares what a refresh says of each node with what stands there.
-// The nodes change meanwhile, so that only one that was as wanted all the time, or
+// The nodes change meanwhile, so that only one that was in sync all the time, or
 // never, is judged.
 func wantNoticed(t *testing.T, c *acctest.Cluster, tf *acctest.Terraform, i *acctest.Instance, config map[string]any, pool string) {
 	t.Helper()
@@ -114,7 +114,7 @@ func wantNoticed(t *testing.T, c *acctest.Cluster, tf *acctest.Terraform, i *acc
 	}
 }
 
-// standing says whether a node carries all that is wanted.
+// standing reports whether a node carries all that is wanted.
 func standing(config map[string]any, n *corev1.Node) bool {
 	wanted, _ := config["taints"].([]any)
 	return !slices.ContainsFunc(wanted, func(one any) bool {
@@ -126,7 +126,7 @@ func standing(config map[string]any, n *corev1.Node) bool {
 }
 
 // careful adds a taint of its own and removes it, with guarded writes. It
-// returns what it found missing: a write of somebody else took it away. What it has begun
+// returns what it found missing: a write of another writer took it away. What it has begun
 // it ends, so that nothing of it comes after it has returned.
 func careful(ctx context.Context, c *acctest.Cluster, node string, w int) (lost string) {
 	own := corev1.Taint{Key: fmt.Sprintf("writer-%d", w), Value: "x", Effect: corev1.TaintEffectNoSchedule}

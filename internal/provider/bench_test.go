@@ -39,7 +39,7 @@ func BenchmarkHandshake(b *testing.B) {
 func handshake(b *testing.B, binary string) {
 	b.Helper()
 	cmd := exec.Command(binary)
-	// go-plugin's cookie for providers, by which a binary knows that no human started it.
+	// go-plugin's cookie for providers, by which a binary recognizes that no human started it.
 	cmd.Env = append(os.Environ(), "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2", "PLUGIN_PROTOCOL_VERSIONS=6")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

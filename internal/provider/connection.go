@@ -41,7 +41,7 @@ var variables = map[string]string{
 
 const connectionSummary = "Unable to configure the connection to the cluster"
 
-// connection is the part of the block that says how to reach the cluster, with
+// connection is the part of the block that reports how to reach the cluster, with
 // the environment in the places that the block leaves out.
 type connection struct {
 	config kube.Config
@@ -212,7 +212,7 @@ func (r *reader) exec(ctx context.Context, v types.Object) *kube.Exec {
 	return exec
 }
 
-// unknown notes and says whether a value or an element of it is not known yet.
+// unknown notes and reports whether a value or an element of it is not known yet.
 func (r *reader) unknown(v attr.Value, elements ...attr.Value) bool {
 	unknown := v.IsUnknown()
 	for _, e := range elements {

@@ -62,7 +62,7 @@ var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 // TestDocs_everyBlockOfConfigurationIsChecked: what a page shows as Terraform is an example,
 // and "make generate" has a real command line validate these. What cannot be validated
 // alone, because it is a part of a block or belongs to something else, is called hcl and
-// has to parse.
+// must parse.
 func TestDocs_everyBlockOfConfigurationIsChecked(t *testing.T) {
 	t.Parallel()
 	examples := map[string]bool{}
@@ -123,7 +123,7 @@ func TestDocs_troubleshootingNamesMessagesThatThereAre(t *testing.T) {
 }
 
 // TestDocs_pagesAreShortBeforeTheSchema: a page of a resource, an action or a data source
-// says what is needed before the schema; the rest is in guides.
+// reports what is needed before the schema; the rest is in guides.
 func TestDocs_pagesAreShortBeforeTheSchema(t *testing.T) {
 	t.Parallel()
 	const most = 600

@@ -21,7 +21,7 @@ var writes = []string{
 	"PatchMachineLabels", "PatchMachineTaints", "PatchNodeLabels", "PatchNodeTaints", "PatchSet",
 }
 
-// onlyIn names the packages that may call something. eviction_preview has no planner: nobody means
+// onlyIn names the packages that may call something. eviction_preview has no planner: no resource means
 // to make its change, so that there are no steps. namespace_tolerations changes one annotation
 // that no pod depends on.
 var onlyIn = map[string][]string{
@@ -40,7 +40,7 @@ var onlyIn = map[string][]string{
 }
 
 // TestOnePath shows that there is one way from a change to the cluster: the planner alone orders
-// steps and says what they do, and rollout alone makes them. What a test file does is its own
+// steps and reports what they do, and rollout alone makes them. What a test file does is its own
 // business.
 func TestOnePath(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 
 // How long a wait goes without reading a workload whose pods have not changed: it
 // may have been paused, scaled or overwritten meanwhile. Where the pods are as they
-// shall be, only its controller's word is missing. Each time takes twice as long
+// should be, only its controller's word is missing. Each time takes twice as long
 // as the one before.
 const (
 	lookAgain  = time.Second
@@ -34,10 +34,10 @@ const (
 type waiting struct {
 	// pods returns those that are behind.
 	pods func(*snapshot.Snapshot, *workload.Workload) []*snapshot.Pod
-	// behind says that pods made of a template would be behind as well; nil where
+	// behind reports that pods made of a template would be behind as well; nil where
 	// that cannot be.
 	behind func(corev1.PodSpec) bool
-	// shed says that these pods are behind by what they still require.
+	// shed reports that these pods are behind by what they still require.
 	shed bool
 }
 
@@ -65,12 +65,12 @@ func shedding(labels map[string][]string) waiting {
 	}
 }
 
-// errOverwritten says that the template does not have what is waited for: pods
+// errOverwritten reports that the template does not have what is waited for: pods
 // that carry it will not come.
 var errOverwritten = errors.New("somebody else has taken it out of the template")
 
 // wait is a wait for the pods of one workload. The controller must have seen the
-// change, and the pods be as many as they shall be: between the end of the old
+// change, and the pods be as many as desired: between the end of the old
 // and the beginning of the new ones all that live would carry it.
 type wait struct {
 	cluster *kube.Cluster
@@ -81,9 +81,9 @@ type wait struct {
 	rewrite bool
 	// known is what the wait begins with, and what it has come to know.
 	known
-	// waited says that time has passed.
+	// waited reports that time has passed.
 	waited bool
-	// short are the pods of a workload that has fewer than it shall have, as it was read last.
+	// short are the pods of a workload that has fewer than it should have, as it was read last.
 	short string
 }
 
@@ -141,7 +141,7 @@ type seen struct {
 	all, lacking []*snapshot.Pod
 	// blocking keep the controller from replacing others.
 	blocking []*snapshot.Pod
-	// written says that the template has what is wanted.
+	// written reports that the template has what is wanted.
 	written bool
 }
 
@@ -154,13 +154,13 @@ func (a *wait) look(ctx context.Context) (seen, error) {
 	return seen{workload: w, all: snapshot.WorkloadPods(w.Pods...), lacking: a.pods(snapshot, w), blocking: planner.Blocking(snapshot, w), written: a.desired.held(w.Tolerations, w.NodeSelector)}, nil
 }
 
-// ready says that the wait is over, one way or another, if the workload still is
+// ready reports that the wait is over, one way or another, if the workload still is
 // as it is known and its controller has seen it so.
 func (s seen) ready(rewrite bool) bool {
 	return len(s.workload.Pods) == 0 || s.complete() || len(s.lacking) > 0 && s.workload.Rolling.Hold != "" || rewrite && !s.written
 }
 
-// complete says that the live pods are as they shall be, and as many.
+// complete reports that the running pods are as desired, and as many.
 func (s seen) complete() bool {
 	return len(s.lacking) == 0 && s.missing() == 0
 }
@@ -220,7 +220,7 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 }
 
 // mayShowMore reports whether the watch may not show yet what was made of an older template
-// right before its controller saw the newest: a workload with fewer pods than it shall have is
+// right before its controller saw the newest: a workload with fewer pods than it should have is
 // looked at twice.
 func (a *wait) mayShowMore(s seen) bool {
 	now := s.pods()
@@ -241,9 +241,9 @@ func (e *StuckError) instead(ctx context.Context, err error) error {
 	return e
 }
 
-// late says that pods may yet be made of a template that is behind: a ReplicaSet
-// that a Deployment is leaving may not have heard of it. Once none is, none comes
-// back while the Deployment asks for the same.
+// late reports that pods may yet be made of a template that is behind: a ReplicaSet
+// that a Deployment is leaving may not have heard of it. Once none is, none is
+// added while the Deployment asks for the same.
 func (a *wait) late(ctx context.Context) (bool, error) {
 	w, before := a.workload, a.followed
 	same := before != nil && before.UID == w.UID && before.Generation == w.Generation && len(w.Operands) == 0
@@ -263,7 +263,7 @@ func (a *wait) late(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// held says whether lists have what is wanted.
+// held reports whether lists have what is wanted.
 func (d Tolerations) held(tolerations []corev1.Toleration, nodeSelector map[string]string) bool {
 	for key, value := range d.Pin.Labels {
 		if now, there := nodeSelector[key]; !there || now != value {
@@ -273,7 +273,7 @@ func (d Tolerations) held(tolerations []corev1.Toleration, nodeSelector map[stri
 	return planner.Holds(tolerations, d.Claim.Tolerations)
 }
 
-// stuck says what a wait that ends here ends with.
+// stuck reports what a wait that ends here ends with.
 func (s seen) stuck() *StuckError {
 	e := &StuckError{Workload: s.workload, Relapses: s.complete() && s.workload.Relapses, Missing: s.missing()}
 	for _, p := range s.lacking {

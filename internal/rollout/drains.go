@@ -28,13 +28,13 @@ type Drain struct {
 	planner.NodeDrain
 	// GracePeriod is in seconds, nil for the pods' own.
 	GracePeriod *int64
-	// Progress is told what is done, and Waiting what stands still on a node, whenever that
+	// Progress is told what is done, and Waiting what holds a node, whenever that
 	// changes; nil ones are not.
 	Progress func(string)
 	Waiting  func(node string, pods []string)
 }
 
-// DrainRefusedError says that pods stop a drain before it begins.
+// DrainRefusedError reports that pods stop a drain before it begins.
 type DrainRefusedError struct {
 	Refusals []planner.DrainRefusal
 }
@@ -44,7 +44,7 @@ func (e *DrainRefusedError) Error() string {
 	return "pod " + e.Refusals[0].Pod.Key() + " " + e.Refusals[0].Why
 }
 
-// DrainError says how far a drain came.
+// DrainError reports how far a drain came.
 type DrainError struct {
 	// Node is the one that it stopped at, empty for none, and Waiting are the pods on
 	// it that are left, each with what holds it.
@@ -56,7 +56,7 @@ type DrainError struct {
 	Err               error
 }
 
-// Error says what is missing.
+// Error reports what is missing.
 func (e *DrainError) Error() string {
 	if len(e.Waiting) == 0 {
 		return e.Err.Error()
@@ -109,7 +109,7 @@ func (d *draining) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
-	// What was bound before the cordons the watch may not have shown yet.
+	// The watch may not have shown pods yet that were bound before the cordons.
 	if err := d.cluster.RelistPods(ctx); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (d *draining) cordon(ctx context.Context, name string) error {
 }
 
 // empty evicts the pods that are on a node now. What is put there in spite of the
-// cordon, because it tolerates that, is left: it would come back for ever.
+// cordon, because it tolerates that, is left: it would be recreated for ever.
 func (d *draining) empty(ctx context.Context, name string) error {
 	s, err := d.cluster.Snapshot(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *draining) empty(ctx context.Context, name string) error {
 		if s, err = d.cluster.Snapshot(ctx); err != nil {
 			return err
 		}
-		// What was seen last is told where this look does not come to its end.
+		// The last observation is reported if this one does not finish.
 		var waiting []string
 		for _, p := range s.Pods[name] {
 			one := evictions[p.UID]
@@ -223,7 +223,7 @@ func (d *draining) evict(ctx context.Context, p *snapshot.Pod, one *asked) error
 	return err
 }
 
-// tell says what stands still, where that has changed.
+// tell reports what stands still, where that has changed.
 func (d *draining) tell(ctx context.Context, name string) {
 	now := strings.Join(d.waiting, "; ")
 	if now == d.told {

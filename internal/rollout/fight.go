@@ -8,7 +8,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// FightError says that somebody else keeps changing back what is written.
+// FightError reports that another writer keeps reverting what is written.
 type FightError struct {
 	// Thing is the object of the last write, the zero value where none is known.
 	Thing workload.Ref
@@ -23,13 +23,13 @@ func (e *FightError) Error() string {
 	return out
 }
 
-// Is makes fights about the same object the same error.
+// Is makes conflicts about the same object the same error.
 func (e *FightError) Is(target error) bool {
 	other, ok := target.(*FightError)
 	return ok && *e == *other
 }
 
-// fightAbout is the error of a write of a rollout of machines that is made again and again.
+// fightAbout is the error of a write of a rollout of machines that is made repeatedly.
 func fightAbout(s *machineset.Set, intent machineset.Intent) error {
 	switch {
 	case intent.Node != nil:

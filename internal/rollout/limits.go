@@ -13,7 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
 
-// LimitsError says that steps strand pods, or evict more than the limits allow. None of them
+// LimitsError reports that steps strand pods, or evict more than the limits allow. None of them
 // has been made.
 type LimitsError struct {
 	*eviction.LimitsError
@@ -26,11 +26,11 @@ type LimitsError struct {
 // Unwrap returns what exceeds the limits.
 func (e *LimitsError) Unwrap() error { return e.LimitsError }
 
-// SetRefusedError says that a MachineSet must not be changed, or not in this way.
+// SetRefusedError reports that a MachineSet must not be changed, or not in this way.
 type SetRefusedError struct {
 	Set      *machineset.Set
 	Refusals []machineset.Refusal
-	// Labels says that it is about labels alone.
+	// Labels reports that it is about labels alone.
 	Labels bool
 }
 

@@ -75,7 +75,7 @@ func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerati
 	return out, nil
 }
 
-// UnseenError says that it is not known which workloads a linked resource gives
+// UnseenError reports that it is not known which workloads a linked resource gives
 // tolerations to.
 type UnseenError struct {
 	ID  string

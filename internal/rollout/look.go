@@ -36,7 +36,7 @@ type looked struct {
 	workloads []planner.Tolerations
 }
 
-// fresh says that the workload is known as it is now.
+// fresh reports that the workload is known as it is now.
 func (k known) fresh() bool {
 	return !k.readAt.IsZero() && time.Since(k.readAt) < lookAgain
 }
@@ -92,7 +92,7 @@ func (r *run) more(ctx context.Context, l looked) (more bool, err error) {
 	return links || pods, nil
 }
 
-// concludes says that the plan must not rest on workloads that were read a while
+// concludes reports that the plan must not rest on workloads that were read a while
 // ago: it ends the change, forbids it, or takes from nodes what pods rely on.
 func (l looked) concludes() bool {
 	return len(l.Steps) == 0 || l.Steps[0].Kind == planner.Switched || l.Steps[0].Kind == planner.Unlabel || l.obstacle() != nil
@@ -182,7 +182,7 @@ func (r *run) snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	return out, err
 }
 
-// fresh says that every workload is known as it is now.
+// fresh reports that every workload is known as it is now.
 func (r *run) fresh() bool {
 	return !slices.ContainsFunc(r.known, func(k known) bool { return !k.fresh() })
 }
@@ -223,7 +223,7 @@ func (d Tolerations) read(ctx context.Context, cluster *kube.Cluster) (*workload
 	return w, err
 }
 
-// age says that time has passed since workloads were read, except for one.
+// age reports that time has passed since workloads were read, except for one.
 func (r *run) age(except *known) {
 	for i := range r.known {
 		if k := &r.known[i]; k != except {
@@ -240,7 +240,7 @@ func (r *run) of(w *workload.Workload) (Tolerations, *known) {
 }
 
 // await waits for the pods of a workload: those that lack what is wanted, or that
-// require labels which they shall shed. It says whether time has passed by it.
+// require labels which they must shed. It reports whether time has passed by it.
 func (r *run) await(ctx context.Context, w *workload.Workload, shed map[string][]string) (waited bool, err error) {
 	d, k := r.of(w)
 	if d.Linked {
@@ -273,13 +273,13 @@ func (r *run) edit(ctx context.Context, w *workload.Workload) error {
 		return err
 	}
 	// Others at work show in what is read for the write: they may have been at the
-	// other workloads too. A status that has changed is nobody's work.
+	// other workloads too. A changed status is no other writer's work.
 	r.alone = r.alone && alike(before, w) && after != before
 	k.workload, k.readAt = after, time.Now()
 	return r.share(ctx, d, k)
 }
 
-// share takes over what was written for the other lists of the same object.
+// share uses what was written for the other lists of the same object.
 func (r *run) share(ctx context.Context, written Tolerations, source *known) error {
 	for i, d := range r.change.Workloads {
 		k := &r.known[i]
@@ -295,7 +295,7 @@ func (r *run) share(ctx context.Context, written Tolerations, source *known) err
 	return nil
 }
 
-// alike says whether nobody has changed what an object asks for, or the records of
+// alike reports whether no writer has changed what an object asks for, or the records of
 // who owns what of it, between two readings.
 func alike(a, b *workload.Workload) bool {
 	return a.UID == b.UID && a.Generation == b.Generation &&

@@ -12,14 +12,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// SetGoneError says that the MachineSet is not there any more, or that another one
+// SetGoneError reports that the MachineSet is not there any more, or that another one
 // of its name is.
 type SetGoneError struct {
 	Key       string
 	Recreated bool
 }
 
-// Error says which.
+// Error reports which.
 func (e *SetGoneError) Error() string {
 	if e.Recreated {
 		return "MachineSet " + e.Key + " has been deleted and recreated in the meantime"
@@ -32,7 +32,7 @@ func (e *SetGoneError) Is(target error) bool {
 	return target == kube.ErrNotFound
 }
 
-// SetConflictError says that entries of the template are not ours to change.
+// SetConflictError reports that entries of the template are not owned to change.
 type SetConflictError struct {
 	Set       *machineset.Set
 	Conflicts []taint.Conflict
@@ -43,7 +43,7 @@ func (e *SetConflictError) Error() string {
 	return fmt.Sprintf("%s has %s already", e.Set.Title(), e.Conflicts[0].ID)
 }
 
-// StoppedError says that a rollout cannot go on until somebody has looked at it.
+// StoppedError reports that a rollout cannot go on until somebody has looked at it.
 type StoppedError struct {
 	Set *machineset.Set
 	Why string
@@ -53,7 +53,7 @@ type StoppedError struct {
 	Err   error
 }
 
-// Error says why.
+// Error reports why.
 func (e *StoppedError) Error() string { return e.Why }
 
 // Unwrap returns the error of reading an annotation, nil for none.
@@ -92,26 +92,26 @@ func (e *AtZeroError) Error() string { return e.Err.Error() }
 // Unwrap returns the original error.
 func (e *AtZeroError) Unwrap() error { return e.Err }
 
-// MachinesError says what a rollout waited for when it timed out or was interrupted.
+// MachinesError reports what a rollout waited for when it timed out or was interrupted.
 type MachinesError struct {
 	// Set is as it is left.
 	Set *machineset.Set
-	// Begun says that this run has written something.
+	// Begun reports that this run has written something.
 	Begun   bool
 	Waiting []string
-	// Controller says that Waiting is about the MachineSet's controller: no machine that
+	// Controller reports that Waiting is about the MachineSet's controller: no machine that
 	// exists is waited for.
 	Controller bool
-	// Holds say what holds a drain: pods, budgets, hooks.
+	// Holds report what holds a drain: pods, PDBs, hooks.
 	Holds []string
-	// Left is how many machines the rollout still has to replace, or to change in place.
+	// Left is how many machines the rollout still must replace, or to change in place.
 	Left int
-	// Restored says that the count has been brought back.
+	// Restored reports that the count has been brought back.
 	Restored bool
 	Err      error
 }
 
-// Error says what is missing.
+// Error reports what is missing.
 func (e *MachinesError) Error() string {
 	if len(e.Waiting) == 0 {
 		return e.Err.Error()

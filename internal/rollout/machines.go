@@ -68,7 +68,7 @@ type machineRollout struct {
 	approved bool
 	told     string
 	waiting  []string
-	// owed says that waiting is about the MachineSet's controller.
+	// owed reports that waiting is about the MachineSet's controller.
 	owed  bool
 	holds []string
 	// wrote are the nodes that were written since they were looked at last, writes counts
@@ -123,7 +123,7 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 			r.hooks.Writing(intent)
 		}
 		if err := r.write(ctx, intent); errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrNotFound) {
-			// Somebody else was faster, or has deleted it: what is known now decides.
+			// Another writer was faster, or has deleted it: what is known now decides.
 			if r.conflicts[intent.About()]++; r.conflicts[intent.About()] > maxConflicts {
 				return false, fightAbout(r.set, intent)
 			}
@@ -142,7 +142,7 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 	return next.Last, r.settle(ctx)
 }
 
-// unmarked says that the marker is gone: a write whose answer was lost, and which was
+// unowned reports that the marker is gone: a write whose answer was lost, and which was
 // repeated therefore, meets what it has written itself.
 func (r *machineRollout) unmarked() bool {
 	observed, there := r.cluster.MachineSet(r.key)
@@ -161,8 +161,8 @@ func (r *machineRollout) observe() (machineset.Observed, error) {
 	return observed, nil
 }
 
-// gone says that there is nothing left to give up where the MachineSet is gone. One
-// that has been made anew out of a copy can have all that was ours.
+// gone reports that there is nothing left to give up where the MachineSet is gone. One
+// that has been made anew out of a copy can have all that was owned.
 func (r *machineRollout) gone(anew *machineset.Set, err error) (bool, error) {
 	if r.desired.Claim.Release && (anew == nil || !r.desired.Owns(anew)) {
 		return true, nil
@@ -170,7 +170,7 @@ func (r *machineRollout) gone(anew *machineset.Set, err error) (bool, error) {
 	return false, err
 }
 
-// CheckSet says whether what is written on a MachineSet can be read, and is ours to
+// CheckSet reports whether what is written on a MachineSet can be read, and is owned to
 // change. Errors: *StoppedError, *SetConflictError.
 func CheckSet(s *machineset.Set, desired machineset.Desired) error {
 	if s.RecordErr != nil {
@@ -249,7 +249,7 @@ func ignore(err, class error) error {
 	return err
 }
 
-// tell says what is waited for, and what holds it, where that has changed.
+// tell reports what is waited for, and what holds it, where that has changed.
 func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed, waiting []machineset.Waiting) {
 	r.waiting, r.owed = r.waiting[:0], len(waiting) == 0
 	for _, w := range waiting {
@@ -316,7 +316,7 @@ func (r *machineRollout) leave(ctx context.Context, err error) error {
 	return err
 }
 
-// late says how far the rollout has come.
+// late reports how far the rollout has come.
 func (r *machineRollout) late(restored bool, err error) *MachinesError {
 	e := &MachinesError{Set: r.set, Begun: r.approved, Waiting: r.waiting, Controller: r.owed, Holds: r.holds, Restored: restored, Err: err}
 	if observed, there := r.cluster.MachineSet(r.key); there && observed.Set.UID == r.set.UID {

@@ -28,15 +28,15 @@ const (
 	// guard send back within milliseconds what they have read.
 	settleMoment = 100 * time.Millisecond
 
-	// maxRounds bounds how often a list is written again that others change
-	// back: after that it is a fight, and the user has to know.
+	// maxRounds bounds how often a list is written again that others
+	// revert: after that it is a conflict, and the user must know.
 	maxRounds = 8
 	// maxConflicts bounds how often a write of a rollout of machines meets a change of the same
 	// object by another client.
 	maxConflicts = 100
 )
 
-// RefusedError says that nodes must not be written. Nothing more is written
+// RefusedError reports that nodes must not be written. Nothing more is written
 // once it is returned.
 type RefusedError struct {
 	Refusals []planner.Refusal
@@ -52,7 +52,7 @@ func (e *RefusedError) Error() string {
 // guard has taken away, and nodes that have come since.
 func (r *run) switchTaints(ctx context.Context, plan planner.NodePlan) error {
 	for _, s := range plan.Switches {
-		// Nodes that join one after the other are no fight.
+		// Nodes that join one after the other are no conflict.
 		if r.written[s.Node.Name]++; r.written[s.Node.Name] > maxRounds {
 			return &FightError{workload.Ref{Kind: "Node", Name: s.Node.Name}}
 		}
@@ -103,7 +103,7 @@ func switchAll(ctx context.Context, cluster *kube.Cluster, desired planner.NodeT
 	return writeAll(ctx, names, func(name string) (*snapshot.Node, error) { return switchOne(ctx, cluster, desired, name) })
 }
 
-// writeAll writes several nodes at once. All that were begun are finished before
+// writeAll writes several nodes in parallel. All that were begun are finished before
 // it returns the first error in the nodes' order.
 func writeAll(ctx context.Context, names []string, write func(name string) (*snapshot.Node, error)) ([]*snapshot.Node, error) {
 	written := make([]*snapshot.Node, len(names))

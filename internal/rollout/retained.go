@@ -16,7 +16,7 @@ import (
 // contract takes away what others have left behind for the sake of taints and no taint needs
 // any more: tolerations of workloads, and those that policies of admission give. It does not
 // wait for the pods that restart by it. Pods are looked at only where something retires. One
-// object that cannot be changed keeps nobody else from it.
+// object that cannot be changed keeps no other object from it.
 func (r *run) contract(ctx context.Context) error {
 	rest := newRun(r.cluster, Change{}, r.comparison)
 	rest.retained = true

@@ -19,7 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Change is everything that one resource or action wants at once.
+// Change is everything that one resource or action wants together.
 type Change struct {
 	// Owner is the id of the resource.
 	Owner string
@@ -49,7 +49,7 @@ type Change struct {
 type Result struct {
 	// Steps are the steps that it has made, in words.
 	Steps []string
-	// Retained says what others have left behind and could not be taken away. It fails
+	// Retained reports what others have left behind and could not be taken away. It fails
 	// nothing: the taints are changed already.
 	Retained error
 	// Workloads are those of the change, as it has left them.
@@ -77,7 +77,7 @@ func (e *WorkloadError) Error() string { return e.Err.Error() }
 func (e *WorkloadError) Unwrap() error { return e.Err }
 
 // Run carries out a change in the planner's order: labels, tolerations and pins,
-// the wait for live pods, taints, and the reverse for what goes. It takes the
+// the wait for running pods, taints, and the reverse for what goes. It takes the
 // first step, looks again, and asks again, so that whatever interrupts it, the
 // next run goes on from what the cluster shows then.
 //
@@ -137,18 +137,18 @@ type run struct {
 	known []known
 	// policies is what is known of the policies of the change, by name; nil for none.
 	policies map[string]*admission.Observed
-	// alone says that nobody else has been seen at work: what is known of the
+	// alone reports that no other writer has been seen: what is known of the
 	// workloads serves to find the next step.
 	alone bool
 	begun bool
 	done  []string
-	// rounds counts steps, unrest the waits that nobody had expected.
+	// rounds counts steps, unrest the unexpected waits.
 	rounds, unrest int
 	// pods is set once pods are followed, linked once the linked workloads are known.
 	pods, linked bool
 	releases     []func()
 	// cycled is set once machines have been replaced that nothing is wrong with, drained once
-	// nodes are: what comes there in spite of it would come back for ever.
+	// nodes are: what comes there in spite of it would be recreated for ever.
 	cycled, drained bool
 	// retained is set where the change is what others have left behind.
 	retained bool
@@ -159,7 +159,7 @@ type run struct {
 	written  map[string]int
 }
 
-// withPods has pods followed from now on. A change that evicts nobody does without.
+// withPods has pods followed from now on. A change that evicts no pod does without.
 func (r *run) withPods(ctx context.Context) error {
 	if !r.pods {
 		release, err := r.cluster.Follow(ctx, true)
@@ -182,7 +182,7 @@ func (r *run) carryOut(ctx context.Context) error {
 			return err
 		}
 		if len(plan.Steps) == 0 || plan.Steps[0].Kind == planner.Switched {
-			// The planner has seen live pods alone: what makes them may be behind.
+			// The planner has seen running pods alone: what makes them may be behind.
 			if calm, err := r.settle(ctx, plan); err != nil {
 				if stuck := new(StuckError); errors.As(err, &stuck) {
 					stuck.Switched = len(plan.Steps) == 0 && (r.change.Nodes != nil || r.change.MachineSets != nil)
@@ -235,7 +235,7 @@ func writes(step planner.Step) workload.Ref {
 	return workload.Ref{}
 }
 
-// settle waits until the pods are as many as they shall be. All that live carry
+// settle waits until the pods are as many as desired. All that live carry
 // what is wanted by then; one that was missing a moment ago may yet be made from
 // an old template, and what comes next relies on it. It is calm where there was
 // nothing to wait for: else what was read before the wait is old.
@@ -258,7 +258,7 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 		calm = calm && !waited
 	}
 	if !calm {
-		// Where pods come and go all the time, this has to end all the same.
+		// This must end even if pods are created and deleted all the time.
 		r.unrest++
 	}
 	return calm || r.unrest > maxRounds, nil
@@ -267,7 +267,7 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 // take makes one step, and notes what it shows of the workload.
 func (r *run) take(ctx context.Context, step planner.Step) error {
 	if len(step.Nodes.Switches) == 0 {
-		// Nodes that join one after the other are no fight.
+		// Nodes that join one after the other are no conflict.
 		if err := r.count(writes(step)); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (r *run) take(ctx context.Context, step planner.Step) error {
 	tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
 	err := r.make(ctx, step)
 	if errors.Is(err, errOverwritten) {
-		// Somebody has taken it out of the template again: it is written again.
+		// Another writer has removed it from the template: it is written again.
 		r.alone = false
 		return nil
 	}
@@ -316,7 +316,7 @@ func (r *run) make(ctx context.Context, step planner.Step) error {
 		at := slices.IndexFunc(r.change.Policies, func(c admission.Claim) bool { return c.Name == step.Policy.Name })
 		claimed := func(*admission.Observed) *admission.Claim { return &r.change.Policies[at] }
 		if r.retained {
-			// What it is when it is written decides: its own resource may be at it.
+			// Check again at write time: the owning resource may be updating it.
 			claimed = asItIs
 		}
 		seen, err := enforce(ctx, r.cluster, step.Policy.Name, claimed, r.comparison)

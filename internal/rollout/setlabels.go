@@ -19,7 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
 
-// LabelConflictError says that somebody else has given a wanted label another value.
+// LabelConflictError reports that another writer has given a wanted label another value.
 // Nothing more is written once it is returned.
 type LabelConflictError struct {
 	Set       *machineset.Set
@@ -50,7 +50,7 @@ func CheckLabels(o machineset.Observed, claim label.Claim) error {
 	return nil
 }
 
-// CheckSetChange says whether a MachineSet can be changed. Errors: *StoppedError,
+// CheckSetChange reports whether a MachineSet can be changed. Errors: *StoppedError,
 // *SetConflictError, *LabelConflictError.
 func CheckSetChange(c planner.SetChange) error {
 	if err := CheckSet(c.Set, c.Desired); err != nil {
@@ -123,7 +123,7 @@ func labelSet(ctx context.Context, cluster *kube.Cluster, key string, claim labe
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			// Machines that come one after the other are no fight.
+			// Machines that come one after the other are no conflict.
 			if written[intent.About()]++; written[intent.About()] > maxRounds {
 				return fightAbout(o.Set, intent)
 			}

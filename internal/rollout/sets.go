@@ -17,11 +17,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
 
-// Machines says how MachineSets are rolled out.
+// Machines reports how MachineSets are rolled out.
 type Machines struct {
 	// Slots bounds how many rollouts of the process run at the same time.
 	Slots *Slots
-	// Waits is told once that a rollout waits for another one to end, nil for nobody.
+	// Waits is told once that a rollout waits for another one to end, nil for no listener.
 	Waits func()
 	// Hooks are asked and told beside what a rollout does by itself.
 	Hooks MachineHooks

@@ -22,7 +22,7 @@ type Tolerations struct {
 	Ref   workload.Ref
 	Path  []string
 	Claim toleration.Claim
-	// Pin is what the pod template shall require of nodes.
+	// Pin is what the pod template must require of nodes.
 	Pin    label.Claim
 	Now    bool
 	NoWait bool
@@ -30,7 +30,7 @@ type Tolerations struct {
 	Linked, Retained bool
 }
 
-// ConflictError says that a wanted toleration belongs to another resource.
+// ConflictError reports that a wanted toleration belongs to another resource.
 type ConflictError struct {
 	Conflicts []planner.WorkloadConflict
 }
@@ -44,24 +44,24 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("a toleration of %s belongs to %q", c.Workload.Title(), c.Owner)
 }
 
-// HoldError says that the live pods of a workload do not follow a change.
+// HoldError reports that the running pods of a workload do not follow a change.
 type HoldError struct {
 	Workload *workload.Workload
 	Pods     []*snapshot.Pod
-	// Written says that the template has the change: the pods stopped following
+	// Written reports that the template has the change: the pods stopped following
 	// in the middle of it.
 	Written bool
 }
 
-// Error says why.
+// Error reports why.
 func (e *HoldError) Error() string {
 	return fmt.Sprintf("the pods of %s do not follow: %s", e.Workload.Title(), e.Workload.Rolling.Hold)
 }
 
-// StuckError says which pods a wait ended with.
+// StuckError reports which pods a wait ended with.
 type StuckError struct {
 	Workload *workload.Workload
-	// Lacking are live pods without the tolerations, Pending pods that have them
+	// Lacking are running pods without the tolerations, Pending pods that have them
 	// and run on no node yet. Shed is set where the pods were to lose what they
 	// require of nodes.
 	Lacking, Pending []string
@@ -72,10 +72,10 @@ type StuckError struct {
 	// Switched is set where the taints have been changed before: the wait is for what
 	// comes after them.
 	Switched bool
-	// Missing is how many pods are not there that shall be.
+	// Missing is how many pods are not there that should be.
 	Missing int
-	// Relapses is set where all pods are as they shall be, and one that is lost would
-	// come back from an older template.
+	// Relapses is set where all pods are as desired, and one that is lost would
+	// be recreated from an older template.
 	Relapses bool
 	// Lost is set where the template does not have what is waited for.
 	Lost bool
@@ -159,7 +159,7 @@ func (d Tolerations) of(w *workload.Workload) planner.Tolerations {
 	return planner.Tolerations{Workload: w, Claim: d.Claim, Pin: d.Pin, Now: d.Now, NoWait: d.NoWait, Linked: d.Linked, Retained: d.Retained}
 }
 
-// unreadable says that a record on which the change depends cannot be read.
+// unreadable reports that a record on which the change depends cannot be read.
 func (d Tolerations) unreadable(w *workload.Workload) error {
 	if w.RecordErr != nil {
 		return w.RecordErr
@@ -181,7 +181,7 @@ func conflicts(w *workload.Workload, merged toleration.Merged, pins label.Merged
 	return out
 }
 
-// holds says that pods which need the change would not follow it. It is asked
+// holds reports that pods which need the change would not follow it. It is asked
 // before the first write.
 func holds(s *snapshot.Snapshot, t planner.Tolerations) error {
 	lacking := planner.Lacking(s, t.Workload, t.Claim.Tolerations, t.Pin.Labels)

@@ -42,8 +42,8 @@ func (b Budgets) Covering(pod *Pod) []*Budget {
 
 // Guarding returns the PodDisruptionBudgets that can refuse the eviction of a pod. More than
 // one refuses always. None is asked for a pod that is pending, completed or terminating, nor
-// for one that is not ready, if its budget has the policy AlwaysAllow or its other pods meet
-// the budget (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction.go, Create and
+// for one that is not ready, if its PDB has the policy AlwaysAllow or its other pods meet
+// the PDB (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction.go, Create and
 // canIgnorePDB).
 func (b Budgets) Guarding(pod *Pod) []*Budget {
 	if pod.Pending || pod.Completed || pod.Terminating {
@@ -61,7 +61,7 @@ func (b *Budget) met() bool {
 	return b.MinHealthy > 0 && b.Healthy >= b.MinHealthy
 }
 
-// BudgetNames lists budgets by name, as in a sentence.
+// BudgetNames lists PDBs by name, as in a sentence.
 func BudgetNames(budgets []*Budget) string {
 	names := make([]string, len(budgets))
 	for i, b := range budgets {

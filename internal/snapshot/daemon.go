@@ -11,7 +11,7 @@ import (
 )
 
 // Daemon is what a DaemonSet's template says of nodes. The DaemonSet controller asks
-// the template, not the pods that run, which nodes shall have a pod and which pods may
+// the template, not the pods that run, which nodes should have a pod and which pods may
 // go on: the two differ while pods are older than the template, and where admission
 // gives pods what the template does not have (k8s.io/kubernetes v1.37.1
 // pkg/controller/daemon/daemon_controller.go, podsShouldBeOnNode and

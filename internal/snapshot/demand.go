@@ -20,7 +20,7 @@ import (
 type Resources struct {
 	// MilliCPU is in thousandths of a core, Memory and EphemeralStorage in bytes.
 	MilliCPU, Memory, EphemeralStorage int64
-	// Pods is how many pods a node takes; pods leave it empty and are one each.
+	// Pods is how many pods a node takes; for pods it is empty and counts as one.
 	Pods int64
 	// Others are extended resources and huge pages, sorted by name.
 	Others []Amount
@@ -34,7 +34,7 @@ type Amount struct {
 
 // Demand is what a pod asks of a node, shared by all pods that are equal in it.
 type Demand struct {
-	// Asks is what has to be free for a new pod like this one.
+	// Asks is what must be free for a new pod like this one.
 	Asks Resources
 	// Holds is what the scheduler counts for this pod on the node that it is on.
 	// It differs from Asks while a resize in place is under way.
@@ -44,11 +44,11 @@ type Demand struct {
 	ScoredMilliCPU, ScoredMemory int64
 	// Priority decides who may push out whom.
 	Priority int32
-	// Patient is set for a pod that pushes out nobody (preemptionPolicy Never).
+	// Patient is set for a pod that preempts no pod (preemptionPolicy Never).
 	Patient bool
 }
 
-// What a container without a request counts as in scores (pkg/scheduler/util/pod_resources.go).
+// The request of a container without one in scores (pkg/scheduler/util/pod_resources.go).
 const (
 	defaultMilliCPU = 100
 	defaultMemory   = 200 << 20
@@ -72,7 +72,7 @@ func DemandOf(p *corev1.Pod) *Demand {
 	if p.Spec.Priority != nil {
 		d.Priority = *p.Spec.Priority
 	}
-	// What devices are claimed for is not counted on nodes that do not list it, so
+	// A resource that devices are claimed for is not counted on nodes that do not list it, so
 	// that its absence there keeps no pod away (fit.go, shouldDelegateResourceToDRA).
 	claimed := func(a Amount) bool {
 		if strings.HasPrefix(string(a.Name), resourcev1.ResourceDeviceClassPrefix) {
@@ -122,7 +122,7 @@ func ResourcesOf(list corev1.ResourceList) Resources {
 	return r
 }
 
-// scalar says whether the scheduler counts a resource beside those that it knows
+// scalar reports whether the scheduler counts a resource beside those that it knows
 // by name (pkg/scheduler/util/utils.go, IsScalarResourceName).
 func scalar(name corev1.ResourceName) bool {
 	n := string(name)

@@ -22,7 +22,7 @@ import (
 )
 
 // Snapshot is what the cluster looked like at one moment. It is never changed
-// once it is built, so that any number of resources can read it at once.
+// once it is built, so that any number of resources can read it in parallel.
 type Snapshot struct {
 	// Nodes by name.
 	Nodes map[string]*Node
@@ -34,7 +34,7 @@ type Snapshot struct {
 	// its controller: ReplicaSet to Deployment, Job to CronJob.
 	Parents map[types.UID]Owner
 	// Daemons are the templates of DaemonSets by UID. Of one that is not known, the
-	// live pods alone tell.
+	// running pods alone tell.
 	Daemons map[types.UID]*Daemon
 	Budgets Budgets
 	// Volumes by namespace and name of the claim that is bound to them: only those
@@ -44,7 +44,7 @@ type Snapshot struct {
 	NamespaceLabels map[string]labels.Set
 	// Admission is what is given to pods when they are made.
 	Admission *admission.Rules
-	// Gaps says what could not be read, in sentences for the reader. Verdicts
+	// Gaps reports what could not be read, in sentences for the reader. Verdicts
 	// that depend on it are less exact, never wrong.
 	Gaps []string
 	// OwnerGaps are those of the gaps that keep pods from being rolled up.
@@ -61,11 +61,11 @@ type Node struct {
 	Labels          map[string]string
 	Taints          []corev1.Taint
 	Unschedulable   bool
-	// Ready says that its condition Ready is true.
+	// Ready reports that its condition Ready is true.
 	Ready bool
 	// Allocatable is what pods can have of the node, nil where it does not tell.
 	Allocatable *Resources
-	// Record says who owns which taint; RecordErr that it cannot be read.
+	// Record reports who owns which taint; RecordErr that it cannot be read.
 	Record    taint.Record
 	RecordErr error
 	// LabelRecord says the same of labels.
@@ -73,7 +73,7 @@ type Node struct {
 	LabelRecordErr error
 	// Machine is the Machine API's namespace/name for this node, if any.
 	Machine string
-	// MachineConfig says that OpenShift's machine-config operator manages the
+	// MachineConfig reports that OpenShift's machine-config operator manages the
 	// node.
 	MachineConfig bool
 }
@@ -230,7 +230,7 @@ func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *
 	return out
 }
 
-// Admitting returns the snapshot with other rules for pods that are made.
+// Admitting returns the snapshot with other rules for new pods.
 func (s *Snapshot) Admitting(rules *admission.Rules) *Snapshot {
 	out := s.With(nil, nil)
 	out.Admission = rules
@@ -279,7 +279,7 @@ func (s *Snapshot) RunsOnEveryNode(p *Pod) bool {
 
 // VolumesOf returns the volumes that bind a pod to certain nodes: those of its
 // bound claims, one for each affinity. A claim that is not bound, or that was not
-// read, binds nobody.
+// read, binds no pod.
 func (s *Snapshot) VolumesOf(pod *Pod) []*Volume {
 	if len(pod.Claims) == 0 {
 		return nil

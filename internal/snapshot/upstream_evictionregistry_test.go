@@ -11,7 +11,7 @@ import (
 
 // TestUpstream_evictionRegistry has the facts of TestEvictionWithETCD and TestEviction in
 // k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction_test.go that follow from
-// phase, deletion, readiness, the policy of a budget and the number of disruptions that it
+// phase, deletion, readiness, the policy of a PDB and the number of disruptions that it
 // allows: whether the eviction API refuses to evict a pod now.
 func TestUpstream_evictionRegistry(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestUpstream_evictionRegistry(t *testing.T) {
 		selector string
 		allowed  int32
 		refused  bool
-		// status are the budget's healthy pods, and how many there must be.
+		// status are the PDB's healthy pods, and how many there must be.
 		status [2]int32
 		always bool
 	}{
@@ -81,7 +81,7 @@ func TestUpstream_evictionRegistry(t *testing.T) {
 }
 
 // evictionRegistryLeftOut are the other cases of the two tests. The other tests of the file
-// are about options and preconditions of deletions, and the status of budgets afterwards.
+// are about options and preconditions of deletions, and the status of PDBs afterwards.
 var evictionRegistryLeftOut = map[string]string{
 	"TestEvictionWithETCD/bad name in Url":                             "a request names the pod once",
 	"TestEviction/pending, always conflict on delete":                  "conflicts between requests are not predicted",

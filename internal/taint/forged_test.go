@@ -48,7 +48,7 @@ func TestMerge_forgedMarks(t *testing.T) {
 }
 
 // A private state that was lost brings another nonce: marks of the claim's own generation are
-// proved anew with the next write, or their entries would be nobody's once they are not wanted.
+// proved anew with the next write, or their entries would have no owner once they are not wanted.
 func TestMerge_provesMarksAnew(t *testing.T) {
 	t.Parallel()
 	old, seal := record.Seal{Nonce: "old"}, record.Seal{Nonce: "new", Lenient: true}

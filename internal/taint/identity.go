@@ -13,7 +13,7 @@ import (
 )
 
 // ID identifies a taint within one node: two taints with the same key and
-// effect cannot stand on a node together, whatever their values
+// effect cannot be on a node together, whatever their values
 // (k8s.io/api v0.37.2 core/v1/taint.go, Taint.MatchTaint).
 type ID struct {
 	Key    string

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Tolerates says whether one toleration matches one taint. It is the only
+// Tolerates reports whether one toleration matches one taint. It is the only
 // place that calls ToleratesTaint of k8s.io/api, whose signature has changed
-// between releases. comparison tells whether the cluster's feature gate
+// between releases. comparison reports whether the cluster's feature gate
 // TaintTolerationComparisonOperators is on; where it is off, Lt and Gt match
 // nothing (KEP-5471).
 func Tolerates(toleration corev1.Toleration, t corev1.Taint, comparison bool) bool {
@@ -45,7 +45,7 @@ func Untolerated(taints []corev1.Taint, tolerations []corev1.Toleration, compari
 	return out
 }
 
-// Compares says whether a toleration uses an operator that depends on the
+// Compares reports whether a toleration uses an operator that depends on the
 // feature gate TaintTolerationComparisonOperators.
 func Compares(toleration corev1.Toleration) bool {
 	return toleration.Operator == corev1.TolerationOpLt || toleration.Operator == corev1.TolerationOpGt

@@ -18,17 +18,17 @@ type Claim struct {
 	// Owner and Generation are written into the marks.
 	Owner      string
 	Generation string
-	// Seal proves marks. An entry that is not wanted is ours by a mark with a proof alone.
+	// Seal proves marks. An entry that is not wanted is owned by a mark with a proof alone.
 	Seal record.Seal
 	// Taints must be in the list, Absent must not.
 	Taints []corev1.Taint
 	Absent []ID
-	// Adopt takes on entries that stand there without any mark.
+	// Adopt adopts existing entries without any mark.
 	Adopt bool
 	// TakeOver makes wanted entries of the same owner and another generation
-	// ours, as a create does: an earlier create was killed, or the object is
-	// being replaced by a new one. Entries that are not wanted are never taken
-	// over: a resource keeps its id when it is changed, so that one with this id
+	// owned, as a create does: an earlier create was killed, or the object is
+	// being replaced by a new one. Entries that are not wanted are never
+	// adopted: a resource keeps its id when it is changed, so that one with this id
 	// may want other entries by now.
 	TakeOver bool
 	// Imported holds entries that were taken into the state without a write,
@@ -42,7 +42,7 @@ type Claim struct {
 	Release bool
 }
 
-// Status says how an entry differs from what a claim wants.
+// Status reports how an entry differs from what a claim wants.
 type Status string
 
 // The two ways in which an entry can differ.
@@ -51,7 +51,7 @@ const (
 	Different Status = "different"
 )
 
-// Conflict is an entry that a claim wants and that is not ours to change.
+// Conflict is an entry that a claim wants and that is not owned to change.
 type Conflict struct {
 	ID ID
 	// Owner is the owner by the record, "" where the entry has no mark.
@@ -69,9 +69,9 @@ type Merged struct {
 	Changed bool
 	// Conflicts make the whole merge void: nothing may be written.
 	Conflicts []Conflict
-	// TakenOver are entries of an earlier generation that the claim takes over.
+	// TakenOver are entries of an earlier generation that the claim adopts.
 	TakenOver []ID
-	// Deviations are the entries that are not as wanted, before the merge.
+	// Deviations are the entries that are out of sync, before the merge.
 	Deviations map[ID]Status
 }
 
@@ -113,14 +113,14 @@ func (c Claim) On(object string) Claim {
 	return c
 }
 
-// Owns says whether the record holds an entry of the claim: an object without
+// Owns reports whether the record holds an entry of the claim: an object without
 // one needs no look.
 func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
 }
 
-// owns reports whether a mark is ours. One of a taint that belongs to a controller is never:
-// no resource writes it, so somebody else has forged the mark.
+// owns reports whether a mark is owned. One of a taint that belongs to a controller is never:
+// no resource writes it, so another writer has forged the mark.
 func (c Claim) owns(mark Mark) bool {
 	if mark.Generation == "" || !Ownable(mark.ID()) {
 		return false
@@ -135,7 +135,7 @@ func (c Claim) owns(mark Mark) bool {
 }
 
 // believe returns a mark as far as it is believed. Of one of our own without a proof that is
-// whose entry it is about, and not what a destroy restores: somebody else has written that. The
+// whose entry it is about, and not what a destroy restores: another writer has written that. The
 // proofs of an earlier create are lost with it. What it has removed would be as well, so that
 // a plan names what its marks restore; nothing is restored in place of what is wanted.
 func (c Claim) believe(mark Mark) Mark {
@@ -152,7 +152,7 @@ func (c Claim) wants(id ID) bool {
 	return Find(c.Taints, id) >= 0 || slices.Contains(c.Absent, id)
 }
 
-// unmarked says whether an entry without a mark is ours, because it was taken
+// unowned reports whether an entry without a mark is owned, because it was taken
 // into the state like that.
 func (c Claim) unmarked(id ID) bool {
 	return slices.Contains(c.Imported[id], "")
@@ -182,7 +182,7 @@ func (m *merge) wanted() map[ID]bool {
 	return wanted
 }
 
-// retire gives up marked entries that are ours and no longer wanted.
+// retire gives up marked entries that are owned and no longer wanted.
 func (m *merge) retire(record Record, wanted map[ID]bool) {
 	for _, mark := range record {
 		if !m.claim.owns(mark) || wanted[mark.ID()] {
@@ -196,8 +196,8 @@ func (m *merge) retire(record Record, wanted map[ID]bool) {
 }
 
 // restore brings back what stood there before the mark was made. A taint of
-// ours goes whatever value others have given it meanwhile, since nobody would
-// own it afterwards; one that they have removed does not come back in its old
+// owned is removed whatever value others have given it meanwhile, since no resource would
+// own it afterwards; one that they have removed is not restored to its old
 // form, and one that they put where we had removed it stays.
 func (m *merge) restore(mark Mark) {
 	at := Find(m.taints, mark.ID())
@@ -228,7 +228,7 @@ func (m *merge) release() {
 	}
 }
 
-// put makes a taint stand in the list with the wanted value.
+// put makes a taint be in the list with the wanted value.
 func (m *merge) put(t corev1.Taint) {
 	id := IDOf(t)
 	at := Find(m.taints, id)
@@ -253,7 +253,7 @@ func (m *merge) put(t corev1.Taint) {
 		m.taints[at] = corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}
 		m.changed = true
 	case !marked && imported:
-		// As wanted and known to the state: the mark is written with the next
+		// In sync and known to the state: the mark is written with the next
 		// change, so that import and move touch nothing.
 	case !marked:
 		m.deviations[id] = Different
@@ -262,7 +262,7 @@ func (m *merge) put(t corev1.Taint) {
 	m.mark(id, Mark{Previous: mark.Previous})
 }
 
-// drop makes an entry stand in the list no more.
+// drop makes an entry be in the list no more.
 func (m *merge) drop(id ID) {
 	at := Find(m.taints, id)
 	mark, marked := m.marks[id]
@@ -280,8 +280,8 @@ func (m *merge) drop(id ID) {
 	m.deviations[id] = Different
 	previous := mark.Previous
 	if !marked && !m.claim.unmarked(id) || marked && mark.Absent && previous == nil {
-		// Somebody else's: a release puts it back. An imported one is ours, and so is one
-		// that our mark says to stand; one that came after we took ours away is not.
+		// Another writer's: a release puts it back. An imported one is owned, and so is one
+		// that the resource's mark calls present; one added after the resource removed its own is not.
 		value := m.taints[at].Value
 		previous = &value
 	}
@@ -297,7 +297,7 @@ func (m *merge) mark(id ID, mark Mark) {
 	mark.Proof = m.claim.Seal.Renew(m.marks[id].Proof, mark.parts()...)
 	if old, marked := m.marks[id]; marked && (old.Generation != mark.Generation || old.Absent != mark.Absent || old.Proof != mark.Proof) {
 		_, imported := m.claim.Imported[id]
-		// A mark of our own generation with an old proof would be nobody's once the entry is
+		// A mark of our own generation with an old proof would have no owner once the entry is
 		// not wanted any more.
 		m.changed = m.changed || !imported || old.Absent != mark.Absent || old.Generation == mark.Generation
 	}

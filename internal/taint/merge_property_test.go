@@ -69,7 +69,7 @@ func aClaim(t *rapid.T) Claim {
 	return c
 }
 
-// concerns says whether a merge may touch an entry: it is wanted, ours by the
+// concerns reports whether a merge may touch an entry: it is wanted, owned by the
 // record, or imported.
 func concerns(c Claim, r Record, id ID) bool {
 	m, marked := r.Of(id)
@@ -146,7 +146,7 @@ func TestMerge_doesNotDependOnTheOrderOfItsClaim(t *testing.T) {
 		if a.Changed != b.Changed || a.Record.String() != b.Record.String() || len(a.Conflicts) != len(b.Conflicts) || len(a.TakenOver) != len(b.TakenOver) || !cmp.Equal(a.Deviations, b.Deviations) {
 			t.Fatalf("%+v\n%+v", a, b)
 		}
-		// What stood there before keeps its order; what is appended may differ.
+		// Entries from before keep their order; appended ones may differ.
 		known := func(taints []corev1.Taint) []corev1.Taint {
 			return slices.DeleteFunc(slices.Clone(taints), func(x corev1.Taint) bool { return Find(current, IDOf(x)) < 0 })
 		}
@@ -171,12 +171,12 @@ func TestMerge_createThenReleaseGivesBackTheList(t *testing.T) {
 			t.Fatalf("after the release the record is %s", back.Record)
 		}
 		removed := func(x corev1.Taint) bool { return slices.Contains(claim.Absent, IDOf(x)) }
-		// What was never removed is the same to its order and times of addition.
+		// Entries that were never removed keep their order and times of addition.
 		want := slices.DeleteFunc(slices.Clone(current), removed)
 		if diff := cmp.Diff(want, slices.DeleteFunc(slices.Clone(back.Taints), removed), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
-		// What was removed is back with its value, at the end of the list.
+		// Removed entries are back with their value, at the end of the list.
 		sorted := func(taints []corev1.Taint) string { return FormatAll(Sort(slices.Clone(taints))) }
 		if sorted(current) != sorted(back.Taints) {
 			t.Fatalf("the list was %s and is %s", FormatAll(current), FormatAll(back.Taints))

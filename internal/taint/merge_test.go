@@ -25,7 +25,7 @@ func (c Claim) adopting() Claim   { c.Adopt = true; return c }
 func (c Claim) takingOver() Claim { c.TakeOver = true; return c }
 func (c Claim) releasing() Claim  { c.Release = true; return c }
 
-// importing says which entries were imported, with the generation after an "@".
+// importing reports which entries were imported, with the generation after an "@".
 func (c Claim) importing(t *testing.T, generation string, notations ...string) Claim {
 	t.Helper()
 	c.Imported = map[ID][]string{}

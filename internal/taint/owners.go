@@ -12,15 +12,15 @@ import (
 
 // Owned are taints of one list that one owner has marked.
 type Owned struct {
-	// Owner is empty for those that nobody has marked.
+	// Owner is empty for foreign ones.
 	Owner string
 	// Taints are sorted by identity.
 	Taints []corev1.Taint
 }
 
-// ByOwner groups a list by who has marked its entries, those that nobody has marked
+// ByOwner groups a list by who has marked its entries, those without an owner
 // first. What belongs to a controller, or is marked as one that should not be there,
-// can be nobody's, and is left out.
+// can be without an owner, and is left out.
 func ByOwner(list []corev1.Taint, record Record) []Owned {
 	var out []Owned
 	for _, t := range Sort(slices.Clone(list)) {

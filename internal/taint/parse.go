@@ -11,7 +11,7 @@ import (
 )
 
 // Parse reads a taint in kubectl's notation: key=value:Effect, key=:Effect or
-// key:Effect. The error says which part is wrong and what is allowed.
+// key:Effect. The error reports which part is wrong and what is allowed.
 func Parse(s string) (corev1.Taint, error) {
 	if without, removes := strings.CutSuffix(s, "-"); removes {
 		return corev1.Taint{}, fmt.Errorf("%q is not a taint: the minus at its end is kubectl's notation for removing one, write %q", s, without)

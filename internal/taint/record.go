@@ -17,7 +17,7 @@ import (
 // that a process that is killed leaves no entry without an owner.
 const OwnedAnnotation = "kubetaint.io/owned-taints"
 
-// Mark says who owns one entry.
+// Mark reports who owns one entry.
 type Mark struct {
 	Key    string             `json:"key"`
 	Effect corev1.TaintEffect `json:"effect"`

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// FuzzParseRecord: whatever stands in the annotation, what is read is written back the same,
+// FuzzParseRecord: whatever is in the annotation, what is read is written back the same,
 // and an apply and a destroy remove no taint but those with marks of the claim, and none of a
 // controller.
 func FuzzParseRecord(f *testing.F) {

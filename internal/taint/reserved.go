@@ -12,8 +12,8 @@ import (
 const systemPrefix = "node.kubernetes.io/"
 
 // reserved maps the keys that belong to a controller to what that controller
-// does with them. Writing or removing one of them starts a fight that the
-// controller wins, or starts a fail-over that nobody asked for.
+// does with them. Writing or removing one of them starts a conflict that the
+// controller wins, or starts an unwanted fail-over.
 var reserved = map[string]string{
 	corev1.TaintNodeNotReady:                         "the node lifecycle controller sets and removes it by the node's Ready condition",
 	corev1.TaintNodeUnreachable:                      "the node lifecycle controller sets and removes it by the node's Ready condition",
@@ -32,7 +32,7 @@ var reserved = map[string]string{
 	"node.cluster.x-k8s.io/outdated-revision":        "Cluster API sets it on nodes of an outdated revision",
 }
 
-// Joining says whether a taint keeps pods away from a node that has not joined the
+// Joining reports whether a taint keeps pods away from a node that has not joined the
 // cluster wholly: it goes by itself when the node has.
 func Joining(t corev1.Taint) bool {
 	switch t.Key {
@@ -42,7 +42,7 @@ func Joining(t corev1.Taint) bool {
 	return false
 }
 
-// Reserved says whether a taint belongs to a controller and must be neither
+// Reserved reports whether a taint belongs to a controller and must be neither
 // written nor removed, and why. Looking at one in a preview is always allowed.
 func Reserved(id ID, value string) (string, bool) {
 	if why, ok := reserved[id.Key]; ok {
@@ -61,7 +61,7 @@ func Ownable(id ID) bool {
 	return !taken && len(Validate(corev1.Taint{Key: id.Key, Effect: id.Effect})) == 0
 }
 
-// SystemKey says whether a key lies in the namespace that Kubernetes keeps for
+// SystemKey reports whether a key lies in the namespace that Kubernetes keeps for
 // itself without being one of the reserved keys: such a taint is written, with
 // a warning.
 func SystemKey(id ID) bool {

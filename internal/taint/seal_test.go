@@ -48,7 +48,7 @@ func TestID_isReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-// TestMerge_marksWhatMustBeAbsent, also where somebody else has taken it away already.
+// TestMerge_marksWhatMustBeAbsent, also where another writer has taken it away already.
 func TestMerge_marksWhatMustBeAbsent(t *testing.T) {
 	t.Parallel()
 	a := ID{"a", corev1.TaintEffectNoExecute}

@@ -156,7 +156,7 @@ func TestUpstream_validateTaint(t *testing.T) {
 	}
 }
 
-// TestUpstream_taintSetDiff has the facts of TestTaintSetDiff: what has to be added to one
+// TestUpstream_taintSetDiff has the facts of TestTaintSetDiff: what must be added to one
 // list, and removed from it, to get another one.
 func TestUpstream_taintSetDiff(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,7 @@ func Validate(t corev1.Taint) []Problem {
 	return problems
 }
 
-// Duplicates returns the identities that stand in the list more than once.
+// Duplicates returns the identities that are in the list more than once.
 func Duplicates(taints []corev1.Taint) []ID {
 	seen := make(map[ID]int, len(taints))
 	var twice []ID

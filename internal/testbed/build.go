@@ -70,7 +70,7 @@ func (b *builder) binary(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	defer lock.release()
-	// Whoever held the lock before has probably built it.
+	// The previous holder of the lock has probably built it.
 	if fileExists(target) {
 		return target, nil
 	}
@@ -113,7 +113,7 @@ func (b *builder) build(ctx context.Context, c component, moduleDir, target stri
 
 	if stale, err := stalePackages(ctx, c, moduleDir); err == nil {
 		packages.expect(stale)
-	} // What is wrong with the module is for the build to say.
+	} // The build reports what is wrong with the module.
 	args := buildArgs(c)
 	// Packages are printed as they are begun, which changes nothing in the binary.
 	cmd := goCommand(ctx, c, moduleDir, slices.Concat(args[:1], []string{"-v"}, args[1:], []string{"-o", temp, c.pkg})...)
@@ -161,8 +161,8 @@ func buildArgs(c component) []string {
 	for _, v := range c.vars {
 		flags = append(flags, "-X", v)
 	}
-	// No revision is stamped: the binary must not depend on the clone's state. Nobody
-	// debugs what is built here, and without tables for that the compiler has a seventh
+	// No revision is stamped: the binary must not depend on the clone's state. What is
+	// built here is not debugged, and without tables for that the compiler has a seventh
 	// less to do.
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags", strings.Join(flags, " ")}
 	if c.modFile != "" {
@@ -195,7 +195,7 @@ func buildEnv() []string {
 
 // cgoEnv returns what a component with C in it adds to buildEnv. It is part of the
 // cache key. C is compiled with little optimization and without tables for debuggers,
-// which saves most of its time, and without warnings, which are not ours to act on.
+// which saves most of its time, and without warnings, which are not for us to act on.
 func cgoEnv(c component) []string {
 	if !c.cgo {
 		return nil

@@ -160,7 +160,7 @@ func TestUpAndDown(t *testing.T) {
 
 func TestFailedStartNamesTheComponentAndShowsItsLog(t *testing.T) {
 	t.Parallel()
-	// A program that fails at once with a message stands in for a component.
+	// A program that fails immediately with a message stands in for a component.
 	dir := t.TempDir()
 	for _, sub := range []string{"pids", "logs"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {

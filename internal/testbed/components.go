@@ -32,7 +32,7 @@ type component struct {
 	vars []string
 	// cgo is set where a dependency is written in C: the build needs a C compiler.
 	cgo bool
-	// cold says how long a build takes without any Go cache.
+	// cold reports how long a build takes without any Go cache.
 	cold string
 }
 

@@ -50,7 +50,7 @@
 //	pids/COMPONENT.pid    the process id of a component
 //	logs/COMPONENT.log    what a component wrote
 //
-// A component that dies is started again at once on the same port and with the
+// A component that dies is started again immediately on the same port and with the
 // same data, so a test may kill the API server by its pid file. Everything is
 // torn down when CMD ends, however it ends, and on Linux also when testbed
 // itself is killed.

@@ -129,7 +129,7 @@ func (s settings) schedulerFlags() []string {
 }
 
 // kwokFlags makes kwok play the kubelet of marked nodes only, so that a test
-// can have nodes that nobody answers for.
+// can have nodes without a kubelet.
 func (s settings) kwokFlags() []string {
 	return []string{
 		"--kubeconfig=" + s.identities[kwokName].kubeconfig,

@@ -147,7 +147,7 @@ func pids(t *testing.T, dir string, more ...string) map[string]int {
 	return found
 }
 
-// alive tells whether a process runs. One that is dead but not yet reaped, by an
+// alive reports whether a process runs. One that is dead but not yet reaped, by an
 // init that takes its time, does not.
 func alive(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {

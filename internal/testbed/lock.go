@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// errLocked says that another process holds a lock.
+// errLocked reports that another process holds a lock.
 var errLocked = errors.New("locked by another process")
 
 // fileLock is an advisory lock that the kernel drops with the process, so that
 // a killed process leaves nothing to clean up.
 type fileLock struct{ file *os.File }
 
-// tryLock takes the lock or returns errLocked at once.
+// tryLock takes the lock or returns errLocked immediately.
 func tryLock(path string) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

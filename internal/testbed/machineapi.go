@@ -23,7 +23,7 @@ type machineAPI struct {
 	flags []string
 }
 
-// clusterOptions are the flags that say what a cluster runs.
+// clusterOptions are the flags that report what a cluster runs.
 type clusterOptions struct {
 	wanted bool
 	flags  string

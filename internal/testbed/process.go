@@ -165,7 +165,7 @@ func (p *process) note(text string) {
 	fmt.Fprintf(log, "testbed: %s\n", text)
 }
 
-// failures tells how often the component has died.
+// failures reports how often the component has died.
 func (p *process) failures() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,7 +202,7 @@ func lastLines(text string, count int) string {
 }
 
 // processEnv has the garbage collectors of what is started run less often than Go's
-// default, unless the caller says how often: the API server of a test makes a lot of
+// default, unless the caller reports how often: the API server of a test makes a lot of
 // garbage beside little that lasts, a compiler takes a quarter less time of processors,
 // and memory is what a machine for tests has more of than processors.
 func processEnv() []string {

@@ -64,7 +64,7 @@ func (p *packageCount) messages() string {
 	return p.rest.String() + string(p.line)
 }
 
-// String says how far the build is, such as "412 of 1,310 packages".
+// String reports how far the build is, such as "412 of 1,310 packages".
 func (p *packageCount) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -138,8 +138,8 @@ func tempFolder() (folder string, remove func(), err error) {
 	}
 }
 
-// removeAbandoned removes the folders that nobody holds any more. What cannot be
-// removed belongs to someone else.
+// removeAbandoned removes the folders that no process holds any more. What cannot be
+// removed has another owner.
 func removeAbandoned() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPattern+"*"))
 	for _, folder := range folders {

@@ -26,7 +26,7 @@ func relay(signals <-chan os.Signal, target *os.Process) (stop func()) {
 				return
 			case sig := <-signals:
 				// An interrupt typed at the terminal has already reached the whole
-				// group. Terraform takes a second one as an order to quit at once.
+				// group. Terraform takes a second one as an order to quit immediately.
 				if sig == os.Interrupt && inForeground() {
 					continue
 				}
@@ -44,7 +44,7 @@ func notify() (signals chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// inForeground tells whether the terminal sends its interrupts to this group.
+// inForeground reports whether the terminal sends its interrupts to this group.
 func inForeground() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {

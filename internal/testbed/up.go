@@ -71,7 +71,7 @@ func (b *background) change(ctx context.Context) (*fileLock, error) {
 	return waitLock(ctx, b.dir()+".change.lock")
 }
 
-// running tells whether a supervisor lives.
+// running reports whether a supervisor lives.
 func (b *background) running() (bool, error) {
 	lock, err := tryLock(b.lifeFile())
 	if errors.Is(err, errLocked) {

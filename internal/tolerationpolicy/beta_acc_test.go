@@ -63,7 +63,7 @@ func TestAccTolerationPolicy_onAClusterThatServesV1beta1Alone(t *testing.T) {
 	if got, d := s.tf.Import(t, "kubetaint_toleration_policy", name); d.Errors() != "" || !got.Exists() {
 		t.Fatal(d.Errors())
 	}
-	// What policies give is known to previews, too.
+	// Previews know the tolerations of policies, too.
 	node := acctest.Name(t, "node")
 	s.c.Node(t, acctest.Node{Name: node, Taints: acctest.Parse(t, "team=c:NoSchedule")})
 	s.c.Pod(t, s.namespace, "bare", node, nil)

@@ -35,7 +35,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 	name, node := acctest.Name(s.t, "policy"), acctest.Name(s.t, "node")
 	s.allow("team")
 	config := s.config(name, "team=a:NoSchedule spot*", nil)
-	// What comes of it is seen beforehand, and in the preview of a taint afterwards.
+	// The outcome is visible beforehand, and in the preview of a taint afterwards.
 	s.c.Node(s.t, acctest.Node{Name: node, Labels: map[string]string{"pool": node}})
 	s.c.Deployment(s.t, s.namespace, "web", 1, func(spec *corev1.PodSpec) {
 		spec.NodeSelector = map[string]string{"pool": node}
@@ -71,7 +71,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 	markdown, _ := preview["markdown"].(string)
 	acctest.WantAll(s.t, markdown, `it is not recreated: namespace "`+s.namespace+`" does not allow spot Exists`)
 
-	// What the namespace allows is not warned of.
+	// There is no warning of tolerations that the namespace allows.
 	s.allow("spot")
 	if said := s.tf.Plan(s.t, fresh(), s.config(acctest.Name(s.t, "other"), "spot*:NoSchedule", nil)).Diagnostics.Warnings(); strings.Contains(said, "allow") {
 		s.t.Fatalf("it is warned of what is allowed: %s", said)
@@ -79,7 +79,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 }
 
 // TestAccTolerationPolicy_namespacesForbidNothingWithoutThePlugIn: a plan says nothing of
-// what nobody enforces, and what it does not know where it may not try a pod.
+// what is not enforced, and what it does not know where it may not try a pod.
 func TestAccTolerationPolicy_namespacesForbidNothingWithoutThePlugIn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -18,7 +18,7 @@ import (
 
 // TestAccTolerationPolicy_specialHardwareTheWholeWay is the example of the documents: nodes
 // with GPUs are tainted with the name of the resource, a policy lets pods that request it
-// onto them, and the plan says beforehand who leaves and who comes back.
+// onto them, and the plan says beforehand which pods are evicted and which recreated.
 func TestAccTolerationPolicy_specialHardwareTheWholeWay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -72,7 +72,7 @@ func TestAccTolerationPolicy_specialHardwareTheWholeWay(t *testing.T) {
 	if summary, _ := preview["summary"].(map[string]any); d.Errors() != "" || summary["evicted_now"] != int64(4) || summary["not_reschedulable"] != int64(0) {
 		t.Fatalf("the preview says %v: %s", preview["summary"], d.Errors())
 	}
-	// What is evicted is made anew but once.
+	// Evicted pods are recreated only once.
 	s.becomes("tolerations of what requests it", func() string {
 		return own(s.try(func(p *corev1.Pod) { requests(&p.Spec) }).Spec.Tolerations)
 	}, hardware+" Exists")

@@ -98,7 +98,7 @@ func TestTolerationPolicy_aClusterWithoutPolicies(t *testing.T) {
 }
 
 // TestTolerationPolicy_rights: without them a plan says so and names the guide, and a
-// preview of taints says what it cannot see.
+// preview of taints reports what it cannot see.
 func TestTolerationPolicy_rights(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, s *stage) {

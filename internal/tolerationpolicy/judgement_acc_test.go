@@ -29,7 +29,7 @@ func judgements() int {
 
 // TestAccTolerationPolicy_randomPodsAreJudgedAsTheSchedulerDoes: what a random policy gives
 // to a random pod is what the pure judgement says, and the scheduler puts the pod on a
-// node with random taints if and only if the engine's judgement says that it is tolerated.
+// node with random taints if and only if the engine's judgement reports that it is tolerated.
 func TestAccTolerationPolicy_randomPodsAreJudgedAsTheSchedulerDoes(t *testing.T) {
 	t.Parallel()
 	newStage(t).judgesRandomPods(judgements())

@@ -12,7 +12,7 @@ import (
 
 // TestAccTolerationPolicy_kill9AfterEachRequest kills the real provider process under
 // Terraform after each request of create, update and destroy in turn. The same apply again
-// ends in the right state, and no policy is left that nobody owns.
+// ends in the right state, and no policy is left without an owner.
 func TestAccTolerationPolicy_kill9AfterEachRequest(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

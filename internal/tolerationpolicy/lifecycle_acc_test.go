@@ -24,7 +24,7 @@ func TestAccTolerationPolicy_lifecycle(t *testing.T) {
 		s.want("label "+key+" of the policy", made.Labels[key], want)
 		s.want("label "+key+" of the binding", s.binding(name).Labels[key], want)
 	}
-	// What others write on it stays.
+	// Changes by other writers stay.
 	s.patchPolicy(name, `{"metadata":{"labels":{"theirs":"1"},"annotations":{"theirs":"1"}}}`)
 	s.apply(i, s.config(name, "team=b:NoExecute@5", map[string]any{"failure_policy": "Fail", "pin": map[string]any{"pool": "b"}}))
 	s.becomes("tolerations after the update", s.given, "team=b:NoExecute for 5s")
@@ -94,7 +94,7 @@ func TestAccTolerationPolicy_driftIsMended(t *testing.T) {
 }
 
 // TestAccTolerationPolicy_createBeforeDestroy: the old object leaves alone what the new one
-// has taken over.
+// has adopted.
 func TestAccTolerationPolicy_createBeforeDestroy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

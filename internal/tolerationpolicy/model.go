@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// model is the resource as it stands in configuration, plan and state.
+// model is the resource as it is in configuration, plan and state.
 type model struct {
 	ID            types.String `tfsdk:"id"`
 	Name          types.String `tfsdk:"name"`

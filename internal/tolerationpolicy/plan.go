@@ -62,7 +62,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 }
 
-// check has the API server try the policy, and says what else there is to know.
+// check has the API server try the policy, and reports what else there is to know.
 func (r *tolerationPolicy) check(ctx context.Context, claim admission.Claim, own ownership, diags *diag.Diagnostics) {
 	if _, err := r.Data.Identify(ctx, own.Cluster, diags); err != nil || diags.HasError() {
 		if err != nil {
@@ -100,7 +100,7 @@ func (r *tolerationPolicy) try(ctx context.Context, seen *admission.Observed, cl
 	return nil
 }
 
-// retires says whether a policy gives tolerations that nothing needs any more.
+// retires reports whether a policy gives tolerations that nothing needs any more.
 func retires(seen *admission.Observed, plan admission.Plan) bool {
 	return plan.Policy != nil && len(plan.Policy.Retiring) < len(seen.Retiring)
 }

@@ -99,7 +99,7 @@ func (s *stage) givesToPodsWhatTheyLack() {
 			var first *corev1.Pod
 			s.becomes("tolerations", func() string { first = s.try(tt.change); return own(first.Spec.Tolerations) }, tt.tolerations)
 			s.want("affinity", affinity(first), tt.affinity)
-			// What was made once is made again as it is.
+			// A pod that was made once is made again unchanged.
 			again := s.try(func(p *corev1.Pod) { p.Namespace, p.Spec = first.Namespace, *first.Spec.DeepCopy() })
 			s.want("tolerations of the second time", own(again.Spec.Tolerations), tt.tolerations)
 			s.want("affinity of the second time", affinity(again), tt.affinity)
@@ -147,7 +147,7 @@ func TestAccTolerationPolicy_matchesEverything(t *testing.T) {
 	})
 }
 
-// meant says whether a pod is to be matched.
+// meant reports whether a pod is to be matched.
 type meant struct {
 	match  map[string]any
 	change func(*corev1.Pod)
@@ -270,7 +270,7 @@ func (s *stage) severalOnOnePodAddUp() {
 	a, b, c := acctest.Name(t, "a"), acctest.Name(t, "b"), acctest.Name(t, "c")
 	s.apply(fresh(), s.config(a, "team=a:NoSchedule shared*", map[string]any{"pin": map[string]any{"pool": "a"}}))
 	s.apply(fresh(), s.config(b, "team=b:NoSchedule shared*", map[string]any{"pin": map[string]any{"zone": "z"}}))
-	// What one changes has the API server ask all of them once more: nothing is given twice.
+	// A change by one policy has the API server ask all of them again: nothing is added twice.
 	s.apply(fresh(), s.config(c, "late*", nil))
 	var pod *corev1.Pod
 	// The API server promises no order of policies.

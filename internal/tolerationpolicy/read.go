@@ -55,8 +55,8 @@ func (r *tolerationPolicy) Read(ctx context.Context, req resource.ReadRequest, r
 	}
 }
 
-// refresh puts into the state what the cluster has of it. A policy that is somebody
-// else's by now shows in nothing but objects.
+// refresh puts into the state what the cluster has of it. A policy that has another
+// owner by now shows in nothing but objects.
 func (r *tolerationPolicy) refresh(ctx context.Context, state *model, seen *admission.Observed, own ownership, diags *diag.Diagnostics) {
 	if seen.Err != nil || seen.Generation != own.Generation {
 		state.Objects = wrong(ctx, map[string]string{admission.PolicyKind: admission.Different}, diags)
@@ -77,7 +77,7 @@ func (r *tolerationPolicy) refresh(ctx context.Context, state *model, seen *admi
 }
 
 // ownership loads the private state of an existing instance. Where it is lost, because an
-// update was killed, a policy with the state's id is ours. The error is that of reading
+// update was killed, a policy with the state's id is owned. The error is that of reading
 // the cluster for it.
 func (r *tolerationPolicy) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[string](ctx, private, diags)

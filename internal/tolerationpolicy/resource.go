@@ -51,7 +51,7 @@ func (r *tolerationPolicy) ValidateConfig(ctx context.Context, req resource.Vali
 }
 
 // Create makes the policy, and then the binding that puts it in force. An error saves no
-// state: what is written carries the id, and the next create takes it over.
+// state: what is written carries the id, and the next create adopts it.
 func (r *tolerationPolicy) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -89,7 +89,7 @@ func (r *tolerationPolicy) Update(ctx context.Context, req resource.UpdateReques
 }
 
 // Delete deletes the binding, so that nothing is given any more, and then the policy. One
-// that a newer object with the same id has taken over stays.
+// that a newer object with the same id has adopted stays.
 func (r *tolerationPolicy) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Kind is a kind of object of which it is known where its tolerations stand.
+// Kind is a kind of object whose path of tolerations is known.
 type Kind struct {
 	APIVersion string
 	Kind       string
@@ -121,7 +121,7 @@ func (k Kind) Resource() schema.GroupVersionResource {
 }
 
 // PinPath leads to the node selector of the kind's pod template, nil where the
-// tolerations do not stand in one.
+// tolerations are not in one.
 func (k Kind) PinPath() []string {
 	last := len(k.Path) - 1
 	if last < 2 || k.Path[last-1] != "spec" || k.Path[last-2] != "template" {

@@ -225,7 +225,7 @@ func TestKinds_pathOfDeploymentConfigIsThatOfItsType(t *testing.T) {
 			}
 		}
 	}
-	// What is read of it beside the tolerations.
+	// Fields that are read beside the tolerations.
 	for _, name := range []string{"replicas", "paused", "test", "triggers"} {
 		fieldOf(t, types, "DeploymentConfigSpec", name)
 	}

@@ -18,7 +18,7 @@ const kruiseGroup = "apps.kruise.io"
 // follow a change: the strategy has these fields itself or in rollingUpdate
 // (github.com/openkruise/kruise v1.9.1 apis/apps/v1alpha1/cloneset_types.go,
 // CloneSetUpdateStrategy; apis/apps/v1beta1/daemonset_types.go, RollingUpdateDaemonSet).
-// InPlaceOnly changes images and metadata, and fails where a pod would have to be replaced
+// InPlaceOnly changes images and metadata, and fails where a pod would need to be replaced
 // (pkg/controller/cloneset/sync/cloneset_update.go, updatePod).
 func (w *Workload) kruise(object *unstructured.Unstructured) {
 	strategy, _, _ := unstructured.NestedMap(object.Object, "spec", "updateStrategy")

@@ -21,11 +21,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// PathError says that a path does not lead to a list of tolerations.
+// PathError reports that a path does not lead to a list of tolerations.
 type PathError struct {
 	Path    string
 	Message string
-	// WayOut says what to do where no other path does it, empty where one may.
+	// WayOut reports what to do where no other path does it, empty where one may.
 	WayOut string
 }
 
@@ -82,7 +82,7 @@ func elsewhere(object *unstructured.Unstructured, path []string) error {
 	}
 }
 
-// Kept says that an object, as the API server gives it back, has what was written
+// Kept reports that an object, as the API server gives it back, has what was written
 // at a path. Errors: *PathError.
 func Kept(object *unstructured.Unstructured, path []string, written []corev1.Toleration) error {
 	list, err := tolerations(object, path)
@@ -165,7 +165,7 @@ func as[T any](object *unstructured.Unstructured, use func(*T)) error {
 	return nil
 }
 
-// itself says that the object's pods are its own.
+// itself reports that the object's pods are its own.
 func (w *Workload) itself() {
 	w.Pods = []snapshot.WorkloadKey{w.Owner()}
 }
@@ -215,16 +215,16 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 }
 
 // relapses says of a StatefulSet with a partition that its controller would make a
-// pod below that from the current revision, and that no live pod is of it. So it is
+// pod below that from the current revision, and that no running pod is of it. So it is
 // where the partition was raised in the middle of an update, until all pods are
 // ready: only then the revision that they are of becomes the current one
 // (k8s.io/kubernetes v1.37.1 pkg/controller/statefulset/stateful_set_utils.go:535,
-// newVersionedStatefulSetPod, and :645, completeUpdate). Where a live pod is of the
-// current revision, what that pod carries shows what others would come back with.
+// newVersionedStatefulSetPod, and :645, completeUpdate). Where a running pod is of the
+// current revision, what that pod carries shows what others would be recreated with.
 //
 // Without a partition there is no such moment. Pods below the number of those of the
-// current revision come back from it where rollingUpdate is not set at all, which is
-// none once no live pod is of it; the rest is made of the newest template. Nor is
+// current revision are recreated from it where rollingUpdate is not set at all, which is
+// none once no running pod is of it; the rest is made of the newest template. Nor is
 // there one for a DaemonSet, whose pods are made of its template as the controller
 // sees it, before it writes that it has seen it (pkg/controller/daemon/
 // daemon_controller.go:1068, syncNodes, and :1179, storeDaemonSetStatus). So neither is waited

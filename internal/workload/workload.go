@@ -23,18 +23,18 @@ type Workload struct {
 	// Generation grows with every change of what the object asks for.
 	Generation int64
 	Labels     map[string]string
-	// Observed says that the object's controller has seen its newest form.
+	// Observed reports that the object's controller has seen its newest form.
 	Observed bool
-	// Relapses says that a pod which is lost now would come back from an older
-	// template, although no live pod is made of that.
+	// Relapses reports that a pod which is lost now would be recreated from an older
+	// template, although no running pod is made of that.
 	Relapses bool
 	// Path is where the tolerations stand.
 	Path        []string
 	Tolerations []corev1.Toleration
-	// Record says who owns which toleration; RecordErr that it cannot be read.
+	// Record reports who owns which toleration; RecordErr that it cannot be read.
 	Record    toleration.Record
 	RecordErr error
-	// NodeSelector is that of the pod template, and LabelRecord says who owns
+	// NodeSelector is that of the pod template, and LabelRecord reports who owns
 	// which of its entries; LabelRecordErr that it cannot be read.
 	NodeSelector   map[string]string
 	LabelRecord    label.Record
@@ -47,7 +47,7 @@ type Workload struct {
 	// Operands are the workloads that an operator makes of this object, as far as
 	// they can be read.
 	Operands []*Workload
-	// Wants is how many pods there shall be, negative where that is not known.
+	// Wants is how many pods there should be, negative where that is not known.
 	Wants int64
 	// MissingFollow is set if the controller creates missing pods from the newest template
 	// once it has observed it, so that no wait counts them.
@@ -55,7 +55,7 @@ type Workload struct {
 	// Ordered are those of Pods whose controller creates and replaces no pod while another one
 	// is not ready: StatefulSets with podManagementPolicy OrderedReady.
 	Ordered []snapshot.WorkloadKey
-	// Rolling says how pods follow a change.
+	// Rolling reports how pods follow a change.
 	Rolling Rolling
 	// Writers are others that write the template, each as a reader knows them.
 	Writers []string
@@ -67,11 +67,11 @@ type Workload struct {
 	Reverter string
 }
 
-// Rolling says how live pods follow a change of the template.
+// Rolling reports how running pods follow a change of the template.
 type Rolling struct {
-	// Hold says why live pods do not follow by themselves, empty where they do.
+	// Hold reports why running pods do not follow by themselves, empty where they do.
 	Hold string
-	// WayOut says what to do about it.
+	// WayOut reports what to do about it.
 	WayOut string
 	// Immutable is set where the template cannot be changed at all.
 	Immutable bool
@@ -88,12 +88,12 @@ type Rolling struct {
 
 // Stop is a stop in the middle of a rollout. The zero value is none.
 type Stop struct {
-	// Why says why the rollout stops, and WayOut what makes it continue.
+	// Why reports why the rollout stops, and WayOut what makes it continue.
 	Why, WayOut string
 }
 
 // Operated takes from the workloads that an operator makes of the object what the
-// object itself does not tell: how many pods there shall be, and whether what
+// object itself does not show: how many pods there should be, and whether what
 // makes them has seen what it is to make.
 func (w *Workload) Operated(operands []*Workload) {
 	w.Operands, w.Wants, w.MissingFollow, w.Ordered = operands, 0, true, nil
@@ -107,7 +107,7 @@ func (w *Workload) Operated(operands []*Workload) {
 }
 
 // Direct takes from an object whose pods are its own what kinds with a pod template have in
-// common: how many there shall be. The zero value of what is not known stays.
+// common: how many there should be. The zero value of what is not known stays.
 func (w *Workload) Direct(object *unstructured.Unstructured) {
 	if !slices.Contains(w.Pods, w.Owner()) {
 		return

@@ -49,7 +49,7 @@ var managers = map[string]string{
 }
 
 // byHand are field managers of commands that a person gives once: nothing of
-// theirs comes back by itself.
+// theirs is written again by itself.
 var byHand = []string{"kubectl-create", "kubectl-edit", "kubectl-patch"}
 
 // writers names who else writes the list at the path, and what keeps the whole
@@ -101,13 +101,13 @@ func toolOf(entry metav1.ManagedFieldsEntry) (string, bool) {
 	return name, known
 }
 
-// hand says that a person wrote by a command that is given once: kubectl scale
+// hand reports that a person wrote by a command that is given once: kubectl scale
 // among them, which has no name of its own.
 func hand(entry metav1.ManagedFieldsEntry) bool {
 	return slices.Contains(byHand, entry.Manager) || entry.Manager == "kubectl" && entry.Subresource == "scale"
 }
 
-// made says how many of the objects around the list at a path this provider has
+// made reports how many of the objects around the list at a path this provider has
 // made for it, and that hold nothing else: they go with the list, so that the
 // object is as it was. The API server remembers who made them. The spec itself
 // stays, which many kinds cannot do without.
@@ -127,7 +127,7 @@ func made(object *unstructured.Unstructured, path []string) int {
 	return count
 }
 
-// owns says whether managed fields hold the field at a path, an object on the
+// owns reports whether managed fields hold the field at a path, an object on the
 // way to it alone excepted. An empty name at the end means that object itself.
 func owns(fields *metav1.FieldsV1, path []string) bool {
 	if fields == nil {

@@ -36,7 +36,7 @@ func (*workloads) Metadata(_ context.Context, _ datasource.MetadataRequest, resp
 	resp.TypeName = typeName
 }
 
-// Read asks the live pods of all workloads.
+// Read asks the running pods of all workloads.
 func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)

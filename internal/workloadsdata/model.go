@@ -20,7 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// model is the data source as it stands in configuration and state.
+// model is the data source as it is in configuration and state.
 type model struct {
 	Taints     types.Set       `tfsdk:"taints"`
 	Namespaces types.Set       `tfsdk:"namespaces"`

@@ -35,7 +35,7 @@ func forSeconds(seconds int64) corev1.Toleration {
 }
 
 // village is a node of its own and workloads of every kind on it, made by the
-// real controllers. Nobody plays the node's kubelet, so that pods stay as they
+// real controllers. The node has no kubelet, so that pods stay as they
 // are: kwok would run a Job's pod to its end.
 type village struct {
 	t               *testing.T
@@ -81,7 +81,7 @@ func (v village) template(name string, tolerations ...corev1.Toleration) corev1.
 	}}
 }
 
-// pods waits until a workload has so many live pods for which something holds.
+// pods waits until a workload has so many running pods for which something holds.
 func (v village) pods(name string, count int, holds func(corev1.Pod) bool) {
 	v.t.Helper()
 	acctest.Until(v.t, fmt.Sprintf("%s has %d pods", name, count), func(ctx context.Context) (bool, error) {
@@ -103,14 +103,14 @@ func bound(p corev1.Pod) bool { return p.Spec.NodeName != "" }
 
 // settle makes a workload of every kind:
 //
-//	Deployment/web   2 pods that tolerate the taint for 60 s
+//	Deployment/web   2 pods that tolerate the taint for 60s
 //	Deployment/idle  none
 //	Deployment/stuck 1 pod that no node takes
 //	DaemonSet/agent  1 pod that does not, with what its controller adds
 //	StatefulSet/db   2 pods, of which one has the new template and tolerates it for ever
 //	CronJob/nightly  1 pod of a Job that was made of it
 //	Job/once         1 pod that tolerates everything
-//	Pod/shadowed     tolerates it for 30 s, as a later toleration is not heard
+//	Pod/shadowed     tolerates it for 30s, as a later toleration is not heard
 //	Pod/done, leaves ended, or on its way out
 func (v village) settle() {
 	v.t.Helper()
@@ -247,7 +247,7 @@ func TestAccWorkloads_tellWhoToleratesATaintForHowLongAndByWhat(t *testing.T) {
 			"Pod/shadowed 1: true for 30 in all; true for 30 by dedicated Exists:NoExecute for 30s, not dedicated=gpu:NoExecute",
 			"StatefulSet/db 2 that differ: no in all; no",
 		}},
-		// Admission gives every pod 300 s, and the DaemonSet's controller gives its
+		// Admission gives every pod 300s, and the DaemonSet's controller gives its
 		// pods all the time there is.
 		"a taint of a controller": {unreachable, "", []string{
 			"CronJob/nightly 1: " + byDefault,

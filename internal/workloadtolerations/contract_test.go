@@ -53,7 +53,7 @@ func TestOrder_oneThatMayNotBeChangedKeepsNoOther(t *testing.T) {
 	})
 }
 
-// A taint that goes needs no toleration: nobody is waited for who cannot follow.
+// A taint that goes needs no toleration: no pod that cannot follow is waited for.
 func TestOrder_taintsGoWithoutAWaitForTheLinkedWorkloads(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {

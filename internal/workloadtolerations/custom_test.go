@@ -37,7 +37,7 @@ func (s *shop) custom(thing acctest.Thing, spec map[string]any) acctest.Thing {
 	return thing
 }
 
-// What somebody else has made around the list stays, even where it is empty.
+// Objects around the list that another writer has made stay, even if empty.
 func TestWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *testing.T) {
 	t.Parallel()
 	for name, placement := range map[string]map[string]any{"empty": {}, "with something else": {"zone": "a"}} {
@@ -56,7 +56,7 @@ func TestWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *test
 			})
 		})
 	}
-	// What came beside ours stays as well.
+	// Entries added beside the owned ones stay as well.
 	inShop(t, func(t *testing.T, s *shop) {
 		object := s.widget("beside", nil)
 		s.managesWidgets()
@@ -86,7 +86,7 @@ func TestWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
 	})
 }
 
-// Whose pods are not known may live by an old entry while any node has its taint:
+// Workloads whose pods are unknown may need an old entry while any node has its taint:
 // it stays, and the plan after the taint has gone takes it away.
 func TestWorkloadTolerations_whatUnknownPodsMayLiveByStays(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func (s *shop) rolledOut(name string) {
 }
 
 // TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee keeps what the plan says
-// of taints that depend on tolerations of the same plan. Nobody leaves by any of it.
+// of taints that depend on tolerations of the same plan. No pod is evicted by any of it.
 // It does not run beside tests whose tolerations retire.
 //
 //nolint:paralleltest // See above.
@@ -66,7 +66,7 @@ func TestAccOrder_planOfDependsOnClaimsNothingThatItCannotSee(t *testing.T) {
 		}
 		got := strings.NewReplacer("node \""+s.pool+"\"", "node \"worker-3\"", " on "+s.pool, " on worker-3", s.namespace, "shop").Replace(b.String())
 		golden.Check(t, step.name+".golden", otherNodes.ReplaceAllString(got, "1 does not match"))
-		// A budget counts who may leave, and says what to do about it.
+		// A limit counts the pods that may be evicted, and reports what to do about it.
 		cli.Write(s.c.Provider(t), s.ordered(step.taint, "  evictions = { max_pods = 0 }\n"))
 		out, ok := cli.Run("plan", "-input=false", "-no-color")
 		words := strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " ")

@@ -47,7 +47,7 @@ func (s *shop) deploymentConfig(name string, replicas int, tolerations string) a
 	return thing
 }
 
-// reconcile calls a step of a controller again and again until the test ends. Conflicts, and
+// reconcile calls a step of a controller repeatedly until the test ends. Conflicts, and
 // objects that are deleted, are no errors.
 func (s *shop) reconcile(step func(context.Context) error) {
 	s.t.Helper()

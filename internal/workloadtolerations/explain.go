@@ -89,7 +89,7 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 	}
 }
 
-// warnTakeOver says that a create makes marks of an earlier one its own.
+// warnTakeOver reports that a create makes marks of an earlier one its own.
 func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.Diagnostics) {
 	if own.Generation != "" {
 		return
@@ -101,7 +101,7 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 	}
 }
 
-// warnLeft says that entries which were imported leave the state and stay where
+// warnLeft reports that entries which were imported leave the state and stay where
 // they are.
 func warnLeft(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
 	kept := own.Keep(toleration.IDs(desired.claim.Tolerations)).Imported
@@ -120,7 +120,7 @@ func warnLeft(desired wanted, observed observation, own ownership, diags *diag.D
 	}
 }
 
-// warnAbandoned says what a destroy leaves behind because it cannot be removed any
+// warnAbandoned reports what a destroy leaves behind because it cannot be removed any
 // more.
 func warnAbandoned(desired wanted, observed observation, diags *diag.Diagnostics) {
 	for _, w := range observed.workloads {

@@ -70,7 +70,7 @@ func TestAccWorkloadTolerations_jobThatHasStarted(t *testing.T) {
 	s.refused(s.fresh(), config, parts...)
 	config["wait_for_rollout"] = false
 	s.refused(s.fresh(), config, parts...)
-	// What it has already is no change.
+	// An entry that it has already is no change.
 	s.apply(s.fresh(), s.manage(thing, "foreign:NoExecute", nil))
 	s.want(thing, "foreign*", 0)
 }
@@ -92,7 +92,7 @@ func TestAccWorkloadTolerations_jobThatStartsLaterCanBeGivenUp(t *testing.T) {
 	s.want(thing, "foreign* team=a:NoExecute", 0)
 }
 
-// What is waited for is gone: the wait must not go on to its timeout.
+// The awaited workload is gone: the wait must not go on to its timeout.
 func TestAccWorkloadTolerations_workloadDeletedInTheMiddleOfTheWait(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -106,7 +106,7 @@ func TestAccWorkloadTolerations_workloadDeletedInTheMiddleOfTheWait(t *testing.T
 }
 
 // Strategy Recreate ends the old pods first: between the old and the new ones
-// there is nobody who lacks anything, and the wait must not end there.
+// no pod lacks anything, and the wait must not end there.
 func TestAccWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPods(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

@@ -24,7 +24,7 @@ func (s *shop) stuck() (acctest.Thing, map[string]any) {
 	return thing, s.manage(thing, "team=a:NoExecute", soon())
 }
 
-// soon makes an apply end whose pods do not come, once they are there. What shall
+// soon makes an apply end whose pods do not come, once they are there. What must
 // succeed gets no such limit.
 func soon() map[string]any {
 	return map[string]any{"timeouts": map[string]any{"create": "25s", "update": "25s"}}

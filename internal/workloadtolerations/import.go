@@ -30,8 +30,8 @@ var (
 )
 
 // ImportState takes tolerations of workloads into the state: those that carry
-// marks of this provider's owner, or where there are none, all that carry no
-// mark. It writes nothing to the cluster.
+// marks of this provider's owner, or where there are none, all unowned
+// ones. It writes nothing to the cluster.
 func (r *workloadTolerations) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	state, ok := wantedImport(ctx, req, &resp.Diagnostics)
 	if !ok {

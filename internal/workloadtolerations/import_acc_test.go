@@ -50,7 +50,7 @@ func TestAccWorkloadTolerations_importBlocks(t *testing.T) {
 	}
 }
 
-// What the command line says a resource is imported by comes back the same, so
+// The values that a resource is imported by are generated unchanged, so
 // that "terraform plan -generate-config-out" gives a configuration that is
 // empty to plan.
 func TestAccWorkloadTolerations_generatedConfigurationIsEmptyToPlan(t *testing.T) {

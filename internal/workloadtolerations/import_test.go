@@ -104,7 +104,7 @@ func TestWorkloadTolerations_importedEntryGetsAnotherEnd(t *testing.T) {
 	})
 }
 
-// The state of a create is lost, or its resource is taken over by another
+// The state of a create is lost, or its resource is adopted by another
 // configuration: import takes what carries its marks, and no more.
 func TestWorkloadTolerations_importOfMarkedEntriesLeavesTheOthers(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *tes
 	shared := openShop(t)
 	s := shared
 	thing := s.make("Deployment", "web", 1, "", nil)
-	// A dry run that conflicts with what its controller still has to say tells nothing.
+	// A dry run that conflicts with what its controller still must say tells nothing.
 	acctest.Until(t, "its controller has counted its pods", func(context.Context) (bool, error) {
 		return s.c.At(t, thing, []string{"status", "availableReplicas"}) == int64(1), nil
 	})

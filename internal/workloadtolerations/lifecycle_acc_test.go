@@ -62,7 +62,7 @@ func TestAccWorkloadTolerations_lifecycle(t *testing.T) {
 	}
 }
 
-// wantPods expects that all live pods carry these tolerations, as they do after
+// wantPods expects that all running pods carry these tolerations, as they do after
 // an apply that waits. Pods of a StatefulSet or a DaemonSet that are missing then are not
 // waited for by it: they come from the newest template.
 func (s *shop) wantPods(app string, count int, all, kind string) {

@@ -31,7 +31,7 @@ func TestWorkloadTolerations_destroyLeavesNoEmptyListAndNoAnnotation(t *testing.
 	})
 }
 
-// TestWorkloadTolerations_drift has somebody change what is ours in every way
+// TestWorkloadTolerations_drift has somebody change what is owned in every way
 // that there is.
 func TestWorkloadTolerations_drift(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestWorkloadTolerations_drift(t *testing.T) {
 	}
 }
 
-// An entry without a mark is nobody's: it serves, and a destroy leaves it.
+// An entry without a mark has no owner: it serves, and a destroy leaves it.
 func TestWorkloadTolerations_withoutTheirAnnotationEntriesAreNobodys(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
@@ -99,8 +99,8 @@ func TestWorkloadTolerations_withoutTheirAnnotationEntriesAreNobodys(t *testing.
 	})
 }
 
-// Where an entry of the same identity stood there before, one that ends at
-// another time is not ours, whatever becomes of ours.
+// If an entry of the same identity existed before, one that ends at another
+// time is not owned, even when the owned one changes.
 func TestWorkloadTolerations_foreignEntryThatDiffersInSecondsAloneStays(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {

@@ -23,7 +23,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// model is the resource as it stands in configuration, plan and state.
+// model is the resource as it is in configuration, plan and state.
 type model struct {
 	ID             types.String   `tfsdk:"id"`
 	Workload       types.Object   `tfsdk:"workload"`
@@ -53,7 +53,7 @@ type identity struct {
 	Path       types.String `tfsdk:"path"`
 }
 
-// target says which objects are meant, and where their tolerations stand.
+// target reports which objects are meant, and where their tolerations stand.
 type target struct {
 	workload.Ref
 	// Selector is set in place of a name.
@@ -178,16 +178,16 @@ func (m *model) keepWording(ctx context.Context, state model) {
 	}
 }
 
-// anotherWorkload says that a change of the workload is not one of words.
+// anotherWorkload reports that a change of the workload is not one of words.
 func anotherWorkload(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
 	resp.RequiresReplace = !sameWorkload(ctx, req.StateValue, req.PlanValue)
 }
 
-// sameWorkload says that two objects name the same workload; false where that is
+// sameWorkload reports that two objects name the same workload; false where that is
 // not known.
 func sameWorkload(ctx context.Context, a, b types.Object) bool {
 	var ignored diag.Diagnostics
-	// Where the list stands makes no difference here.
+	// The path of the list makes no difference here.
 	anywhere := types.StringValue("spec.tolerations")
 	before, beforeKnown := model{Workload: a, Path: anywhere}.target(ctx, &ignored)
 	after, afterKnown := model{Workload: b, Path: anywhere}.target(ctx, &ignored)

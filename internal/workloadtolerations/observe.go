@@ -23,12 +23,12 @@ type observation struct {
 	cluster string
 	// workloads are those that are meant, by name.
 	workloads []*workload.Workload
-	// leavers carry entries of ours and are no longer meant.
+	// leavers carry owned entries and are no longer meant.
 	leavers []*workload.Workload
 }
 
 // observe reads the workloads that are meant, and those that are no longer meant
-// and carry marks of ours. A cluster other than the expected one is an error in
+// and carry ownership records of this resource. A cluster other than the expected one is an error in
 // the diagnostics.
 func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expected string, diags *diag.Diagnostics) (observation, error) {
 	id, err := r.Data.Identify(ctx, expected, diags)
@@ -59,7 +59,7 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 }
 
 // leavers are the workloads that a selector no longer matches and that carry
-// entries of ours.
+// owned entries.
 func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marked []kube.Marked) ([]*workload.Workload, error) {
 	var out []*workload.Workload
 	for _, m := range marked {

@@ -63,7 +63,7 @@ func TestAccOrder_nobodyIsEvicted(t *testing.T) {
 
 // TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite shows that a change that
 // would strand pods writes no taint, whichever way the resources happen to be
-// walked, and that the message says how to link them.
+// walked, and that the message reports how to link them.
 func TestAccOrder_withoutALinkIsRefusedBeforeTheFirstWrite(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -183,7 +183,7 @@ func TestAccOrder_tolerationStaysAsLongAsItsTaint(t *testing.T) {
 	}
 }
 
-// TestAccOrder_unneededTolerationIsTakenAwayByThePlanAfter lets somebody else
+// TestAccOrder_unneededTolerationIsTakenAwayByThePlanAfter lets another writer
 // remove the taint: the retiring toleration is drift then, and goes. It does not run
 // beside other tests, any apply of which would take it away.
 //

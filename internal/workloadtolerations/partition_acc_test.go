@@ -16,7 +16,7 @@ import (
 )
 
 // A StatefulSet whose partition was raised in the middle of an update makes a pod that
-// is lost from the old template, although its live pod is of the new one, until that is
+// is lost from the old template, although its running pod is of the new one, until that is
 // ready. What comes after the resource relies on its pods: it must wait.
 func TestAccWorkloadTolerations_partitionRaisedInTheMiddleOfAnUpdate(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ func TestAccWorkloadTolerations_partitionRaisedInTheMiddleOfAnUpdate(t *testing.
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t)
-			// Nobody but the test makes the pods of this node ready.
+			// Only the test makes the pods of this node ready.
 			s.pool = acctest.Name(t, "quiet")
 			s.c.Node(t, acctest.Node{
 				Name: s.pool, Quiet: true, Labels: map[string]string{"shop": s.pool},
@@ -104,7 +104,7 @@ func (s *shop) ready(pod string) {
 	})
 }
 
-// lose deletes a pod and waits until it has come back.
+// lose deletes a pod and waits until it is recreated.
 func (s *shop) lose(pod string) {
 	s.t.Helper()
 	old := s.live("web")[0].UID
@@ -117,7 +117,7 @@ func (s *shop) lose(pod string) {
 	})
 }
 
-// revised says whether the controller of a StatefulSet has seen its newest form, and
+// revised reports whether the controller of a StatefulSet has seen its newest form, and
 // has made pods of this many revisions for it.
 func (s *shop) revised(name string, revisions int) bool {
 	s.t.Helper()

@@ -22,7 +22,7 @@ import (
 )
 
 // ModifyPlan completes the plan, tells the other resources of the run what is
-// planned, and says what it costs.
+// planned, and reports what it costs.
 //
 // It runs again at apply: nothing that it learns from the cluster may go into
 // the plan itself.
@@ -76,7 +76,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	}
 }
 
-// unchanged tells the others what live pods carry. The workloads are known from
+// unchanged tells the others what running pods carry. The workloads are known from
 // the refresh; where they are not, nothing is said.
 func (r *workloadTolerations) unchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
 	var ignored diag.Diagnostics
@@ -87,7 +87,7 @@ func (r *workloadTolerations) unchanged(ctx context.Context, desired wanted, own
 	}
 }
 
-// preview says what the change would do, as diagnostics.
+// preview reports what the change would do, as diagnostics.
 func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
 	observed, err := r.observe(ctx, desired, own.Cluster, diags)
 	if diags.HasError() {
@@ -128,7 +128,7 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 	}
 }
 
-// consequences refuses what would not come about, and says what the rest costs.
+// consequences refuses what would not come about, and reports what the rest costs.
 func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, observed observation, snapshot *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
 	change := observed.change(desired)
 	for _, t := range change.Workloads[:len(observed.workloads)] {
@@ -162,7 +162,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	}
 }
 
-// warnTarget says what else stands in the way of the tolerations.
+// warnTarget reports what else is in the way of the tolerations.
 func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
 	if len(observed.workloads) == 0 {
 		diags.AddAttributeWarning(path.Root("workload").AtName("selector"), "No workload is found: "+desired.target.title(),
@@ -173,7 +173,7 @@ func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
 	}
 }
 
-// noPreview says that what the change does is not known. A workload that does
+// noPreview reports that what the change does is not known. A workload that does
 // not exist is an error: there is nothing to change.
 func (r *workloadTolerations) noPreview(desired wanted, err error, diags *diag.Diagnostics) {
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// pool is nodes and workloads that stand on them alone.
+// pool is nodes and workloads that are on them alone.
 type pool struct {
 	t         *testing.T
 	c         *acctest.Cluster
@@ -35,7 +35,7 @@ func newPool(t *testing.T, c *acctest.Cluster, kinds ...string) *pool {
 	}
 	pinned := func(spec *corev1.PodSpec) {
 		spec.NodeSelector = map[string]string{"pool": p.name}
-		// Foreign entries, before and after which ours come and go.
+		// Foreign entries, around which owned entries are added and removed.
 		spec.Tolerations = []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
 	}
 	for _, kind := range kinds {
@@ -136,7 +136,7 @@ func (p *pool) want(taints, tolerations string) {
 	}
 }
 
-// settled waits until the pods of all workloads are as many as they shall be and
+// settled waits until the pods of all workloads are as many as desired and
 // ready, as they are when no rollout stalls.
 func (p *pool) settled() {
 	p.t.Helper()

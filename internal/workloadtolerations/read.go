@@ -76,7 +76,7 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 			return &rollout.WorkloadError{Ref: w.Ref, Err: w.RecordErr}
 		}
 		// Nothing is given up here: what is missing does not depend on what
-		// pods live by.
+		// pods need.
 		for _, missing := range toleration.Merge(w.Tolerations, w.Record, desired.claim.On(w.String()), nil, true).Missing {
 			there = slices.DeleteFunc(there, func(t corev1.Toleration) bool { return toleration.Equal(t, missing) })
 			changed = true
@@ -118,8 +118,8 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 	return nil
 }
 
-// begun says what an update that has not come to its end has left, where all workloads
-// show it: whether there are entries of ours that the state does not have, and which of
+// begun reports what an update that has not come to its end has left, where all workloads
+// show it: whether there are owned entries that the state does not have, and which of
 // the state retire. Where some workloads are as they were, what they lack makes a plan.
 func begun(workloads []*workload.Workload, claim toleration.Claim) (extra bool, fading []corev1.Toleration) {
 	for i, w := range workloads {
@@ -143,7 +143,7 @@ func begun(workloads []*workload.Workload, claim toleration.Claim) (extra bool, 
 	return extra, fading
 }
 
-// unneeded returns the retiring entries of ours that no pod lives by any more,
+// unneeded returns the retiring owned entries that no pod needs any more,
 // and what is to be given up on workloads that are no longer meant.
 func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, observed observation) (unneeded, left []corev1.Toleration, err error) {
 	// Only what retires is looked at: an entry that an earlier refresh has taken

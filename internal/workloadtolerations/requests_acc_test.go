@@ -16,7 +16,7 @@ const (
 	manyWorkloads = 30
 
 	// previewRequests is what verdicts need, however many workloads there are: nodes,
-	// pods, ReplicaSets, Jobs, DaemonSets, budgets, claims, volumes, and the namespace.
+	// pods, ReplicaSets, Jobs, DaemonSets, PDBs, claims, volumes, and the namespace.
 	previewRequests = 9
 
 	// applyRequests is what an apply may ask for one workload. Six are always needed:
@@ -109,7 +109,7 @@ func TestAccWorkloadTolerations_requests(t *testing.T) {
 	made.Wait()
 	for _, tt := range []struct {
 		name, where string
-		// looks is what a plan asks to know what is meant, and in which cluster.
+		// looks are the requests of a plan to resolve the target, and in which cluster.
 		looks int
 	}{
 		{"thirty resources by name", fmt.Sprintf("for_each = toset([for n in range(%d) : \"web-${n}\"])\n  workload = { kind = \"Deployment\", namespace = %q, name = each.key }", manyWorkloads, s.namespace), 1 + manyWorkloads},

@@ -72,8 +72,8 @@ func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.V
 	fw.WarnKeyless(ctx, whose(where, known), config.Tolerations, path.Root("tolerations"), &resp.Diagnostics)
 }
 
-// Create adds the tolerations and waits for the live pods. An error saves no
-// state: the marks stay, and the next create takes them over.
+// Create adds the tolerations and waits for the running pods. An error saves no
+// state: the marks stay, and the next create adopts them.
 func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -94,7 +94,7 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 		return
 	}
 	if plan.ID.IsUnknown() {
-		// What the id is made of was not known at plan.
+		// The parts of the id were unknown at plan.
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired.target, desired.claim.Tolerations))
 		desired.claim.Owner = plan.ID.ValueString()
 	}
@@ -106,7 +106,7 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 }
 
 // Update makes the tolerations as planned: what is new is added beside what
-// pods live by, and what is no longer wanted goes when it is not needed.
+// pods need, and what is no longer wanted goes when it is not needed.
 func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -132,7 +132,7 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 }
 
 // Delete gives up every entry of this generation. It waits for no taint: what
-// pods still live by stays behind, marked as retiring.
+// pods still need stays behind, marked as retiring.
 func (r *workloadTolerations) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -194,7 +194,7 @@ func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wa
 	return planner.HoldAll(done.Workloads)
 }
 
-// note tells the other resources of this run what live pods carry, or will carry
+// note tells the other resources of this run what running pods carry, or will carry
 // by a plan.
 func (r *workloadTolerations) note(desired wanted, observed observation, plan *planner.Plan) {
 	var out []planner.PlannedTolerations

@@ -26,7 +26,7 @@ func announced(cli *acctest.CLI) (warnings []string) {
 	return warnings
 }
 
-// uids returns the UIDs of the live pods of a workload.
+// uids returns the UIDs of the running pods of a workload.
 func (p *pool) uids(app string) []string {
 	p.t.Helper()
 	pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
@@ -52,8 +52,8 @@ func (p *pool) replaced(app string, old []string) {
 }
 
 // TestAccOrder_planOfTaintsAnnouncesTheRestartsThatTheyLeadTo leaves tolerations
-// retiring, and takes away the taint that pods live by. What the plan announces is
-// what comes, and nobody is evicted by it. It does not run beside tests whose
+// retiring, and takes away the taint that pods need. What the plan announces is
+// what comes, and no pod is evicted by it. It does not run beside tests whose
 // tolerations retire: an apply takes away whatever no taint of the cluster needs any
 // more, and the plan names it.
 //
@@ -133,7 +133,7 @@ func TestAccOrder_restartsAreAnnouncedOnceWhereSeveralTaintsLeadToThem(t *testin
 	write("", p.nodes...)
 	cli.MustRun("apply", "-auto-approve", "-input=false")
 
-	// The DaemonSet's pod on the other node lives by the toleration still.
+	// The DaemonSet's pod on the other node needs the toleration still.
 	write("", p.nodes[1])
 	if text := announced(cli); len(text) > 0 {
 		t.Fatalf("pods on %s live by the toleration, and the plan says: %q", p.nodes[1], text)

@@ -18,8 +18,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames takes away at
-// once what pods live by, and watches what the controllers make of it. In no case
+// TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames removes immediately
+// what pods need, and watches what the controllers make of it. In no case
 // does the taint-eviction controller delete a pod: what runs keeps its tolerations.
 func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 		// deleted has somebody delete a pod afterwards.
 		deleted bool
 		says    []string
-		// settled says that what was warned of has come about, from the live pods that
+		// settled reports that what was warned of has come about, from the running pods that
 		// keep their places, those that have found another, and those that wait.
 		settled func(kept, moved, waiting int) bool
 	}{
@@ -159,7 +159,7 @@ func TestAccWorkloadTolerations_shorterSecondsEvictAsThePlanSaid(t *testing.T) {
 		t.Fatalf("the taint-eviction controller deleted %v, of the old template were %v", names, old)
 	}
 
-	// A longer time costs nobody a place.
+	// A longer time evicts no pod.
 	if w := s.planned(i, s.manage(thing, "team=a:NoExecute", nil)).Diagnostics.Warnings(); strings.Contains(w, "pods leave") || strings.Contains(w, "their place") {
 		t.Errorf("they may stay for a longer time, and the plan says %s", w)
 	}
@@ -193,7 +193,7 @@ func (s *shop) renew(thing acctest.Thing, count int, carrying string) {
 	s.c.Running(s.t, s.namespace, "web", count)
 }
 
-// places counts the live pods that are on the shop's node as before, on another
+// places counts the running pods that are on the shop's node as before, on another
 // one, and on none.
 func (s *shop) places(old string) (kept, moved, waiting int) {
 	s.t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // TestOrder_customObjectsGiveUpWhatRetiresInALaterRun does the same with a kind that
-// nobody knows: it is found where the rights of the credentials name it, with or without
+// is unknown: it is found where the rights of the credentials name it, with or without
 // a namespace, by an apply that knows nothing of the object.
 func TestOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 }
 
 // Rights to everything name no kind: what retires in an object of a custom kind is not
-// looked for with them, and the destroy says what becomes of it.
+// looked for with them, and the destroy reports what becomes of it.
 func TestWorkloadTolerations_customObjectsThatNoRightsNameKeepWhatRetires(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {

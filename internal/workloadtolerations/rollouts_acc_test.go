@@ -159,7 +159,7 @@ func TestAccWorkloadTolerations_theRealControllerOfRollouts(t *testing.T) {
 			})
 			s.phase(web, "Healthy")
 			s.refused(s.fresh(), s.manageRollout(web, "team=a:NoExecute", nil), "Rollout has no pod template of its own", `Deployment "base"`, "no taint waits for them: apply the tolerations first")
-			// The way out is one: the controller takes them over.
+			// The way out is one: the controller adopts them.
 			s.until("the pods are the Rollout's alone", func() bool { return len(s.live("base")) == 2 })
 			i := s.fresh()
 			s.apply(i, s.manage(base, "team=a:NoExecute", nil))

@@ -161,7 +161,7 @@ func TestWorkloadTolerations_selectorOfACustomKind(t *testing.T) {
 		if got := formatted(s.standing(one, path)) + formatted(s.standing(two, path)); got != "leaver=a:NoExecuteleaver=a:NoExecute" {
 			t.Fatalf("the widgets have %q", got)
 		}
-		// One leaves: which objects of a custom kind carry marks of ours is found out
+		// One leaves: which objects of a custom kind carry ownership records of this resource is found out
 		// by a list of them, as no other list has them.
 		s.labelled(one, "tier", "")
 		s.planned(i, config)

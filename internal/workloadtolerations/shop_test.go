@@ -20,7 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// shop is a namespace with workloads, the node that their pods stand on, and a
+// shop is a namespace with workloads, the node that their pods are on, and a
 // Terraform that manages their tolerations.
 type shop struct {
 	t         *testing.T
@@ -85,7 +85,7 @@ func (s *shop) thing(kind, name string) acctest.Thing {
 	return acctest.Thing{APIVersion: known.APIVersion, Kind: kind, Namespace: s.namespace, Name: name}
 }
 
-// template is a pod template whose pods stand on the shop's node.
+// template is a pod template whose pods are on the shop's node.
 func (s *shop) template(name, tolerations string) map[string]any {
 	s.t.Helper()
 	spec := map[string]any{
@@ -210,7 +210,7 @@ func (s *shop) standing(thing acctest.Thing, path []string) []corev1.Toleration 
 }
 
 // want expects exactly these tolerations, in this order, and a mark for each of
-// ours.
+// owned.
 func (s *shop) want(thing acctest.Thing, all string, ours int) {
 	s.t.Helper()
 	got := s.standing(thing, s.pathOf(thing.Kind))

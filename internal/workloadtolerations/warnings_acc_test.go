@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 )
 
-// What differs from run to run: how many nodes tests have made that run at the same
+// The parts that differ from run to run: how many nodes tests have made that run at the same
 // time, and what ends the names of a Deployment's pods.
 var (
 	otherNodes     = regexp.MustCompile(`\d+ (does|do) not match`)
@@ -71,7 +71,7 @@ func TestAccWorkloadTolerations_costAsTheCommandLinePrintsIt(t *testing.T) {
 	check("adds_to_no_pods", s.hcl(where("Deployment", `name = "idle"`), "team=a:NoExecute", ""))
 	check("adds_by_selector", s.hcl(where("Deployment", `selector = "tier=gpu"`), "team=a:NoExecute spot*:NoSchedule", ""))
 
-	// What pods live by stays until the taint goes: two rollouts.
+	// A toleration that pods need stays until the taint is removed: two rollouts.
 	named := where("Deployment", `name = "web"`)
 	cli.Write(s.c.Provider(t), s.hcl(named, "team=a:NoExecute", ""))
 	cli.MustRun("apply", "-auto-approve", "-input=false")

@@ -89,13 +89,13 @@ func TestWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 				t.Fatalf("with %s the plan warns: %s", annotation, got)
 			}
 		}
-		// What is there already warns of nothing.
+		// There is no warning of existing entries.
 		allow(`[{"key":"other","operator":"Exists"}]`)
 		s.apply(s.fresh(), config)
 	})
 }
 
-// A create that takes over what an earlier one has left says so.
+// A create that adopts what an earlier one has left says so.
 func TestWorkloadTolerations_takingOverIsSaid(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {

@@ -38,7 +38,7 @@ func TestWorkloadTolerations_foreignListsAreKeptWholeAndInOrder(t *testing.T) {
 			s.apply(one, first)
 			s.apply(two, second)
 			s.want(thing, helm+" team=a:NoExecute x* zone=b:NoSchedule", 3)
-			// Helm's next release changes its own part and keeps ours.
+			// Helm's next release changes its own part and keeps the owned one.
 			s.replace(thing, "new*:NoSchedule m=2:NoExecute@60 team=a:NoExecute x* zone=b:NoSchedule")
 			s.quiet(one, first)
 			s.quiet(two, second)
@@ -50,8 +50,8 @@ func TestWorkloadTolerations_foreignListsAreKeptWholeAndInOrder(t *testing.T) {
 	})
 }
 
-// What a foreign entry covers is not written: it would restart the pods for
-// nothing. When that entry goes, the next plan adds ours.
+// An entry that a foreign one covers is not written: it would restart the pods for
+// nothing. When that entry goes, the next plan adds the owned one.
 func TestWorkloadTolerations_whatIsCoveredIsNotWrittenUntilItIsNot(t *testing.T) {
 	t.Parallel()
 	for name, foreign := range map[string]string{
@@ -129,7 +129,7 @@ func TestWorkloadTolerations_writerBetweenPlanAndApply(t *testing.T) {
 }
 
 // TestWorkloadTolerations_writerBetweenReadAndWrite has somebody add an entry
-// right after the provider has read the workload for its write, again and again.
+// right after the provider has read the workload for its write, repeatedly.
 func TestWorkloadTolerations_writerBetweenReadAndWrite(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
@@ -143,7 +143,7 @@ func TestWorkloadTolerations_writerBetweenReadAndWrite(t *testing.T) {
 		var added, conflicts int
 		want := []string{"foreign*"}
 		walk := s.tf.Walk(t)
-		// What is read to plan again, and the dry run that may conflict with it, do not count.
+		// Reads to plan again, and the dry run that may conflict with them, do not count.
 		walk.Between = func() {
 			proxy.After(func(r acctest.Request) {
 				switch {
@@ -189,7 +189,7 @@ func TestWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
 			t.Fatal(d.Errors())
 		}
 		s.want(thing, "theirs* team=a:NoExecute", 1)
-		// A pod that was made from ours alone goes with the rollout that follows.
+		// A pod that was made from the owned entry alone is replaced by the rollout that follows.
 		s.until("the pods are those of the template", func() bool {
 			return !slices.ContainsFunc(s.live("web"), func(p corev1.Pod) bool {
 				return !toleration.Contains(p.Spec.Tolerations, acctest.ParseTolerations(t, "theirs*")[0])

@@ -53,7 +53,7 @@ func (s *Server) admit(q *query, object runtime.Object) error {
 }
 
 // qualityOf returns the quality of service of pods that ask for nothing, or for less than
-// their limits. Nobody asks for more here.
+// their limits. No test needs more here.
 func qualityOf(pod *corev1.Pod) corev1.PodQOSClass {
 	for _, c := range pod.Spec.Containers {
 		if len(c.Resources.Requests) > 0 || len(c.Resources.Limits) > 0 {

@@ -30,7 +30,7 @@ func (e AuditEvent) String() string {
 	return strings.Join(slices.DeleteFunc([]string{e.Verb, resource, e.Namespace, e.Name}, func(s string) bool { return s == "" }), " ")
 }
 
-// Write reports whether the request was meant to change something.
+// Write reports whether the request was to change something.
 func (e AuditEvent) Write() bool { return !e.DryRun && writes(e.Verb, e.Resource) }
 
 func writes(verb, resource string) bool {

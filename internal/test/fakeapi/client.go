@@ -50,7 +50,7 @@ type Request struct {
 	DryRun                                 bool
 }
 
-// Write reports whether the request is meant to change something.
+// Write reports whether the request must change something.
 func (r Request) Write() bool { return !r.DryRun && writes(r.Verb, r.Resource) }
 
 // String names the request.
@@ -91,7 +91,7 @@ func (c *Client) OnRequest(fault func(Request) Fault) {
 }
 
 // OnAnswer sets what is called with the status of a request that has been carried out,
-// before its answer is passed on. It may wait, and is called for several requests at once.
+// before its answer is passed on. It may wait, and is called for several requests in parallel.
 func (c *Client) OnAnswer(after func(r Request, status int)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -94,7 +94,7 @@ func controlPlane(t *testing.T) *acctest.Cluster {
 	if os.Getenv("KUBETAINT_TESTBED") != "" {
 		return acctest.Own(t)
 	}
-	// Somebody has started one for this test alone.
+	// A control plane was started for this test alone.
 	c := acctest.Connect(t)
 	c.Dir(t)
 	return c

@@ -166,7 +166,7 @@ func unguarded(pod *corev1.Pod) bool {
 var budgets = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
 
 // disrupt takes a disruption from the PodDisruptionBudget that covers a pod. Errors: those
-// of the API server where there is none left, or several budgets cover the pod.
+// of the API server where there is none left, or several PDBs cover the pod.
 func (s *Server) disrupt(pod *corev1.Pod, dryRun bool) error {
 	var covering []*policyv1.PodDisruptionBudget
 	for _, o := range s.store.list(budgets, pod.Namespace) {

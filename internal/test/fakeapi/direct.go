@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What tests and controllers do without requests: it is in no audit log.
+// Changes by tests and controllers without requests: they are in no audit log.
 
 // Objects returns copies of all objects of a type, ordered by namespace and name.
 func Objects[T runtime.Object](s *Server) []T {
@@ -101,7 +101,7 @@ func (s *Server) Custom(r schema.GroupVersionResource) []*unstructured.Unstructu
 // Put stores an object as it is, status and metadata included, in place of the one of its
 // name. What changes nothing makes no new version; a change of the spec counts for the
 // generation. An object that waited for its last finalizer goes. One that was read before
-// somebody else has written it is dropped: a controller comes back to it by that change.
+// another writer has written it is dropped: that change makes a controller look again.
 func (s *Server) Put(object runtime.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Server) Created(r schema.GroupVersionResource) int {
 // Delete deletes an object as a request without options does; one that is gone is no error.
 func (s *Server) Delete(object runtime.Object) { s.remove(object, &metav1.DeleteOptions{}) }
 
-// Remove takes an object out at once, whatever its grace period.
+// Remove takes an object out immediately, whatever its grace period.
 func (s *Server) Remove(object runtime.Object) {
 	none := int64(0)
 	s.remove(object, &metav1.DeleteOptions{GracePeriodSeconds: &none})
@@ -183,7 +183,7 @@ func (s *Server) Run(moment time.Duration, reconcile func()) {
 }
 
 // Clone returns a server with the same objects and accounts, and with none of the history
-// and of the requests. Controllers have to be started again.
+// and of the requests. Controllers must be started again.
 func (s *Server) Clone() *Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *Server) Clone() *Server {
 }
 
 // Version returns the version of the newest change: servers that were cloned from one another
-// hold the same where it is the same and nobody has written since.
+// hold the same where it is the same and no request has written since.
 func (s *Server) Version() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

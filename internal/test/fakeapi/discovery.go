@@ -50,7 +50,7 @@ func (s *Server) discover(q *query) *response {
 	return &response{code: http.StatusOK, raw: raw, mediaType: aggregated}
 }
 
-// versionIn returns where the resources of a kind's version stand in a list.
+// versionIn returns where the resources of a kind's version are in a list.
 func versionIn(list *apidiscoveryv2.APIGroupDiscoveryList, k *Kind) *apidiscoveryv2.APIVersionDiscovery {
 	for g := range list.Items {
 		group := &list.Items[g]

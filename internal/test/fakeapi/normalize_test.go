@@ -165,7 +165,7 @@ func (n *normalizer) words(text string) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// mask takes out what the fake does not have and nobody reads, each with its reason.
+// mask takes out what the fake does not have and no caller reads, each with its reason.
 func mask(fields map[string]any, show string) {
 	switch fields["kind"] {
 	case "SelfSubjectRulesReview":
@@ -181,7 +181,7 @@ func mask(fields map[string]any, show string) {
 	if !is {
 		return
 	}
-	// Who wrote which field: the provider reads it nowhere but in what others have made.
+	// The writers of fields: the provider reads them only on objects of others.
 	delete(meta, "managedFields")
 	if annotations, is := meta["annotations"].(map[string]any); is {
 		// A count that only kubectl of old read.

@@ -81,7 +81,7 @@ func (s *Server) listed(q *query, at page) (version int64, objects []runtime.Obj
 }
 
 // paged returns the first objects that are selected, all for a limit of 0, and all objects
-// after them: the API server does not look whether a selector matches any of these.
+// after them: the API server does not check whether a selector selects any of these.
 func paged(selected selection, objects []runtime.Object, limit int) (found, rest []runtime.Object) {
 	for i, o := range objects {
 		if limit > 0 && len(found) == limit {

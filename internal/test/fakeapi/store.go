@@ -96,7 +96,7 @@ func path(k key) string {
 	return k.namespace + "/" + k.name
 }
 
-// put stores an object as a new version, and takes it over.
+// put stores an object as a new version, and adopts it.
 func (s *store) put(r schema.GroupVersionResource, object runtime.Object) {
 	accessor := mustAccess(object)
 	k := key{accessor.GetNamespace(), accessor.GetName()}
@@ -114,7 +114,7 @@ func (s *store) put(r schema.GroupVersionResource, object runtime.Object) {
 	s.record(change{version: s.version, resource: r, event: event, object: object, before: before})
 }
 
-// remove takes an object out. Watches show it as it was at last, which it takes over, with
+// remove takes an object out. Watches show it as it was at last, which it adopts, with
 // the version of its removal; nil is what is stored.
 func (s *store) remove(r schema.GroupVersionResource, k key, last runtime.Object) runtime.Object {
 	before := s.objects[r][k]

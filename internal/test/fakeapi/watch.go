@@ -155,7 +155,7 @@ func (w *watcher) next() ([]event, <-chan struct{}) {
 	return out, w.server.store.changed
 }
 
-// about returns what a change is for those who see only what a selector matches.
+// about returns what a change is for those who see only what a selector selects.
 func (w *watcher) about(c change) (event, bool) {
 	was := c.before != nil && w.selected.matches(c.before)
 	is := c.event != watch.Deleted && w.selected.matches(c.object)

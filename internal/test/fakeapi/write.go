@@ -84,7 +84,7 @@ func (s *Server) update(q *query) *response {
 	accessor := mustAccess(object)
 	switch {
 	case equal(old, object):
-		// What changes nothing writes nothing.
+		// A request that changes nothing writes nothing.
 		return ok(old)
 	case q.dryRun():
 		return ok(object)

@@ -11,6 +11,6 @@
 // alike, so that one apply proves all points that lead to one: killing a second time at
 // every write costs little.
 //
-// A point is one operation with one fault at one request. After each, applying again has to
-// end in what an undisturbed apply ends in, and the plan after it has to be empty.
+// A point is one operation with one fault at one request. After each, applying again must
+// end in what an undisturbed apply ends in, and the plan after it must be empty.
 package faults

@@ -41,7 +41,7 @@ func (s *score) verdict() error {
 
 // draw tests mutants in the order that a seed gives, until the number is reached. Those
 // that are known to be equivalent are counted and passed over. The result is the same
-// however many are tested at once.
+// however many are tested in parallel.
 func draw(ctx context.Context, all []mutant, seed uint64, count, workers int, test func(context.Context, mutant) (outcome, error)) (*score, error) {
 	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
 	s := &score{}
@@ -79,7 +79,7 @@ func (s *score) add(batch []mutant, outcomes []outcome) {
 	}
 }
 
-// testAll tests mutants, so many at once, and returns their outcomes in order.
+// testAll tests mutants, so many in parallel, and returns their outcomes in order.
 func testAll(ctx context.Context, batch []mutant, workers int, test func(context.Context, mutant) (outcome, error)) ([]outcome, error) {
 	outcomes, errs := make([]outcome, len(batch)), make([]error, len(batch))
 	next := make(chan int)

@@ -64,7 +64,7 @@ func (t *tester) args(overlay, pkg string, limit time.Duration, more ...string) 
 	return append(append(args, more...), "./"+pkg)
 }
 
-// test says what the package's tests make of a mutant.
+// test reports what the package's tests make of a mutant.
 func (t *tester) test(ctx context.Context, m mutant) (outcome, error) {
 	overlay, err := t.overlay(m)
 	if err != nil {

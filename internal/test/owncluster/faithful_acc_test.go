@@ -89,7 +89,7 @@ func TestAccMachineSetTaints_faithfulVariants(t *testing.T) {
 	}
 }
 
-// faithfulRolling replaces three machines, two at a time, whose pods have to be drained.
+// faithfulRolling replaces three machines, two at a time, whose pods must be drained.
 func (s *stage) faithfulRolling() {
 	p, i := s.pool(3, nil), newInstance()
 	apps := s.c.Namespace(s.T)
@@ -230,8 +230,8 @@ func (s *stage) faithfulSurgeRefused() {
 	p.Want(1, foreign+" team=a:NoSchedule")
 }
 
-// faithfulRefusedInTheMiddle: the image is withdrawn when the rollout has begun, and comes
-// back. In place and from zero it is the provider that is refused, otherwise the controller,
+// faithfulRefusedInTheMiddle: the image is withdrawn when the rollout has begun, and is
+// restored. In place and from zero it is the provider that is refused, otherwise the controller,
 // which makes no machine and says so in events alone.
 func (s *stage) faithfulRefusedInTheMiddle(strategy string) {
 	image := acctest.Name(s.T, "image")

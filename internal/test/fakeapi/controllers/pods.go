@@ -94,7 +94,7 @@ func forbidden(api *fakeapi.Server, namespace string) bool {
 	})
 }
 
-// budgets counts the pods of PodDisruptionBudgets.
+// budgets computes the status of PodDisruptionBudgets.
 func budgets(api *fakeapi.Server) {
 	pods := fakeapi.View[*corev1.Pod](api)
 	for _, b := range fakeapi.Objects[*policyv1.PodDisruptionBudget](api) {
@@ -148,8 +148,8 @@ func evict(api *fakeapi.Server) {
 }
 
 // told gives a pod the condition that a taint deletes it (k8s.io/kubernetes v1.37.2
-// pkg/controller/tainteviction/taint_eviction.go, addConditionAndDeletePod). Where somebody
-// else has written the pod meanwhile, it is looked at again.
+// pkg/controller/tainteviction/taint_eviction.go, addConditionAndDeletePod). Where another
+// writer has written the pod meanwhile, it is looked at again.
 func told(api *fakeapi.Server, p *corev1.Pod) bool {
 	p = p.DeepCopy()
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager"})

@@ -3,7 +3,7 @@
 
 // Command kruise runs the controllers of OpenKruise's CloneSets and DaemonSets as they are, and
 // nothing else of it: its webhooks need a Service, which a control plane without nodes does not
-// reach. What the webhooks fill in has to be there, see pkg/webhook/cloneset/mutating of
+// reach. What the webhooks fill in must be there, see pkg/webhook/cloneset/mutating of
 // OpenKruise.
 package main
 

@@ -158,7 +158,7 @@ func register(ctx context.Context, p *processes, o options) error {
 	)
 }
 
-// ready tells whether all controllers run.
+// ready reports whether all controllers run.
 func (p *processes) ready(request *http.Request) error {
 	ctx, cancel := context.WithTimeout(request.Context(), time.Second)
 	defer cancel()

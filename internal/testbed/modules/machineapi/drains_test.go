@@ -47,7 +47,7 @@ func TestDrain_obeysABudgetBacksOffAndShowsInNoCondition(t *testing.T) {
 	}
 }
 
-// broughtByAWrite expects that a write brings the next attempt at once, which would come
+// broughtByAWrite expects that a write brings the next attempt immediately, which would come
 // after the back-off otherwise. On a busy machine the write itself may come after that;
 // the back-off doubles each time, so that a later one comes before.
 func (w *world) broughtByAWrite(m *machinev1beta1.Machine, attempts int) {

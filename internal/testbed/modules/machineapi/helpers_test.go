@@ -214,7 +214,7 @@ func (w *world) pod(name string, m *machinev1beta1.Machine, change func(*corev1.
 	return pod
 }
 
-// guarded runs a pod that its budget forbids to evict.
+// guarded runs a pod that its PDB forbids to evict.
 func (w *world) guarded(name string, m *machinev1beta1.Machine) (*corev1.Pod, *policyv1.PodDisruptionBudget) {
 	w.t.Helper()
 	budget := &policyv1.PodDisruptionBudget{
@@ -238,7 +238,7 @@ func condition(m *machinev1beta1.Machine, kind machinev1beta1.ConditionType) mac
 	return machinev1beta1.Condition{}
 }
 
-// event tells whether there is an event of this reason about an object.
+// event reports whether there is an event of this reason about an object.
 func (w *world) event(about client.Object, reason string) func() (bool, error) {
 	return func() (bool, error) {
 		all := &corev1.EventList{}

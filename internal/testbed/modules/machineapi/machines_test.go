@@ -116,7 +116,7 @@ func TestMachine_failedIsForGood(t *testing.T) {
 	if ptr.Deref(failed.Status.ErrorReason, "") != machinev1beta1.InvalidConfigurationMachineError || ptr.Deref(failed.Status.ErrorMessage, "") == "" {
 		t.Errorf("a failed machine has the status %+v, want a reason and a message", failed.Status)
 	}
-	// What was wrong with it is mended; the machines after it show that the
+	// The mistake in it is corrected; the machines after it show that the
 	// controller has seen that.
 	good := string(w.value(cloud.Spec{}).Raw)
 	w.patch(&failed, `{"spec":{"providerSpec":{"value":{"fail":null}}}}`)

@@ -114,7 +114,7 @@ func TestMachineSet_annotatedAndFailedMachinesGoFirst(t *testing.T) {
 	}
 }
 
-// orphan makes a Machine that the test's MachineSet selects and nobody controls.
+// orphan makes a Machine that the test's MachineSet selects and no MachineSet controls.
 func (w *world) orphan(name string, spec cloud.Spec) *machinev1beta1.Machine {
 	w.t.Helper()
 	m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{

@@ -47,7 +47,7 @@
 //     which follow a second later. They have the label node.openshift.io/os_id.
 //   - Webhooks validate Machines and MachineSets: see package validation.
 //   - MachineHealthChecks delete Machines: see package healthcheck.
-//   - No pause can be cut short, such as the 30 s after which an unfinished Machine is
+//   - No pause can be cut short, such as the 30s after which an unfinished Machine is
 //     looked at again.
 package main
 

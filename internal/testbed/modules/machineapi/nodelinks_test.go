@@ -44,7 +44,7 @@ func TestNodelink_onlyEverAdds(t *testing.T) {
 	if node.Labels["role"] != "gpu" || node.Annotations["note"] != "yes" || node.Annotations["machine.openshift.io/machine"] != w.namespace+"/"+m.Name {
 		t.Errorf("the node has labels %v and annotations %v", node.Labels, node.Annotations)
 	}
-	// Removed from the node alone, it comes back.
+	// Removed from the node alone, it is added again.
 	w.patch(node, `{"spec":{"taints":null}}`)
 	w.untilTaints(m, "a=1:NoSchedule")
 	// A changed value never arrives, the taint that is written with it does.

@@ -22,7 +22,7 @@ import (
 )
 
 // Add registers what makes instances boot and end, and returns the cloud. The
-// namespace of its books has to exist. Where initialize is not zero, a controller like
+// namespace of its books must exist. Where initialize is not zero, a controller like
 // that of an external cloud provider takes so long to initialize each Node.
 func Add(mgr manager.Manager, initialize time.Duration, opts controller.Options) (*Cloud, error) {
 	c := &Cloud{client: mgr.GetClient(), direct: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("invented-cloud")}
@@ -47,7 +47,7 @@ type booter struct {
 	client client.Client
 	// direct reads past the cache.
 	direct client.Reader
-	// external says that a cloud controller initializes the Nodes.
+	// external reports that a cloud controller initializes the Nodes.
 	external bool
 }
 
@@ -78,7 +78,7 @@ func (b *booter) Reconcile(ctx context.Context, request reconcile.Request) (reco
 }
 
 // boot makes the Node and writes down that it has. Where the instance has been
-// given up in between, nobody else would know of that Node.
+// given up in between, no other record would name that Node.
 func (b *booter) boot(ctx context.Context, found *instance, record *corev1.ConfigMap) error {
 	node := nodeOf(found)
 	if b.external {
@@ -97,14 +97,14 @@ func (b *booter) boot(ctx context.Context, found *instance, record *corev1.Confi
 	}
 	given, lookErr := b.givenUp(ctx, client.ObjectKeyFromObject(record))
 	if lookErr != nil || !given {
-		// What the cache still showed may be what was written here before: the Node
+		// The cache may have shown an older state than was written here: the Node
 		// has joined then, and the next look finds it.
 		return errors.Join(client.IgnoreNotFound(err), lookErr)
 	}
 	return client.IgnoreNotFound(b.client.Delete(ctx, node))
 }
 
-// givenUp says whether an instance ends or has ended.
+// givenUp reports whether an instance ends or has ended.
 func (b *booter) givenUp(ctx context.Context, key client.ObjectKey) (bool, error) {
 	record := &corev1.ConfigMap{}
 	if err := b.direct.Get(ctx, key, record); err != nil {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// What the cache shows may be older than what was written last.
+// The cache may be older than the last write.
 func TestBoot_byAnOldRecord(t *testing.T) {
 	t.Parallel()
 	m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "1"}}

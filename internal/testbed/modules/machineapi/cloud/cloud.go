@@ -33,7 +33,7 @@ type Cloud struct {
 
 var _ machine.Cloud = (*Cloud)(nil)
 
-// Exists tells whether the instance of a Machine can be seen. One that is not
+// Exists reports whether the instance of a Machine can be seen. One that is not
 // ready yet cannot, so that the Machine stays Provisioning.
 func (c *Cloud) Exists(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 	found, _, err := c.lookUp(ctx, m)

@@ -29,7 +29,7 @@ const (
 )
 
 // uninitialize makes a Node one that no cloud controller has seen yet: without a
-// provider ID, without addresses, and with a taint that keeps pods away. Its label says
+// provider ID, without addresses, and with a taint that keeps pods away. Its label shows
 // that it is one of OpenShift.
 func uninitialize(node *corev1.Node) {
 	node.Labels[osLabel] = "rhel"
@@ -66,7 +66,7 @@ func uninitialized(node *corev1.Node) bool {
 func isUninitialized(t corev1.Taint) bool { return t.Key == uninitializedTaint }
 
 // Reconcile initializes a Node when it is time for it. One without an instance is
-// somebody else's.
+// another writer's.
 func (i *initializer) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	node := &corev1.Node{}
 	if err := i.direct.Get(ctx, request.NamespacedName, node); err != nil {

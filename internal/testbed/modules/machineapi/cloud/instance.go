@@ -39,14 +39,14 @@ type instance struct {
 	Node       NodeSpec
 	// ReadyAt is when it can be seen, BootsAt when its Node joins.
 	ReadyAt, BootsAt time.Time
-	// Joined says that the Node has been made. It is made once: nobody brings back
+	// Joined reports that the Node has been made. It is made once: no controller brings back
 	// one that was deleted.
 	Joined bool
-	// GoneAt is when it ends; zero while nobody has asked for that.
+	// GoneAt is when it ends; zero while no end is requested.
 	GoneAt time.Time
 }
 
-// ends tells whether it has ended at a time.
+// ends reports whether it has ended at a time.
 func (i *instance) ends(now time.Time) bool {
 	return !i.GoneAt.IsZero() && !now.Before(i.GoneAt)
 }

@@ -26,7 +26,7 @@ const (
 
 // Spec is what a Machine's spec.providerSpec.value holds: what the cloud does
 // for this Machine. Every field may be left out; then an instance comes and goes
-// at once. Durations are written as Go writes them: 500ms, 2m.
+// immediately. Durations are written as Go writes them: 500ms, 2m.
 //
 // Each Machine has its own copy from the template, and the cloud reads it there:
 // a change of the template is for the Machines that are made after it, and what
@@ -39,7 +39,7 @@ type Spec struct {
 	// BootDelay is how long it takes from then until the Node joins.
 	BootDelay metav1.Duration `json:"bootDelay,omitzero"`
 	// DeleteDelay is how long an instance takes to go. The Machine controller looks
-	// again after 30 s, or what --requeue-after says.
+	// again after 30s, or what --requeue-after says.
 	DeleteDelay metav1.Duration `json:"deleteDelay,omitzero"`
 
 	// Jitter makes each of these delays longer by something below it, which depends
@@ -109,7 +109,7 @@ func (s *Spec) delay(n int) {
 	}
 }
 
-// fails tells whether the Machine that is asked for as the n-th fails.
+// fails reports whether the Machine that is asked for as the n-th fails.
 func (s *Spec) fails(n int) bool {
 	return s.Fail || slices.Contains(s.FailMachines, n)
 }

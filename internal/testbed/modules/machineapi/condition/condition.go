@@ -26,7 +26,7 @@ func Get(m *machinev1beta1.Machine, kind machinev1beta1.ConditionType) *machinev
 	return nil
 }
 
-// IsTrue tells whether the condition of a type is there and true.
+// IsTrue reports whether the condition of a type is there and true.
 func IsTrue(m *machinev1beta1.Machine, kind machinev1beta1.ConditionType) bool {
 	found := Get(m, kind)
 	return found != nil && found.Status == corev1.ConditionTrue
@@ -71,7 +71,7 @@ func Set(m *machinev1beta1.Machine, c machinev1beta1.Condition) {
 }
 
 // Copy returns conditions that later changes do not reach. It is never nil, so
-// that a patch from them says what was added.
+// that a patch from them reports what was added.
 func Copy(from []machinev1beta1.Condition) []machinev1beta1.Condition {
 	return append([]machinev1beta1.Condition{}, from...)
 }

@@ -34,9 +34,9 @@ const exclude = "machine.openshift.io/exclude-node-draining"
 
 // Options are the times that OpenShift has fixed.
 type Options struct {
-	// Timeout is how long one attempt lasts: 20 s.
+	// Timeout is how long one attempt lasts: 20s.
 	Timeout time.Duration
-	// BackoffBase and BackoffMax bound the pause between attempts: 5 s to 1000 s.
+	// BackoffBase and BackoffMax bound the pause between attempts: 5s to 1000s.
 	BackoffBase, BackoffMax time.Duration
 	// EvictionRetry is the pause between refused evictions in an attempt: none.
 	EvictionRetry time.Duration

@@ -91,6 +91,6 @@ func (n *namespaces) start(namespace string) error {
 	if err != nil {
 		return err
 	}
-	// It starts at once, since the manager runs.
+	// It starts immediately, since the manager runs.
 	return n.mgr.Add(c)
 }

@@ -48,7 +48,7 @@ func (r *reconciler) drainNode(ctx context.Context, m *machinev1beta1.Machine) e
 }
 
 // helper is kubectl's drain with OpenShift's settings: everything but pods of
-// DaemonSets and mirror pods is evicted, budgets are obeyed.
+// DaemonSets and mirror pods is evicted, PDBs are respected.
 func (r *reconciler) helper(ctx context.Context, node *corev1.Node) *drain.Helper {
 	helper := &drain.Helper{
 		Ctx:                 ctx,

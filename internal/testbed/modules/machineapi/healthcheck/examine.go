@@ -18,7 +18,7 @@ const startupTimeout = 10 * time.Minute
 // target is a Machine that a health check looks at.
 type target struct {
 	machine *machinev1beta1.Machine
-	// node is that of its nodeRef, nil while it has none; lost says that it is gone.
+	// node is that of its nodeRef, nil while it has none; lost reports that it is gone.
 	node *corev1.Node
 	lost bool
 }
@@ -56,7 +56,7 @@ func examine(check *machinev1beta1.MachineHealthCheck, targets []target, now tim
 	return out
 }
 
-// unhealthy tells whether a Machine is to be deleted, or when to look at it again.
+// unhealthy reports whether a Machine is to be deleted, or when to look at it again.
 func (t target) unhealthy(conditions []machinev1beta1.UnhealthyCondition, startup time.Duration, now time.Time) (bool, time.Duration) {
 	switch {
 	case ptr.Deref(t.machine.Status.Phase, "") == machinev1beta1.PhaseFailed:
@@ -84,7 +84,7 @@ func (t target) unhealthy(conditions []machinev1beta1.UnhealthyCondition, startu
 	return false, again
 }
 
-// late tells whether a Machine has been without a Node for too long. Each change of its
+// late reports whether a Machine has been without a Node for too long. Each change of its
 // status lets that time begin anew.
 func (t target) late(startup time.Duration, now time.Time) (bool, time.Duration) {
 	switch updated := t.machine.Status.LastUpdated; {

@@ -5,7 +5,7 @@
 // Node with kwok's annotation a kubelet, and here it is a real one. The workers of
 // the cluster are the machines that kubelets run on, one on each, under the name of
 // the Node that they serve for the moment. So whoever makes Nodes, tests and the
-// invented cloud alike, need not know which of the two plays their kubelets.
+// invented cloud alike, need not distinguish which of the two plays their kubelets.
 package kubelet
 
 import (
@@ -40,7 +40,7 @@ type hosts interface {
 	stop(ctx context.Context, worker string) error
 }
 
-// Add registers the controller, which takes over these workers, containers of the
+// Add registers the controller, which adopts these workers, containers of the
 // Docker engine: the Nodes that they were registered as are deleted. The container of
 // the control plane signs the kubelets' certificates.
 func Add(ctx context.Context, mgr manager.Manager, controlPlane string, workers []string, opts controller.Options) error {

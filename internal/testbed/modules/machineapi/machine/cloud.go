@@ -15,7 +15,7 @@ import (
 // Cloud makes and removes the instances behind Machines. What real providers
 // call an actuator.
 type Cloud interface {
-	// Exists tells whether there is an instance for a Machine.
+	// Exists reports whether there is an instance for a Machine.
 	Exists(ctx context.Context, m *machinev1beta1.Machine) (bool, error)
 	// Create asks for an instance, and may be called again until it exists. An
 	// InvalidError fails the Machine for good, any other error is tried again.
@@ -27,7 +27,7 @@ type Cloud interface {
 	Delete(ctx context.Context, m *machinev1beta1.Machine) error
 }
 
-// InvalidError says that no instance can ever be made of a Machine.
+// InvalidError reports that no instance can ever be made of a Machine.
 type InvalidError struct {
 	Message string
 }

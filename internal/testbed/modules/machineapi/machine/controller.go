@@ -39,7 +39,7 @@ type reconciler struct {
 }
 
 // Add registers the controller. It looks again at an unfinished Machine after
-// the time named again, which is 30 s in OpenShift.
+// the time named again, which is 30s in OpenShift.
 func Add(mgr manager.Manager, cloud Cloud, again time.Duration, opts controller.Options) error {
 	opts.Reconciler = &reconciler{client: mgr.GetClient(), recorder: mgr.GetEventRecorder("machine-controller"), cloud: cloud, again: again}
 	c, err := controller.New("machine", mgr, opts)
@@ -65,7 +65,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return r.remove(ctx, m, before)
 	case !slices.Contains(m.Finalizers, machinev1beta1.MachineFinalizer):
 		m.Finalizers = append(m.Finalizers, machinev1beta1.MachineFinalizer)
-		return reconcile.Result{}, r.client.Update(ctx, m) // The update comes back as an event.
+		return reconcile.Result{}, r.client.Update(ctx, m) // The update returns as an event.
 	case phase(m) == machinev1beta1.PhaseFailed:
 		return reconcile.Result{}, nil // For good.
 	}
@@ -79,7 +79,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case exists:
 		return r.follow(ctx, m, before)
 	case provisioned(m):
-		// Somebody has removed the instance behind our back.
+		// The instance was removed without this controller.
 		condition.Set(m, condition.False(machinev1beta1.InstanceExistsCondition, machinev1beta1.InstanceMissingReason, "Instance not found on provider"))
 		return reconcile.Result{}, r.setStatus(ctx, m, machinev1beta1.PhaseFailed, errors.New("can't find created instance"), before)
 	default:
@@ -88,7 +88,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 // follow writes down what is known of the instance of a Machine. Two failures are no
-// errors for the original, which pauses for 30 s after them and not for the moment of a
+// errors for the original, which pauses for 30s after them and not for the moment of a
 // back-off: that of the cloud, and that of the status which is written about it.
 func (r *reconciler) follow(ctx context.Context, m *machinev1beta1.Machine, before []machinev1beta1.Condition) (reconcile.Result, error) {
 	later := reconcile.Result{RequeueAfter: r.again}
@@ -139,7 +139,7 @@ func OrLater(err error) (reconcile.Result, error) {
 }
 
 // validate refuses Machines that the controller never touches. The label comes
-// from an admission webhook in OpenShift; here the template has to carry it.
+// from an admission webhook in OpenShift; here the template must carry it.
 func validate(m *machinev1beta1.Machine) error {
 	if m.Labels[machinev1beta1.MachineClusterIDLabel] == "" {
 		return fmt.Errorf("%s: machine validation failed: missing %s label", m.Name, machinev1beta1.MachineClusterIDLabel)

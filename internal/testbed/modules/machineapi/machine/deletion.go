@@ -18,7 +18,7 @@ import (
 
 // remove takes a Machine that is being deleted one step towards its end: phase,
 // drain, preTerminate hooks, instance, Node, finalizer. Where it waits for
-// somebody else it returns, and their write brings it back.
+// another writer it returns, and their write brings it back.
 func (r *reconciler) remove(ctx context.Context, m *machinev1beta1.Machine, before []machinev1beta1.Condition) (reconcile.Result, error) {
 	if err := r.setStatus(ctx, m, machinev1beta1.PhaseDeleting, nil, before); err != nil {
 		return reconcile.Result{}, err

@@ -6,7 +6,7 @@
 // included: a change of the template reaches no Machine that exists, scaling down
 // is uncapped, and the counts leave out Machines that are being deleted.
 //
-// The gate MachineAPIMigration is off, as it is by default: nobody looks at
+// The gate MachineAPIMigration is off, as it is by default: no controller looks at
 // authoritativeAPI.
 package machineset
 

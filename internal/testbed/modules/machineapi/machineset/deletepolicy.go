@@ -20,7 +20,7 @@ const (
 	oldDeleteAnnotation = "machine.openshift.io/cluster-api-delete-machine"
 )
 
-// priority says how soon a Machine goes: the highest goes first.
+// priority reports how soon a Machine goes: the highest goes first.
 type priority float64
 
 const (
@@ -60,7 +60,7 @@ func failed(m *machinev1beta1.Machine) bool {
 	return m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil
 }
 
-// urgent tells whether a Machine goes before all others by age.
+// urgent reports whether a Machine goes before all others by age.
 func urgent(m *machinev1beta1.Machine) bool {
 	return !m.DeletionTimestamp.IsZero() || annotated(m) || failed(m)
 }

@@ -19,9 +19,9 @@ import (
 // kind is what owner references name.
 var kind = machinev1beta1.GroupVersion.WithKind("MachineSet")
 
-// excluded tells whether a Machine does not count for a MachineSet: it belongs
+// excluded reports whether a Machine does not count for a MachineSet: it belongs
 // to another controller, is being deleted, or has other labels. Hence a deleted
-// Machine is replaced at once, while its node still drains.
+// Machine is replaced immediately, while its node still drains.
 func excluded(ms *machinev1beta1.MachineSet, m *machinev1beta1.Machine) bool {
 	if metav1.GetControllerOf(m) != nil && !metav1.IsControlledBy(m, ms) {
 		return true
@@ -29,7 +29,7 @@ func excluded(ms *machinev1beta1.MachineSet, m *machinev1beta1.Machine) bool {
 	return m.DeletionTimestamp != nil || !matches(ms, m)
 }
 
-// matches tells whether a MachineSet selects a Machine. An empty selector
+// matches reports whether a MachineSet selects a Machine. An empty selector
 // selects nothing.
 func matches(ms *machinev1beta1.MachineSet, m *machinev1beta1.Machine) bool {
 	selector, err := metav1.LabelSelectorAsSelector(&ms.Spec.Selector)

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// confirmEvery and confirmWithin bound the wait until the cache knows what
+	// confirmEvery and confirmWithin bound the wait until the cache shows what
 	// was just done, without which the next turn would do it again.
 	confirmEvery  = 100 * time.Millisecond
 	confirmWithin = 10 * time.Second
@@ -81,7 +81,7 @@ func (r *reconciler) create(ctx context.Context, ms *machinev1beta1.MachineSet, 
 	return r.confirm(ctx, made, "created", func(err error, _ *machinev1beta1.Machine) bool { return err == nil })
 }
 
-// delete deletes Machines all at once: there is no cap, and no regard for what
+// delete deletes Machines all together: there is no cap, and no regard for what
 // their nodes carry.
 func (r *reconciler) delete(ctx context.Context, machines []*machinev1beta1.Machine) error {
 	failures := make([]error, len(machines))

@@ -20,7 +20,7 @@ type nodeOf func(m *machinev1beta1.Machine) *corev1.Node
 
 // count computes a status from the Machines that were seen before anything was
 // made or deleted. Deleting Machines are not among them, so that a status of
-// zero replicas does not say that the nodes are gone.
+// zero replicas does not mean that the nodes are gone.
 func count(ms *machinev1beta1.MachineSet, machines []*machinev1beta1.Machine, find nodeOf, now time.Time) machinev1beta1.MachineSetStatus {
 	status := *ms.Status.DeepCopy()
 	status.Replicas, status.FullyLabeledReplicas, status.ReadyReplicas, status.AvailableReplicas = 0, 0, 0, 0
@@ -55,7 +55,7 @@ func readyCondition(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// available tells whether a node that is ready has been so for long enough.
+// available reports whether a node that is ready has been so for long enough.
 func available(ready *corev1.NodeCondition, minReadySeconds int32, now time.Time) bool {
 	if minReadySeconds == 0 {
 		return true

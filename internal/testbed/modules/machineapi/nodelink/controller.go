@@ -34,7 +34,7 @@ type reconciler struct {
 	client client.Client
 	// ready remembers how ready each Node was when its Machine was last told of
 	// it. A Machine is not told again before that changes, not even of a Node that
-	// has gone and come back. The controller's one worker alone uses it.
+	// was removed and added again. The controller's one worker alone uses it.
 	ready map[string]bool
 }
 

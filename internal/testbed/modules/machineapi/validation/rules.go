@@ -23,7 +23,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/testbed/modules/machineapi/cloud"
 )
 
-// platform says what a cloud takes.
+// platform reports what a cloud takes.
 type platform struct {
 	// withdrawn are the images that nothing can boot any more.
 	withdrawn map[string]string

@@ -41,7 +41,7 @@ const (
 )
 
 // Serve answers the API server's questions until the context ends, at an address of this
-// machine, and tells the API server of it. Where nobody answers, all is allowed: that is
+// machine, and tells the API server of it. Without an answer, all is allowed: that is
 // the failure policy of the original.
 func Serve(ctx context.Context, c client.Client, scheme *runtime.Scheme) error {
 	certificate, err := selfSigned()
@@ -129,7 +129,7 @@ func (v *validator[T]) validate(ctx context.Context, object, old T) (admission.W
 	return warnings, errs.ToAggregate()
 }
 
-// selfSigned makes a certificate for this machine, which nobody but the API server is to
+// selfSigned makes a certificate for this machine, which only the API server is to
 // trust.
 func selfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
