@@ -19,8 +19,8 @@ import (
 // Schema describes the action.
 func (*cycleMachineSet) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Replaces every machine of an OpenShift MachineSet that is there when it begins, and reports its progress. The template stays as it is, so that the new machines come from the template as it is now, and the number of machines is what it was. " +
-			"An invocation that is interrupted, by a timeout or because the process is killed, loses no replica count; the next one goes on with the machines that are left.",
+		MarkdownDescription: "Replaces every existing machine of an OpenShift MachineSet, and reports its progress. New machines come from the current template, and their number stays the same. " +
+			"An interrupted invocation loses no replica count: the next one continues with the remaining machines.",
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				Optional:            true,
@@ -34,7 +34,7 @@ func (*cycleMachineSet) Schema(_ context.Context, _ action.SchemaRequest, resp *
 			},
 			"rollout":   rolloutAttribute(),
 			"evictions": fw.ActionEvictionsAttribute(),
-			"timeout":   fw.TimeoutAttribute("How long it may take, from when its turn has come, such as `90m` or `2h`. Default: `60m`."),
+			"timeout":   fw.TimeoutAttribute("How long it may take once its turn comes, such as `90m`. Default: `60m`."),
 		},
 	}
 }
@@ -45,10 +45,9 @@ func rolloutAttribute() schema.Attribute {
 		MarkdownDescription: "How the machines are replaced.",
 		Attributes: map[string]schema.Attribute{
 			"strategy": schema.StringAttribute{
-				Required: true,
-				MarkdownDescription: "`rolling`: machines are deleted, `max_unavailable` at a time, and the controller replaces them. " +
-					"`surge`: `max_surge` machines are added first, so that there are never fewer than before. `scale_to_zero`: all machines go at once, and as many come back.",
-				Validators: []validator.String{stringvalidator.OneOf(string(machineset.Rolling), string(machineset.Surge), string(machineset.ScaleToZero))},
+				Required:            true,
+				MarkdownDescription: "`rolling` deletes machines first, `surge` adds some first, `scale_to_zero` deletes and recreates all.",
+				Validators:          []validator.String{stringvalidator.OneOf(string(machineset.Rolling), string(machineset.Surge), string(machineset.ScaleToZero))},
 			},
 			"max_unavailable": schema.Int64Attribute{
 				CustomType:          fw.WholeNumberType{},
@@ -63,10 +62,9 @@ func rolloutAttribute() schema.Attribute {
 				Validators:          []validator.Int64{int64validator.AtLeast(1)},
 			},
 			"wait_for": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "What `scale_to_zero` waits for before it scales back: `" + fw.WaitMarkedDeleted + "` (the default), that all old machines are being deleted, " +
-					"or `" + fw.WaitRemoved + "`, that they are gone.",
-				Validators: []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)},
+				Optional:            true,
+				MarkdownDescription: "When `scale_to_zero` scales back: `" + fw.WaitMarkedDeleted + "` (default), all machines being deleted, or `" + fw.WaitRemoved + "`, all gone.",
+				Validators:          []validator.String{stringvalidator.OneOf(fw.WaitMarkedDeleted, fw.WaitRemoved)},
 			},
 		},
 	}

@@ -45,31 +45,30 @@ var (
 func admissionAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,
-		MarkdownDescription: "Pods that the nodes are kept for and that do not exist yet: a MutatingAdmissionPolicy gives tolerations for all of `taints` to each pod that is made and that `match` means, as `kubetaint_toleration_policy` does. " +
-			"It stands beside or in place of `workloads`: pods that are there already get nothing by it. It comes before the taints and goes after them.",
+		MarkdownDescription: "MutatingAdmissionPolicy that adds tolerations for all `taints` to new pods selected by `match`.",
 		Attributes: map[string]schema.Attribute{
 			"name": schema.StringAttribute{
 				Required:            true,
-				MarkdownDescription: "Name of the policy and of its binding. Another name makes another policy before the old one goes.",
+				MarkdownDescription: "Name of the policy and its binding. A change creates the new policy first.",
 				Validators:          []validator.String{fw.ObjectName()},
 			},
 			"match": schema.SingleNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "Which pods are meant: those for which all of it holds.",
+				MarkdownDescription: "Pods that the policy selects: those that meet every condition.",
 				Attributes:          fw.MatchAttributes(),
 			},
 			"toleration_seconds": schema.Int64Attribute{
 				CustomType:          fw.WholeNumberType{},
 				Optional:            true,
-				MarkdownDescription: "For how many seconds the pods tolerate those of the taints that have the effect `NoExecute`. Leaving it out means for ever.",
+				MarkdownDescription: "Seconds for which pods tolerate the `NoExecute` taints. Default: for ever.",
 			},
 			"pin": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Whether the pods shall run on these nodes alone: the policy then also has them require `labels`. Default: `false`.",
+				MarkdownDescription: "Whether pods run only on these nodes: the policy adds required node affinity. Default: `false`.",
 			},
 			"failure_policy": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "What becomes of a pod where the policy cannot be evaluated: `Ignore` (the default) makes it as it was asked for, `Fail` refuses it.",
+				MarkdownDescription: "Pods if the policy cannot be evaluated: `Ignore` (default) admits them unchanged, `Fail` rejects them.",
 				Validators:          []validator.String{stringvalidator.OneOf(fw.FailurePolicyIgnore, fw.FailurePolicyFail)},
 			},
 		},

@@ -20,8 +20,7 @@ import (
 // Schema describes the action.
 func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Cordons a node, or all nodes that a selector matches, and evicts their pods through the eviction API, node after node, as `kubectl drain` does: an eviction that a PodDisruptionBudget forbids is asked for again until it is allowed. " +
-			"It reports its progress and what stands still. The nodes stay cordoned.",
+		MarkdownDescription: "Cordons a node, or all nodes matching a selector, and evicts their pods through the eviction API, node after node, as `kubectl drain` does: an eviction that a PodDisruptionBudget forbids is retried until it is allowed. It reports its progress and what blocks it. The nodes stay cordoned.",
 		Attributes: map[string]schema.Attribute{
 			"node_name": schema.StringAttribute{
 				Optional:            true,
@@ -30,25 +29,25 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 			},
 			"node_selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. All of them are cordoned first, so that no pod moves from one to the next.",
+				MarkdownDescription: "Label selector of the nodes. All are cordoned before the first drain.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"ignore_daemon_sets": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Whether pods of DaemonSets are left where they are. Default: `true`; with `false` they stop the drain before it begins.",
+				MarkdownDescription: "Whether to leave pods of DaemonSets. Default: `true`; `false` stops the drain before it begins.",
 			},
 			"delete_local_data": schema.BoolAttribute{
 				Optional:            true,
-				MarkdownDescription: "Whether pods with an `emptyDir` may go, whose data is lost. Default: `false`: they stop the drain before it begins.",
+				MarkdownDescription: "Whether to evict pods with `emptyDir`, losing its data. Default: `false`, which stops the drain.",
 			},
 			"grace_period_seconds": schema.Int64Attribute{
 				CustomType:          fw.WholeNumberType{},
 				Optional:            true,
-				MarkdownDescription: "How many seconds pods are given to end, in place of their own `terminationGracePeriodSeconds`. `0` kills at once. Default: each pod's own.",
+				MarkdownDescription: "Grace period of pods in seconds; `0` kills immediately. Default: `terminationGracePeriodSeconds` of each.",
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 			},
 			"evictions": fw.ActionEvictionsAttribute(),
-			"timeout":   fw.TimeoutAttribute("How long the drain may take, over all nodes, such as `90m` or `2h`. Default: `60m`."),
+			"timeout":   fw.TimeoutAttribute("How long the drain of all nodes may take, such as `90m`. Default: `60m`."),
 		},
 	}
 }

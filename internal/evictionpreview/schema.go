@@ -21,7 +21,7 @@ func (*preview) Schema(_ context.Context, _ datasource.SchemaRequest, resp *data
 	attributes := inputs()
 	attributes["pods"] = schema.ListNestedAttribute{
 		Computed:            true,
-		MarkdownDescription: "Pods that the change affects, sorted by node, namespace and name. Nodes that already are as described are not affected.",
+		MarkdownDescription: "Affected pods, sorted by node, namespace and name.",
 		NestedObject:        schema.NestedAttributeObject{Attributes: podAttributes()},
 	}
 	attributes["workloads"] = schema.ListNestedAttribute{
@@ -36,7 +36,7 @@ func (*preview) Schema(_ context.Context, _ datasource.SchemaRequest, resp *data
 	}
 	attributes["markdown"] = schema.StringAttribute{
 		Computed:            true,
-		MarkdownDescription: "The preview as Markdown, for a pull request: a table of workloads, a timeline of pods, what is missing of MachineSets meanwhile, and notes. Its length is bounded.",
+		MarkdownDescription: "The preview as Markdown for pull requests: workloads, timeline, missing machines and notes. Bounded length.",
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +
@@ -56,13 +56,13 @@ func inputs() map[string]schema.Attribute {
 		},
 		"node_selector": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes that change. One that matches none gives a warning and empty results.",
+			MarkdownDescription: "Label selector of the nodes that change. Without a match, the results are empty.",
 			Validators:          []validator.String{fw.Selector()},
 		},
 		"machine_sets": machineSetsAttribute(),
 		"taints": schema.SetNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Taints that the nodes, or the templates, would carry. One with the same key and effect is replaced, whoever owns it.",
+			MarkdownDescription: "Taints to add to nodes or templates. The same key and effect is replaced.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
@@ -81,7 +81,7 @@ func inputs() map[string]schema.Attribute {
 		},
 		"added_tolerations": schema.ListNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Tolerations that workloads would have by then, beside those of their pods now, as if they were added first.",
+			MarkdownDescription: "Tolerations to assume on workloads, in addition to those of their pods.",
 			Validators:          []validator.List{listvalidator.NoNullValues()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"kind":      schema.StringAttribute{Required: true, MarkdownDescription: "Kind of the workload, such as `Deployment`."},
@@ -117,7 +117,7 @@ func podAttributes() map[string]schema.Attribute {
 		"namespace":     text("Namespace of the pod."),
 		"name":          text("Name of the pod."),
 		"node":          text("Node that the pod runs on."),
-		"owner":         text("Workload that the pod belongs to as `Kind/name`, as far up as it is known, null where no controller owns it."),
+		"owner":         text("Top owner of the pod as `Kind/name`, null if no controller owns it."),
 		"verdict":       text("What becomes of the pod: `stays`, `evicted_now`, `evicted_after`, `drained` or `unknown`."),
 		"after_seconds": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the pod is evicted, null unless the verdict is `evicted_after`."},
 		"taint":         text("Taint that decided, in kubectl's notation, null where none did."),
@@ -136,7 +136,7 @@ func workloadAttributes() map[string]schema.Attribute {
 		"namespace":     text("Namespace of the workload."),
 		"kind":          text("Kind of the workload, `Pod` for a pod that no controller owns."),
 		"name":          text("Name of the workload."),
-		"evicted_now":   count("Pods that are evicted at once."),
+		"evicted_now":   count("Pods that are evicted immediately."),
 		"evicted_after": count("Pods that are evicted when their toleration has run out."),
 		"drained":       count("Pods that are drained with their node."),
 		"stays":         count("Pods that stay."),
@@ -151,7 +151,7 @@ func workloadAttributes() map[string]schema.Attribute {
 func summaryAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"stays":             count("Pods that stay."),
-		"evicted_now":       count("Pods that are evicted at once."),
+		"evicted_now":       count("Pods that are evicted immediately."),
 		"evicted_after":     count("Pods that are evicted when their toleration has run out."),
 		"drained":           count("Pods that are drained with their node."),
 		"unknown":           count("Pods of which the API does not show what decides."),

@@ -37,8 +37,8 @@ func (*tolerates) Metadata(_ context.Context, _ function.MetadataRequest, resp *
 // Definition describes the function.
 func (*tolerates) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
-		Summary: "Say whether tolerations match a taint",
-		MarkdownDescription: "Says whether any of the tolerations matches the taint, by Kubernetes' own rules. A toleration with `toleration_seconds` matches, although its pod leaves when they are over. " +
+		Summary: "Report whether tolerations match a taint",
+		MarkdownDescription: "Reports whether any of the tolerations matches the taint, by Kubernetes' own rules. A toleration with `toleration_seconds` matches, although its pod is evicted when they are over. " +
 			comparisonDescription,
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "tolerations", AllowNullValue: true, MarkdownDescription: tolerationsDescription},

@@ -18,8 +18,7 @@ import (
 // Schema describes the data source.
 func (*machineSets) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "OpenShift MachineSets with the taints of their templates and the owner of each, their machines, and how machines and nodes differ from the template. " +
-			"A taint in a template reaches no machine that exists: this says which ones it has not reached. On a cluster without OpenShift's Machine API it is an error.",
+		MarkdownDescription: "OpenShift MachineSets with the taints of their templates, the owner of each taint, their machines, and how machines and nodes differ from the template. A template does not change existing machines: this shows which ones lack its taints. On a cluster without OpenShift's Machine API it is an error.",
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				Optional:            true,
@@ -28,7 +27,7 @@ func (*machineSets) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 			},
 			"selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets to return. Without one, all of the namespace are returned.",
+				MarkdownDescription: "Label selector of the MachineSets. Default: all of the namespace.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"machine_sets": schema.ListNestedAttribute{
@@ -60,7 +59,7 @@ func setAttributes() map[string]schema.Attribute {
 		"machines": list("Machines that it controls, sorted by name, those that are being deleted included.", machineAttributes()),
 		"rollout": schema.SingleNestedAttribute{
 			Computed:            true,
-			MarkdownDescription: "Rollout of its machines that has begun and not ended, null for none. Where nothing is applied right now it was interrupted, and the next apply of its owner goes on with it.",
+			MarkdownDescription: "Rollout that has not ended, or null. The owner's next apply continues an interrupted one.",
 			Attributes: map[string]schema.Attribute{
 				"owner":      text("`id` of the kubetaint resource, or name of the action, that rolls out."),
 				"strategy":   text("Strategy of the rollout."),
@@ -84,16 +83,16 @@ func machineAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name":     text("Name of the Machine."),
 		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`, null where it has none yet."),
-		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. No status count of the MachineSet includes it from then on, though its node may still drain."},
+		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. The MachineSet's counts exclude it, though its node may drain."},
 		"error":    text("Why it failed, null where it has not."),
 		"node":     text("Name of its node, null until it has one."),
 		"zone":     text("Zone of its node, by the label `topology.kubernetes.io/zone`."),
-		"differences": list("Taints in which the Machine or its node differs from the template, sorted by key and effect, those of the Machine first. Empty when both agree with it, and while the Machine is being deleted.",
+		"differences": list("Taints that differ from the template, sorted by key and effect. Empty while being deleted.",
 			map[string]schema.Attribute{
-				"on":         text("`" + onMachine + "` or `" + onNode + "`. What is on the node alone OpenShift neither adds to nor takes from the Machine."),
-				"difference": text("`missing`: the template's taint is not there. `different`: it has another value. `extra`: the template has no such taint; on nodes, those that controllers keep and those that a kubetaint resource owns there do not count."),
+				"on":         text("`" + onMachine + "` or `" + onNode + "`. OpenShift ignores taints that only the node has."),
+				"difference": text("`missing`, `different` (another value) or `extra`. Taints owned on the node are not extra."),
 				"key":        text("Key of the taint."),
-				"value":      text("Value in the template, or of the taint that is extra; null where it is empty."),
+				"value":      text("Value in the template, or of an extra taint; null if empty."),
 				"effect":     text("Effect of the taint."),
 			}),
 	}

@@ -42,7 +42,7 @@ type listModel struct {
 // ListResourceConfigSchema describes the list resource.
 func (*machineSetTaints) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Taints in the templates of OpenShift MachineSets, for `terraform query`: one result for each MachineSet and owner, and one for the taints that nobody has marked. Taints that belong to a controller are left out.",
+		MarkdownDescription: "Taints in the templates of OpenShift MachineSets, for `terraform query`: one result for each MachineSet and owner, and one for the taints without an owner. Taints of controllers are omitted.",
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				Optional:            true,
@@ -51,7 +51,7 @@ func (*machineSetTaints) ListResourceConfigSchema(_ context.Context, _ list.List
 			},
 			"selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets. Without one, all of the namespace are looked at.",
+				MarkdownDescription: "Label selector of the MachineSets. Default: all of the namespace.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"unmanaged_only": fw.UnmanagedOnlyAttribute(),

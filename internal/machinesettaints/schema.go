@@ -29,13 +29,11 @@ const (
 // Schema describes the resource.
 func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Taints of the template of an OpenShift MachineSet, or of every MachineSet that a selector matches, beside the taints that others have put there. " +
-			"A template reaches no machine that exists: `rollout` says how the machines and nodes get the taints, and the plan says which pods that evicts. " +
-			"A rollout that is interrupted, by a timeout or because the process is killed, loses no replica count: the next apply goes on where it stopped.",
+		MarkdownDescription: "Manages taints in the template of an OpenShift MachineSet, or of all MachineSets matching a selector, without touching other taints. A template does not change existing machines: `rollout` decides how they get the taints, and the plan names the pods that this evicts. An interrupted rollout loses no replica count: the next apply continues it.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Name under which this resource marks its entries on the MachineSets, made of the provider's `owner`, the target and the taints that it was created with.",
+				MarkdownDescription: "Name of this resource in ownership records: `owner`, target and entries at creation.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
 			"namespace": schema.StringAttribute{
@@ -48,33 +46,33 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 			},
 			"name": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Name of the MachineSet, which must exist. Either this or `selector` is required; changing it replaces the resource.",
+				MarkdownDescription: "Name of the MachineSet, which must exist. Changing it replaces the resource.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 				Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
 			},
 			"selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the MachineSets. Those that come to match later get the taints at the next apply, and those that no longer match lose them. Changing it changes the MachineSets in place; changing from or to `name` replaces the resource.",
+				MarkdownDescription: "Label selector of the MachineSets, evaluated at each apply. Switching from `name` replaces the resource.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"taints": schema.SetNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "Taints that must be in the template. A taint is identified by key and effect; the same key with two effects is two taints.",
+				MarkdownDescription: "Taints that the template must have, identified by key and effect.",
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 				NestedObject:        schema.NestedAttributeObject{Attributes: fw.TaintAttributes()},
 			},
 			"on_conflict":  fw.OnConflictAttribute("in a template"),
 			"evictions":    fw.EvictionsAttribute(),
 			"tolerated_by": fw.ToleratedByAttribute(),
-			"rollout":      fw.RolloutAttribute("How the taints reach machines that exist. Changing it alone writes nothing, unless `template_only` has left machines as they were."),
+			"rollout":      fw.RolloutAttribute("How existing machines get the taints. Changing it alone writes nothing, except after `template_only`."),
 			"machines": schema.MapAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Machines that are not as wanted, by name: `missing` where a taint of this resource is not there, `different` where one has another value or should not be there, on the Machine or on its node; and the MachineSet by its own name where its template differs. Empty when all is well.",
+				MarkdownDescription: "Drifted Machines and MachineSets by name: `missing` or `different` taints. Empty when in sync.",
 			},
 			"rollout_state": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "`" + stateComplete + "`, or `" + stateInterrupted + "` where a rollout of this resource has begun and not ended. The next apply goes on with it.",
+				MarkdownDescription: "`" + stateComplete + "`, or `" + stateInterrupted + "` if a rollout has not ended. The next apply continues it.",
 			},
 			"timeouts": fw.TimeoutsAttribute(ctx,
 				"How long a rollout may take, from when its turn has come. Default: `60m`.",

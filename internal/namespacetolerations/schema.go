@@ -33,12 +33,12 @@ func (r *namespaceTolerations) Schema(_ context.Context, _ resource.SchemaReques
 		}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Tolerations that the pods of a namespace are given when they are made, and those that they may have, beside what others have put there: entries of the annotations `" +
+		MarkdownDescription: "Manages the tolerations that new pods of a namespace get, and those that they may have, without touching other entries. They are entries of the annotations `" +
 			admission.DefaultsAnnotation + "` and `" + admission.WhitelistAnnotation + "`. The admission plug-in PodTolerationRestriction reads them. It is on by default on OpenShift and off by default on Kubernetes; the plan warns where it is off.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Name under which this resource marks its entries, made of the provider's `owner`, the namespace and the tolerations that it was created with.",
+				MarkdownDescription: "Name of this resource in ownership records: `owner`, target and entries at creation.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
 			"namespace": schema.StringAttribute{
@@ -47,8 +47,8 @@ func (r *namespaceTolerations) Schema(_ context.Context, _ resource.SchemaReques
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 			},
-			"default": list("Tolerations that every pod is given that is made in the namespace, unless it has one that covers it. Pods that are there already are not changed. Either this or `allowed` is required."),
-			"allowed": list("Tolerations that pods of the namespace may have, broader than theirs or the same. **The first entry limits the namespace**: a pod is refused of which any toleration is not covered, and every pod has those of `node.kubernetes.io/not-ready` and `unreachable`. The plan names the live pods that could not be recreated."),
+			"default": list("Tolerations added to new pods of the namespace, unless one of theirs covers them."),
+			"allowed": list("Tolerations that pods of the namespace may have. **The first entry rejects all others**."),
 		},
 	}
 }

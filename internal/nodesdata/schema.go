@@ -21,7 +21,7 @@ func (*nodes) Schema(_ context.Context, _ datasource.SchemaRequest, resp *dataso
 		Attributes: map[string]schema.Attribute{
 			"selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes to return. Without one, all nodes are looked at.",
+				MarkdownDescription: "Label selector of the nodes. Default: all nodes.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"taint": schema.SingleNestedAttribute{
@@ -29,7 +29,7 @@ func (*nodes) Schema(_ context.Context, _ datasource.SchemaRequest, resp *dataso
 				MarkdownDescription: "Taint that the nodes must carry. Nodes are returned with all of their taints.",
 				Attributes: map[string]schema.Attribute{
 					"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
-					"value":  schema.StringAttribute{Optional: true, MarkdownDescription: "Value of the taint. Left out, any value will do; `\"\"` means a taint without a value.", Validators: fw.ValueValidators()},
+					"value":  schema.StringAttribute{Optional: true, MarkdownDescription: "Value of the taint. Default: any value; `\"\"` matches a taint without value.", Validators: fw.ValueValidators()},
 					"effect": schema.StringAttribute{Optional: true, MarkdownDescription: fw.EffectDescription + " Left out, any effect will do.", Validators: fw.EffectValidators()},
 				},
 			},

@@ -40,12 +40,11 @@ type listModel struct {
 // ListResourceConfigSchema describes the list resource.
 func (*nodeTaints) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Taints of nodes, for `terraform query`: one result for each node and owner, and one for the taints that nobody has marked. " +
-			"Taints that belong to a controller are left out, and so are those that come with a node's OpenShift Machine: they belong into its MachineSet.",
+		MarkdownDescription: "Taints of nodes, for `terraform query`: one result for each node and owner, and one for the taints without an owner. Taints of controllers are omitted, and so are those that come with a node's OpenShift Machine: they belong into its MachineSet.",
 		Attributes: map[string]schema.Attribute{
 			"selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the nodes. Without one, all nodes are looked at.",
+				MarkdownDescription: "Label selector of the nodes. Default: all nodes.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 			"unmanaged_only": fw.UnmanagedOnlyAttribute(),

@@ -37,7 +37,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 	attributes["exec"] = execAttribute()
 	attributes["owner"] = schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "Name that stands at the head of every `id` and in every mark on the cluster's objects. Configurations that share a cluster and may want the same taints should have different owners. It must be known at plan. Resources that exist keep the owner that they were created with: a change counts for new ones. Default: `" + defaultOwner + "`.",
+		MarkdownDescription: "Name of this configuration in ids and ownership records. Known at plan. Default: `" + defaultOwner + "`.",
 		Validators: []validator.String{
 			stringvalidator.LengthBetween(1, 63),
 			stringvalidator.RegexMatches(ownerPattern, "must consist of letters, digits, -, _ and ., and begin and end with a letter or digit"),
@@ -46,7 +46,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 	attributes["evictions"] = evictionsAttribute()
 	attributes["comparison_operators"] = schema.BoolAttribute{
 		Optional:            true,
-		MarkdownDescription: "Whether the cluster's feature gate `TaintTolerationComparisonOperators` is on, so that tolerations with `Lt` and `Gt` match. `true`: they match. `false`: they do not, and resources refuse them. The API does not show it: while this is left out, a pod for which it would make a difference has the verdict `unknown`.",
+		MarkdownDescription: "Whether the feature gate `TaintTolerationComparisonOperators` is on. Unset: affected pods have the verdict `unknown`.",
 	}
 	attributes["max_concurrent_rollouts"] = schema.Int64Attribute{
 		CustomType:          fw.WholeNumberType{},
@@ -56,14 +56,12 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 	}
 	attributes["unreachable"] = schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "What a plan does while the cluster does not answer: `warn` (the default) plans from the stored state, without evictions, and warns once; `fail` makes it an error.",
+		MarkdownDescription: "Plans without a reachable cluster: `warn` (default) predicts no evictions, `fail` is an error.",
 		Validators:          []validator.String{stringvalidator.OneOf(unreachableWarn, unreachableFail)},
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "The kubetaint provider manages taints of Kubernetes nodes without touching those of others, and says at plan which pods a change evicts. " +
-			"It connects like the hashicorp/kubernetes provider, by the same attributes and environment variables. " +
-			"`KUBECONFIG` and `~/.kube/config` are never read by themselves.",
-		Attributes: attributes,
+		MarkdownDescription: "The kubetaint provider manages taints of Kubernetes nodes without touching foreign taints, and reports at plan which pods a change evicts. It connects like the hashicorp/kubernetes provider, by the same attributes and environment variables. `KUBECONFIG` and `~/.kube/config` are never read by themselves.",
+		Attributes:          attributes,
 	}
 }
 
@@ -72,30 +70,30 @@ func connectionAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"config_path": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: described("config_path", "Path of a kubeconfig file. A leading `~/` is the home directory."),
+			MarkdownDescription: described("config_path", "Path of a kubeconfig file; `~/` is the home directory."),
 			Validators:          []validator.String{stringvalidator.ConflictsWith(path.MatchRoot("config_paths"))},
 		},
 		"config_paths": schema.ListAttribute{
 			Optional: true, ElementType: types.StringType,
-			MarkdownDescription: described("config_paths", "Paths of kubeconfig files that are merged, the first one winning. In the environment variable they are separated as in `PATH`."),
+			MarkdownDescription: described("config_paths", "Kubeconfig files to merge; the first wins.") + " Separated as in `PATH`.",
 			Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues(), listvalidator.ConflictsWith(path.MatchRoot("config_path"))},
 		},
 		"config_context":           optional("config_context", "Context of the kubeconfig to use, instead of its current one."),
 		"config_context_cluster":   optional("config_context_cluster", "Cluster of the kubeconfig to use, instead of the context's."),
 		"config_context_auth_info": optional("config_context_auth_info", "User of the kubeconfig to use, instead of the context's."),
-		"host":                     optional("host", "Address of the API server, such as `https://api.example.com:6443`. With a kubeconfig it takes the place of the cluster's address."),
+		"host":                     optional("host", "Address of the API server, such as `https://api.example.com:6443`. Overrides the kubeconfig's."),
 		"token":                    secret("token", "Bearer token."),
 		"username":                 optional("username", "User name for basic authentication."),
 		"password":                 secret("password", "Password for basic authentication."),
 		"client_certificate":       optional("client_certificate", "Client certificate, PEM-encoded."),
 		"client_key":               secret("client_key", "Key of the client certificate, PEM-encoded."),
 		"cluster_ca_certificate":   optional("cluster_ca_certificate", "Certificates of the authorities that sign the API server's certificate, PEM-encoded."),
-		"tls_server_name":          optional("tls_server_name", "Name that the API server's certificate must carry, where it is not that of `host`."),
+		"tls_server_name":          optional("tls_server_name", "Name in the API server's certificate, if it differs from `host`."),
 		"insecure": schema.BoolAttribute{
 			Optional:            true,
-			MarkdownDescription: described("insecure", "Whether to accept any certificate of the API server, which lets others read and change what is sent. Not for production.") + " Where neither is set, `false`.",
+			MarkdownDescription: described("insecure", "Whether to accept any server certificate. Not for production.") + " Otherwise `false`.",
 		},
-		"proxy_url": optional("proxy_url", "Proxy for all requests to the cluster, by `http`, `https` or `socks5`."),
+		"proxy_url": optional("proxy_url", "Proxy for all requests to the cluster: `http`, `https` or `socks5`."),
 	}
 }
 
@@ -103,7 +101,7 @@ func connectionAttributes() map[string]schema.Attribute {
 func execAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: "Command that prints credentials, such as a cloud's login helper. It is run without a terminal.",
+		MarkdownDescription: "Command that prints credentials, such as a cloud's login helper. Runs without a terminal.",
 		Attributes: map[string]schema.Attribute{
 			"api_version": schema.StringAttribute{
 				Required:            true,
@@ -120,7 +118,7 @@ func execAttribute() schema.Attribute {
 func evictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: fw.EvictionsDescription + " These are the defaults for each resource and action by itself, and no sum over all of them: two resources with `max_pods = 5` may make ten pods leave. An attribute in the block of a resource or action takes the place of the one here.",
+		MarkdownDescription: fw.EvictionsDescription + " These are the defaults for each resource and action by itself, and no sum over all of them: two resources with `max_pods = 5` may evict ten pods. An attribute in the block of a resource or action replaces the one here.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
 			"max_pending":          schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPendingDescription, Validators: fw.MaxPodsValidators},
@@ -142,5 +140,5 @@ func secret(name, description string) schema.Attribute {
 
 // described adds the environment variable to an attribute's description.
 func described(name, description string) string {
-	return description + " Default: the environment variable `" + variables[name] + "`."
+	return description + " Default: environment variable `" + variables[name] + "`."
 }

@@ -24,12 +24,11 @@ import (
 // Schema describes the resource.
 func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Tolerations for pods that do not exist yet, by a MutatingAdmissionPolicy and its binding: the API server itself gives them to each pod that is made and that `match` means, and no webhook has to run. " +
-			"Pods that are there already are not changed. A pod whose own tolerations cover one of these is left as it is. Needs Kubernetes 1.36, or 1.34 with `admissionregistration.k8s.io/v1beta1` and the feature gate MutatingAdmissionPolicy switched on.",
+		MarkdownDescription: "Adds tolerations to new pods by a MutatingAdmissionPolicy and its binding: the API server adds them to every new pod selected by `match`, without a webhook. Running pods are not changed, nor are pods whose own tolerations cover these. Needs Kubernetes 1.36, or 1.34 with `admissionregistration.k8s.io/v1beta1` and the feature gate MutatingAdmissionPolicy switched on.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Name under which this resource marks the policy, made of the provider's `owner` and `name`. It goes into `tolerated_by` of resources that write taints.",
+				MarkdownDescription: "Name of this resource in ownership records. Other resources list it in `tolerated_by`.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
 			"name": schema.StringAttribute{
@@ -40,33 +39,32 @@ func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, r
 			},
 			"match": schema.SingleNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "Which pods get the tolerations: those that meet every condition given here.",
+				MarkdownDescription: "Pods that get the tolerations: those that meet every condition.",
 				Attributes:          fw.MatchAttributes(),
 			},
 			"tolerations": schema.SetNestedAttribute{
-				Required: true,
-				MarkdownDescription: "Tolerations that the pods get, each unless one of the pod's own tolerates the same taints already, for whatever time. " +
-					"One that is taken out while a taint stands that the pods would not tolerate without it stays until an apply after the taint has gone.",
-				Validators:   []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTolerations()},
-				NestedObject: schema.NestedAttributeObject{Attributes: fw.TolerationAttributes(), Validators: []validator.Object{fw.ValidToleration()}},
+				Required:            true,
+				MarkdownDescription: "Tolerations for new pods, unless theirs cover them. Removed ones stay while pods need them.",
+				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTolerations()},
+				NestedObject:        schema.NestedAttributeObject{Attributes: fw.TolerationAttributes(), Validators: []validator.Object{fw.ValidToleration()}},
 			},
 			"pin": schema.MapAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "Labels that the nodes of the pods must have: required node affinity, which is added to every term that a pod has of it already.",
+				MarkdownDescription: "Labels that the pods' nodes must have, added to every term of required node affinity.",
 				Validators:          []validator.Map{mapvalidator.SizeAtLeast(1), mapvalidator.NoNullValues(), mapvalidator.KeysAre(fw.LabelKey()), mapvalidator.ValueStringsAre(fw.LabelValue())},
 			},
 			"failure_policy": schema.StringAttribute{
 				Optional:            true,
 				Computed:            true,
 				Default:             stringdefault.StaticString(fw.FailurePolicyIgnore),
-				MarkdownDescription: "What becomes of a pod where the policy cannot be evaluated: `Ignore` (the default) makes it as it was asked for, `Fail` refuses it.",
+				MarkdownDescription: "Pods if the policy cannot be evaluated: `Ignore` (default) admits them unchanged, `Fail` rejects them.",
 				Validators:          []validator.String{stringvalidator.OneOf(fw.FailurePolicyIgnore, fw.FailurePolicyFail)},
 			},
 			"objects": schema.MapAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
-				MarkdownDescription: "The objects, by kind, that are not as wanted: `missing`, `different`, or `retiring` where the policy still gives a toleration that nothing needs any more. Empty when all is well.",
+				MarkdownDescription: "Drifted objects by kind: `missing`, `different`, or `retiring` (no longer needed). Empty when in sync.",
 			},
 		},
 	}

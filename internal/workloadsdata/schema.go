@@ -21,16 +21,12 @@ func (*workloads) Schema(_ context.Context, _ datasource.SchemaRequest, resp *da
 	attributes := inputs()
 	attributes["workloads"] = schema.ListNestedAttribute{
 		Computed:            true,
-		MarkdownDescription: "Workloads that have live pods, those that tolerate the taints and those that do not, sorted by namespace, kind and name.",
+		MarkdownDescription: "Workloads with running pods, tolerating or not, sorted by namespace, kind and name.",
 		NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Which workloads tolerate taints, for how long, which do not, and which toleration decides. Nothing is changed. " +
-			"Taints that belong to Kubernetes' own controllers are welcome here: \"who leaves when a node becomes unreachable?\"\n\n" +
-			"Live pods are asked, running or waiting for a node, with the tolerations that admission and controllers have added to them: " +
-			"these are what the scheduler and the taint-eviction controller act on. So workloads without a live pod, such as a Deployment that is scaled to zero or a CronJob between two runs, are left out, " +
-			"and a template that is not rolled out yet does not count. Of several tolerations that match a taint, the first in the pod's list decides.",
-		Attributes: attributes,
+		MarkdownDescription: "Workloads and whether they tolerate taints, for how long, and which toleration decides. Nothing is changed. Taints of Kubernetes' own controllers are accepted: \"which pods are evicted when a node becomes unreachable?\"\n\nRunning and Pending pods are judged, with the tolerations that admission and controllers have added to them: these are what the scheduler and the taint-eviction controller act on. Workloads without pods, such as a Deployment that is scaled to zero or a CronJob between two runs, are omitted, and a template that is not rolled out yet does not count. If several tolerations match a taint, the first in the pod's list decides.",
+		Attributes:          attributes,
 	}
 }
 
@@ -38,25 +34,24 @@ func inputs() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"taints": schema.SetNestedAttribute{
 			Required:            true,
-			MarkdownDescription: "Taints to ask about, at least one. No node needs to carry them. Whoever tolerates them as a whole tolerates a node that carries all of them.",
+			MarkdownDescription: "Taints to test, at least one. Combined results assume a node that carries all.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
 				"value":  schema.StringAttribute{Optional: true, MarkdownDescription: fw.ValueDescription, Validators: fw.ValueValidators()},
-				"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription + " One with `PreferNoSchedule` is judged like the others, although it keeps nobody away.", Validators: fw.EffectValidators()},
+				"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription + " `PreferNoSchedule` is judged like the others.", Validators: fw.EffectValidators()},
 			}},
 		},
 		"namespaces": schema.SetAttribute{
 			Optional:            true,
 			ElementType:         types.StringType,
-			MarkdownDescription: "Namespaces whose workloads are looked at. Left out, all are.",
+			MarkdownDescription: "Namespaces of the workloads. Default: all.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(stringvalidator.LengthBetween(1, 63))},
 		},
 		"selector": schema.StringAttribute{
-			Optional: true,
-			MarkdownDescription: "Label selector, in kubectl's syntax, of the pods that are asked, as `kubectl get pods -l` takes it. It is matched against the labels of pods, not of their workloads. " +
-				"Pods that it does not match are neither judged nor counted. Left out, all pods are asked.",
-			Validators: []validator.String{fw.Selector()},
+			Optional:            true,
+			MarkdownDescription: "Label selector of the pods, matched against their own labels. Default: all pods.",
+			Validators:          []validator.String{fw.Selector()},
 		},
 	}
 }
@@ -64,26 +59,26 @@ func inputs() map[string]schema.Attribute {
 func workloadAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"namespace":   text("Namespace of the workload."),
-		"kind":        text("Kind of the workload, as far up as it is known: `Deployment` rather than `ReplicaSet`, `CronJob` rather than `Job`. `Pod` for a pod that no controller owns, `Node` for the static pods of a node."),
+		"kind":        text("Kind of the top owner, such as `Deployment`; `Pod` without one, `Node` for static pods."),
 		"name":        text("Name of the workload."),
-		"pods":        number("How many live pods were asked."),
-		"pods_differ": truth("Whether these pods give different answers, as in the middle of a rollout. Of each taint the least tolerant pod is shown."),
+		"pods":        number("Number of running pods that were judged."),
+		"pods_differ": truth("Whether its pods differ, as during a rollout. The least tolerant pod is shown."),
 		"tolerates":   truth("Whether every one of the taints is tolerated, for ever or for a time."),
-		"for_seconds": number("For how many seconds all of the taints are tolerated: the minimum over `taints`. Null means for ever and nothing else; `0` means that one is not tolerated, or only for zero seconds."),
-		"uncertain":   truth("Whether `tolerates` or `for_seconds` depends on the cluster's feature gate `TaintTolerationComparisonOperators`, as with tolerations that use `Lt` or `Gt`. The API does not show the gate, so the less tolerant answer is given. It is certain once `comparison_operators` is set in the provider block."),
+		"for_seconds": number("Seconds for which all `taints` are tolerated; null for ever, `0` not at all."),
+		"uncertain":   truth("Whether the answer depends on the feature gate `TaintTolerationComparisonOperators`. Set `comparison_operators` to decide it."),
 		"taints": schema.ListNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "The answer for each taint, sorted by key and effect.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"taint":       text("The taint in kubectl's notation."),
 				"tolerates":   truth("Whether the taint is tolerated, for ever or for a time."),
-				"for_seconds": number("For how many seconds the taint is tolerated. Null means for ever and nothing else; `0` means not at all, or only for zero seconds. Only a taint with `NoExecute` can be tolerated for a time."),
+				"for_seconds": number("Seconds for which the taint is tolerated; null for ever, `0` not at all."),
 				"uncertain":   truth("Whether the answer for this taint depends on the feature gate, as above."),
 				"toleration":  text("Toleration that decides: the first in the pod's list that matches. Null where none does."),
 				"shadowed": schema.ListAttribute{
 					Computed:            true,
 					ElementType:         types.StringType,
-					MarkdownDescription: "Later tolerations that match as well and would last longer. They have no effect on this taint, because an earlier one decides: to count, they would have to stand before it.",
+					MarkdownDescription: "Later matching tolerations that would last longer, but have no effect after the first match.",
 				},
 			}},
 		},

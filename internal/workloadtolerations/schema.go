@@ -29,12 +29,11 @@ const (
 // Schema describes the resource.
 func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Tolerations of a workload, beside those that others have put there. The plan says how many pods restart. " +
-			"A toleration that is changed or removed while pods live by it stays until the taints that need it are gone: nobody is evicted by the order in which things change.",
+		MarkdownDescription: "Manages tolerations of a workload, without touching other tolerations. The plan shows how many pods restart. A removed toleration is kept until no taint needs it: no pod is evicted by the order of changes.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
-				MarkdownDescription: "Name under which this resource marks its entries on the workload, made of the provider's `owner`, the workload and the tolerations that it was created with. It goes into `tolerated_by` of resources that write taints.",
+				MarkdownDescription: "Name of this resource in ownership records. Other resources list it in `tolerated_by`.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 			},
 			"workload": workloadAttribute(),
@@ -46,7 +45,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 			},
 			"tolerations": schema.SetNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "Tolerations that must be there. One that the workload has from elsewhere, or that a broader one of it covers, is left as it is and restarts nothing.",
+				MarkdownDescription: "Tolerations that the workload must have. Entries that others provide already are left unchanged.",
 				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTolerations()},
 				NestedObject: schema.NestedAttributeObject{
 					Attributes: fw.TolerationAttributes(),
@@ -57,18 +56,18 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 				Optional:            true,
 				Computed:            true,
 				Default:             booldefault.StaticBool(true),
-				MarkdownDescription: "Whether to wait until every live pod of the workload carries the tolerations. Default: `true`. A workload whose pods do not follow by themselves (paused, `OnDelete`, partitioned, a ReplicaSet) is refused at plan unless this is `false`.",
+				MarkdownDescription: "Whether to wait until every running pod has the tolerations. Default: `true`.",
 			},
 			"retire": schema.StringAttribute{
 				Optional:            true,
 				Computed:            true,
 				Default:             stringdefault.StaticString(retireWhenUnneeded),
-				MarkdownDescription: "What becomes of a toleration that is changed or removed while pods live by it: `when_unneeded` (the default) keeps it until the taints that need it are switched or gone, `now` removes it at once, and pods that are recreated are not scheduled on these nodes again; the plan names who loses a place.",
+				MarkdownDescription: "When to remove tolerations that pods still need: `when_unneeded` (default) or `now`, which strands pods.",
 				Validators:          []validator.String{stringvalidator.OneOf(retireWhenUnneeded, retireNow)},
 			},
 			"timeouts": fw.TimeoutsAttribute(ctx,
-				"How long to wait for the live pods. Default: `20m`.",
-				"How long to wait for the live pods. Default: `20m`.",
+				"How long to wait for the running pods. Default: `20m`.",
+				"How long to wait for the running pods. Default: `20m`.",
 				"How long the writes may take; a destroy waits for no pods. Default: `10m`."),
 		},
 	}
@@ -90,7 +89,7 @@ func workloadAttribute() schema.Attribute {
 			},
 			"selector": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Label selector, in kubectl's syntax, of the workloads. Workloads that come to match later get the tolerations at the next apply, and those that no longer match lose them.",
+				MarkdownDescription: "Label selector of the workloads, evaluated at each apply.",
 				Validators:          []validator.String{fw.Selector()},
 			},
 		},
@@ -106,7 +105,7 @@ func (r *workloadTolerations) IdentitySchema(_ context.Context, _ resource.Ident
 			"namespace":   identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the workload, if it has one."},
 			"name":        identityschema.StringAttribute{OptionalForImport: true, Description: "Name of the workload."},
 			"selector":    identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the workloads, in place of a name."},
-			"path":        identityschema.StringAttribute{OptionalForImport: true, Description: "Where the list of tolerations stands, for custom resources."},
+			"path":        identityschema.StringAttribute{OptionalForImport: true, Description: "Path of the list of tolerations, for custom resources."},
 		},
 	}
 }
