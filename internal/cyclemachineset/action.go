@@ -88,7 +88,7 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 		Machines: rollout.Machines{
 			Slots: &a.Data.Rollouts, Timeout: timeout,
 			Waits: func() {
-				say("waiting for another rollout to end: at most %d at once (max_concurrent_rollouts)", a.Data.MaxConcurrentRollouts)
+				say("waiting for another rollout to end: at most %d at a time (max_concurrent_rollouts)", a.Data.MaxConcurrentRollouts)
 			},
 			Hooks: rollout.MachineHooks{
 				Approve: func(o machineset.Observed) error {

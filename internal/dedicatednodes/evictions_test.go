@@ -41,11 +41,11 @@ func TestDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.
 		tf.Settle(t, i, p.config(w))
 		w.labels = "dedicated=web"
 		d := tf.Plan(t, i, p.config(w)).Diagnostics
-		acctest.WantAll(t, d.Warnings(), `"labels"`, "are replaced all at once", "give the new value another key")
+		acctest.WantAll(t, d.Warnings(), `"labels"`, "are replaced simultaneously", "give the new value another key")
 		tf.Settle(t, i, p.config(w))
 		p.settled("DaemonSet", w)
 		w.labels = "reserved=gpu"
-		if d := tf.Plan(t, i, p.config(w)).Diagnostics; strings.Contains(d.Warnings(), "all at once") {
+		if d := tf.Plan(t, i, p.config(w)).Diagnostics; strings.Contains(d.Warnings(), "simultaneously") {
 			t.Fatal(d.Warnings())
 		}
 		tf.Destroy(t, i)

@@ -55,7 +55,7 @@ func (w wanted) aboutSteps(steps []planner.Step) fw.Subject {
 	switch {
 	case pins > 0 && switched >= 0:
 		about.Where += " and pin " + fw.Count(pins, "DaemonSet")
-		about.Instead = "Add tolerations to the pods that are meant to stay, choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
+		about.Instead = "Add tolerations to the pods that must stay, choose other nodes, leave out pin for DaemonSets whose pods are to stay elsewhere"
 	case pins > 0:
 		if pins > 1 {
 			about.Where += fmt.Sprintf(" and %d more", pins-1)

@@ -133,7 +133,7 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) != 1 {
 		diags.AddError("Unable to import what a replacement has not finished",
-			"The taints carry marks of \""+found.Owner+"\" from more than one create. Apply the configuration that they come from first: it takes over the rest.")
+			"The taints carry marks of \""+found.Owner+"\" from more than one create. Apply the configuration that they come from first: it adopts the rest.")
 		return ""
 	}
 	return all[0]

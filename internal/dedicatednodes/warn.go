@@ -112,8 +112,8 @@ func warnDaemonSets(observed observation, plan planner.Plan, diags *diag.Diagnos
 			}
 		}
 		if len(pinned) > 0 {
-			diags.AddAttributeWarning(path.Root("labels"), "The pods of "+s.Title()+" are replaced all at once",
-				"A DaemonSet's pods leave a node at once when it does not have the labels any more that the template requires, and "+strings.Join(pinned, ", ")+" gets another value. To have them replaced one after the other, give the new value another key, and remove the old one.")
+			diags.AddAttributeWarning(path.Root("labels"), "The pods of "+s.Title()+" are replaced simultaneously",
+				"A DaemonSet's pods are deleted immediately from a node that loses the labels which the template requires, and "+strings.Join(pinned, ", ")+" gets another value. To have them replaced one after the other, give the new value another key, and remove the old one.")
 		}
 	}
 }

@@ -210,7 +210,7 @@ func TestAccDrainNodes_timeoutSaysWhatIsLeft(t *testing.T) {
 	s.fails(apply, `Unable to drain nodes matching "pool=`+s.pool+`": the drain timed out`, `The drain was waiting for 1 pod of node "`+b+`":`,
 		"cannot be evicted yet: The disruption budget strict needs", "These nodes are cordoned, and stay so: "+a+", "+b+". Of these are drained: "+a+".", "it continues with the nodes that are left", "kubectl uncordon "+a+" "+b)
 	s.cordoned("a", "b")
-	s.says(s.cli.MustRun("plan", "-input=false", invoke), "Cordoned already, by an earlier drain or by somebody else: "+a+", "+b)
+	s.says(s.cli.MustRun("plan", "-input=false", invoke), "Cordoned already, by an earlier drain or by another user: "+a+", "+b)
 	letGo()
 	s.cli.Write(s.c.Provider(t), s.bySelector())
 	s.apply("node "+b+" is drained", "2 nodes drained and cordoned")

@@ -70,7 +70,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		return
 	}
 	if already := cordoned(s, d); len(already) > 0 {
-		detail += "\n\nCordoned already, by an earlier drain or by somebody else: " + fw.Some(already) + "."
+		detail += "\n\nCordoned already, by an earlier drain or by another user: " + fw.Some(already) + "."
 	}
 	diags.AddWarning(summary, detail)
 }

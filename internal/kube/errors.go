@@ -24,7 +24,7 @@ import (
 // original error's.
 var (
 	ErrNotFound     = errors.New("not found")
-	ErrConflict     = errors.New("changed by somebody else at the same time")
+	ErrConflict     = errors.New("changed by another writer at the same time")
 	ErrForbidden    = errors.New("no permission")
 	ErrUnauthorized = errors.New("credentials not accepted")
 	ErrInvalid      = errors.New("rejected by the API server")

@@ -101,7 +101,7 @@ func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	narrow := s.config("team=a:NoSchedule", "team*")
 	planned := s.tf.Plan(t, i, narrow)
 	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `Every new pod of namespace "`+s.namespace+`" would be rejected`, "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "node.kubernetes.io/memory-pressure Exists:NoSchedule",
-		`1 live pod of namespace "`+s.namespace+`" could not be recreated`, "old Exists: Pod/before")
+		`1 running pod of namespace "`+s.namespace+`" could not be recreated`, "old Exists: Pod/before")
 	if d := s.tf.Carry(t, i, planned, narrow); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}

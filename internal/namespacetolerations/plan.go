@@ -144,7 +144,7 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted
 	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	if err != nil {
 		if !errors.Is(err, kube.ErrForbidden) {
-			diags.AddAttributeWarning(allowedAt, "Unable to say which pods of namespace \""+desired.namespace+"\" could not be recreated",
+			diags.AddAttributeWarning(allowedAt, "Unable to determine which pods of namespace \""+desired.namespace+"\" could not be recreated",
 				strings.TrimSpace("The change is planned, but which running pods the namespace would reject when they are recreated is not known. "+fw.Advise(err))+"\n\nOriginal error: "+err.Error())
 		}
 		return
@@ -169,7 +169,7 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted
 		}
 	}
 	if count > 0 {
-		diags.AddAttributeWarning(allowedAt, fmt.Sprintf("%s of namespace %q could not be recreated", fw.Count(count, "live pod"), desired.namespace),
+		diags.AddAttributeWarning(allowedAt, fmt.Sprintf("%s of namespace %q could not be recreated", fw.Count(count, "running pod"), desired.namespace),
 			"They tolerate what allowed does not list, and the admission plug-in PodTolerationRestriction rejects such pods: they run until something deletes them, and are not recreated then. "+
 				"Add to allowed what they need:\n\n"+words(forbidden))
 	}

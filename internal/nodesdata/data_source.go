@@ -68,7 +68,7 @@ func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *data
 	for _, n := range pick(all, selector, m.Taint) {
 		m.Nodes = append(m.Nodes, fromNode(n))
 		if n.RecordErr != nil {
-			resp.Diagnostics.AddWarning(fmt.Sprintf("Unable to tell who owns the taints of node %q", n.Name),
+			resp.Diagnostics.AddWarning(fmt.Sprintf("Unable to determine who owns the taints of node %q", n.Name),
 				"The record of owned taints on the node is damaged, so owner is null for all of its taints. Somebody has edited the annotation; repair it or remove it.\n\nOriginal error: "+n.RecordErr.Error())
 		}
 	}

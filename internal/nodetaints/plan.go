@@ -202,7 +202,7 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 	}
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", fw.Count(len(left), "imported taint"), state.ID.ValueString(), fw.Agree(len(left), "leaves", "leave"), fw.Agree(len(left), "stays", "stay"), fw.Place(desired.Target)),
-			"Taints that were imported or moved, carry no mark and are not in the configuration are treated as not managed here: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+			"Taints that were imported or moved, are not owned and are not in the configuration are treated as not managed here: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
 	}
 }
 

@@ -177,7 +177,7 @@ func (w *Workload) deployment(d *appsv1.Deployment) {
 	w.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
 	switch rolling := d.Spec.Strategy.RollingUpdate; {
 	case d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
-		w.Rolling.Manner = "all at once, after the old ones are gone (strategy Recreate)"
+		w.Rolling.Manner = "all together, after the old ones are gone (strategy Recreate)"
 	case rolling != nil:
 		w.Rolling.Manner = fmt.Sprintf("with at most %s more and %s fewer than %d at a time", rolling.MaxSurge, rolling.MaxUnavailable, w.Wants)
 	}

@@ -83,13 +83,13 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a Deployment that is recreated", apiVersion: "apps/v1", kind: "Deployment", wants: 2,
 			rest:    `{"spec":{"replicas":2,"strategy":{"type":"Recreate"}}}`,
-			rolling: Rolling{Manner: "all at once, after the old ones are gone (strategy Recreate)"},
+			rolling: Rolling{Manner: "all together, after the old ones are gone (strategy Recreate)"},
 		},
 		{name: "a Deployment of which the strategy is not told", apiVersion: "apps/v1", kind: "Deployment", wants: 1, rest: `{"spec":{}}`},
 		{
 			name: "a paused Deployment", apiVersion: "apps/v1", kind: "Deployment", wants: 0,
 			rest:    `{"spec":{"replicas":0,"paused":true,"strategy":{"type":"Recreate"}}}`,
-			rolling: Rolling{Manner: "all at once, after the old ones are gone (strategy Recreate)", Hold: "it is paused", WayOut: "resume it (kubectl rollout resume deployment/web -n shop)"},
+			rolling: Rolling{Manner: "all together, after the old ones are gone (strategy Recreate)", Hold: "it is paused", WayOut: "resume it (kubectl rollout resume deployment/web -n shop)"},
 		},
 		{
 			name: "a Deployment whose newest form its controller has not seen", apiVersion: "apps/v1", kind: "Deployment", wants: 1, unseen: true,

@@ -81,7 +81,7 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 		goes := "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes " + it + " as well. What has no key stays until it is removed by hand, with the annotation " + toleration.OwnedAnnotation + "."
 		if found, err := r.Data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
 			goes = "No apply looks for " + it + " there, because the credentials have no permission for this kind (list and patch): " +
-				"the guide \"Permissions\" of the provider's documentation says how to grant it. Without it, " +
+				"the guide \"Permissions\" of the provider's documentation shows how to grant it. Without it, " +
 				"remove the entry by hand once these taints are gone, and the annotation " + toleration.OwnedAnnotation + " as well."
 		}
 		diags.AddWarning(fmt.Sprintf("%s of %s %s for now: %s", fw.Count(len(left), "toleration"), w.Title(), fw.Agree(len(left), "stays", "stay"), strings.Join(left, ", ")),
@@ -116,7 +116,7 @@ func warnLeft(desired wanted, observed observation, own ownership, diags *diag.D
 	}
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", fw.Count(len(left), "imported toleration"), desired.claim.Owner, fw.Agree(len(left), "leaves", "leave"), fw.Agree(len(left), "stays", "stay"), desired.target.title()),
-			"Tolerations that were imported, carry no mark and are not in the configuration are treated as not managed here: "+toleration.Format(left)+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+			"Tolerations that were imported, are not owned and are not in the configuration are treated as not managed here: "+toleration.Format(left)+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
 	}
 }
 

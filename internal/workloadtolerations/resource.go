@@ -64,7 +64,7 @@ func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.V
 	if !config.Workload.IsNull() && !config.Workload.IsUnknown() && !config.Workload.As(ctx, &w, objectAsIs).HasError() {
 		name, selector := w.Name, w.Selector
 		if known := !name.IsUnknown() && !selector.IsUnknown(); known && name.IsNull() == selector.IsNull() {
-			resp.Diagnostics.AddAttributeError(path.Root("workload"), "Unable to tell which workload is meant",
+			resp.Diagnostics.AddAttributeError(path.Root("workload"), "Unable to determine which workload is meant",
 				"Exactly one of workload.name and workload.selector must be set.")
 		}
 	}
