@@ -44,7 +44,7 @@ var (
 
 func admissionAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
-		Optional: true,
+		Optional:            true,
 		MarkdownDescription: "MutatingAdmissionPolicy that adds tolerations for all `taints` to new pods selected by `match`.",
 		Attributes: map[string]schema.Attribute{
 			"name": schema.StringAttribute{
