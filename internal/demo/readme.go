@@ -20,8 +20,8 @@ var (
 	shownPlan = regexp.MustCompile("(?s)(```text\n)(Plan: .*?)(```\n)")
 )
 
-// readme puts the end of the plan on the sample cluster into the README, or only says
-// whether what stands there is what comes out.
+// readme puts the end of the plan on the sample cluster into the README, or only reports
+// whether the README has it.
 func readme(ctx context.Context, check bool) error {
 	return withSample(ctx, func(_ *sample, tf *terraform) error { return tf.readme(ctx, check) })
 }

@@ -123,10 +123,10 @@ func podAttributes() map[string]schema.Attribute {
 		"taint":         text("Taint that decided, in kubectl's notation, null where none did."),
 		"toleration":    text("Toleration of the pod that decided, null where none did."),
 		"reason":        text("Why, as the continuation of a sentence that begins with the pod."),
-		"lost":          truth("Whether the pod leaves and no controller recreates it."),
-		"placement":     text("Whether what replaces an evicted pod `fits` on a node or stays `pending`, as the scheduler places all replacements. Null where the order decides, and where nothing replaces it."),
+		"lost":          truth("Whether the pod is evicted and no controller recreates it."),
+		"placement":     text("Whether its replacement `fits` or stays `pending`; null without one or where the order decides."),
 		"reschedulable": truth("Deprecated, use `placement`: `false` where no node takes the pod again."),
-		"budget":        text("PodDisruptionBudget that covers the pod, and whether it counts: a drain obeys it, taint eviction ignores it. Null where none covers a pod that leaves."),
+		"budget":        text("PodDisruptionBudget of an evicted pod, null without one. Drains respect it, taint eviction bypasses it."),
 		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
 	}
 }
@@ -155,7 +155,7 @@ func summaryAttributes() map[string]schema.Attribute {
 		"evicted_after":     count("Pods that are evicted when their toleration has run out."),
 		"drained":           count("Pods that are drained with their node."),
 		"unknown":           count("Pods of which the API does not show what decides."),
-		"lost":              count("Pods that leave and that no controller recreates."),
+		"lost":              count("Evicted pods that no controller recreates."),
 		"pending":           count("Replacements that stay Pending in every order."),
 		"pending_max":       count("Replacements that stay Pending in the worst order."),
 		"preempted":         count("Pods on other nodes that preemption evicts, in the worst order."),

@@ -287,7 +287,7 @@ func relates(pods []*snapshot.Pod) bool {
 	})
 }
 
-// restricts says whether the admission plug-in PodTolerationRestriction is at work, as far
+// restricts reports whether the admission plug-in PodTolerationRestriction is at work, as far
 // as pods show it: it gives every pod that asks for anything a toleration of
 // memory pressure (k8s.io/kubernetes v1.37.1
 // plugin/pkg/admission/podtolerationrestriction/admission.go, Admit). DaemonSets' pods

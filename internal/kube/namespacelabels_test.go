@@ -15,8 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// apart is a pod that keeps apart from pods of the namespaces that a selector matches, on n1 where it
-// runs.
+// apart is a pod that keeps apart from pods of the namespaces matching a selector, on n1 where it runs.
 func apart(namespaces *metav1.LabelSelector) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "apart"}, Spec: corev1.PodSpec{
 		NodeName: "n1",

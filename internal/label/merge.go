@@ -27,7 +27,7 @@ type Claim struct {
 	TakeOver bool
 	// Seen believes of marks without a proof only those that an import has seen on this object.
 	Seen bool
-	// Keep leaves what is ours and no longer wanted where it is, for as long as
+	// Keep leaves what is owned and no longer wanted where it is, for as long as
 	// something still needs it.
 	Keep bool
 	// Release gives up everything that is owned, as a destroy does.

@@ -82,7 +82,7 @@ func note(found []*covered, r *eviction.Report, v eviction.PodVerdict, b *snapsh
 	c.pods = append(c.pods, v.Pod.Key())
 	switch {
 	case b.Most == nil || *b.Most == 0:
-		// Where its pods go does not matter.
+		// It allows nothing, wherever its pods are placed.
 	case r.Gone(v):
 		c.gone = append(c.gone, v.Pod.Key())
 	case len(r.Awaits(v)) > 0:

@@ -94,7 +94,7 @@ type labelPlan struct {
 	wanted map[string]string
 	merged label.Merged
 	out    Labelling
-	// skipped says that a machine differs that is left as it is.
+	// skipped is set where a machine differs and is left as it is.
 	skipped bool
 }
 

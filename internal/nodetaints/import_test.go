@@ -121,7 +121,7 @@ func TestNodeTaints_movedFromKubernetesNodeTaintTouchesNoNode(t *testing.T) {
 }
 
 // TestNodeTaints_anImportBelievesTheMarksThatItHasSeen has two nodes with the marks of a create
-// whose state is lost, and one that nobody selects with a copy of such a mark.
+// whose state is lost, and one that is not selected with a copy of such a mark.
 func TestNodeTaints_anImportBelievesTheMarksThatItHasSeen(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

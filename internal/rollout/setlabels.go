@@ -32,8 +32,8 @@ func (e *LabelConflictError) Error() string {
 	return fmt.Sprintf("label %q of %s is not ours to write", c.Key, c.Where)
 }
 
-// CheckLabels says whether the labels of a MachineSet can be written. A node whose record cannot
-// be read is skipped, unless everything is given up: nobody would manage its labels afterwards.
+// CheckLabels reports whether the labels of a MachineSet can be written. A node whose record cannot
+// be read is skipped, unless everything is given up: no resource would manage its labels afterwards.
 // Errors: *StoppedError, *LabelConflictError.
 func CheckLabels(o machineset.Observed, claim label.Claim) error {
 	if o.Set.LabelRecordErr != nil {

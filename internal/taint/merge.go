@@ -37,7 +37,7 @@ type Claim struct {
 	Imported map[ID][]string
 	// Seen believes of marks without a proof only those that an import has seen on this object.
 	Seen bool
-	// Release gives up everything that is ours, unmarked imported entries
+	// Release gives up everything that is owned, imported entries without a mark
 	// included, as a destroy does.
 	Release bool
 }

@@ -117,7 +117,7 @@ func (o observation) retained(desired wanted) record.Held {
 
 // left is the claim on a workload that is no longer meant: a mark counts there by its proof alone,
 // whatever entry it is about. Of what was imported, only what carries a mark that the import has
-// seen is known to be ours.
+// seen is known to be owned.
 func left(claim toleration.Claim) toleration.Claim {
 	claim = released(claim)
 	claim.Tolerations, claim.Seen = nil, true

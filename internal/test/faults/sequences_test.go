@@ -6,6 +6,7 @@ package faults_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -340,13 +341,24 @@ func (s *sequence) checkPlansAreEmpty(t *testing.T, api *fakeapi.Server) {
 	}
 }
 
+// evicts matches the rows of a preview that name a workload of which pods are evicted.
+func evicts(kind string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^  (LOST|PENDING\??|PDB|DAEMON|REJECTED|ok) +\S+  ` + kind + ` shop/web\b`)
+}
+
 // checkEvicted checks that a plan or an apply has named the workload of each evicted pod.
 func (s *sequence) checkEvicted(t *testing.T, api *fakeapi.Server, said *told) {
 	t.Helper()
 	for _, pod := range api.Evictions() {
-		workload, _, _ := strings.Cut(pod, "-")
-		if !strings.Contains(said.all, workload+",") && !strings.Contains(said.all, pod) {
-			t.Errorf("%s is evicted, and no plan has said so:\n%s", pod, said.all)
+		kind := "Deployment"
+		switch name := strings.TrimPrefix(pod, "shop/web-"); {
+		case len(name) < 3:
+			kind = "StatefulSet"
+		case name[0] == 'n' || strings.HasPrefix(name, "ms-"):
+			kind = "DaemonSet"
+		}
+		if !evicts(kind).MatchString(said.all) {
+			t.Errorf("%s is evicted, and no plan has said so of a %s:\n%s", pod, kind, said.all)
 		}
 	}
 }
