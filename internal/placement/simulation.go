@@ -354,8 +354,19 @@ func (s *simulation) create(r *replacement) {
 	s.queue.push(r)
 }
 
-// pass places what is queued.
+// pass places what is queued. A pod that is placed may be the one that another follows by its
+// affinity, or raise the least count of a topology spread: those that found no node are tried again
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go and
+// podtopologyspread/plugin.go, EventsToRegister).
 func (s *simulation) pass() {
+	for s.placeQueued() && s.rules.count() > 0 {
+		s.freed++
+		s.retry()
+	}
+}
+
+// placeQueued reports whether it has placed a pod.
+func (s *simulation) placeQueued() (placed bool) {
 	for len(s.queue) > 0 {
 		r := s.queue.pop()
 		node, found := s.find(r.class)
@@ -366,7 +377,9 @@ func (s *simulation) pass() {
 			continue
 		}
 		s.bind(r, node)
+		placed = true
 	}
+	return placed
 }
 
 // bind puts a pod on a node, and lets its StatefulSet create the next one.
