@@ -27,6 +27,9 @@ type StepWords struct {
 	Refused func(*rollout.SetRefusedError) diag.Diagnostic
 	// AtOnce is how many MachineSets roll out at the same time.
 	AtOnce int
+	// Replaces is set for a replacement, which destroys first: its apply finds no taint any more
+	// that pods tolerate, so that pods which it strands are refused at plan.
+	Replaces bool
 }
 
 // Warn says what the steps of a plan do to pods and machines, and refuses what neither these
@@ -42,7 +45,11 @@ func (w StepWords) Warn(ctx context.Context, plan planner.Plan, diags *diag.Diag
 			WarnDeadlocks(w.About(true, []planner.Step{step}).Where, step.Switch.Impact.Deadlocks, diags)
 		}
 	}
-	if over := new(eviction.LimitsError); errors.As(w.Check(whole), &over) {
+	check := w.Check
+	if w.Replaces && countStranded(whole) > 0 {
+		check = w.Allow
+	}
+	if over := new(eviction.LimitsError); errors.As(check(whole), &over) {
 		diags.Append(w.Budget.Refused(over, w.About(false, steps), w.Rescue))
 		return
 	}

@@ -112,3 +112,26 @@ func TestNodeTaints_completedPodsExceedNoLimit(t *testing.T) {
 		}
 	})
 }
+
+// The apply of a replacement destroys first: it would find no taint that the pod tolerates, and
+// evict the pod.
+func TestNodeTaints_aReplacementThatStrandsPodsIsRefusedAtPlan(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		name, namespace := acctest.Name(t, "node"), c.Namespace(t)
+		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": name}})
+		tf, i := terraform(t, c), newInstance()
+		if d := tf.Apply(t, i, map[string]any{"node_name": name, "taints": acctest.Objects(t, "team=a:NoExecute")}); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		c.Pod(t, namespace, "p", name, func(p *corev1.Pod) { p.Spec.Tolerations = acctest.ParseTolerations(t, "team=a") })
+		other := map[string]any{"node_selector": "pool=" + name, "taints": acctest.Objects(t, "team=b:NoExecute")}
+		if d := tf.Plan(t, i, other).Diagnostics; !strings.Contains(d.Errors(), "1 pod tolerates the replaced taint, but not the new one") {
+			t.Errorf("errors %q, warnings %q", d.Errors(), d.Warnings())
+		}
+		other["evictions"] = map[string]any{"stranded": "evict"}
+		if d := tf.Plan(t, i, other).Diagnostics; d.Errors() != "" || !strings.Contains(d.Warnings(), "evicts 1 pod") {
+			t.Errorf("with stranded = \"evict\": errors %q, warnings %q", d.Errors(), d.Warnings())
+		}
+	})
+}

@@ -76,7 +76,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
 		desired.Former = before.Claim.IDs()
 	}
-	r.preview(ctx, plan, desired, own, &resp.Diagnostics)
+	r.preview(ctx, plan, desired, own, !creating && !plan.NodeName.Equal(state.NodeName), &resp.Diagnostics)
 }
 
 // planDestroy previews a destroy, which can evict where it puts back a taint.
@@ -94,13 +94,15 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 			"The state was moved from kubernetes_node_taint and has not been applied since, so that it is not known which of its taints are yours: "+
 				"it names all that the node had. To have yours removed, apply the configuration once before destroying it.")
 	}
-	r.preview(ctx, state, desired, own, diags)
+	r.preview(ctx, state, desired, own, false, diags)
 }
 
 // preview reports what the change would do, as diagnostics.
-func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
+func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, replaces bool, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
+	words := words(desired, budget)
+	words.Replaces = replaces
 	_, nodes, err := r.observe(ctx, own.Cluster, diags)
 	if diags.HasError() {
 		return
@@ -134,7 +136,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
 	r.Data.PreviewTaints(ctx, fw.TaintChange{
 		Change: change, Owner: desired.Claim.Owner, Place: fw.Place(desired.Target), Taken: fw.AboutTaken(desired.Target, plan), Taints: planner.TaintChanges{Nodes: change.Nodes},
-		Harmless: plan.Harmless(), ToleratedBy: m.ToleratedBy, Strict: strict, Words: words(desired, budget),
+		Harmless: plan.Harmless(), ToleratedBy: m.ToleratedBy, Strict: strict, Words: words,
 	}, diags)
 }
 

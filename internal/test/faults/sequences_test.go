@@ -25,8 +25,6 @@ type sequence struct {
 	*rand.Rand
 	resources []*instance
 	machines  bool
-	// nodes is what the taints of nodes are for.
-	nodes object
 }
 
 // instance is a resource with its configurations: nil where it does not exist.
@@ -47,7 +45,6 @@ func (r *instance) config(after bool) map[string]any {
 func newSequence(seed uint64) *sequence {
 	s := &sequence{Rand: rand.New(rand.NewPCG(seed, 27))}
 	s.machines = s.IntN(3) == 0
-	s.nodes = among(s, object{"node_selector": "pool=x"}, object{"node_name": "n1"})
 	switch {
 	case s.IntN(4) == 0:
 		s.add("dedicated_nodes", s.dedicated)
@@ -108,7 +105,7 @@ func (s *sequence) tolerated() map[string]any {
 }
 
 func (s *sequence) tainted() map[string]any {
-	return acctest.With(s.nodes, object{"taints": s.someTaints()})
+	return acctest.With(among(s, object{"node_selector": "pool=x"}, object{"node_name": "n1"}), object{"taints": s.someTaints()})
 }
 
 func (s *sequence) rollout() object {
