@@ -71,12 +71,14 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	desired.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
+	replaces := false
 	if !creating {
+		replaces = !plan.NodeName.Equal(state.NodeName)
 		r.warnLeft(state, desired, own, &resp.Diagnostics)
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
 		desired.Former = before.Claim.IDs()
 	}
-	r.preview(ctx, plan, desired, own, !creating && !plan.NodeName.Equal(state.NodeName), &resp.Diagnostics)
+	r.preview(ctx, plan, desired, own, replaces, &resp.Diagnostics)
 }
 
 // planDestroy previews a destroy, which can evict where it puts back a taint.
