@@ -77,6 +77,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 	o.driftOfSets(desired, note)
 	o.driftOfPolicies(desired, note)
 	for _, s := range o.members {
+		fw.WarnRestored(s.workload, s.claim.On(s.workload.String()), s.pin.On(s.workload.String()), diags)
 		if status := s.status(); status != "" {
 			note(s.String(), status)
 		}

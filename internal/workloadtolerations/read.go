@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -75,6 +76,7 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 		if w.RecordErr != nil {
 			return &rollout.WorkloadError{Ref: w.Ref, Err: w.RecordErr}
 		}
+		fw.WarnRestored(w, desired.claim.On(w.String()), label.Claim{}, diags)
 		// Nothing is given up here: what is missing does not depend on what
 		// pods need.
 		for _, missing := range toleration.Merge(w.Tolerations, w.Record, desired.claim.On(w.String()), nil, true).Missing {

@@ -1,0 +1,39 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// WarnRestored names the tolerations and the entries of a node selector that a rollback of a workload
+// has brought back after their resource removed them: pods may need what no node offers.
+func WarnRestored(w *workload.Workload, claim toleration.Claim, pin label.Claim, diags *diag.Diagnostics) {
+	var entries, annotations []string
+	if marks := claim.Restored(toleration.Merged{Tolerations: w.Tolerations, Record: w.Record}); len(marks) > 0 {
+		annotations = append(annotations, toleration.OwnedAnnotation)
+		for _, mark := range marks {
+			entries = append(entries, "toleration "+taint.FormatToleration(mark.Toleration()))
+		}
+	}
+	if keys := pin.Restored(w.NodeSelector, w.LabelRecord); len(keys) > 0 {
+		annotations = append(annotations, label.OwnedAnnotation)
+		for _, key := range keys {
+			entries = append(entries, "node selector "+key)
+		}
+	}
+	if len(entries) == 0 {
+		return
+	}
+	diags.AddWarning(w.Title()+" has "+Some(entries)+" again, which this resource removed before",
+		"A rollback brings them back with their marks, such as kubectl rollout undo. Others can write old marks, too, so that this resource leaves the entries where they are, a destroy included. "+
+			"Remove them from the pod template, and their marks from the annotation "+strings.Join(annotations, " and ")+": kubectl edit "+w.Kubectl(w.Name))
+}
