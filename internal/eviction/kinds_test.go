@@ -162,6 +162,10 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 			newWorld(gpu("a:NoExecute"), node("n2")).run(pod("p", "n1", selecting("pool", "gpu"), tolerating(lasting(exists("a", noEx), 60), lasting(exists("b", noEx), 30)))), relabelled(tainting("n1", "a:NoExecute", "b:NoExecute")), ComparisonOff,
 			"tolerates b:NoExecute for a limited time, and that countdown has started: this change does not affect it, and the API does not show when it ends",
 		},
+		"one of which the countdown runs, and that could not be put there again": {
+			newWorld(node("n1", "a:NoExecute"), node("n2")).run(pod("p", "n1", tolerating(lasting(exists("a", noEx), 60)))), tainting("n1", "a:NoExecute", "b:NoSchedule"), ComparisonOff,
+			"stays, but does not tolerate b:NoSchedule and could not be scheduled on this node again; tolerates a:NoExecute for a limited time, and that countdown has started: this change does not affect it, and the API does not show when it ends",
+		},
 		"a gate that is off decides for a template": {
 			newWorld(node("n1")).run(agent(tolerating(anywhere...))).template("agent", corev1.PodSpec{Tolerations: []corev1.Toleration{greaterThan("x", "0")}}), tainting("n1", "x=1:NoExecute"), ComparisonOff,
 			"its DaemonSet's template does not tolerate x=1:NoExecute, whatever the pod itself does; its DaemonSet does not recreate it before the node allows it again",
