@@ -117,7 +117,7 @@ func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *snapshot
 		return
 	}
 	if j := e.dismissal(node, template); j.goes() {
-		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, 0, j.taint, nil, j.reason
+		v.Verdict, v.Doubt, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.doubt, 0, j.taint, nil, j.reason
 	}
 }
 
@@ -144,7 +144,7 @@ func eitherGate(off, on judgement) judgement {
 		at = on.taint
 	}
 	return judgement{
-		verdict: Unknown, taint: at,
+		verdict: Unknown, doubt: DoubtGate, taint: at,
 		reason: "its DaemonSet's template has a toleration with Lt or Gt: whether the pod stays depends on the feature gate TaintTolerationComparisonOperators; " + makeCertain,
 	}
 }

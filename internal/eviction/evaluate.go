@@ -171,7 +171,7 @@ func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot
 func (e *evaluation) expel(v *PodVerdict, node changedNode, by basis) {
 	if node.tainted {
 		j := e.judge(node, by.scheduling)
-		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.seconds, j.taint, j.toleration, j.reason
+		v.Verdict, v.Doubt, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.doubt, j.seconds, j.taint, j.toleration, j.reason
 	}
 	if by.template != nil {
 		e.dismiss(v, node, by.template)

@@ -23,6 +23,7 @@ type judgement struct {
 	taint      *corev1.Taint
 	toleration *corev1.Toleration
 	reason     string
+	doubt      Doubt
 	// limited is set where every taint is tolerated, but not for ever: zero
 	// seconds go through the controller's timers too.
 	limited bool
@@ -44,7 +45,7 @@ func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, compar
 		return off
 	}
 	return judgement{
-		verdict: Unknown, taint: off.taint, toleration: on.toleration,
+		verdict: Unknown, doubt: DoubtGate, taint: off.taint, toleration: on.toleration,
 		reason: fmt.Sprintf("has a toleration with Lt or Gt: %s if the feature gate TaintTolerationComparisonOperators is on, %s if it is off; %s", on.outcome(), off.outcome(), makeCertain),
 	}
 }
@@ -99,7 +100,7 @@ func judgeGate(tolerations []corev1.Toleration, before, after []corev1.Taint, ga
 // controller keeps the running timer and its old length (processPodOnNode), and
 // neither its start nor its length is in the API.
 func running(j judgement) judgement {
-	j.verdict, j.seconds = Unknown, 0
+	j.verdict, j.doubt, j.seconds = Unknown, DoubtCountdown, 0
 	j.reason = fmt.Sprintf("tolerates %s for a limited time, and that countdown has started: this change does not affect it, and the API does not show when it ends", taint.Format(*j.taint))
 	return j
 }

@@ -59,6 +59,17 @@ const (
 	ComparisonOn
 )
 
+// Doubt is why a verdict is Unknown by the taints themselves.
+type Doubt int
+
+// What the API does not show: when a countdown began that runs already, and whether the feature gate of
+// comparisons is on.
+const (
+	_ Doubt = iota
+	DoubtCountdown
+	DoubtGate
+)
+
 // PodVerdict is the verdict for one pod, with its reasons.
 type PodVerdict struct {
 	Pod     *snapshot.Pod
@@ -72,6 +83,8 @@ type PodVerdict struct {
 	Toleration *corev1.Toleration
 	// Reason explains the verdict in a sentence.
 	Reason string
+	// Doubt is what the API does not show, for Unknown.
+	Doubt Doubt
 	// Lost is set for a pod that leaves and that no controller makes again.
 	Lost bool
 	// Rejected is set for a pod that leaves and whose namespace does not let its

@@ -18,10 +18,10 @@ import (
 // has brought back after their resource removed them: pods may need what no node offers.
 func WarnRestored(w *workload.Workload, claim toleration.Claim, pin label.Claim, diags *diag.Diagnostics) {
 	var entries, annotations []string
-	if marks := claim.Restored(toleration.Merged{Tolerations: w.Tolerations, Record: w.Record}); len(marks) > 0 {
+	if list := claim.Restored(w.Tolerations, w.Record); len(list) > 0 {
 		annotations = append(annotations, toleration.OwnedAnnotation)
-		for _, mark := range marks {
-			entries = append(entries, "toleration "+taint.FormatToleration(mark.Toleration()))
+		for _, t := range list {
+			entries = append(entries, "toleration "+taint.FormatToleration(t))
 		}
 	}
 	if keys := pin.Restored(w.NodeSelector, w.LabelRecord); len(keys) > 0 {

@@ -109,7 +109,6 @@ func (c *census) row() row {
 	set := func(d danger, n eviction.Range, of int, why string) {
 		r.danger, r.count, r.weight, r.why = d, amount(n, of), n.Max, why
 	}
-	exactly := func(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
 	switch {
 	case c.stranded > 0:
 		set(strandedPods, exactly(c.stranded), c.pods(), "tolerates the old taint")
@@ -138,7 +137,6 @@ const barePod = "Pod"
 // calmer judges a workload all of whose pods find a place, or are not looking for one.
 func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 	s := c.Summary
-	exactly := func(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
 	switch {
 	case len(c.unknown) > 0:
 		set(perhapsEvicted, exactly(len(c.unknown)), c.pods(), c.doubt())
@@ -198,7 +196,7 @@ func (c *census) doubt() string {
 	switch v := c.unknown[0]; {
 	case v.Hedged:
 		return "if tolerations come late"
-	case strings.Contains(v.Reason, "countdown"):
+	case v.Doubt == eviction.DoubtCountdown:
 		return "its countdown has started"
 	case gated(v):
 		return "comparison_operators unset"
@@ -209,7 +207,7 @@ func (c *census) doubt() string {
 
 // gated reports whether the feature gate of comparisons decides whether a pod is evicted.
 func gated(v eviction.PodVerdict) bool {
-	return v.Verdict == eviction.Unknown && !v.Hedged && strings.Contains(v.Reason, "comparison_operators")
+	return v.Verdict == eviction.Unknown && !v.Hedged && v.Doubt == eviction.DoubtGate
 }
 
 // noDaemon words why a DaemonSet does not recreate its pods.
@@ -241,6 +239,9 @@ func Number(n eviction.Range) string {
 	}
 	return fmt.Sprint(n.Max)
 }
+
+// exactly is a count that no order changes.
+func exactly(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
 
 // amount writes how many of so many pods: "4", "2-3", "2-3/5".
 func amount(n eviction.Range, of int) string {

@@ -173,7 +173,6 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 			dangers = append(dangers, Number(n)+" "+what)
 		}
 	}
-	exactly := func(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
 	add(exactly(total.Lost), "lost")
 	add(exactly(total.Rejected), "refused")
 	pending := "pending"
