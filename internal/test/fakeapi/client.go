@@ -98,7 +98,8 @@ func (c *Client) OnAnswer(after func(r Request, status int)) {
 	c.after = after
 }
 
-// OnEvent sets how long watches delay the event of an object, and the events after it.
+// OnEvent sets how long watches delay the event of an object, and the events after it. Like
+// what decides about a request, it is called for one at a time and must not wait.
 func (c *Client) OnEvent(lag func(object metav1.Object) time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,12 +109,11 @@ func (c *Client) OnEvent(lag func(object metav1.Object) time.Duration) {
 // delay returns how long to delay the event of an object.
 func (c *Client) delay(object metav1.Object) time.Duration {
 	c.mu.Lock()
-	lag := c.lag
-	c.mu.Unlock()
-	if lag == nil {
+	defer c.mu.Unlock()
+	if c.lag == nil {
 		return 0
 	}
-	return lag(object)
+	return c.lag(object)
 }
 
 // Sent returns how many requests the process has sent.

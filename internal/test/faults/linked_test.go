@@ -91,6 +91,7 @@ func TestFaults_aLinkedPairLeavesNothingThatRetires(t *testing.T) {
 			t.Run(name+" "+what, func(t *testing.T) {
 				t.Parallel()
 				l := &linked{to: tt.to, left: tt.left, right: map[string]bool{}}
+				s := s
 				s.first = acctest.With(s.first, object{"taints": more})
 				r := l.prepare(t, s, both, tt.before, tt.after)
 				if n := r.killed(t, l); n < 20 {
