@@ -17,7 +17,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -53,22 +52,19 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 		return
 	}
 	own, state := fw.NewOwnership[taint.ID](observed.cluster), imported(ctx, target, found, &resp.Diagnostics)
-	held := found.Held(own.HeldSeal())
+	held, lists := found.Held(own.HeldSeal(), target), record.Held{}
 	if strings.Contains(found.Owner, "/"+kind+"/") {
 		state.ID = types.StringValue(found.Owner)
 		own.Generation = onlyGeneration(found, &resp.Diagnostics)
-		// The nonce by which its marks were proved is in the state that it comes from.
-		own.Recovered = true
-		r.takeMarked(ctx, &state, target, observed.nodes, &resp.Diagnostics)
-		noteLabels(own, target, observed.nodes, held)
+		lists = r.takeMarked(ctx, &state, own, target, observed.nodes, &resp.Diagnostics)
+		noteLabels(own, found.Owner, target, observed.nodes, held)
 	} else {
 		own.Imported = found.Generations
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// The state names all workloads with marks.
-	own = own.See(held, record.Held{})
+	own = own.See(held, lists)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if state.ID.IsNull() {
 		state.ID = types.StringValue(newID(r.Data.Owner, desired))
@@ -140,20 +136,20 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 }
 
 // noteLabels adds the marks of labels that the import has seen.
-func noteLabels(own ownership, target planner.Target, nodes []*snapshot.Node, held record.Held) {
-	labels, matches := label.Claim{Seal: own.HeldSeal()}, fw.Importable(target)
+func noteLabels(own ownership, owner string, target planner.Target, nodes []*snapshot.Node, held record.Held) {
+	matches := fw.Importable(target)
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {
-			if matches(n) {
-				labels.On(fw.ImportedObject(target, n)).Note(mark, held)
+			if matches(n) && mark.Owner == owner && mark.Generation == own.Generation {
+				held.Note(fw.ImportedSeal(own.HeldSeal(), target, n), mark.Sealed())
 			}
 		}
 	}
 }
 
 // takeMarked puts into the state the labels and workloads that carry marks of the
-// state's id.
-func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target planner.Target, nodes []*snapshot.Node, diags *diag.Diagnostics) {
+// state's id, and returns those of the workloads.
+func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, own ownership, target planner.Target, nodes []*snapshot.Node, diags *diag.Diagnostics) record.Held {
 	labels, matches := map[string]string{}, fw.Importable(target)
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {
@@ -171,11 +167,13 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target pl
 	marked, err := r.Data.Cluster.MarkedAnywhere(ctx)
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		diags.Append(fw.UnableTo("find the workloads of \""+state.ID.ValueString()+"\"", err))
-		return
+		return nil
 	}
 	slices.SortFunc(marked, func(a, b kube.Marked) int { return strings.Compare(a.String(), b.String()) })
 	var models []workloadModel
+	lists := own.Find(state.ID.ValueString(), own.ListSeal())
 	for _, m := range marked {
+		lists.Lists(m.String(), m.Record, m.Pins)
 		if one, ours := workloadOf(m, state.ID.ValueString(), len(labels) > 0); ours {
 			models = append(models, one)
 		}
@@ -185,6 +183,7 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, target pl
 		diags.Append(found...)
 		state.Workloads = list
 	}
+	return lists.Held
 }
 
 // workloadOf writes a marked workload as the configuration has it; false where it

@@ -109,8 +109,8 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return nil, err
 	}
-	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.lists, Seen: true}
-	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal, Seen: true}
+	claim := toleration.Claim{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation, Seal: desired.lists}
+	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal}
 	var out []member
 	for _, m := range all {
 		for _, list := range ownPaths(m, claim.On(m.String()), pin.On(m.String())) {
@@ -143,19 +143,11 @@ func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
 	return out
 }
 
-// retained returns the marks on workloads that are held and still there. What cannot be read keeps
-// them.
-func (o observation) retained() record.Held {
-	held := record.Held{}
+// forget takes away what is held of workloads, and is not there any more.
+func (o observation) forget(held record.Held) {
 	for _, s := range o.members {
-		s.planned(s.workload).Retain(held)
+		s.planned(s.workload).Forget(held)
 	}
-	for _, a := range o.absent {
-		if seal := a.claim.On(a.String()).Seal; !kube.Gone(a.err) {
-			held.Keep(seal, seal.Held)
-		}
-	}
-	return held
 }
 
 // change is the change of everything observed, for the planner.

@@ -5,10 +5,12 @@ package dedicatednodes
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -32,11 +34,15 @@ func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader
 	if err != nil || diags.HasError() {
 		return own, err
 	}
-	return recovered(desired, observed, diags), nil
+	marked, err := r.Data.Cluster.MarkedAnywhere(ctx)
+	if err != nil && !errors.Is(err, kube.ErrForbidden) {
+		return own, err
+	}
+	return recovered(desired, observed, marked, diags), nil
 }
 
 // recovered finds out again what a private state held that is lost.
-func recovered(desired wanted, observed observation, diags *diag.Diagnostics) ownership {
+func recovered(desired wanted, observed observation, marked []kube.Marked, diags *diag.Diagnostics) ownership {
 	found := fw.GenerationsOf(desired.owner())
 	for name, p := range observed.policies {
 		if p != nil && p.Err == nil {
@@ -68,5 +74,16 @@ func recovered(desired wanted, observed observation, diags *diag.Diagnostics) ow
 		}
 	}
 	generation := found.One("Neither a node, a MachineSet nor a workload", diags)
-	return fw.RecoverOwnership(generation, taint.IDs(desired.nodes.Claim.Taints))
+	own := fw.RecoverOwnership(generation, taint.IDs(desired.nodes.Claim.Taints))
+	marks, lists := own.Find(desired.owner(), own.HeldSeal()), own.Find(desired.owner(), own.ListSeal())
+	marks.Nodes(observed.nodes)
+	marks.Sets(observed.sets)
+	for _, s := range observed.members {
+		lists.Lists(s.workload.String(), s.workload.Record, s.workload.LabelRecord)
+	}
+	for _, m := range marked {
+		// An update may have left others, which the configuration does not name any more.
+		lists.Lists(m.String(), m.Record, m.Pins)
+	}
+	return own.See(marks.Held, lists.Held)
 }

@@ -44,7 +44,7 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	if resp.Diagnostics.HasError() || !known {
 		return
 	}
-	own.Cluster, own = observed.cluster, own.Retain(observed.retained())
+	own.Cluster, own = observed.cluster, own.Retain(observed.forget)
 	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 	state.Drift = observed.drift(ctx, desired, &resp.Diagnostics)
 	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics)
@@ -95,7 +95,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 
 // labelled reports how the labels of a node differ from what is wanted.
 func labelled(n *snapshot.Node, desired planner.NodeLabels) taint.Status {
-	if !desired.Target.Matches(n) && !desired.Claim.On(n.Object()).Owns(n.LabelRecord) {
+	if !desired.Target.Matches(n) && !desired.Claim.OnNode(n.Name, n.UID).Owns(n.LabelRecord) {
 		return ""
 	}
 	return statusOf(planner.MergeLabels(n, desired))

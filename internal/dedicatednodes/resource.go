@@ -180,15 +180,18 @@ func (r *dedicatedNodes) held(ctx context.Context, desired wanted) record.Held {
 	held := record.Held{}
 	if of := desired.sets(); of != nil {
 		sets, err := r.Data.Cluster.MachineSets(ctx)
-		if err != nil || !of.Hold(sets, held) {
+		if err != nil {
 			return nil
 		}
+		of.Hold(sets, held)
 		return held
 	}
 	nodes, err := r.Data.Cluster.Nodes(ctx)
-	if err != nil || !desired.nodes.Hold(nodes, held) || !desired.labels.Hold(nodes, held) {
+	if err != nil {
 		return nil
 	}
+	desired.nodes.Hold(nodes, held)
+	desired.labels.Hold(nodes, held)
 	return held
 }
 

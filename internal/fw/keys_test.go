@@ -31,10 +31,10 @@ func TestData_Link_remembersWhatEachProcessKnew(t *testing.T) {
 	const object = "Deployment/shop/web"
 	at := func(epoch int, proofs ...string) record.Seal {
 		s := record.Seal{Nonce: "n", Epoch: epoch, Held: record.Held{}}
-		on := s
-		on.Object = object
+		// They are of the applies before, when all counted.
+		before := record.Seal{Nonce: "n", Object: object}
 		for _, proof := range proofs {
-			s.Held.Hold(on, proof)
+			s.Held.Hold(before, record.Sealed{Proof: proof, Parts: []string{"a"}})
 		}
 		return s
 	}
@@ -45,7 +45,7 @@ func TestData_Link_remembersWhatEachProcessKnew(t *testing.T) {
 			t.Fatalf("%d seals are known", len(known))
 		}
 		known[0].Object = object
-		return known[0].Proves(proof, "a")
+		return known[0].Proves(record.Sealed{Proof: proof, Parts: []string{"a"}})
 	}
 	var diags diag.Diagnostics
 	private := memory{keysKey: []byte(`["n"]`)}

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
@@ -26,8 +27,8 @@ type Ownership[ID comparable] struct {
 	// Nonce is random and fresh at every create, and in no annotation: marks are proved by it.
 	// See record.Seal.
 	Nonce string `json:"nonce,omitempty"`
-	// Recovered is set from the loss of a private state until the next apply: the marks on
-	// objects have no proof by this nonce.
+	// Recovered is in states of earlier builds alone, which believed marks without a proof from the
+	// loss of a private state, or an import, until the next apply.
 	Recovered bool `json:"recovered,omitempty"`
 	// Epoch counts the applies that came to their end since Held began. Held is what the marks
 	// on nodes and MachineSets were after the last one, and Lists those on workloads and
@@ -59,7 +60,7 @@ func (o Ownership[ID]) HeldSeal() record.Seal { return o.seal(o.Held) }
 func (o Ownership[ID]) ListSeal() record.Seal { return o.seal(o.Lists) }
 
 func (o Ownership[ID]) seal(held *string) record.Seal {
-	seal := record.Seal{Nonce: o.Nonce, Lenient: o.Recovered}
+	seal := record.Seal{Nonce: o.Nonce}
 	if o.Held != nil {
 		seal.Epoch = o.Epoch + 1
 	}
@@ -84,19 +85,20 @@ func (o Ownership[ID]) Hold(held, lists record.Held) Ownership[ID] {
 	return o
 }
 
-// See is what an import remembers of the marks that it has seen: on objects that are not meant, or
-// no more, these count without a proof, and no others.
+// See is what an import remembers of the marks that it has seen, on nodes and MachineSets, and on
+// workloads and namespaces: these count without a proof, and no others.
 func (o Ownership[ID]) See(held, lists record.Held) Ownership[ID] {
 	o.Held, o.Lists = new(held.String()), new(lists.String())
 	return o
 }
 
-// Retain is what is remembered after a look at all lists that may have marks: those that it did
-// not find count no more. States in which nothing is held yet stay so.
-func (o Ownership[ID]) Retain(lists record.Held) Ownership[ID] {
+// Retain is what is remembered after a look at all lists that may have marks, of which forget takes
+// away what is there no more. States in which nothing is held yet stay so.
+func (o Ownership[ID]) Retain(forget func(record.Held)) Ownership[ID] {
 	if o.Lists != nil {
-		text := lists.String()
-		o.Lists = &text
+		lists := record.ParseHeld(*o.Lists)
+		forget(lists)
+		o.Lists = new(lists.String())
 	}
 	return o
 }
@@ -104,19 +106,23 @@ func (o Ownership[ID]) Retain(lists record.Held) Ownership[ID] {
 // RecoverOwnership finds out again what a private state held that is lost:
 // Terraform keeps an empty one when the provider's process ends in the middle of an
 // update. The state is then all there is: marks with its id, which have the given
-// generation, are ours, and so are the given entries that carry no mark.
+// generation, are owned, and so are the given entries that carry no mark. What has found the
+// generation says by See which marks these are: others that come later are not believed.
 func RecoverOwnership[ID comparable](generation string, unmarked []ID) Ownership[ID] {
 	o := NewOwnership[ID]("")
 	if generation != "" {
 		o.Generation = generation
 	}
-	// What it held is lost as well: all counts.
-	o.Recovered, o.Held, o.Lists = true, nil, nil
 	o.Imported = make(map[ID][]string, len(unmarked))
 	for _, id := range unmarked {
 		o.Imported[id] = []string{""}
 	}
 	return o
+}
+
+// Find begins to look for the marks of an owner with the ownership's generation.
+func (o Ownership[ID]) Find(owner string, seal record.Seal) planner.Found {
+	return planner.Found{Owner: owner, Generation: o.Generation, Seal: seal, Held: record.Held{}}
 }
 
 // NotThisCluster is the error where a private state is lost and nothing in the
@@ -137,7 +143,7 @@ func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
 			kept[id] = generations
 		}
 	}
-	o.Imported, o.Moved, o.Drifted, o.Recovered = kept, false, false, false
+	o.Imported, o.Moved, o.Drifted = kept, false, false
 	return o
 }
 
@@ -167,6 +173,10 @@ func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags
 	// template_only had left on machines: MachineSets record those. See machineset.Remnant.
 	if err := json.Unmarshal(raw, &o); err != nil {
 		diags.AddError("Unable to read the private state", "The resource's private state is damaged. Remove the resource from the state and import it again.\n\nOriginal error: "+err.Error())
+	}
+	if o.Recovered {
+		// What those builds would have believed is found out again.
+		return Ownership[ID]{}
 	}
 	return o
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
@@ -25,8 +27,6 @@ type Claim struct {
 	// owned, as a create does: an earlier create was killed, or the object is
 	// being replaced by a new one.
 	TakeOver bool
-	// Seen believes of marks without a proof only those that an import has seen on this object.
-	Seen bool
 	// Keep leaves what is owned and no longer wanted where it is, for as long as
 	// something still needs it.
 	Keep bool
@@ -118,7 +118,13 @@ type merge struct {
 
 // On is the claim to the entries of one object, such as Node/worker-1.
 func (c Claim) On(object string) Claim {
-	c.Seal.Object = object
+	c.Seal = c.Seal.On(object)
+	return c
+}
+
+// OnNode is the claim to the entries of a node, which can be made anew under its name.
+func (c Claim) OnNode(name string, uid types.UID) Claim {
+	c.Seal = c.Seal.OnNode(name, string(uid))
 	return c
 }
 
@@ -134,7 +140,7 @@ func (c Claim) owns(mark Mark) bool {
 	}
 	_, wanted := c.Labels[mark.Key]
 	if mark.Generation == c.Generation {
-		return wanted || c.proves(mark)
+		return wanted || c.Seal.Proves(mark.Sealed())
 	}
 	return c.TakeOver && mark.Owner == c.Owner && wanted && !c.Release
 }
@@ -151,7 +157,7 @@ func (m *merge) put(key, value string) {
 	case !marked && there:
 		return
 	}
-	proof := m.claim.Seal.Renew(mark.Proof, "label", key)
+	proof := m.claim.Seal.Renew(Mark{Key: key, Proof: mark.Proof}.Sealed())
 	if marked && mark.Generation != m.claim.Generation {
 		m.out.TakenOver = append(m.out.TakenOver, key)
 		m.out.Changed = true

@@ -27,6 +27,11 @@ type Mark struct {
 	Proof string `json:"proof,omitempty"`
 }
 
+// Sealed is what the mark's proof is of.
+func (m Mark) Sealed() record.Sealed {
+	return record.Sealed{Proof: m.Proof, Parts: []string{"label", m.Key}}
+}
+
 // Record is the marks of one object, at most one per key.
 type Record []Mark
 

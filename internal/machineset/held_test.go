@@ -25,33 +25,32 @@ func TestDesired_Hold(t *testing.T) {
 			set.Remnants = append(set.Remnants, kept(t, claim, object, "crew=a:NoSchedule", "u1")...)
 		}
 		set.Marker = &Marker{ID: ours.Owner, Retired: []string{"crew:NoSchedule"}}
-		set.Marker.Proof = ours.On(object).Seal.Proof(set.Marker.parts()...)
+		set.Marker.Proof = ours.On(object).Seal.Proof(set.Marker.Sealed().Parts...)
 		return set
 	}
 	before := record.Held{}
 	left := Desired{Claim: ours, Rollout: Rollout{Strategy: TemplateOnly}}
-	if !left.Hold(whole(), before) || len(before) != 2 {
+	if left.Hold(whole(), before); len(before) != 2 {
 		t.Fatalf("%d are held, want a mark and a remnant", len(before))
 	}
 	for name, tt := range map[string]struct {
 		change func(s *Set, d *Desired)
 		want   int
-		known  bool
 	}{
-		"no remnants": {func(s *Set, _ *Desired) { s.Remnants = nil }, 1, true},
-		"remnants that another strategy removed, written back":   {func(_ *Set, d *Desired) { d.Rollout.Strategy = InPlace }, 1, true},
-		"a mark of a taint that is wanted no more, written back": {func(_ *Set, d *Desired) { d.Claim.Taints = nil }, 1, true},
-		"a mark of an earlier generation":                        {func(s *Set, d *Desired) { d.Claim.Generation = "g3" }, 0, true},
-		"a damaged record":                                       {func(s *Set, _ *Desired) { *s = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")} }, 0, false},
-		"a damaged marker":                                       {func(s *Set, _ *Desired) { s.Marker, s.MarkerErr = nil, errors.New("damaged") }, 2, false},
+		"no remnants": {func(s *Set, _ *Desired) { s.Remnants = nil }, 1},
+		"remnants that another strategy removed, written back":   {func(_ *Set, d *Desired) { d.Rollout.Strategy = InPlace }, 1},
+		"a mark of a taint that is wanted no more, written back": {func(_ *Set, d *Desired) { d.Claim.Taints = nil }, 1},
+		"a mark of an earlier generation":                        {func(s *Set, d *Desired) { d.Claim.Generation = "g3" }, 0},
+		"a damaged record":                                       {func(s *Set, _ *Desired) { *s = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")} }, 1},
+		"a damaged marker":                                       {func(s *Set, _ *Desired) { s.Marker, s.MarkerErr = nil, errors.New("damaged") }, 3},
 		"a damaged record, which was known": {func(s *Set, d *Desired) {
 			*s, d.Claim.Seal.Held = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")}, before
-		}, 2, true},
+		}, 2},
 	} {
 		set, d, held := whole(), left, record.Held{}
 		tt.change(set, &d)
-		if known := d.Hold(set, held); known != tt.known || len(held) != tt.want {
-			t.Errorf("%s: known is %t and %d are held, want %t and %d", name, known, len(held), tt.known, tt.want)
+		if d.Hold(set, held); len(held) != tt.want {
+			t.Errorf("%s: %d are held, want %d", name, len(held), tt.want)
 		}
 	}
 }
@@ -64,17 +63,17 @@ func TestDesired_Of_believesNoMarkThatAnImportHasNotSeen(t *testing.T) {
 	set := &Set{Namespace: "a", Name: "b"}
 	set.Record = taint.Merge(nil, nil, written.On("MachineSet/a/other")).Record
 	seen := record.Held{}
-	written.On(set.Object()).Note(set.Record[0], seen)
+	seen.Note(written.Seal.On(set.Object()), set.Record[0].Sealed())
 	for name, tt := range map[string]struct {
 		held record.Held
 		owns bool
 	}{
 		"an import that has not seen it": {record.Held{}, false},
 		"an import that has seen it":     {seen, true},
-		"a killed update":                {nil, true},
+		"a state of earlier builds":      {nil, false},
 	} {
 		claim := written
-		claim.Seal.Lenient, claim.Seal.Epoch, claim.Seal.Held = true, 1, tt.held
+		claim.Seal.Epoch, claim.Seal.Held = 1, tt.held
 		if d := (Desired{Claim: claim}).Of(set, Target{Namespace: "a", Name: "else"}); d.Owns(set) != tt.owns {
 			t.Errorf("%s owns it: %t", name, !tt.owns)
 		}
@@ -88,7 +87,7 @@ func TestRemnants_keepTheirProofs(t *testing.T) {
 	claim := taint.Claim{Owner: "terraform/gpu", Generation: "g1", Seal: record.Seal{Nonce: "n1"}}
 	r := kept(t, claim, object, "team=a:NoSchedule", "u1")
 	held := record.Held{}
-	held.Hold(claim.On(object).Seal, r[0].Proof)
+	held.Hold(claim.On(object).Seal, r[0].Sealed())
 	claim.Seal.Epoch, claim.Seal.Held = 2, held
 	if again := r.byMachine().record(claim.On(object), r); again.String() != r.String() {
 		t.Errorf("%s is written as %s", r, again)

@@ -54,13 +54,13 @@ func (r RemnantRecord) String() string {
 
 func (r Remnant) id() taint.ID { return taint.ID{Key: r.Key, Effect: r.Effect} }
 
-// parts are what the proof of the entry is of.
-func (r Remnant) parts() []string {
+// Sealed is what the proof of the entry is of.
+func (r Remnant) Sealed() record.Sealed {
 	parts := []string{"remnant", r.Key, string(r.Effect), r.Value}
 	for _, uid := range r.Machines {
 		parts = append(parts, string(uid))
 	}
-	return parts
+	return record.Sealed{Proof: r.Proof, Parts: parts}
 }
 
 // of reports whether an entry is of a claim, which must be that to the MachineSet's entries.
@@ -68,7 +68,7 @@ func (r Remnant) parts() []string {
 // patch the MachineSet could have any taint removed from its machines.
 func (r Remnant) of(claim taint.Claim) bool {
 	return claim.Generation != "" && r.Owner == claim.Owner && r.Generation == claim.Generation &&
-		taint.Ownable(r.id()) && claim.Seal.Proves(r.Proof, r.parts()...)
+		taint.Ownable(r.id()) && claim.Seal.Proves(r.Sealed())
 }
 
 // byMachine returns the taints of the record by machine.
@@ -114,7 +114,8 @@ func (r Remnants) record(claim taint.Claim, before RemnantRecord) RemnantRecord 
 	for t, uids := range machines {
 		slices.Sort(uids)
 		one := Remnant{Key: t.Key, Effect: t.Effect, Value: t.Value, Machines: slices.Compact(uids), Owner: claim.Owner, Generation: claim.Generation}
-		one.Proof = claim.Seal.Renew(before.proofOf(one), one.parts()...)
+		one.Proof = before.proofOf(one)
+		one.Proof = claim.Seal.Renew(one.Sealed())
 		out = append(out, one)
 	}
 	return out
@@ -123,7 +124,7 @@ func (r Remnants) record(claim taint.Claim, before RemnantRecord) RemnantRecord 
 // proofOf returns the proof of the entry that is the same, "" for none.
 func (r RemnantRecord) proofOf(other Remnant) string {
 	for _, one := range r {
-		if one.Owner == other.Owner && one.Generation == other.Generation && slices.Equal(one.parts(), other.parts()) {
+		if one.Owner == other.Owner && one.Generation == other.Generation && slices.Equal(one.Sealed().Parts, other.Sealed().Parts) {
 			return one.Proof
 		}
 	}

@@ -99,13 +99,15 @@ func (m *Marker) String() string {
 	return string(out)
 }
 
-// parts are what the proof of the marker is of.
-func (m *Marker) parts() []string { return append([]string{"marker"}, m.Retired...) }
+// Sealed is what the proof of the marker is of.
+func (m *Marker) Sealed() record.Sealed {
+	return record.Sealed{Proof: m.Proof, Parts: append([]string{"marker"}, m.Retired...)}
+}
 
 // of reports whether there is a marker, and a claim to the MachineSet's entries has written it.
 // A rollout without taints claims none, so that nothing is retired by its marker, whoever wrote it.
 func (m *Marker) of(claim taint.Claim) bool {
-	return m != nil && claim.Generation != "" && m.ID == claim.Owner && claim.Seal.Proves(m.Proof, m.parts()...)
+	return m != nil && claim.Generation != "" && m.ID == claim.Owner && claim.Seal.Proves(m.Sealed())
 }
 
 // retired returns the identities of the retired entries, without those that no resource can
@@ -141,6 +143,6 @@ func (v *view) mark(surge int, now time.Time) *Marker {
 			m.Retired = append(m.Retired, id.String())
 		}
 	}
-	m.Proof = v.desired.Claim.On(v.Set.Object()).Seal.Proof(m.parts()...)
+	m.Proof = v.desired.Claim.On(v.Set.Object()).Seal.Proof(m.Sealed().Parts...)
 	return &m
 }

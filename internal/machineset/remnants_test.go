@@ -75,11 +75,12 @@ func TestNext_recordsWhatMachinesKeep(t *testing.T) {
 		"in_place leaves what it removes to the marker": {strategy: InPlace, taints: "crew=a:NoSchedule", machine: left, marked: true, want: "no write", template: true},
 		"template_only takes over what a marker holds": {strategy: TemplateOnly, taints: "crew=a:NoSchedule", machine: left, want: mine, template: true, change: func(o *Observed, d *Desired) {
 			marker := &Marker{ID: d.Claim.Owner, Strategy: Rolling, OriginalReplicas: 1, Retired: []string{"team:NoSchedule"}}
-			marker.Proof = d.Claim.On(o.Set.Object()).Seal.Proof(marker.parts()...)
+			marker.Proof = d.Claim.On(o.Set.Object()).Seal.Proof(marker.Sealed().Parts...)
 			o.Set.Marker = marker
 		}},
-		"again where the proofs are those of a state that was lost": {strategy: TemplateOnly, taints: "crew=a:NoSchedule", machine: left, recorded: true, want: mine, template: true, change: func(_ *Observed, d *Desired) {
-			d.Claim.Seal = record.Seal{Nonce: "new", Lenient: true}
+		"again where the proofs are those of a state that was lost": {strategy: TemplateOnly, taints: "crew=a:NoSchedule", machine: left, recorded: true, want: mine, template: true, change: func(o *Observed, d *Desired) {
+			d.Claim.Seal = record.Seal{Nonce: "new", Epoch: 1, Held: record.Held{}}
+			d.Claim.Seal.Held.Note(d.Claim.Seal.On(o.Set.Object()), o.Set.Remnants[0].Sealed())
 		}},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
@@ -163,6 +164,12 @@ func TestRemnants_countByTheirProofAlone(t *testing.T) {
 	d.Claim.Seal = record.Seal{Nonce: "nonce"}
 	object := "MachineSet/openshift-machine-api/gpu"
 	genuine := func(t *testing.T) Remnant { return kept(t, d.Claim, object, left, "uid")[0] }
+	seen := genuine(t)
+	seen.Proof = "lost"
+	lost := func(c *taint.Claim) {
+		c.Seal = record.Seal{Nonce: "n2", Epoch: 1, Held: record.Held{}}
+		c.Seal.Held.Note(c.Seal.On(object), seen.Sealed())
+	}
 	for name, tt := range map[string]struct {
 		forge func(t *testing.T) Remnant
 		// taints are what the Machine has, its first taint the one in question.
@@ -193,8 +200,9 @@ func TestRemnants_countByTheirProofAlone(t *testing.T) {
 		}, taints: "node.kubernetes.io/unreachable:NoExecute", unproved: true},
 		"for a create that takes over its id":  {forge: genuine, claim: func(c *taint.Claim) { c.Generation, c.Seal, c.TakeOver = "g2", record.Seal{Nonce: "n2"}, true }, unproved: true},
 		"for a plan of a create":               {forge: genuine, claim: func(c *taint.Claim) { c.Generation, c.Seal, c.TakeOver = "", record.Seal{}, true }, unproved: true},
-		"after the private state was lost":     {forge: func(t *testing.T) Remnant { r := genuine(t); r.Proof = "lost"; return r }, claim: func(c *taint.Claim) { c.Seal = record.Seal{Nonce: "n2", Lenient: true} }, counts: true},
-		"of another generation, after that":    {forge: func(t *testing.T) Remnant { r := genuine(t); r.Generation = "g0"; return r }, claim: func(c *taint.Claim) { c.Seal = record.Seal{Nonce: "n2", Lenient: true} }, unproved: true},
+		"after the private state was lost":     {forge: func(t *testing.T) Remnant { r := genuine(t); r.Proof = "lost"; return r }, claim: lost, counts: true},
+		"of another generation, after that":    {forge: func(t *testing.T) Remnant { r := genuine(t); r.Generation = "g0"; return r }, claim: lost, unproved: true},
+		"that came after that":                 {forge: func(t *testing.T) Remnant { r := genuine(t); r.Proof = "later"; return r }, claim: lost, unproved: true},
 		"of a Machine that lacks it by now":    {forge: genuine, taints: "crew=a:NoSchedule"},
 		"without a generation in both of them": {forge: func(t *testing.T) Remnant { r := genuine(t); r.Generation = ""; return r }, claim: func(c *taint.Claim) { c.Generation, c.Seal = "", record.Seal{} }, unproved: true},
 	} {

@@ -231,9 +231,7 @@ func (d Desired) Merge(s *Set) Template {
 func (d Desired) Of(s *Set, t Target) Desired {
 	if !t.Matches(s) {
 		d.Unselected = !d.Claim.Release
-		d.Claim.Release, d.Claim.TakeOver, d.Claim.Seen = true, false, true
-		// The configuration names no entry of it, so that marks count by their proof alone.
-		d.Claim.Imported, d.Claim.Taints, d.Claim.Absent = nil, nil, nil
+		d.Claim = d.Claim.Leaving()
 	}
 	return d
 }

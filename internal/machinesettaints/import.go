@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -51,6 +52,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 	own := fw.NewOwnership[taint.ID](cluster)
 	taints, owner := inspect(sets, t, ids, &resp.Diagnostics)
 	own.Imported = taints.generations
+	own = own.See(taints.held(own.HeldSeal()), record.Held{})
 	m.Taints = fw.TaintSet(ctx, taints.found, &resp.Diagnostics)
 	desired, _ := m.desired(ctx, own, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -110,12 +112,25 @@ func parseIDs(parts []string, what string, diags *diag.Diagnostics) []taint.ID {
 type inspected struct {
 	found       []corev1.Taint
 	generations map[taint.ID][]string
+	// marks are those of the entries, by the object that carries them.
+	marks map[string]taint.Record
+}
+
+// held is what is remembered of the marks.
+func (i inspected) held(seal record.Seal) record.Held {
+	held := record.Held{}
+	for object, marks := range i.marks {
+		for _, mark := range marks {
+			held.Note(seal.On(object), mark.Sealed())
+		}
+	}
+	return held
 }
 
 // inspect looks for the taints in the templates. The owner is that of all marks,
 // "" where some are not marked or the owners differ.
 func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, diags *diag.Diagnostics) (inspected, string) {
-	out, owners := inspected{generations: map[taint.ID][]string{}}, map[string]bool{}
+	out, owners := inspected{generations: map[taint.ID][]string{}, marks: map[string]taint.Record{}}, map[string]bool{}
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
 			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
@@ -127,8 +142,10 @@ func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, di
 			if at < 0 || !t.Matches(o.Set) {
 				continue
 			}
-			mark, _ := o.Set.Record.Of(id)
-			owners[mark.Owner] = true
+			mark, marked := o.Set.Record.Of(id)
+			if owners[mark.Owner] = true; marked {
+				out.marks[o.Set.Object()] = append(out.marks[o.Set.Object()], mark)
+			}
 			if !found {
 				out.found, found = append(out.found, o.Set.Taints[at]), true
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -41,5 +42,8 @@ func recovered(ctx context.Context, state model, sets []machineset.Observed, dia
 	}
 	generation := found.One("No MachineSet", diags)
 	taints, _ := fw.Taints(ctx, state.Taints, diags)
-	return fw.RecoverOwnership(generation, taint.IDs(taints))
+	own := fw.RecoverOwnership(generation, taint.IDs(taints))
+	marks := own.Find(state.ID.ValueString(), own.HeldSeal())
+	marks.Sets(sets)
+	return own.See(marks.Held, record.Held{})
 }

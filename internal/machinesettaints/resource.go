@@ -155,10 +155,11 @@ func (r *machineSetTaints) owned(ctx context.Context, private fw.PrivateReader, 
 // not known.
 func (r *machineSetTaints) held(ctx context.Context, desired wanted) record.Held {
 	sets, err := r.Data.Cluster.MachineSets(ctx)
-	held := record.Held{}
-	if err != nil || !desired.sets().Hold(sets, held) {
+	if err != nil {
 		return nil
 	}
+	held := record.Held{}
+	desired.sets().Hold(sets, held)
 	return held
 }
 

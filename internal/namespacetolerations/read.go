@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -100,7 +101,10 @@ func (r *namespaceTolerations) ownership(ctx context.Context, private fw.Private
 	for _, mark := range seen.Record {
 		found.Note("namespace "+state.Namespace.ValueString(), mark.Owner, mark.Generation)
 	}
-	return fw.RecoverOwnership[entry](found.One("No namespace", diags), nil), nil
+	own = fw.RecoverOwnership[entry](found.One("No namespace", diags), nil)
+	lists := own.Find(state.ID.ValueString(), own.ListSeal())
+	lists.Lists("Namespace/"+state.Namespace.ValueString(), seen.Record, nil)
+	return own.See(record.Held{}, lists.Held), nil
 }
 
 // ImportState takes entries of a namespace into the state: those that carry marks of this

@@ -167,7 +167,7 @@ func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired w
 	}
 	for _, mark := range written.Record {
 		if desired.Holds(mark) {
-			held.Hold(desired.Default.Seal, mark.Proof)
+			held.Hold(desired.Default.Seal, mark.Sealed())
 		}
 	}
 	return held

@@ -42,7 +42,7 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 	}
 	own := fw.NewOwnership[taint.ID](cluster)
 	own.Imported = found.Generations
-	own = own.See(found.Held(own.HeldSeal()), record.Held{})
+	own = own.See(found.Held(own.HeldSeal(), target), record.Held{})
 	state := importedModel(ctx, target, found.Taints, &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	state.ID = types.StringValue(cmp.Or(found.Owner, newID(r.Data.Owner, desired)))

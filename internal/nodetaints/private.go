@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -26,5 +27,8 @@ func recovered(ctx context.Context, state model, nodes []*snapshot.Node, diags *
 	}
 	generation := found.One("No node", diags)
 	taints, _ := fw.Taints(ctx, state.Taints, diags)
-	return fw.RecoverOwnership(generation, taint.IDs(taints))
+	own := fw.RecoverOwnership(generation, taint.IDs(taints))
+	marks := own.Find(state.ID.ValueString(), own.HeldSeal())
+	marks.Nodes(nodes)
+	return own.See(marks.Held, record.Held{})
 }

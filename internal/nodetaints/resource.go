@@ -140,10 +140,11 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 // held returns the marks that the resource has after an apply, nil where that is not known.
 func (r *nodeTaints) held(ctx context.Context, desired planner.NodeTaints) record.Held {
 	nodes, err := r.Data.Cluster.Nodes(ctx)
-	held := record.Held{}
-	if err != nil || !desired.Hold(nodes, held) {
+	if err != nil {
 		return nil
 	}
+	held := record.Held{}
+	desired.Hold(nodes, held)
 	return held
 }
 

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"errors"
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,8 +32,8 @@ func TestHold_onlyWhatIsWanted(t *testing.T) {
 	n.LabelRecord = label.Merge(nil, nil, labelled.On(object)).Record
 	set := &machineset.Set{Namespace: "a", Name: "b"}
 	set.LabelRecord = label.Merge(nil, nil, labelled.On(set.Object())).Record
-	for name, hold := range map[string]func(held record.Held, all, meant bool) bool{
-		"taints of a node": func(held record.Held, all, meant bool) bool {
+	for name, hold := range map[string]func(held record.Held, all, meant bool){
+		"taints of a node": func(held record.Held, all, meant bool) {
 			d := NodeTaints{Target: Target{Names: []string{"n1"}}, Claim: tainted}
 			if !all {
 				d.Claim.Taints = taintsOf(t, "kept:NoExecute")
@@ -40,9 +41,9 @@ func TestHold_onlyWhatIsWanted(t *testing.T) {
 			if !meant {
 				d.Target.Names = []string{"n2"}
 			}
-			return d.Hold([]*snapshot.Node{n}, held)
+			d.Hold([]*snapshot.Node{n}, held)
 		},
-		"labels of a node": func(held record.Held, all, meant bool) bool {
+		"labels of a node": func(held record.Held, all, meant bool) {
 			d := NodeLabels{Target: Target{Names: []string{"n1"}}, Claim: labelled}
 			if !all {
 				d.Claim.Labels = map[string]string{"kept": "a"}
@@ -50,9 +51,9 @@ func TestHold_onlyWhatIsWanted(t *testing.T) {
 			if !meant {
 				d.Target.Names = []string{"n2"}
 			}
-			return d.Hold([]*snapshot.Node{n}, held)
+			d.Hold([]*snapshot.Node{n}, held)
 		},
-		"labels of a MachineSet": func(held record.Held, all, meant bool) bool {
+		"labels of a MachineSet": func(held record.Held, all, meant bool) {
 			d := DesiredSets{Target: machineset.Target{Namespace: "a", Name: "b"}, Labels: labelled}
 			if !all {
 				d.Labels.Labels = map[string]string{"kept": "a"}
@@ -60,7 +61,7 @@ func TestHold_onlyWhatIsWanted(t *testing.T) {
 			if !meant {
 				d.Target.Name = "c"
 			}
-			return d.Hold([]machineset.Observed{{Set: set}}, held)
+			d.Hold([]machineset.Observed{{Set: set}}, held)
 		},
 	} {
 		for _, tt := range []struct {
@@ -68,8 +69,8 @@ func TestHold_onlyWhatIsWanted(t *testing.T) {
 			want       int
 		}{{true, true, 2}, {false, true, 1}, {true, false, 0}} {
 			held := record.Held{}
-			if known := hold(held, tt.all, tt.meant); !known || len(held) != tt.want {
-				t.Errorf("%s, wanted %t, of an object that is meant %t: known is %t and %d marks are held, want %d", name, tt.all, tt.meant, known, len(held), tt.want)
+			if hold(held, tt.all, tt.meant); len(held) != tt.want {
+				t.Errorf("%s, wanted %t, of an object that is meant %t: %d marks are held, want %d", name, tt.all, tt.meant, len(held), tt.want)
 			}
 		}
 	}
@@ -82,41 +83,40 @@ func TestHold_whatIsDamagedKeepsWhatItHad(t *testing.T) {
 	damaged := errors.New("damaged")
 	n, set := &snapshot.Node{Name: "n1", RecordErr: damaged, LabelRecordErr: damaged}, &machineset.Set{Namespace: "a", Name: "b", RecordErr: damaged, LabelRecordErr: damaged}
 	had := record.Held{}
-	for _, object := range []string{n.Object(), set.Object(), "Node/n2", "MachineSet/a/c"} {
-		had.Hold(record.Seal{Nonce: "n", Object: object}, "a proof")
+	for _, object := range []string{"Node/n1", set.Object(), "Node/n2", "MachineSet/a/c"} {
+		had.Note(record.Seal{Nonce: "n", Object: object}, record.Sealed{})
 	}
 	for _, tt := range []struct {
-		held  record.Held
-		known bool
-		want  int
-	}{{had, true, 1}, {record.Held{}, true, 0}, {nil, false, 0}} {
+		held record.Held
+		want int
+	}{{had, 1}, {record.Held{}, 0}, {nil, 1}} {
 		seal := record.Seal{Nonce: "n", Epoch: 1, Held: tt.held}
 		for _, meant := range []bool{true, false} {
 			target, sets := Target{Names: []string{"n1"}}, machineset.Target{Namespace: "a", Name: "b"}
 			if !meant {
 				target.Names, sets.Name = []string{"n3"}, "d"
 			}
-			for name, hold := range map[string]func(held record.Held) bool{
-				"taints of a node": func(held record.Held) bool {
-					return NodeTaints{Target: target, Claim: taint.Claim{Seal: seal}}.Hold([]*snapshot.Node{n}, held)
+			for name, hold := range map[string]func(held record.Held){
+				"taints of a node": func(held record.Held) {
+					NodeTaints{Target: target, Claim: taint.Claim{Seal: seal}}.Hold([]*snapshot.Node{n}, held)
 				},
-				"labels of a node": func(held record.Held) bool {
-					return NodeLabels{Target: target, Claim: label.Claim{Seal: seal}}.Hold([]*snapshot.Node{n}, held)
+				"labels of a node": func(held record.Held) {
+					NodeLabels{Target: target, Claim: label.Claim{Seal: seal}}.Hold([]*snapshot.Node{n}, held)
 				},
-				"taints of a MachineSet": func(held record.Held) bool {
+				"taints of a MachineSet": func(held record.Held) {
 					one := *set
 					one.LabelRecordErr = nil
-					return DesiredSets{Target: sets, Desired: machineset.Desired{Claim: taint.Claim{Seal: seal}}}.Hold([]machineset.Observed{{Set: &one}}, held)
+					DesiredSets{Target: sets, Desired: machineset.Desired{Claim: taint.Claim{Seal: seal}}}.Hold([]machineset.Observed{{Set: &one}}, held)
 				},
-				"labels of a MachineSet": func(held record.Held) bool {
+				"labels of a MachineSet": func(held record.Held) {
 					one := *set
 					one.RecordErr = nil
-					return DesiredSets{Target: sets, Labels: label.Claim{Seal: seal}}.Hold([]machineset.Observed{{Set: &one}}, held)
+					DesiredSets{Target: sets, Labels: label.Claim{Seal: seal}}.Hold([]machineset.Observed{{Set: &one}}, held)
 				},
 			} {
 				held := record.Held{}
-				if known := hold(held); known != tt.known || len(held) != tt.want {
-					t.Errorf("%s, of an object that is meant %t: known is %t and %d marks are held, want %t and %d", name, meant, known, len(held), tt.known, tt.want)
+				if hold(held); len(held) != tt.want {
+					t.Errorf("%s, of an object that is meant %t: %d marks are held, want %d", name, meant, len(held), tt.want)
 				}
 			}
 		}
@@ -167,12 +167,12 @@ func TestTolerations_Hold(t *testing.T) {
 		}, 3},
 		"it is made anew":        {func(w workload.Workload) *workload.Workload { w.Record, w.LabelRecord = nil, nil; return &w }, 0},
 		"the pin has gone":       {func(w workload.Workload) *workload.Workload { w.LabelRecord = nil; return &w }, 2},
-		"it is another workload": {func(w workload.Workload) *workload.Workload { w.Name = "other"; return &w }, 0},
+		"it is another workload": {func(w workload.Workload) *workload.Workload { w.Name = "other"; return &w }, 3},
 	} {
-		retained := record.Held{}
+		still := maps.Clone(held)
 		next.Workload = tt.look(*w)
-		if next.Retain(retained); len(retained) != tt.want {
-			t.Errorf("%s: %d are still held, want %d", name, len(retained), tt.want)
+		if next.Forget(still); len(still) != tt.want {
+			t.Errorf("%s: %d are still held, want %d", name, len(still), tt.want)
 		}
 	}
 }

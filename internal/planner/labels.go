@@ -51,7 +51,7 @@ func PlanLabels(nodes []*snapshot.Node, desired NodeLabels) LabelPlan {
 	var p LabelPlan
 	leaver := desired.leaving().Claim
 	for _, n := range nodes {
-		if !desired.Target.Matches(n) && !leaver.On(n.Object()).Owns(n.LabelRecord) || desired.skips(n) {
+		if !desired.Target.Matches(n) && !leaver.OnNode(n.Name, n.UID).Owns(n.LabelRecord) || desired.skips(n) {
 			continue
 		}
 		merged := MergeLabels(n, desired)
@@ -75,7 +75,7 @@ func (d NodeLabels) skips(n *snapshot.Node) bool {
 // leaving is what becomes of a node that is not meant: as for taints, marks count there by
 // their proof alone.
 func (d NodeLabels) leaving() NodeLabels {
-	d.Claim.Release, d.Claim.TakeOver, d.Claim.Seen, d.Claim.Labels = true, false, true, nil
+	d.Claim.Release, d.Claim.TakeOver, d.Claim.Labels = true, false, nil
 	return d
 }
 
@@ -85,7 +85,7 @@ func MergeLabels(n *snapshot.Node, desired NodeLabels) label.Merged {
 	if !desired.Target.Matches(n) {
 		desired = desired.leaving()
 	}
-	return label.Merge(n.Labels, n.LabelRecord, desired.Claim.On(n.Object()))
+	return label.Merge(n.Labels, n.LabelRecord, desired.Claim.OnNode(n.Name, n.UID))
 }
 
 // RefuseLabels says why the labels of one node must not be written, nothing where

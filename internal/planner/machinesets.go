@@ -29,7 +29,7 @@ func (d DesiredSets) Of(o machineset.Observed) SetChange {
 	c := SetChange{Observed: o, Desired: d.Desired.Of(o.Set, d.Target), Labels: d.Labels}
 	if !d.Target.Matches(o.Set) {
 		// Marks count by their proof alone there, as those of taints do.
-		c.Labels.Release, c.Labels.TakeOver, c.Labels.Seen, c.Labels.Labels = true, false, true, nil
+		c.Labels.Release, c.Labels.TakeOver, c.Labels.Labels = true, false, nil
 	}
 	return c
 }

@@ -84,7 +84,7 @@ func (d NodeTaints) Named() []taint.ID {
 // a plan is made.
 func (d NodeTaints) NeedsMachines(nodes []*snapshot.Node) bool {
 	return !d.Claim.Release && slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return n.Machine != "" && d.Target.Matches(n) && (len(d.Claim.Absent) > 0 || len(removed(n, taint.Merge(n.Taints, n.Record, d.Claim.On(n.Object())))) > 0)
+		return n.Machine != "" && d.Target.Matches(n) && (len(d.Claim.Absent) > 0 || len(removed(n, taint.Merge(n.Taints, n.Record, d.Claim.OnNode(n.Name, n.UID)))) > 0)
 	})
 }
 
@@ -149,7 +149,7 @@ func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 		if meant {
 			p.Matched++
 		}
-		if !meant && !leaver.On(n.Object()).Owns(n.Record) {
+		if !meant && !leaver.OnNode(n.Name, n.UID).Owns(n.Record) {
 			continue
 		}
 		if desired.skips(n) {
@@ -217,16 +217,9 @@ func (t Target) names(nodes []*snapshot.Node, has func(*snapshot.Node) bool) []s
 	return out
 }
 
-// leaving is what becomes of a node that is not meant: what is ours goes. A mark counts there
-// by its proof alone, whatever entry it is about: the configuration names none of this node. Of
-// what was imported, only what carries a mark that the import has seen is known to be ours.
+// leaving is what becomes of a node that is not meant.
 func (d NodeTaints) leaving() NodeTaints {
-	marked := make(map[taint.ID][]string, len(d.Claim.Imported))
-	for id, generations := range d.Claim.Imported {
-		marked[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
-	}
-	d.Claim.Release, d.Claim.TakeOver, d.Claim.Seen = true, false, true
-	d.Claim.Taints, d.Claim.Absent, d.Claim.Imported = nil, nil, marked
+	d.Claim = d.Claim.Leaving()
 	return d
 }
 
@@ -236,7 +229,7 @@ func MergeNode(n *snapshot.Node, desired NodeTaints) taint.Merged {
 	if !desired.Target.Matches(n) {
 		desired = desired.leaving()
 	}
-	return taint.Merge(n.Taints, n.Record, desired.Claim.On(n.Object()))
+	return taint.Merge(n.Taints, n.Record, desired.Claim.OnNode(n.Name, n.UID))
 }
 
 // restoring names what a destroy restores of the entries that are taken over, by their marks.

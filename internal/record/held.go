@@ -17,6 +17,8 @@ const (
 	// what is remembered of a mark: few, as there is one for each mark of thousands of nodes.
 	objectSize, proofSize = 4, 6
 	tagSize               = objectSize + proofSize
+	// anyProof stands for all proofs that the resource has made. No proof ends like this.
+	anyProof = "******"
 )
 
 // Held are the marks that a resource has on its objects after an apply. A mark that it has given
@@ -36,62 +38,90 @@ func ParseHeld(s string) Held {
 // String returns all of it, sorted.
 func (h Held) String() string { return strings.Join(slices.Sorted(maps.Keys(h)), "") }
 
-// Hold adds a mark on the seal's object, by its proof.
-func (h Held) Hold(s Seal, proof string) {
-	if len(proof) >= proofSize {
-		h[s.tag(proof)] = true
+// Hold adds a mark on the seal's object that the resource has made, or has seen when there were no
+// proofs.
+func (h Held) Hold(s Seal, m Sealed) {
+	switch {
+	case s.made(m):
+		h.add(s, m.Proof)
+	case s.has(s.seen(m)):
+		// It is written with the next change.
+		h.Note(s, m)
 	}
 }
 
-// Keep adds what others has of the seal's object, as where its marks cannot be read.
-func (h Held) Keep(s Seal, others Held) {
-	object := s.object()
-	for tag := range others {
-		if strings.HasPrefix(tag, object) {
+// Note adds a mark that an import has seen on the seal's object. Nothing of it is written there.
+func (h Held) Note(s Seal, m Sealed) { h.add(s, s.seen(m)) }
+
+// Keep adds what the seal holds of its object, as where the marks there cannot be read. Where that is
+// not known, all that the resource has made counts there.
+func (h Held) Keep(s Seal) {
+	if s.Held == nil {
+		h.add(s, anyProof)
+	}
+	for tag := range s.Held {
+		if s.about(tag) {
 			h[tag] = true
 		}
 	}
 }
 
-// Retain adds what the seal holds of a mark on its object, by its proof.
-func (h Held) Retain(s Seal, proof string) {
-	if len(proof) >= proofSize && s.Held[s.tag(proof)] {
-		h[s.tag(proof)] = true
+// Forget takes away what is held of the seal's object, but for the marks that are still there.
+func (h Held) Forget(s Seal, still []Sealed) {
+	kept := Held{}
+	for _, m := range still {
+		for _, proof := range []string{m.Proof, s.seen(m), anyProof} {
+			for _, tag := range s.tags(proof) {
+				kept[tag] = true
+			}
+		}
+	}
+	maps.DeleteFunc(h, func(tag string, _ bool) bool { return s.about(tag) && !kept[tag] })
+}
+
+func (h Held) add(s Seal, proof string) {
+	if tags := s.tags(proof); len(tags) > 0 {
+		h[tags[0]] = true
 	}
 }
 
-// Note adds what an import has seen on the seal's object. Nothing of it is written there.
-func (h Held) Note(s Seal, parts ...string) { h.Hold(s, s.noted(parts)) }
-
-// Saw reports whether Note has added this. Where nothing is held, it may have been anything.
-func (s Seal) Saw(parts ...string) bool {
-	s.Lenient = false
-	return s.Proves(s.noted(parts), parts...)
-}
-
-// ProvesSeen is Proves on an object that a configuration does not name: where proofs are lost, a
-// mark is believed there that an import has seen.
-func (s Seal) ProvesSeen(sight []string, proof string, parts ...string) bool {
-	if !s.Lenient {
-		return s.Proves(proof, parts...)
-	}
-	saw := s.Saw(sight...)
-	s.Lenient = false
-	return saw || s.Proves(proof, parts...)
-}
-
-// noted is the proof of an epoch of which all have to be held.
-func (s Seal) noted(parts []string) string {
+// seen is the proof of a mark that was seen. It is of no epoch, so that it has to be held.
+func (s Seal) seen(m Sealed) string {
 	s.Epoch = 0
-	return s.Proof(parts...)
+	return s.Proof(append([]string{"seen", m.Proof}, m.Parts...)...)
 }
 
-func (s Seal) tag(proof string) string {
-	return s.object() + proof[len(proof)-proofSize:]
+// has reports whether a proof is held of the seal's object.
+func (s Seal) has(proof string) bool {
+	return slices.ContainsFunc(s.tags(proof), func(tag string) bool { return s.Held[tag] })
 }
 
-func (s Seal) object() string {
-	mac := hmac.New(sha256.New, []byte(s.Nonce))
-	mac.Write([]byte("object\x00" + s.Object))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:objectSize]
+// about reports whether a tag is of the seal's object.
+func (s Seal) about(tag string) bool {
+	return slices.Contains(s.objects(), tag[:objectSize])
+}
+
+// tags are what stands for a proof: what is written now, and what builds wrote that did not know the
+// UIDs of nodes.
+func (s Seal) tags(proof string) []string {
+	if len(proof) < proofSize {
+		return nil
+	}
+	objects := s.objects()
+	for i := range objects {
+		objects[i] += proof[len(proof)-proofSize:]
+	}
+	return objects
+}
+
+func (s Seal) objects() []string {
+	of := func(object string) string {
+		mac := hmac.New(sha256.New, []byte(s.Nonce))
+		mac.Write([]byte("object\x00" + object))
+		return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:objectSize]
+	}
+	if s.UID == "" {
+		return []string{of(s.Object)}
+	}
+	return []string{of(s.Object + "\x00" + s.UID), of(s.Object)}
 }

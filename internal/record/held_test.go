@@ -5,6 +5,7 @@ package record_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -19,9 +20,10 @@ func TestSeal_epochs(t *testing.T) {
 	}
 	begin := record.Seal{Nonce: "secret", Object: "Node/a"}
 	held := record.Held{}
-	held.Hold(begin, made("Node/a", 1, "secret"))
-	held.Hold(record.Seal{Nonce: "secret", Object: "Node/b"}, made("Node/b", 0, "secret"))
-	held.Hold(begin, "short")
+	sealed := func(proof string) record.Sealed { return record.Sealed{Proof: proof, Parts: []string{"taint", "a"}} }
+	held.Hold(begin, sealed(made("Node/a", 1, "secret")))
+	held.Hold(record.Seal{Nonce: "secret", Object: "Node/b"}, sealed(made("Node/b", 0, "secret")))
+	held.Hold(begin, sealed("short"))
 	if again := record.ParseHeld(held.String()).String(); again != held.String() || len(held) != 2 {
 		t.Fatalf("%q is read as %q", held.String(), again)
 	}
@@ -44,29 +46,38 @@ func TestSeal_epochs(t *testing.T) {
 		"of another object, that is interrupted": {"Node/a", made("Node/b", 3, "secret"), held, false},
 	} {
 		seal := record.Seal{Nonce: "secret", Object: tt.object, Epoch: 3, Held: tt.held}
-		if got := seal.Proves(tt.proof, "taint", "a"); got != tt.want {
+		if got := seal.Proves(sealed(tt.proof)); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)
 		}
 		want := tt.proof
 		if !tt.want {
 			want = seal.Proof("taint", "a")
 		}
-		if got := seal.Renew(tt.proof, "taint", "a"); got != want {
+		if got := seal.Renew(sealed(tt.proof)); got != want {
 			t.Errorf("%s: it is renewed as %q, want %q", name, got, want)
 		}
 	}
+	now := record.Seal{Nonce: "secret", Object: "Node/a", Epoch: 3, Held: held}
 	kept := record.Held{}
-	kept.Keep(begin, held)
-	if kept.String() == "" || len(kept) != 1 || !held[kept.String()] {
+	kept.Keep(now)
+	if len(kept) != 1 || !held[kept.String()] {
 		t.Errorf("of %q, Node/a keeps %q", held.String(), kept.String())
 	}
-	retained, now := record.Held{}, record.Seal{Nonce: "secret", Object: "Node/a", Epoch: 3, Held: held}
-	for _, epoch := range []int{1, 2} {
-		retained.Retain(now, made("Node/a", epoch, "secret"))
-	}
-	retained.Retain(now, "short")
-	if retained.String() != kept.String() {
-		t.Errorf("of %q, what is still there on Node/a is %q", held.String(), retained.String())
+	for name, tt := range map[string]struct {
+		proofs []string
+		want   int
+	}{
+		"it is still there":      {[]string{made("Node/a", 1, "secret"), "short"}, 2},
+		"another is there":       {[]string{made("Node/a", 2, "secret")}, 1},
+		"there is nothing of it": {nil, 1},
+	} {
+		left, still := maps.Clone(held), []record.Sealed(nil)
+		for _, proof := range tt.proofs {
+			still = append(still, sealed(proof))
+		}
+		if left.Forget(now, still); len(left) != tt.want {
+			t.Errorf("%s: of %q there is %q", name, held.String(), left.String())
+		}
 	}
 }
 
@@ -74,34 +85,88 @@ func TestSeal_epochs(t *testing.T) {
 // resource.
 func TestSeal_imports(t *testing.T) {
 	t.Parallel()
+	mark := func(proof string, parts ...string) record.Sealed { return record.Sealed{Proof: proof, Parts: parts} }
 	made := record.Seal{Nonce: "lost", Object: "Node/a"}.Proof("taint", "a")
 	begin := record.Seal{Nonce: "secret", Object: "Node/a"}
 	held := record.Held{}
-	held.Note(begin, "imported", "g1", "a")
+	held.Note(begin, mark(made, "taint", "a"))
 	for name, tt := range map[string]struct {
-		object, generation  string
-		epoch               int
-		held                record.Held
-		saw, lenient, proof bool
+		object      string
+		mark        record.Sealed
+		epoch       int
+		held        record.Held
+		saw, proves bool
 	}{
-		"seen":                         {"Node/a", "g1", 1, held, true, true, false},
-		"seen, some applies ago":       {"Node/a", "g1", 7, held, true, true, false},
-		"not seen":                     {"Node/a", "g2", 1, held, false, false, false},
-		"seen on another object":       {"Node/b", "g1", 1, held, false, false, false},
-		"nothing is held":              {"Node/a", "g1", 1, record.Held{}, false, false, false},
-		"in a state of earlier builds": {"Node/b", "g2", 0, nil, true, true, false},
+		"seen":                         {"Node/a", mark(made, "taint", "a"), 1, held, true, true},
+		"seen, some applies ago":       {"Node/a", mark(made, "taint", "a"), 7, held, true, true},
+		"about something else by now":  {"Node/a", mark(made, "taint", "a", "previous", "evil"), 1, held, false, false},
+		"with another proof by now":    {"Node/a", mark("another", "taint", "a"), 1, held, false, false},
+		"seen on another object":       {"Node/b", mark(made, "taint", "a"), 1, held, false, false},
+		"nothing is held":              {"Node/a", mark(made, "taint", "a"), 1, record.Held{}, false, false},
+		"in a state of earlier builds": {"Node/b", mark(made, "taint", "a"), 0, nil, true, false},
 	} {
 		seal := record.Seal{Nonce: "secret", Object: tt.object, Epoch: tt.epoch, Held: tt.held}
-		sight := []string{"imported", tt.generation, "a"}
-		if got := seal.Saw(sight...); got != tt.saw {
-			t.Errorf("%s: saw it: %t", name, got)
+		if saw, proves := seal.Saw(tt.mark), seal.Proves(tt.mark); saw != tt.saw || proves != tt.proves {
+			t.Errorf("%s: saw it: %t, proves it: %t", name, saw, proves)
 		}
-		if got := seal.ProvesSeen(sight, made, "taint", "a"); got != tt.proof {
-			t.Errorf("%s: proves it: %t", name, got)
+		if again := seal.Renew(tt.mark); again != seal.Proof(tt.mark.Parts...) {
+			t.Errorf("%s: its proof stays %q", name, again)
 		}
-		own := seal.Proof("taint", "a")
-		if seal.Lenient = true; seal.Saw(sight...) != tt.saw || seal.ProvesSeen(sight, made, "taint", "a") != tt.lenient || !seal.ProvesSeen(sight, own, "taint", "a") {
-			t.Errorf("%s: where proofs are lost: %t, want %t, or its own mark is not believed", name, !tt.lenient, tt.lenient)
+		after := record.Held{}
+		if after.Hold(seal, tt.mark); (len(after) > 0) != tt.proves {
+			t.Errorf("%s: %d marks are held after an apply", name, len(after))
+		}
+	}
+}
+
+// TestSeal_anObjectWhoseMarksAreNotKnown: a state of earlier builds, in which nothing is held yet,
+// meets one object whose record cannot be read. Everything else is held from then on.
+func TestSeal_anObjectWhoseMarksAreNotKnown(t *testing.T) {
+	t.Parallel()
+	held := record.Held{}
+	held.Keep(record.Seal{Nonce: "secret", Object: "Node/a"})
+	for _, round := range []string{"the apply after that", "one more, while it is damaged"} {
+		for object, want := range map[string]bool{"Node/a": true, "Node/b": false} {
+			seal := record.Seal{Nonce: "secret", Object: object, Epoch: 7, Held: held}
+			genuine := record.Sealed{Proof: record.Seal{Nonce: "secret", Object: object, Epoch: 2}.Proof("a"), Parts: []string{"a"}}
+			if got := seal.Proves(genuine); got != want {
+				t.Errorf("%s: a mark that the resource has made on %s is believed: %t", round, object, got)
+			}
+			if forged := (record.Sealed{Proof: "made up", Parts: []string{"a"}}); seal.Proves(forged) {
+				t.Errorf("%s: a mark that somebody has made up on %s is believed", round, object)
+			}
+		}
+		next := record.Held{}
+		next.Keep(record.Seal{Nonce: "secret", Object: "Node/a", Epoch: 7, Held: held})
+		held = next
+	}
+}
+
+// TestSeal_aNodeThatIsMadeAnew: its kubelet knows what stood on the one before.
+func TestSeal_aNodeThatIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	begin := record.Seal{Nonce: "secret", Epoch: 1, Held: record.Held{}}
+	mark := record.Sealed{Proof: begin.OnNode("a", "first").Proof("a"), Parts: []string{"a"}}
+	now, earlier := record.Held{}, record.Held{}
+	now.Hold(begin.OnNode("a", "first"), mark)
+	earlier.Hold(begin.On("Node/a"), mark)
+	for name, tt := range map[string]struct {
+		held record.Held
+		uid  string
+		want bool
+	}{
+		"the same node":                    {now, "first", true},
+		"another one of its name":          {now, "second", false},
+		"the same, held by earlier builds": {earlier, "first", true},
+	} {
+		seal := record.Seal{Nonce: "secret", Epoch: 2, Held: tt.held}
+		if got := seal.OnNode("a", tt.uid).Proves(mark); got != tt.want {
+			t.Errorf("%s: its mark is believed: %t", name, got)
+		}
+		if left := maps.Clone(tt.held); tt.want {
+			if left.Forget(seal.OnNode("a", tt.uid), nil); len(left) > 0 {
+				t.Errorf("%s: %s is still held", name, left)
+			}
 		}
 	}
 }
@@ -112,7 +177,7 @@ func TestHeld_isSmall(t *testing.T) {
 	held := record.Held{}
 	for n := range 5000 {
 		seal := record.Seal{Nonce: "secret", Object: fmt.Sprintf("Node/worker-%d", n)}
-		held.Hold(seal, seal.Proof("taint", "a"))
+		held.Hold(seal, record.Sealed{Proof: seal.Proof("taint", "a"), Parts: []string{"taint", "a"}})
 	}
 	if size := len(held.String()); size > 50_000 || len(held) < 4990 {
 		t.Errorf("%d marks of 5,000 take %d characters", len(held), size)

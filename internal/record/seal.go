@@ -18,18 +18,35 @@ type Seal struct {
 	// Nonce is random, and kept in the private state alone. The zero value proves nothing and
 	// believes everything.
 	Nonce string
-	// Lenient believes marks without a proof, as where the nonce that they were written with is
-	// lost.
-	Lenient bool
 	// Object is what carries the marks, such as Node/worker-1: a mark that is copied to another
 	// object proves nothing there.
 	Object string
+	// UID is that of a node, which can be made anew under its name.
+	UID string
 	// Epoch is counted up by each apply that comes to its end, and is part of the proofs that are
 	// made in it: one of this epoch is from an apply that has been interrupted.
 	Epoch int
 	// Held are the marks of earlier epochs that count. One that is not among them was given up,
 	// and somebody has written it back.
 	Held Held
+}
+
+// On is the seal of the marks of one object, such as Deployment/shop/web.
+func (s Seal) On(object string) Seal {
+	s.Object, s.UID = object, ""
+	return s
+}
+
+// OnNode is the seal of the marks of a node, which can be made anew under its name.
+func (s Seal) OnNode(name string, uid string) Seal {
+	s.Object, s.UID = "Node/"+name, uid
+	return s
+}
+
+// Sealed is what counts of a mark, and the proof of it that the mark carries.
+type Sealed struct {
+	Proof string
+	Parts []string
 }
 
 // Proof returns the proof of a mark, "" without a nonce.
@@ -48,26 +65,35 @@ func (s Seal) Proof(parts ...string) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12])
 }
 
-// Proves reports whether a mark with this proof is believed.
-func (s Seal) Proves(proof string, parts ...string) bool {
-	if s.Nonce == "" || s.Lenient {
-		return true
-	}
-	made := s
-	made.Epoch = epochOf(proof)
-	if !hmac.Equal([]byte(proof), []byte(made.Proof(parts...))) {
-		return false
-	}
-	return s.Held == nil || made.Epoch >= s.Epoch || s.Held[s.tag(proof)]
+// Proves reports whether a mark is believed: one with a proof, or one that was seen when there
+// were no proofs.
+func (s Seal) Proves(m Sealed) bool {
+	return s.Nonce == "" || s.made(m) || s.has(s.seen(m))
 }
 
-// Renew returns the proof of a mark that stands with one: that, where it is believed. So an
-// epoch alone rewrites no mark.
-func (s Seal) Renew(old string, parts ...string) string {
-	if old != "" && !s.Lenient && s.Proves(old, parts...) {
-		return old
+// Saw reports whether an import, or what found a lost private state out again, has seen a mark as
+// it is now. Where it is not known what is held, it may have seen anything.
+func (s Seal) Saw(m Sealed) bool {
+	return s.Nonce == "" || s.Held == nil || s.has(s.seen(m)) || s.has(anyProof)
+}
+
+// made reports whether the resource has made the proof, and still has the mark.
+func (s Seal) made(m Sealed) bool {
+	then := s
+	then.Epoch = epochOf(m.Proof)
+	if !hmac.Equal([]byte(m.Proof), []byte(then.Proof(m.Parts...))) {
+		return false
 	}
-	return s.Proof(parts...)
+	return s.Held == nil || then.Epoch >= s.Epoch || s.has(m.Proof) || s.has(anyProof)
+}
+
+// Renew returns the proof of a mark that stands with one: that, where the resource has made it. So
+// an epoch alone rewrites no mark.
+func (s Seal) Renew(m Sealed) string {
+	if m.Proof != "" && s.made(m) {
+		return m.Proof
+	}
+	return s.Proof(m.Parts...)
 }
 
 // epochOf returns the epoch of a proof, 0 for none.

@@ -78,9 +78,6 @@ type Node struct {
 	MachineConfig bool
 }
 
-// Object names it in the proofs of its marks.
-func (n *Node) Object() string { return "Node/" + n.Name }
-
 // Pod is what verdicts need of a pod.
 type Pod struct {
 	Namespace string

@@ -173,9 +173,9 @@ func TestSortedNodes_byName(t *testing.T) {
 	s := &Snapshot{Nodes: map[string]*Node{"b": {Name: "b"}, "c": {Name: "c"}, "a": {Name: "a"}}}
 	var got []string
 	for _, n := range s.SortedNodes() {
-		got = append(got, n.Object())
+		got = append(got, n.Name)
 	}
-	if diff := cmp.Diff([]string{"Node/a", "Node/b", "Node/c"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -51,15 +51,20 @@ func TestMerge_forgedMarks(t *testing.T) {
 // proved anew with the next write, or their entries would have no owner once they are not wanted.
 func TestMerge_provesMarksAnew(t *testing.T) {
 	t.Parallel()
-	old, seal := record.Seal{Nonce: "old"}, record.Seal{Nonce: "new", Lenient: true}
+	old, seal := record.Seal{Nonce: "old"}, record.Seal{Nonce: "new", Epoch: 1, Held: record.Held{}}
 	made := Merge(nil, nil, Claim{Owner: "me", Generation: "g2", Seal: old, Taints: list(t, "a:NoExecute")})
+	seal.Held.Note(seal, made.Record[0].Sealed())
 	for name, imported := range map[string]map[ID][]string{"known by the record": nil, "imported, as a recovery has it": {ids(t, "a:NoExecute")[0]: {""}}} {
 		claim := Claim{Owner: "me", Generation: "g2", Seal: seal, Imported: imported, Taints: list(t, "a:NoExecute")}
 		proved := Merge(made.Taints, made.Record, claim)
 		if !proved.Changed {
 			t.Fatalf("%s: the mark keeps a proof that nobody can check", name)
 		}
-		claim.Seal.Lenient, claim.Imported, claim.Taints = false, nil, nil
+		claim.Imported, claim.Taints = nil, nil
+		if got := Merge(made.Taints, made.Record, claim); len(got.Taints) > 0 {
+			t.Errorf("%s: what was seen is left behind", name)
+		}
+		claim.Seal.Held = record.Held{}
 		if got := Merge(proved.Taints, proved.Record, claim); len(got.Taints) > 0 {
 			t.Errorf("%s: %s is left behind", name, FormatAll(got.Taints))
 		}

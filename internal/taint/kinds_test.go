@@ -24,7 +24,7 @@ func TestMark_proofsAreOfWhatClustersHoldAlready(t *testing.T) {
 		"one with a value before":  {Mark{Key: "a", Effect: "NoExecute", Previous: &previous}, []string{"taint", "a", "NoExecute", "previous", "old"}},
 		"an absent one with value": {Mark{Key: "a", Effect: "NoExecute", Absent: true, Previous: &previous}, []string{"taint", "a", "NoExecute", "absent", "previous", "old"}},
 	} {
-		if diff := cmp.Diff(tt.want, tt.mark.parts()); diff != "" {
+		if diff := cmp.Diff(tt.want, tt.mark.Sealed().Parts); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
@@ -35,8 +36,6 @@ type Claim struct {
 	// with the generations of the marks that they carried ("" for none); nodes
 	// may differ in that.
 	Imported map[ID][]string
-	// Seen believes of marks without a proof only those that an import has seen on this object.
-	Seen bool
 	// Release gives up everything that is owned, imported entries without a mark
 	// included, as a destroy does.
 	Release bool
@@ -109,7 +108,26 @@ func Merge(current []corev1.Taint, record Record, claim Claim) Merged {
 
 // On is the claim to the entries of one object, such as Node/worker-1.
 func (c Claim) On(object string) Claim {
-	c.Seal.Object = object
+	c.Seal = c.Seal.On(object)
+	return c
+}
+
+// OnNode is the claim to the entries of a node, which can be made anew under its name.
+func (c Claim) OnNode(name string, uid types.UID) Claim {
+	c.Seal = c.Seal.OnNode(name, string(uid))
+	return c
+}
+
+// Leaving is the claim to the entries of an object that is not meant: what is owned goes. A mark counts
+// there by its proof alone, whatever entry it is about, as the configuration names none of this
+// object. Of what was imported, only what carries a mark that the import has seen is known to be owned.
+func (c Claim) Leaving() Claim {
+	marked := make(map[ID][]string, len(c.Imported))
+	for id, generations := range c.Imported {
+		marked[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })
+	}
+	c.Release, c.TakeOver = true, false
+	c.Taints, c.Absent, c.Imported = nil, nil, marked
 	return c
 }
 
@@ -128,10 +146,15 @@ func (c Claim) owns(mark Mark) bool {
 	if c.wants(mark.ID()) && (mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner) {
 		return true
 	}
-	if mark.Generation == c.Generation && c.proves(mark) {
+	if mark.Generation == c.Generation && c.Seal.Proves(mark.Sealed()) {
 		return true
 	}
-	return slices.Contains(c.Imported[mark.ID()], mark.Generation) && (!c.Seen || c.Saw(mark))
+	return c.imported(mark) && (c.wants(mark.ID()) || c.Seal.Saw(mark.Sealed()))
+}
+
+// imported reports whether a mark has a generation with which its entry was imported.
+func (c Claim) imported(mark Mark) bool {
+	return slices.Contains(c.Imported[mark.ID()], mark.Generation)
 }
 
 // believe returns a mark as far as it is believed. Of one of our own without a proof that is
@@ -140,9 +163,16 @@ func (c Claim) owns(mark Mark) bool {
 // a plan names what its marks restore; nothing is restored in place of what is wanted.
 func (c Claim) believe(mark Mark) Mark {
 	absent := slices.Contains(c.Absent, mark.ID())
+	believed := c.TakeOver && absent
 	switch {
 	case !c.owns(mark):
-	case c.TakeOver && mark.Generation != c.Generation && !absent, mark.Generation == c.Generation && !c.proves(mark):
+		return mark
+	case mark.Generation == c.Generation:
+		believed = c.Seal.Proves(mark.Sealed())
+	case c.imported(mark):
+		believed = c.Seal.Saw(mark.Sealed())
+	}
+	if !believed {
 		mark.Absent, mark.Previous = absent, nil
 	}
 	return mark
@@ -294,9 +324,11 @@ func (m *merge) drop(id ID) {
 // change only where the entry changes hands.
 func (m *merge) mark(id ID, mark Mark) {
 	mark.Key, mark.Effect, mark.Owner, mark.Generation = id.Key, id.Effect, m.claim.Owner, m.claim.Generation
-	mark.Proof = m.claim.Seal.Renew(m.marks[id].Proof, mark.parts()...)
+	mark.Proof = m.marks[id].Proof
+	mark.Proof = m.claim.Seal.Renew(mark.Sealed())
 	if old, marked := m.marks[id]; marked && (old.Generation != mark.Generation || old.Absent != mark.Absent || old.Proof != mark.Proof) {
 		_, imported := m.claim.Imported[id]
+		imported = imported && m.claim.Seal.Saw(old.Sealed())
 		// A mark of our own generation with an old proof would have no owner once the entry is
 		// not wanted any more.
 		m.changed = m.changed || !imported || old.Absent != mark.Absent || old.Generation == mark.Generation
@@ -319,6 +351,18 @@ func (m *merge) conflict(id ID, owner string, at int) {
 		m.deviations[id] = Missing
 	}
 	m.conflicts = append(m.conflicts, c)
+}
+
+// Hold adds a mark of a wanted entry to what is held after an apply, where it is owned. An imported
+// one is written with the next change.
+func (c Claim) Hold(mark Mark, held record.Held) {
+	switch {
+	case !c.owns(mark):
+	case mark.Generation == c.Generation:
+		held.Hold(c.Seal, mark.Sealed())
+	case c.Seal.Saw(mark.Sealed()):
+		held.Note(c.Seal, mark.Sealed())
+	}
 }
 
 // IDs returns the identities that the claim wants, present or absent, sorted.

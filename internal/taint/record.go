@@ -35,8 +35,8 @@ type Mark struct {
 	Proof string `json:"proof,omitempty"`
 }
 
-// parts are what the proof of the mark is of. What a destroy puts back is among them.
-func (m Mark) parts() []string {
+// Sealed is what the proof of the mark is of. What a destroy puts back is among them.
+func (m Mark) Sealed() record.Sealed {
 	parts := []string{"taint", m.Key, string(m.Effect)}
 	if m.Absent {
 		parts = append(parts, "absent")
@@ -44,7 +44,7 @@ func (m Mark) parts() []string {
 	if m.Previous != nil {
 		parts = append(parts, "previous", *m.Previous)
 	}
-	return parts
+	return record.Sealed{Proof: m.Proof, Parts: parts}
 }
 
 // ID returns the identity of the marked entry.

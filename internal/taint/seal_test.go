@@ -78,3 +78,43 @@ func TestMerge_marksWhatMustBeAbsent(t *testing.T) {
 		}
 	}
 }
+
+// TestMerge_ofMarksThatAnImportHasSeen: what others write after an import decides nothing.
+func TestMerge_ofMarksThatAnImportHasSeen(t *testing.T) {
+	t.Parallel()
+	mark := Mark{Key: "a", Effect: "NoExecute", Owner: "other", Generation: "g1", Previous: new("before")}
+	claim := Claim{Owner: "me", Generation: "g2", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Imported: map[ID][]string{mark.ID(): {"g1"}}}
+	claim.Seal.Held.Note(claim.Seal.On("Node/a"), mark.Sealed())
+	changed := mark
+	changed.Previous = new("evil")
+	for name, tt := range map[string]struct {
+		mark   Mark
+		object string
+		wanted bool
+		// left is what there is after it, or after a destroy.
+		left, destroyed string
+		// marked is whether the mark is written anew.
+		marked bool
+	}{
+		"as it was":                                {mark, "Node/a", true, "a=1:NoExecute", "a=before:NoExecute", false},
+		"as it was, and not wanted":                {mark, "Node/a", false, "a=before:NoExecute", "a=before:NoExecute", false},
+		"changed since":                            {changed, "Node/a", true, "a=1:NoExecute", "", true},
+		"changed since, and not wanted":            {changed, "Node/a", false, "a=1:NoExecute", "a=1:NoExecute", false},
+		"on an object that came later":             {mark, "Node/b", true, "a=1:NoExecute", "", true},
+		"on an object that came later, not wanted": {mark, "Node/b", false, "a=1:NoExecute", "a=1:NoExecute", false},
+	} {
+		on := claim.On(tt.object)
+		if tt.wanted {
+			on.Taints = list(t, "a=1:NoExecute")
+		}
+		got := Merge(list(t, "a=1:NoExecute"), Record{tt.mark}, on)
+		now, marked := got.Record.Of(mark.ID())
+		if FormatAll(got.Taints) != tt.left || (marked && now.Generation == "g2") != tt.marked {
+			t.Errorf("%s: there is %s with %v", name, FormatAll(got.Taints), got.Record)
+		}
+		on.Release = true
+		if gone := Merge(list(t, "a=1:NoExecute"), Record{tt.mark}, on); FormatAll(gone.Taints) != tt.destroyed {
+			t.Errorf("%s: a destroy leaves %s", name, FormatAll(gone.Taints))
+		}
+	}
+}

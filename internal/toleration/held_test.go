@@ -61,7 +61,7 @@ func TestMerge_marksOfEarlierApplies(t *testing.T) {
 	written := Merge(nil, nil, wants, nil, true)
 	next := wants
 	next.Seal.Epoch, next.Seal.Held = 2, record.Held{}
-	next.Seal.Held.Hold(next.Seal, written.Record[0].Proof)
+	next.Seal.Held.Hold(wants.Seal, written.Record[0].Sealed())
 	if got := Merge(written.Tolerations, written.Record, next, nil, true); got.Changed {
 		t.Errorf("the next apply alone writes %s for %s", got.Record, written.Record)
 	}
@@ -72,7 +72,7 @@ func TestMerge_marksOfEarlierApplies(t *testing.T) {
 	}
 	after := next
 	after.Seal.Epoch, after.Seal.Held = 3, record.Held{}
-	after.Seal.Held.Hold(after.Seal, retired.Record[0].Proof)
+	after.Seal.Held.Hold(next.Seal, retired.Record[0].Sealed())
 	if got := Merge(retired.Tolerations, retired.Record, after, live, true); got.Changed {
 		t.Errorf("what retires is written anew: %s for %s", got.Record, retired.Record)
 	}

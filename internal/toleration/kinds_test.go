@@ -16,11 +16,11 @@ func TestMark_proofsAreOfWhatClustersHoldAlready(t *testing.T) {
 	t.Parallel()
 	mark := Mark{Path: "spec.tolerations", Key: "a", Operator: corev1.TolerationOpEqual, Value: "1", Effect: corev1.TaintEffectNoExecute}
 	want := []string{"toleration", "spec.tolerations", "a", "Equal", "1", "NoExecute"}
-	if diff := cmp.Diff(want, mark.parts()); diff != "" {
+	if diff := cmp.Diff(want, mark.Sealed().Parts); diff != "" {
 		t.Errorf("an entry: %s", diff)
 	}
 	mark.Retiring = true
-	if diff := cmp.Diff(append(want, "retiring"), mark.parts()); diff != "" {
+	if diff := cmp.Diff(append(want, "retiring"), mark.Sealed().Parts); diff != "" {
 		t.Errorf("one that retires: %s", diff)
 	}
 }

@@ -27,7 +27,7 @@ func TestMerge_whoFreesWhatRetires(t *testing.T) {
 	}
 	known := []record.Seal{{Nonce: "another"}, {Nonce: "secret"}}
 	holds := record.Seal{Nonce: "secret", Epoch: 3, Held: record.Held{}}
-	holds.Held.Hold(owner.Seal, retired.Record[0].Proof)
+	holds.Held.Hold(owner.Seal, retired.Record[0].Sealed())
 	for name, tt := range map[string]struct {
 		record Record
 		change func(mark *Mark)

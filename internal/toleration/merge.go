@@ -33,8 +33,6 @@ type Claim struct {
 	// Imported holds the entries that were taken into the state without a write,
 	// with the generations of their marks ("" for none).
 	Imported map[ID][]string
-	// Seen believes of marks without a proof only those that an import has seen on this object.
-	Seen bool
 	// Release gives up everything that is ours, as a destroy does.
 	Release bool
 	// Named are taints that a configuration or a state names: what tolerates one of them by
@@ -124,7 +122,7 @@ type merge struct {
 
 // On is the claim to the entries of one object, such as Node/worker-1.
 func (c Claim) On(object string) Claim {
-	c.Seal.Object = object
+	c.Seal = c.Seal.On(object)
 	return c
 }
 
@@ -152,7 +150,7 @@ func (c Claim) owns(mark Mark) bool {
 	if mark.Generation == c.Generation && c.proves(mark) {
 		return true
 	}
-	return slices.Contains(c.Imported[mark.ID()], mark.Generation) && (!c.Seen || c.Saw(mark))
+	return slices.Contains(c.Imported[mark.ID()], mark.Generation) && (c.names(mark.ID()) || c.Seal.Saw(mark.Sealed()))
 }
 
 func (c Claim) wants(id ID) bool {
@@ -170,8 +168,7 @@ func (c Claim) frees(mark Mark) bool {
 	return mark.Retiring && slices.ContainsFunc(c.Named, func(id taint.ID) bool {
 		return mark.Key == id.Key && (mark.Effect == "" || mark.Effect == id.Effect)
 	}) && slices.ContainsFunc(c.Known, func(known record.Seal) bool {
-		known.Object = c.Seal.Object
-		return known.Proves(mark.Proof, mark.parts()...)
+		return known.On(c.Seal.Object).Proves(mark.Sealed())
 	})
 }
 
@@ -220,7 +217,7 @@ func (c Claim) mark(t corev1.Toleration) Mark {
 		Key: t.Key, Operator: IDOf(t).Operator, Value: t.Value, Effect: t.Effect, Seconds: t.TolerationSeconds,
 		Path: c.Path, Owner: c.Owner, Generation: c.Generation,
 	}
-	mark.Proof = c.Seal.Proof(mark.parts()...)
+	mark.Proof = c.Seal.Proof(mark.Sealed().Parts...)
 	return mark
 }
 
@@ -255,7 +252,8 @@ func (m *merge) put(t corev1.Toleration) {
 		m.missing = append(m.missing, t)
 	}
 	mark := m.claim.mark(t)
-	mark.Beside, mark.Proof = old.Beside, m.claim.Seal.Renew(old.Proof, mark.parts()...)
+	mark.Beside, mark.Proof = old.Beside, old.Proof
+	mark.Proof = m.claim.Seal.Renew(mark.Sealed())
 	m.marks[at] = mark
 }
 
@@ -334,12 +332,13 @@ func (c Claim) holds(t corev1.Toleration) bool {
 
 // beyondImport returns the marks that are worth a write: those of imported
 // entries that stay wanted are written with the next change, so that an import
-// touches nothing. One that retires is worth a write, or the next to come by
+// touches nothing. One that the import has not seen is no mark of the resource, and one that retires is worth a write, or the next to come by
 // would take the entry away.
 func (m *merge) beyondImport(record Record) Record {
 	return slices.DeleteFunc(slices.Clone(record), func(mark Mark) bool {
 		_, imported := m.claim.Imported[mark.ID()]
-		return imported && mark.Path == m.claim.Path && m.claim.wants(mark.ID()) && !mark.Retiring
+		seen := mark.Generation == m.claim.Generation || m.claim.Seal.Saw(mark.Sealed())
+		return imported && seen && mark.Path == m.claim.Path && m.claim.wants(mark.ID()) && !mark.Retiring
 	})
 }
 
@@ -368,7 +367,7 @@ func (m *merge) retire(live []corev1.Taint) {
 				if m.claim.owns(mark) {
 					// An imported one is found again by these alone.
 					m.marks[at].Owner, m.marks[at].Generation = m.claim.Owner, m.claim.Generation
-					m.marks[at].Proof = m.claim.Seal.Renew(mark.Proof, m.marks[at].parts()...)
+					m.marks[at].Proof = m.claim.Seal.Renew(m.marks[at].Sealed())
 				}
 				retired = append(retired, m.list[place])
 				continue

@@ -41,14 +41,14 @@ type Mark struct {
 	Proof string `json:"proof,omitempty"`
 }
 
-// parts are what the proof of the mark is of. That nobody wants the entry any more is among
+// Sealed is what the proof of the mark is of. That nobody wants the entry any more is among
 // them: others take away what retires.
-func (m Mark) parts() []string {
+func (m Mark) Sealed() record.Sealed {
 	parts := []string{"toleration", m.Path, m.Key, string(m.Operator), m.Value, string(m.Effect)}
 	if m.Retiring {
 		parts = append(parts, "retiring")
 	}
-	return parts
+	return record.Sealed{Proof: m.Proof, Parts: parts}
 }
 
 // Toleration returns the entry that the mark is about.

@@ -21,9 +21,10 @@ func TestSeal_tellsOurMarksFromCopies(t *testing.T) {
 	made := Merge(nil, nil, claim.On("Deployment/a"), nil, false)
 	none := claim
 	none.Tolerations = nil
-	other, lenient := none, none
+	other, seen := none, none
 	other.Seal.Nonce = "another"
-	lenient.Seal = record.Seal{Nonce: "another", Lenient: true}
+	seen.Seal = record.Seal{Nonce: "another", Epoch: 1, Held: record.Held{}}
+	seen.Seal.Held.Note(seen.Seal.On("Deployment/a"), made.Record[0].Sealed())
 	for name, tt := range map[string]struct {
 		claim  Claim
 		object string
@@ -37,8 +38,9 @@ func TestSeal_tellsOurMarksFromCopies(t *testing.T) {
 		"ours that a taint needs stays, and proves it":      {claim: none, object: "Deployment/a", live: needed, left: true, owns: true, proves: true},
 		"a copy on another object stays":                    {claim: none, object: "Deployment/b", left: true},
 		"a mark of another nonce stays":                     {claim: other, object: "Deployment/a", left: true},
-		"a mark of a lost nonce goes where one is lenient":  {claim: lenient, object: "Deployment/a", owns: true},
-		"a mark of a lost nonce is proved anew as it stays": {claim: lenient, object: "Deployment/a", live: needed, left: true, owns: true, proves: true},
+		"a mark that an import has seen goes":               {claim: seen, object: "Deployment/a", owns: true},
+		"what an import has not seen stays":                 {claim: seen, object: "Deployment/b", left: true},
+		"a mark of a lost nonce is proved anew as it stays": {claim: seen, object: "Deployment/a", live: needed, left: true, owns: true, proves: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +53,7 @@ func TestSeal_tellsOurMarksFromCopies(t *testing.T) {
 				t.Errorf("there is %v", got.Tolerations)
 			}
 			strict := on
-			strict.Seal.Lenient = false
+			strict.Seal.Held = record.Held{}
 			if strict.Owns(got.Record) != tt.proves {
 				t.Errorf("the marks %s prove it: %t", got.Record, !tt.proves)
 			}

@@ -119,7 +119,7 @@ func (f finding) held(seal record.Seal) record.Held {
 	held := record.Held{}
 	for object, marks := range f.marks {
 		for _, mark := range marks {
-			(toleration.Claim{Seal: seal}).On(object).Note(mark, held)
+			held.Note(seal.On(object), mark.Sealed())
 		}
 	}
 	return held

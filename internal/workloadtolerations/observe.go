@@ -106,13 +106,13 @@ func released(claim toleration.Claim) toleration.Claim {
 	return claim
 }
 
-// retained returns the marks that are held and still there.
-func (o observation) retained(desired wanted) record.Held {
-	held := record.Held{}
-	for _, t := range o.change(desired).Workloads {
-		t.Retain(held)
+// forget takes away what is held of workloads, and is not there any more.
+func (o observation) forget(desired wanted) func(record.Held) {
+	return func(held record.Held) {
+		for _, t := range o.change(desired).Workloads {
+			t.Forget(held)
+		}
 	}
-	return held
 }
 
 // left is the claim on a workload that is no longer meant: a mark counts there by its proof alone,
@@ -120,7 +120,7 @@ func (o observation) retained(desired wanted) record.Held {
 // seen is known to be owned.
 func left(claim toleration.Claim) toleration.Claim {
 	claim = released(claim)
-	claim.Tolerations, claim.Seen = nil, true
+	claim.Tolerations = nil
 	imported := make(map[toleration.ID][]string, len(claim.Imported))
 	for id, generations := range claim.Imported {
 		imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -38,7 +39,22 @@ func (r *workloadTolerations) ownership(ctx context.Context, private fw.PrivateR
 	if err != nil || diags.HasError() {
 		return own, err
 	}
-	return recovered(state.ID.ValueString(), desired.claim.Tolerations, observed.workloads, diags), nil
+	own = recovered(state.ID.ValueString(), desired.claim.Tolerations, observed.workloads, diags)
+	lists := own.Find(state.ID.ValueString(), own.ListSeal())
+	for _, w := range observed.workloads {
+		lists.Lists(w.String(), w.Record, nil)
+	}
+	if t := desired.target; t.Selector != nil && !diags.HasError() {
+		// An update may have left others, which the selector does not match any more.
+		_, marked, err := r.Data.Cluster.WorkloadsAndMarked(ctx, t.Ref, t.Selector, t.Path)
+		if err != nil {
+			return own, err
+		}
+		for _, m := range marked {
+			lists.Lists(m.String(), m.Record, nil)
+		}
+	}
+	return own.See(record.Held{}, lists.Held), nil
 }
 
 // recovered finds out again what a private state held that is lost. Workloads

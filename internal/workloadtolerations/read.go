@@ -44,7 +44,7 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 	if err == nil && known && !resp.Diagnostics.HasError() {
 		var observed observation
 		if observed, err = r.observe(ctx, desired, own.Cluster, &resp.Diagnostics); err == nil && !resp.Diagnostics.HasError() {
-			own.Cluster, own = observed.cluster, own.Retain(observed.retained(desired))
+			own.Cluster, own = observed.cluster, own.Retain(observed.forget(desired))
 			r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 			err = r.refresh(ctx, &state, desired, observed, &resp.Diagnostics)
 		}

@@ -4,6 +4,7 @@
 package faults_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,12 @@ func TestHeldLists_whatIsStillItsOwnGoes(t *testing.T) {
 				killed := *i
 				apply(&killed, config)
 			}
+		},
+		"of a private state that was lost": func(_ *testing.T, _ replay, i *acctest.Instance, _ func(*acctest.Instance, map[string]any)) {
+			i.Private = nil
+		},
+		"of a state that believes everything": func(t *testing.T, _ replay, i *acctest.Instance, _ func(*acctest.Instance, map[string]any)) {
+			i.Private = acctest.ReplacePrivate(t, i.Private, `"cluster":`, `"recovered":true,"cluster":`)
 		},
 		"after refreshes": func(_ *testing.T, s replay, i *acctest.Instance, apply func(*acctest.Instance, map[string]any)) {
 			apply(i, s.first)
@@ -83,4 +90,35 @@ func TestHeldLists_whatIsStillItsOwnGoes(t *testing.T) {
 // versions returns those of the objects with lists.
 func versions(api *fakeapi.Server) [2]string {
 	return [2]string{fakeapi.Objects[*appsv1.Deployment](api)[0].ResourceVersion, fakeapi.Objects[*corev1.Namespace](api)[1].ResourceVersion}
+}
+
+// TestHeldLists_aWorkloadThatIsMissingForARefresh has one of the selected Deployments deleted, and
+// brought back from a backup after a refresh: its entries are the resource's as before.
+func TestHeldLists_aWorkloadThatIsMissingForARefresh(t *testing.T) {
+	t.Parallel()
+	selected := object{"kind": "Deployment", "namespace": "shop", "selector": "pool=x"}
+	bubble(t, moment{api: fakeapi.New()}, func(t *testing.T, api *fakeapi.Server) {
+		threeOfEach(api)
+		time.Sleep(calm)
+		tf, i := through(api.Client()), acctest.Instance{Type: "kubetaint_workload_tolerations"}
+		apply := func(key string) {
+			t.Helper()
+			if d := tf.Apply(t, &i, tolerating(selected, key)); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			time.Sleep(calm)
+		}
+		apply("team")
+		backup := fakeapi.Objects[*appsv1.Deployment](api)[1].DeepCopy()
+		api.Remove(backup.DeepCopy())
+		time.Sleep(calm)
+		apply("team")
+		backup.ResourceVersion, backup.UID = "", ""
+		api.Add(backup)
+		time.Sleep(calm)
+		apply("spot")
+		if got, want := withTeam(api), []string{"label n3", "taint n3", "toleration n3"}; !slices.Equal(got, want) {
+			t.Errorf("there is %v, want %v", got, want)
+		}
+	})
 }
