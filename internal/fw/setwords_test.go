@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -130,6 +131,19 @@ func TestConflicts_sayHowToRemoveAMarkOfNobody(t *testing.T) {
 		want := "If there is no such resource, somebody made the mark up: remove its entry from the annotation " + tt.annotation + " (kubectl edit " + tt.command + "), or the whole annotation (kubectl annotate " + tt.command + " " + tt.annotation + "-), after which none of its entries belongs to any resource."
 		if !strings.Contains(tt.said.Detail(), want) {
 			t.Errorf("of %s it does not say %q:\n%s", name, want, tt.said.Detail())
+		}
+	}
+}
+
+func TestExplainPolicy_saysHowToRemoveOneOfNobody(t *testing.T) {
+	t.Parallel()
+	for owner, want := range map[string]string{
+		"":        "delete it if nobody needs it (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
+		"strange": "If there is no such resource, somebody made its mark up, or its state is lost: delete the policy (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
+	} {
+		said := ExplainPolicy("create", "gpu", path.Root("name"), &admission.Conflict{Name: "gpu", Owner: owner})
+		if !strings.Contains(said.Detail(), want) {
+			t.Errorf("of a policy of %q it says %s", owner, said.Detail())
 		}
 	}
 }
