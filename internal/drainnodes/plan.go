@@ -63,6 +63,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		diags.Append(explain(w, d, err))
 		return
 	}
+	fw.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
 	about := w.subject("Draining", d)
 	fw.LogPods(ctx, about, report)
 	summary, detail := fw.Preview(about, report)

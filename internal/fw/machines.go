@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
@@ -66,18 +67,27 @@ func MachineCost(all []machineset.Affected, atOnce int) string {
 }
 
 // WarnDeadlocks says which drains of a resource do not end by themselves.
-func WarnDeadlocks(where string, found []machineset.Deadlock, diags *diag.Diagnostics) {
-	warnDeadlocks(where, "; or use the strategy in_place, which drains no machine", found, diags)
+func WarnDeadlocks(where string, found []eviction.Deadlock, diags *diag.Diagnostics) {
+	warnDeadlocks("machines of "+where, "Before you apply, scale", "; or use the strategy in_place, which drains no machine", found, diags)
 }
 
 // WarnActionDeadlocks says it of an action, all of whose strategies drain machines.
-func WarnActionDeadlocks(where string, found []machineset.Deadlock, diags *diag.Diagnostics) {
-	warnDeadlocks(where, "", found, diags)
+func WarnActionDeadlocks(where string, found []eviction.Deadlock, diags *diag.Diagnostics) {
+	warnDeadlocks("machines of "+where, "Before you apply, scale", "", found, diags)
 }
 
-func warnDeadlocks(where, instead string, found []machineset.Deadlock, diags *diag.Diagnostics) {
+// WarnDrainDeadlocks says it of a drain of nodes.
+func WarnDrainDeadlocks(where string, found []eviction.Deadlock, diags *diag.Diagnostics) {
+	warnDeadlocks(where, "Before that, scale", "", found, diags)
+}
+
+func warnDeadlocks(what, scale, instead string, found []eviction.Deadlock, diags *diag.Diagnostics) {
 	if len(found) == 0 {
 		return
+	}
+	gets, would := " may get stuck on PodDisruptionBudgets", "can"
+	if slices.ContainsFunc(found, func(d eviction.Deadlock) bool { return !d.Possible }) {
+		gets, would = " gets stuck on PodDisruptionBudgets", "would"
 	}
 	var lines []string
 	for _, d := range found[:min(len(found), maxLines)] {
@@ -86,6 +96,6 @@ func warnDeadlocks(where, instead string, found []machineset.Deadlock, diags *di
 	if more := len(found) - maxLines; more > 0 {
 		lines = append(lines, fmt.Sprintf("  … and %d more", more))
 	}
-	diags.AddWarning(fmt.Sprintf("Draining machines of %s gets stuck on PodDisruptionBudgets", where),
-		"The drain obeys PodDisruptionBudgets, and these would hold it until it times out. Before you apply, scale the workloads up or relax the PodDisruptionBudgets"+instead+":\n\n"+strings.Join(lines, "\n"))
+	diags.AddWarning("Draining "+what+gets,
+		"The drain obeys PodDisruptionBudgets, and these "+would+" hold it until it times out. "+scale+" the workloads up or relax the PodDisruptionBudgets"+instead+":\n\n"+strings.Join(lines, "\n"))
 }

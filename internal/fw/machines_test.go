@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
@@ -59,10 +60,10 @@ func TestRolloutCost(t *testing.T) {
 func TestRolloutCost_isBounded(t *testing.T) {
 	t.Parallel()
 	var all []machineset.Affected
-	var deadlocks []machineset.Deadlock
+	var deadlocks []eviction.Deadlock
 	for i := range 30 {
 		all = append(all, rolled(fmt.Sprint(i), machineset.Rolling, 1))
-		deadlocks = append(deadlocks, machineset.Deadlock{Why: fmt.Sprintf("budget %d", i)})
+		deadlocks = append(deadlocks, eviction.Deadlock{Why: fmt.Sprintf("budget %d", i)})
 	}
 	if cost := fw.MachineCost(all, 3); !strings.Contains(cost, "Up to 3 MachineSets roll out at the same time.") || strings.Count(cost, "MachineSet \"") != 20 || !strings.Contains(cost, "… and 10 more MachineSets") {
 		t.Errorf("it says %s", cost)
@@ -75,6 +76,14 @@ func TestRolloutCost_isBounded(t *testing.T) {
 	var action diag.Diagnostics
 	if fw.WarnActionDeadlocks("it", deadlocks, &action); len(action) != 1 || strings.Contains(action[0].Detail(), "in_place") {
 		t.Errorf("of an action it warns %v", action)
+	}
+	var drain diag.Diagnostics
+	possible := []eviction.Deadlock{{Why: "budget a", Possible: true}}
+	if fw.WarnDrainDeadlocks("node \"a\"", possible, &drain); len(drain) != 1 || drain[0].Summary() != "Draining node \"a\" may get stuck on PodDisruptionBudgets" || !strings.Contains(drain[0].Detail(), "these can hold it until it times out") {
+		t.Errorf("of what may happen it warns %v", drain)
+	}
+	if fw.WarnDrainDeadlocks("node \"a\"", append(possible, deadlocks[0]), &drain); len(drain) != 2 || !strings.Contains(drain[1].Summary(), " gets stuck ") {
+		t.Errorf("of what happens for sure it warns %v", drain)
 	}
 	if fw.WarnDeadlocks("nothing", nil, &diags); len(diags) != 1 {
 		t.Errorf("it warns of nothing: %v", diags)

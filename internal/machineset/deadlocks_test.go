@@ -18,7 +18,7 @@ import (
 // app is a pod of a Deployment that fits only the pool and tolerates its taints.
 func app(name, node string, change func(p *snapshot.Pod)) *snapshot.Pod {
 	p := &snapshot.Pod{
-		Namespace: "shop", Name: name, Node: node, Labels: labels.Set{"app": "db"},
+		Namespace: "shop", Name: name, Node: node, Labels: labels.Set{"app": "db"}, Ready: true,
 		Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "db"}},
 		Scheduling: &snapshot.Scheduling{NodeSelector: map[string]string{"pool": "gpu"}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
 	}
@@ -32,8 +32,8 @@ func anywhere(p *snapshot.Pod)   { p.Scheduling.NodeSelector = nil }
 func intolerant(p *snapshot.Pod) { p.Scheduling.Tolerations = nil }
 func alone(p *snapshot.Pod)      { p.Controller = nil }
 func completed(p *snapshot.Pod)  { p.Completed = true }
-func ready(p *snapshot.Pod)      { p.Ready = true }
-func pending(p *snapshot.Pod)    { p.Pending = true }
+func unready(p *snapshot.Pod)    { p.Ready = false }
+func pending(p *snapshot.Pod)    { p.Pending, p.Ready = true, false }
 func daemon(p *snapshot.Pod)     { p.Controller.Kind = "DaemonSet" }
 
 func budget(name string, most *int32) snapshot.Budget {
@@ -85,8 +85,8 @@ func TestEvaluate_deadlocks(t *testing.T) {
 		"a budget that is not worked out yet holds nothing":             {[]snapshot.Budget{budget("db", nil)}, two(nil), nil, nil, nil, ""},
 		"a pod that has ended asks no budget":                           {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(completed), nil, nil, nil, ""},
 		"a pod that has not started asks no budget":                     {[]snapshot.Budget{budget("strict", new(int32(0))), budget("all", one)}, two(pending), nil, nil, nil, ""},
-		"pods that are not ready ask no budget that always allows them": {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(nil), nil, nil, nil, ""},
-		"pods that are ready ask it":                                    {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(ready), nil, replacing, nil, "allows no eviction"},
+		"pods that are not ready ask no budget that always allows them": {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(unready), nil, nil, nil, ""},
+		"pods that are ready ask it":                                    {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(nil), nil, replacing, nil, "allows no eviction"},
 		"a DaemonSet's pod is not drained":                              {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
 		"a machine without a drain asks no budget": {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(nil), func(o *Observed) {
 			for _, m := range o.Machines {

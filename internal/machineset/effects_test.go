@@ -254,19 +254,6 @@ func TestPlanLabels_tellsHowTheLabelsOfNodesDiffer(t *testing.T) {
 	}
 }
 
-func TestDeadlocks_wordTheirNumbers(t *testing.T) {
-	t.Parallel()
-	for want, got := range map[string]string{
-		"1 unavailable pod": unavailable(1), "2 unavailable pods": unavailable(2), "0 unavailable pods": unavailable(0),
-		"1 of them is": isAre(1), "2 of them are": isAre(2),
-		"a, b, c": some([]string{"a", "b", "c"}), "a, b, c and 2 more": some([]string{"a", "b", "c", "d", "e"}), "a": some([]string{"a"}),
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 func TestMarker_ofNoRolloutIsEmpty(t *testing.T) {
 	t.Parallel()
 	if got := (*Marker)(nil).String(); got != "" {

@@ -40,7 +40,7 @@ func Imagine(o Observed, taints []corev1.Taint, absent []taint.ID, r Rollout) (A
 type Impact struct {
 	Report *eviction.Report
 	// Deadlocks are drains that do not end by themselves.
-	Deadlocks []Deadlock
+	Deadlocks []eviction.Deadlock
 	// Refused is the first MachineSet that must not be changed in this way because of
 	// what runs on its machines, nil for none; Refusals reports why.
 	Refused  *Set
@@ -67,7 +67,7 @@ func Evaluate(s *snapshot.Snapshot, all []Affected, tolerations map[snapshot.Wor
 		if len(all) > len(group) {
 			own = report(group)
 		}
-		found := Deadlocks(s, own, group)
+		found := own.Deadlocks(s, drainOf(group))
 		for _, d := range found {
 			if !slices.Contains(i.Deadlocks, d) {
 				i.Deadlocks = append(i.Deadlocks, d)

@@ -101,6 +101,9 @@ type Group struct {
 	all          Range
 }
 
+// Pending is how many of them are not placed, at least and at most, in the orders that were tried.
+func (g *Group) Pending() Range { return Range{Min: g.size - g.all.Max, Max: g.size - g.all.Min} }
+
 // judge gives the group its word, once all orders have been tried.
 func (g *Group) judge() {
 	switch {

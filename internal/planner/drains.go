@@ -47,6 +47,15 @@ func (o *order) drain(d *NodeDrain) {
 	o.plan.Steps = append(o.plan.Steps, Step{Kind: Drained, Drain: d, Report: o.report(eviction.Change{Drains: drains})})
 }
 
+// DrainDeadlocks reports what keeps the drain of a plan from ending.
+func (p Plan) DrainDeadlocks(s *snapshot.Snapshot) []eviction.Deadlock {
+	at := slices.IndexFunc(p.Steps, func(step Step) bool { return step.Kind == Drained })
+	if at < 0 {
+		return nil
+	}
+	return p.Steps[at].Report.Deadlocks(s, eviction.DrainOf{})
+}
+
 // refuseGuarded says which of the pods that a drain evicts the eviction API never evicts:
 // those that more than one PodDisruptionBudget covers. It says so only when asked, and a
 // drain that went on asking would wait until its time is over.

@@ -1,0 +1,170 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// The words of a plan for a drain, and for its outcome.
+const (
+	ends      = "ends"
+	mayNotEnd = "may get stuck on PodDisruptionBudgets"
+	neverEnds = "gets stuck on PodDisruptionBudgets"
+)
+
+// ending is a node with three pods that are drained, and one with a fourth pod and room for some of them.
+type ending struct {
+	*testing.T
+	c               *acctest.Cluster
+	namespace, pool string
+}
+
+// TestAccDrainNodes_saysWhetherItEnds: what the plan says of three pods of a PDB comes true.
+func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
+	t.Parallel()
+	acctest.NeedKwok(t, "nodes of a chosen size")
+	at := func(s string) *intstr.IntOrString { v := intstr.Parse(s); return &v }
+	least := func(n string) policyv1.PodDisruptionBudgetSpec {
+		return policyv1.PodDisruptionBudgetSpec{MinAvailable: at(n)}
+	}
+	most := func(n string) policyv1.PodDisruptionBudgetSpec {
+		return policyv1.PodDisruptionBudgetSpec{MaxUnavailable: at(n)}
+	}
+	always := func(s policyv1.PodDisruptionBudgetSpec) policyv1.PodDisruptionBudgetSpec {
+		policy := policyv1.AlwaysAllow
+		s.UnhealthyPodEvictionPolicy = &policy
+		return s
+	}
+	const first, fourth = "first", "fourth"
+	some := []string{"minAvailable 3, room for all", "maxUnavailable 1, room for two", "minAvailable 75%, no room", "maxUnavailable 1, another is not ready", "AlwaysAllow, maxUnavailable 2, two are not ready"}
+	for name, tt := range map[string]struct {
+		budget policyv1.PodDisruptionBudgetSpec
+		room   int
+		// unready are the pods that are not ready: the first of those that are drained, or the fourth one.
+		unready []string
+		want    string
+	}{
+		"maxUnavailable 0, room for all":                        {most("0"), 3, nil, neverEnds},
+		"maxUnavailable 0%, room for all":                       {most("0%"), 3, nil, neverEnds},
+		"minAvailable 4, room for all":                          {least("4"), 3, nil, neverEnds},
+		"minAvailable 100%, room for all":                       {least("100%"), 3, nil, neverEnds},
+		"maxUnavailable 1, room for all":                        {most("1"), 3, nil, ends},
+		"maxUnavailable 25%, room for all":                      {most("25%"), 3, nil, ends},
+		"minAvailable 3, room for all":                          {least("3"), 3, nil, ends},
+		"maxUnavailable 1, room for two":                        {most("1"), 2, nil, mayNotEnd},
+		"maxUnavailable 1, room for one":                        {most("1"), 1, nil, neverEnds},
+		"minAvailable 75%, no room":                             {least("75%"), 0, nil, neverEnds},
+		"maxUnavailable 2, no room":                             {most("2"), 0, nil, neverEnds},
+		"maxUnavailable 50%, room for one":                      {most("50%"), 1, nil, mayNotEnd},
+		"minAvailable 2, room for two":                          {least("2"), 2, nil, ends},
+		"minAvailable 1, no room":                               {least("1"), 0, nil, ends},
+		"maxUnavailable 1, another is not ready":                {most("1"), 3, []string{fourth}, neverEnds},
+		"minAvailable 2, another is not ready":                  {least("2"), 3, []string{fourth}, ends},
+		"minAvailable 2, another is not ready, room for one":    {least("2"), 1, []string{fourth}, neverEnds},
+		"maxUnavailable 1, a drained one is not ready":          {most("1"), 3, []string{first}, ends},
+		"maxUnavailable 1, two are not ready":                   {most("1"), 3, []string{first, fourth}, neverEnds},
+		"AlwaysAllow, maxUnavailable 1, two are not ready":      {always(most("1")), 3, []string{first, fourth}, neverEnds},
+		"AlwaysAllow, maxUnavailable 2, two are not ready":      {always(most("2")), 3, []string{first, fourth}, ends},
+		"maxUnavailable 2, two are not ready, and enough of it": {most("2"), 3, []string{first, fourth}, ends},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			if !slices.Contains(some, name) {
+				acctest.Exhaustive(t)
+			}
+			e := &ending{T: t, c: acctest.Connect(t), pool: acctest.Name(t, "pool")}
+			e.namespace = e.c.Namespace(t)
+			e.begin(tt.room, tt.budget, tt.unready)
+			timeout := "150s"
+			if tt.want == neverEnds {
+				timeout = "20s"
+			}
+			d := (&acctest.Terraform{Provider: e.c.Provider(t)}).Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_name": e.drained(), "timeout": timeout})
+			said := ends
+			for _, word := range []string{mayNotEnd, neverEnds} {
+				if strings.Contains(d.Warnings(), word) {
+					said = word
+				}
+			}
+			if said != tt.want {
+				t.Errorf("the plan says that it %s, want %s: %s", said, tt.want, d.Warnings())
+			}
+			timedOut := strings.Contains(d.Errors(), "the drain timed out")
+			if ended := d.Errors() == ""; !ended && !timedOut || said == ends && !ended || said == neverEnds && ended {
+				t.Errorf("the plan says that it %s, and the drain says %q", said, d.Errors())
+			}
+		})
+	}
+}
+
+func (e *ending) drained() string { return e.pool + "-a" }
+
+// begin runs the pods, the first three where they are drained, and waits until the PDB counts them.
+func (e *ending) begin(room int, budget policyv1.PodDisruptionBudgetSpec, unready []string) {
+	e.Helper()
+	e.node(e.drained(), 3)
+	e.c.Deployment(e, e.namespace, "db", 3, func(s *corev1.PodSpec) {
+		s.NodeSelector = map[string]string{"pool": e.pool}
+		s.Containers[0].Resources.Requests = corev1.ResourceList{"memory": resource.MustParse("1Gi")}
+	})
+	e.node(e.pool+"-b", room+1)
+	_, err := e.c.Admin.AppsV1().Deployments(e.namespace).Patch(e.Context(), "db", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`), metav1.PatchOptions{})
+	e.must(err)
+	e.c.Running(e, e.namespace, "db", 4)
+	for _, which := range unready {
+		e.unready(map[string]string{"first": e.drained(), "fourth": e.pool + "-b"}[which])
+	}
+	budget.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}
+	budgets := e.c.Admin.PolicyV1().PodDisruptionBudgets(e.namespace)
+	_, err = budgets.Create(e.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: budget}, metav1.CreateOptions{})
+	e.must(err)
+	acctest.Until(e, "the PodDisruptionBudget counts the pods", func(ctx context.Context) (bool, error) {
+		b, err := budgets.Get(ctx, "db", metav1.GetOptions{})
+		return err == nil && b.Status.ExpectedPods == 4 && int(b.Status.CurrentHealthy) == 4-len(unready), err
+	})
+}
+
+// node makes one with room for as many pods.
+func (e *ending) node(name string, pods int) {
+	e.Helper()
+	e.c.Node(e, acctest.Node{Name: name, Labels: map[string]string{"pool": e.pool, corev1.LabelHostname: name}, Allocatable: corev1.ResourceList{
+		"cpu": resource.MustParse("4"), "memory": resource.MustParse(fmt.Sprintf("%dGi", pods)), "pods": resource.MustParse("20"),
+	}})
+}
+
+// unready does what a kubelet does to a pod whose readiness probe fails.
+func (e *ending) unready(node string) {
+	e.Helper()
+	acctest.Until(e, "a pod of "+node+" is not ready", func(ctx context.Context) (bool, error) {
+		pods, err := e.c.Admin.CoreV1().Pods(e.namespace).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+		if err != nil || len(pods.Items) == 0 {
+			return false, err
+		}
+		p := &slices.SortedFunc(slices.Values(pods.Items), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })[0]
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}}
+		_, err = e.c.Admin.CoreV1().Pods(e.namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{})
+		return err == nil, nil
+	})
+}
+
+func (e *ending) must(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}

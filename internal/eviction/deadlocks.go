@@ -1,0 +1,209 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// Deadlock is a drain that does not come to its end by itself.
+type Deadlock struct {
+	// Why reports what holds it, in a sentence about the PDB or the pod.
+	Why string
+	// Removed is set where it is wait_for = "removed" that makes it one.
+	Removed bool
+	// Possible is set where the order decides in which pods are evicted and placed.
+	Possible bool
+}
+
+// DrainOf is a drain of nodes.
+type DrainOf struct {
+	// Undrained are nodes whose pods are deleted, not evicted.
+	Undrained map[string]bool
+	// Last is set where the nodes that take the place of the drained ones come when all of these
+	// are gone.
+	Last bool
+}
+
+// Deadlocks reports what keeps the drains of a report from ending, because a PodDisruptionBudget
+// refuses for ever: the eviction API answers 429 as long as status.disruptionsAllowed is 0, and a
+// drain tries again (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction.go;
+// openshift/machine-api-operator pkg/controller/machine/drain_controller.go; kubectl drain).
+//
+// A PDB gets back what it has allowed when the pod is ready somewhere else. So what counts is how many
+// of its pods do not become so: those that are not ready now and are not evicted, and those of the
+// evicted ones that no node takes.
+func (r *Report) Deadlocks(s *snapshot.Snapshot, drain DrainOf) []Deadlock {
+	var held []*heldByBudget
+	var out []Deadlock
+	drained := map[*snapshot.Pod]bool{}
+	for _, v := range r.Pods {
+		if v.Verdict != Drained || drain.Undrained[v.Pod.Node] {
+			continue
+		}
+		budgets := s.Budgets.Guarding(v.Pod)
+		drained[v.Pod] = true
+		switch len(budgets) {
+		case 0:
+		case 1:
+			at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == budgets[0] })
+			if at < 0 {
+				at, held = len(held), append(held, &heldByBudget{namespace: v.Pod.Namespace, budget: budgets[0]})
+			}
+			held[at].pods = append(held[at].pods, v)
+		default:
+			out = append(out, Deadlock{Why: fmt.Sprintf("pod %s is covered by %d PodDisruptionBudgets (%s), and the eviction API refuses to evict it until only one does",
+				v.Pod.Key(), len(budgets), snapshot.BudgetNames(budgets))})
+		}
+	}
+	noteBroken(s, drained, held)
+	for _, h := range held {
+		if d, is := h.deadlock(r, drain.Last); is {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// heldByBudget is what a drain does to the pods of one PodDisruptionBudget.
+type heldByBudget struct {
+	namespace string
+	budget    *snapshot.Budget
+	// pods are those that are drained, and that the PDB is asked for.
+	pods []PodVerdict
+	// broken are pods that are not ready, and whose place no drain gives to others.
+	broken []string
+}
+
+// noteBroken finds the pods that use up what PDBs allow. One that is not ready and is drained without
+// asking comes back elsewhere.
+func noteBroken(s *snapshot.Snapshot, drained map[*snapshot.Pod]bool, held []*heldByBudget) {
+	if len(held) == 0 {
+		return
+	}
+	note := func(p *snapshot.Pod) {
+		if p.Ready || p.Completed || p.Terminating || drained[p] && len(s.Budgets.Guarding(p)) == 0 {
+			return
+		}
+		for _, b := range s.Budgets.Covering(p) {
+			if at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == b }); at >= 0 {
+				held[at].broken = append(held[at].broken, p.Key())
+			}
+		}
+	}
+	for _, pods := range s.Pods {
+		for _, p := range pods {
+			note(p)
+		}
+	}
+	for _, p := range s.Waiting {
+		note(p)
+	}
+	for _, h := range held {
+		slices.Sort(h.broken)
+	}
+}
+
+// missing is how many of the drained pods do not run again.
+type missing struct {
+	// gone are those that never do; awaiting those that do on new nodes alone.
+	gone, awaiting []string
+	// most is how many of gone there are in the worst order.
+	most int
+}
+
+func (h *heldByBudget) missing(r *Report) missing {
+	var out missing
+	groups := map[*placement.Group][]string{}
+	for _, v := range h.pods {
+		switch g := r.Outcome().Of(v.Pod); {
+		case v.Lost || v.NoPlace:
+			out.gone = append(out.gone, v.Pod.Key())
+		case g != nil && g.Fate == placement.Pending && len(g.Awaits) > 0:
+			out.awaiting = append(out.awaiting, v.Pod.Key())
+		case g != nil:
+			groups[g] = append(groups[g], v.Pod.Key())
+		}
+	}
+	out.most = len(out.gone)
+	for g, names := range groups {
+		// Which of them are pending cannot be told: as many of the first ones are.
+		pending := g.Pending()
+		out.gone = append(out.gone, names[:min(pending.Min, len(names))]...)
+		out.most += min(pending.Max, len(names))
+	}
+	slices.Sort(out.gone)
+	return out
+}
+
+// deadlock compares how many pods are missing together with how many the PDB allows.
+func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
+	if h.budget.Most == nil {
+		return Deadlock{}, false
+	}
+	name, most, broken := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), int(*h.budget.Most), len(h.broken)
+	if most == 0 {
+		pods := make([]string, len(h.pods))
+		for i, v := range h.pods {
+			pods[i] = v.Pod.Key()
+		}
+		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s): the drain waits until the workload has more pods or the budget allows an unavailable pod",
+			name, isAre(len(pods)), some(pods))}, true
+	}
+	allows := name + " allows " + unavailable(most)
+	if broken >= most {
+		return Deadlock{Why: fmt.Sprintf("%s, and %s not ready (%s): the drain waits until %s ready", allows, isAre(broken), some(h.broken), theyAre(broken-most+1))}, true
+	}
+	if broken > 0 {
+		allows += fmt.Sprintf(", %s not ready (%s)", isAre(broken), some(h.broken))
+	}
+	gone := h.missing(r)
+	switch left := most - broken; {
+	case len(gone.gone) > left:
+		return Deadlock{Why: fmt.Sprintf("%s, and %d that are to be drained cannot run anywhere else (%s): the drain waits until they can, or until the budget allows more",
+			allows, len(gone.gone), some(gone.gone))}, true
+	case last && len(gone.gone)+len(gone.awaiting) > left:
+		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d that are to be drained can run only on new machines (%s), which come when the last old one is gone: the drain and the new machines wait for each other",
+			allows, len(gone.awaiting), some(gone.awaiting))}, true
+	case gone.most > left, gone.most == left && gone.most > 0 && len(h.pods) > gone.most:
+		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %d of the %d that are to be drained may not run anywhere else: once so many of these are gone as it allows, the drain waits until they can",
+			allows, gone.most, len(h.pods))}, true
+	}
+	return Deadlock{}, false
+}
+
+func unavailable(pods int) string {
+	if pods == 1 {
+		return "1 unavailable pod"
+	}
+	return fmt.Sprintf("%d unavailable pods", pods)
+}
+
+func isAre(pods int) string {
+	if pods == 1 {
+		return "1 of them is"
+	}
+	return fmt.Sprintf("%d of them are", pods)
+}
+
+func theyAre(pods int) string {
+	if pods == 1 {
+		return "one is"
+	}
+	return fmt.Sprintf("%d are", pods)
+}
+
+// some names the first few.
+func some(names []string) string {
+	const few = 3
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+}

@@ -1,0 +1,94 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// TestDeadlocks drains node n1 with three pods of a PDB, of which the other node takes as many as there
+// is room for. A fourth one runs on the other node already.
+func TestDeadlocks(t *testing.T) {
+	t.Parallel()
+	unready := func(p *snapshot.Pod) { p.Ready = false }
+	most := func(n int32) func(*snapshot.Budget) { return func(b *snapshot.Budget) { b.Most = &n } }
+	const never, possible, ends = "gets stuck", "may get stuck", "ends"
+	for name, tt := range map[string]struct {
+		room   int64
+		budget func(*snapshot.Budget)
+		// first is the first pod of the drained node, fourth that of the other one.
+		first, fourth podOption
+		want, why     string
+	}{
+		"it allows none, and there is room":        {3, most(0), nil, nil, never, "allows no eviction even when all of its pods are healthy, and 3 of them are to be drained (app/p0, app/p1, app/p2)"},
+		"it allows one, and there is room":         {3, most(1), nil, nil, ends, ""},
+		"it allows one, and there is none":         {0, most(1), nil, nil, never, "allows 1 unavailable pod, and 3 that are to be drained cannot run anywhere else (app/p0, app/p1, app/p2)"},
+		"it allows one, and there is room for one": {1, most(1), nil, nil, never, "2 that are to be drained cannot run anywhere else"},
+		// The one without a place may be the first to go.
+		"it allows one, and there is room for two":                          {2, most(1), nil, nil, possible, "allows 1 unavailable pod, and 1 of the 3 that are to be drained may not run anywhere else"},
+		"it allows two, and there is room for one":                          {1, most(2), nil, nil, possible, "2 of the 3"},
+		"it allows two, and there is room for two":                          {2, most(2), nil, nil, ends, ""},
+		"it allows three, and there is none":                                {0, most(3), nil, nil, ends, ""},
+		"nothing is known of it":                                            {0, func(*snapshot.Budget) {}, nil, nil, ends, ""},
+		"it allows one, which another uses up":                              {3, most(1), nil, unready, never, "allows 1 unavailable pod, and 1 of them is not ready (app/p3): the drain waits until one is ready"},
+		"it allows two, of which another uses up one":                       {3, most(2), nil, unready, ends, ""},
+		"it allows two, of which another uses up one, and there is no room": {1, most(2), nil, unready, never, "allows 2 unavailable pods, 1 of them is not ready (app/p3), and 2 that are to be drained cannot run anywhere else"},
+		"a drained one is not ready, and the others are enough":             {3, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 3, 3 }, unready, nil, ends, ""},
+		"a drained one is not ready, and the others are not enough":         {3, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 2, 3 }, unready, unready, never, "2 of them are not ready (app/p0, app/p3): the drain waits until 2 are ready"},
+		"it always allows one that is not ready":                            {3, func(b *snapshot.Budget) { most(1)(b); b.AlwaysAllow, b.Healthy, b.MinHealthy = true, 2, 3 }, unready, nil, ends, ""},
+		"it always allows one that is not ready, and another is not":        {3, func(b *snapshot.Budget) { most(1)(b); b.AlwaysAllow, b.Healthy, b.MinHealthy = true, 2, 3 }, unready, unready, never, "1 of them is not ready (app/p3)"},
+		"one has ended":           {0, most(2), completed, nil, ends, ""},
+		"one has not started":     {2, most(2), func(p *snapshot.Pod) { pending(p); unready(p) }, nil, ends, ""},
+		"nothing makes one again": {2, most(1), bare, nil, possible, "1 of the 3"},
+		"nothing makes one again, and there is room for one": {1, most(1), bare, nil, never, "2 that are to be drained"},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(having(node("n1"), 9, 9), having(node("n2"), tt.room+1, 9))
+			var scheduling *snapshot.Scheduling
+			var demand *snapshot.Demand
+			for i, change := range []podOption{tt.first, nil, nil, tt.fourth} {
+				p := pod(fmt.Sprintf("p%d", i), map[bool]string{false: "n1", true: "n2"}[i == 3], asking(1, 1))
+				if i == 0 {
+					scheduling, demand = p.Scheduling, p.Demand
+				}
+				// Pods of one template share these.
+				if p.Scheduling, p.Demand = scheduling, demand; change != nil {
+					change(p)
+				}
+				w = w.run(p)
+			}
+			w = w.budget("app", "pdb", "", 0)
+			tt.budget(&w.Budgets["app"][0])
+			found := Evaluate(w.Snapshot, draining("n1"), ComparisonOff).Deadlocks(w.Snapshot, DrainOf{})
+			got, why := ends, ""
+			if len(found) > 0 {
+				got, why = map[bool]string{false: never, true: possible}[found[0].Possible], found[0].Why
+			}
+			if got != tt.want || !strings.Contains(why, tt.why) || len(found) > 1 {
+				t.Errorf("it %s, want that it %s with %q: %v", got, tt.want, tt.why, found)
+			}
+			if undrained := Evaluate(w.Snapshot, draining("n1"), ComparisonOff).Deadlocks(w.Snapshot, DrainOf{Undrained: map[string]bool{"n1": true}}); len(undrained) > 0 {
+				t.Errorf("without a drain there is %v", undrained)
+			}
+		})
+	}
+}
+
+func TestDeadlocks_wordTheirNumbers(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		"1 unavailable pod": unavailable(1), "2 unavailable pods": unavailable(2), "0 unavailable pods": unavailable(0),
+		"1 of them is": isAre(1), "2 of them are": isAre(2), "one is": theyAre(1), "2 are": theyAre(2),
+		"a, b, c": some([]string{"a", "b", "c"}), "a, b, c and 2 more": some([]string{"a", "b", "c", "d", "e"}), "a": some([]string{"a"}),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
