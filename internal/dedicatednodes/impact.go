@@ -20,7 +20,7 @@ import (
 // words are how the steps of a change are worded.
 func (w wanted) words(budget fw.Budget, atOnce int64) fw.StepWords {
 	return fw.StepWords{
-		Budget: budget, Rescue: path.Root("workloads"), AtOnce: int(atOnce),
+		Budget: budget, Rescue: path.Root("workloads"), AtOnce: int(atOnce), Replaces: w.replaces,
 		Refused: func(e *rollout.SetRefusedError) diag.Diagnostic {
 			return fw.ExplainRefusedSet(e, machineSets, w.nodes.Target.MachineSets)
 		},

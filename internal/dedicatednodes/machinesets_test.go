@@ -5,7 +5,10 @@ package dedicatednodes_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -66,5 +69,34 @@ func TestDedicatedNodes_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testing.T)
 		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "Destroying leaves team=a:NoSchedule on 2 machines of MachineSet")
 		tf.Settle(t, i, f.config(wish, inPlace))
 		f.want(wish)
+	})
+}
+
+// TestDedicatedNodes_aReplacementThatStrandsPodsIsRefusedAtPlan: its apply destroys first, and finds no
+// taint any more that the stranger tolerates.
+func TestDedicatedNodes_aReplacementThatStrandsPodsIsRefusedAtPlan(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		f := newFleet(t, c)
+		tf, i := terraform(t, f.c), newInstance()
+		sets := f.config(fleetWish{"team=a:NoExecute", "tier=a"}, map[string]any{"strategy": "in_place"})
+		tf.Settle(t, i, sets)
+		c.Pod(t, f.Namespace, "stranger", f.Machines()[f.Names()[0]].Status.NodeRef.Name, func(pod *corev1.Pod) {
+			pod.Spec.Tolerations = acctest.ParseTolerations(t, "team=a foreign")
+		})
+		config := f.config(fleetWish{"team=b:NoExecute", "tier=a"}, nil)
+		delete(config, "machine_sets")
+		config["node_selector"], config["on_conflict"] = "pool="+f.Pool.Name, "adopt"
+		acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Errors(), "1 pod tolerates the replaced taint, but not the new one")
+		config["evictions"] = map[string]any{"stranded": "evict"}
+		if d := tf.Plan(t, i, config).Diagnostics; d.Errors() != "" || !strings.Contains(d.Warnings(), "evicts 1 pod") {
+			t.Errorf("with stranded = \"evict\": errors %q, warnings %q", d.Errors(), d.Warnings())
+		}
+		tf.Settle(t, i, config)
+		for _, m := range f.Machines() {
+			if got := c.Taints(t, m.Status.NodeRef.Name); !strings.Contains(got, "team=b:NoExecute") {
+				t.Errorf("node %s has %s", m.Status.NodeRef.Name, got)
+			}
+		}
 	})
 }

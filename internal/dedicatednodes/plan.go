@@ -31,7 +31,8 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if r.Data == nil {
 		return
 	}
-	var own ownership
+	// Of a replacement, that of what is replaced: it claims the same a second time.
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
 	var state *model
 	if !req.State.Raw.IsNull() {
 		state = &model{}
@@ -87,6 +88,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 		r.preview(ctx, plan, desired, nil, own, &resp.Diagnostics)
 	default:
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		desired.replaces = areOthers(ctx, state.MachineSets, plan.MachineSets, &resp.Diagnostics)
 		r.preview(ctx, plan, desired.retire(before).without(before), before.members, own, &resp.Diagnostics)
 	}
 }

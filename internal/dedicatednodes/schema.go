@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
@@ -113,20 +114,22 @@ func machineSetsAttribute() schema.Attribute {
 // otherMachineSets reports whether a change is about other nodes altogether: what is on
 // nodes and what is in templates is given up in different ways.
 func otherMachineSets(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
-	if req.StateValue.IsNull() != req.ConfigValue.IsNull() {
-		resp.RequiresReplace = true
-		return
+	resp.RequiresReplace = areOthers(ctx, req.StateValue, req.PlanValue, &resp.Diagnostics)
+}
+
+func areOthers(ctx context.Context, state, plan types.Object, diags *diag.Diagnostics) bool {
+	if state.IsNull() != plan.IsNull() {
+		return true
 	}
-	had, _ := fw.MachineSetsOf(ctx, req.StateValue, &resp.Diagnostics)
-	has, _ := fw.MachineSetsOf(ctx, req.PlanValue, &resp.Diagnostics)
-	if req.PlanValue.IsUnknown() || has.Name.IsUnknown() || has.Namespace.IsUnknown() {
+	had, _ := fw.MachineSetsOf(ctx, state, diags)
+	has, _ := fw.MachineSetsOf(ctx, plan, diags)
+	if plan.IsUnknown() || has.Name.IsUnknown() || has.Namespace.IsUnknown() {
 		// An update could not become a replacement once it is known.
-		resp.RequiresReplace = true
-		return
+		return true
 	}
-	before, hadKnown := had.Target(&resp.Diagnostics)
-	after, hasKnown := has.Target(&resp.Diagnostics)
-	resp.RequiresReplace = hadKnown && hasKnown && (before.Namespace != after.Namespace || before.Name != after.Name)
+	before, hadKnown := had.Target(diags)
+	after, hasKnown := has.Target(diags)
+	return hadKnown && hasKnown && (before.Namespace != after.Namespace || before.Name != after.Name)
 }
 
 func workloadAttributes() map[string]schema.Attribute {

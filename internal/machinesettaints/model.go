@@ -50,6 +50,8 @@ type wanted struct {
 	machineset.Desired
 	// known proves the tolerations that others have left for these taints.
 	known []record.Seal
+	// replaces is set for a replacement, which destroys first.
+	replaces bool
 }
 
 // of is what is wanted of one MachineSet.

@@ -82,6 +82,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {
 		desired.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
+		desired.replaces = !creating && (!plan.Name.Equal(state.Name) || !plan.Namespace.Equal(state.Namespace))
 		r.preview(ctx, plan, desired.retire(before), own, &resp.Diagnostics)
 	}
 }

@@ -19,7 +19,7 @@ func words(desired wanted, budget fw.Budget, atOnce int64) fw.StepWords {
 		verbs, preposition = map[bool]string{false: "remove", true: "Removing"}, "from"
 	}
 	return fw.StepWords{
-		Budget: budget, Rescue: path.Root("tolerated_by"), AtOnce: int(atOnce),
+		Budget: budget, Rescue: path.Root("tolerated_by"), AtOnce: int(atOnce), Replaces: desired.replaces,
 		Refused: func(e *rollout.SetRefusedError) diag.Diagnostic { return refuse(desired, e.Set, e.Refusals) },
 		About: func(doing bool, steps []planner.Step) fw.Subject {
 			all, where := steps[0].Switch.Affected, desired.target.Place()

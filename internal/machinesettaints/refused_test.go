@@ -175,3 +175,23 @@ func TestMachineSetTaints_aClusterWithoutTheMachineAPI(t *testing.T) {
 		}
 	})
 }
+
+// TestMachineSetTaints_aReplacementThatStrandsPodsIsRefusedAtPlan: its apply destroys first, and finds no
+// taint any more that the pod tolerates.
+func TestMachineSetTaints_aReplacementThatStrandsPodsIsRefusedAtPlan(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, s *stage) {
+		p := s.pool(1, func(m *acctest.MachineSet) { m.Labels = map[string]string{"group": "gpu"} })
+		inPlace, i := map[string]any{"strategy": "in_place"}, newInstance()
+		s.apply(i, s.config(p.Name, "team=a:NoExecute", inPlace))
+		s.c.Pod(t, s.namespace, "p", p.Machines()[p.Names()[0]].Status.NodeRef.Name, func(pod *corev1.Pod) { pod.Spec.Tolerations = acctest.ParseTolerations(t, "team=a") })
+		config := s.config(p.Name, "team=b:NoExecute", inPlace)
+		delete(config, "name")
+		config["selector"] = "group=gpu"
+		acctest.WantAll(t, s.tf.Plan(t, i, config).Diagnostics.Errors(), "1 pod tolerates the replaced taint, but not the new one")
+		config["evictions"] = map[string]any{"stranded": "evict"}
+		if d := s.tf.Plan(t, i, config).Diagnostics; d.Errors() != "" || !strings.Contains(d.Warnings(), "evicts 1 pod") {
+			t.Errorf("with stranded = \"evict\": errors %q, warnings %q", d.Errors(), d.Warnings())
+		}
+	})
+}
