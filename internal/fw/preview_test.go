@@ -78,6 +78,13 @@ func urgent(p *snapshot.Pod)    { p.Demand.Priority = 1000 }
 func localData(p *snapshot.Pod) { p.LocalData = true }
 func completed(p *snapshot.Pod) { p.Completed = true }
 
+// placedByVolcano has a scheduler and devices that no simulation knows.
+func placedByVolcano(p *snapshot.Pod) {
+	d := *p.Demand
+	d.Scheduler, d.Devices = "volcano", true
+	p.Demand = &d
+}
+
 // The goldens are whole warnings of situations that a person meets, to be looked at in 80 columns.
 func TestPreview_goldensOfSituations(t *testing.T) {
 	t.Parallel()
@@ -131,6 +138,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"stranding":         {stranding, gpu, "", true},
 		"later-room":        {later, laterChange, "", false},
 		"ordered-sets":      {aCluster().node("worker-2", 1).pods("worker-1", "db/StatefulSet/pg", 3, 1), gpu, "", false},
+		"another-scheduler": {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/trainer", 12, 1, placedByVolcano), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},
 		"long-names":        {long, gpu, "", false},

@@ -99,16 +99,45 @@ const (
 )
 
 // NotModelled names what a simulation does not know and what may make its outcome wrong, "" where none has
-// been made.
+// been made. Nodes of an autoscaler, devices and other schedulers are named where pods at hand need them.
 func NotModelled(report *eviction.Report) string {
 	out := report.Outcome()
-	switch {
-	case out.Orders == 0:
+	if out.Orders == 0 {
 		return ""
-	case out.Missing.Max > 0:
-		return "Not modelled: nodes of an autoscaler, quotas, other schedulers."
 	}
-	return "Not modelled: quotas, other schedulers."
+	var parts []string
+	if out.Missing.Max > 0 {
+		parts = append(parts, "nodes of an autoscaler")
+	}
+	parts = append(parts, "quotas")
+	var schedulers []string
+	devices := 0
+	for _, v := range report.Pods {
+		if d := v.Pod.Demand; d != nil && out.Of(v.Pod) != nil {
+			if d.Devices {
+				devices++
+			}
+			if d.Scheduler != "" && !slices.Contains(schedulers, d.Scheduler) {
+				schedulers = append(schedulers, d.Scheduler)
+			}
+		}
+	}
+	if devices > 0 {
+		parts = append(parts, "the devices that "+CountVerb(devices, "pod claims", "pods claim"))
+	}
+	if slices.Sort(schedulers); len(schedulers) > 0 {
+		parts = append(parts, "scheduler "+Some(schedulers))
+	}
+	text := "Not modelled:"
+	for i, part := range parts {
+		part += map[bool]string{false: ",", true: "."}[i == len(parts)-1]
+		space := " "
+		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= tableWidth {
+			space = "\n  "
+		}
+		text += space + part
+	}
+	return text
 }
 
 // Preview words a report as a warning. The summary alone carries the danger:

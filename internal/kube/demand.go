@@ -41,6 +41,7 @@ func (s *slimmer) demandOf(p *corev1.Pod) *snapshot.Demand {
 	if p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever {
 		s.key[0] = 'n'
 	}
+	s.key = append(append(s.key, p.Spec.SchedulerName...), 0, byte(min(len(p.Spec.ResourceClaims), 1)))
 	priority := int64(0)
 	if p.Spec.Priority != nil {
 		priority = int64(*p.Spec.Priority)

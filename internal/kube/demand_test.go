@@ -82,6 +82,10 @@ func aDemandingPod(t *rapid.T) *corev1.Pod {
 	if rapid.Bool().Draw(t, "overhead") {
 		p.Spec.Overhead = list.Draw(t, "overhead")
 	}
+	p.Spec.SchedulerName = rapid.SampledFrom([]string{"", "default-scheduler", "volcano", "v"}).Draw(t, "scheduler")
+	if rapid.IntRange(0, 3).Draw(t, "claims") == 0 {
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}}
+	}
 	if rapid.IntRange(0, 5).Draw(t, "resizing") == 0 {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
 	}

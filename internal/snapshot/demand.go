@@ -46,6 +46,11 @@ type Demand struct {
 	Priority int32
 	// Patient is set for a pod that preempts no pod (preemptionPolicy Never).
 	Patient bool
+	// Scheduler is the name of the pod's scheduler, "" for the default one.
+	Scheduler string
+	// Devices is set for a pod that claims devices (resourceClaims, or extended resources that a
+	// DeviceClass backs).
+	Devices bool
 }
 
 // The request of a container without one in scores (pkg/scheduler/util/pod_resources.go).
@@ -64,6 +69,10 @@ func DemandOf(p *corev1.Pod) *Demand {
 		Holds:   requests(p, resource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}),
 		Patient: p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever,
 	}
+	if name := p.Spec.SchedulerName; name != corev1.DefaultSchedulerName {
+		d.Scheduler = name
+	}
+	d.Devices = len(p.Spec.ResourceClaims) > 0 || p.Status.ExtendedResourceClaimStatus != nil
 	scored := requests(p, resource.PodResourcesOptions{NonMissingContainerRequests: corev1.ResourceList{
 		corev1.ResourceCPU:    *apiresource.NewMilliQuantity(defaultMilliCPU, apiresource.DecimalSI),
 		corev1.ResourceMemory: *apiresource.NewQuantity(defaultMemory, apiresource.DecimalSI),

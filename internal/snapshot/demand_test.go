@@ -76,7 +76,7 @@ func TestDemandOf(t *testing.T) {
 					RequestMappings: []corev1.ContainerExtendedResourceRequest{{ResourceName: "example.com/gpu"}},
 				}},
 			},
-			want: both(Resources{Others: []Amount{{"example.com/fpga", 1}}}),
+			want: Demand{Asks: Resources{Others: []Amount{{"example.com/fpga", 1}}}, Holds: Resources{Others: []Amount{{"example.com/fpga", 1}}}, Devices: true},
 		},
 		{
 			name: "what a container was given counts where it is, not for a new pod",
@@ -84,6 +84,9 @@ func TestDemandOf(t *testing.T) {
 			want: Demand{Asks: Resources{Memory: 1 << 30}, Holds: Resources{Memory: 2 << 30}},
 		},
 		{name: "a priority that pushes out others", pod: corev1.Pod{Spec: corev1.PodSpec{Priority: &high, PreemptionPolicy: &preempts}}, want: Demand{Priority: 1000}},
+		{name: "claims of devices", pod: corev1.Pod{Spec: corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}}, want: Demand{Devices: true}},
+		{name: "another scheduler", pod: corev1.Pod{Spec: corev1.PodSpec{SchedulerName: "volcano"}}, want: Demand{Scheduler: "volcano"}},
+		{name: "the default scheduler", pod: corev1.Pod{Spec: corev1.PodSpec{SchedulerName: "default-scheduler"}}},
 		{name: "a priority that does not", pod: corev1.Pod{Spec: corev1.PodSpec{Priority: &high, PreemptionPolicy: &never}}, want: Demand{Priority: 1000, Patient: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
