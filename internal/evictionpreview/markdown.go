@@ -4,12 +4,9 @@
 package evictionpreview
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
@@ -19,18 +16,27 @@ import (
 const (
 	maxPods      = 50
 	maxWorkloads = 50
-	maxBudgets   = 10
+	maxMoments   = 10
+	maxEvents    = 5
 	maxDoubts    = 20
 )
 
-// markdown writes the preview for a pull request.
+// markdown writes the preview for a pull request: what is dangerous first, and what takes room folded.
 func (w whatIf) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n", escape(w.heading()))
-	w.table(&b)
-	w.timeline(&b)
+	table, alert := fw.MarkdownTable(w.report, maxWorkloads)
+	if w.fleet != nil && len(w.fleet.doubts) > 0 {
+		alert = max(alert, fw.AlertWarning)
+	}
+	b.WriteString(alert.Markdown(w.heading()))
+	if table != "" {
+		b.WriteString("\n" + table)
+	}
+	w.doubts(&b)
 	w.machines(&b)
+	w.timeline(&b)
 	w.notes(&b)
+	w.pods(&b)
 	return b.String()
 }
 
@@ -85,86 +91,14 @@ func (w whatIf) already() string {
 	return fw.Agree(w.matched, "the node is", "the nodes are") + " already like that"
 }
 
-// table rolls the pods up by workload.
-func (w whatIf) table(b *strings.Builder) {
-	workloads := slices.DeleteFunc(w.report.Workloads(), func(l eviction.Workload) bool { return !notable(l) })
-	if len(workloads) == 0 {
-		return
-	}
-	b.WriteString("\n| Workload | Namespace | Now | Later | Drained | Perhaps | Stay | Not recreated | Pending | Preempted |\n")
-	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
-	for _, l := range workloads[:min(len(workloads), maxWorkloads)] {
-		s := l.Summary
-		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d | %d | %s | %s |\n", escape(l.Owner.String()), escape(l.Namespace),
-			s.EvictedNow, s.EvictedAfter, s.Drained, s.Unknown, s.Stays, s.NotRecreated(), fw.Number(s.Pending), fw.Number(s.Preempted))
-	}
-	if more := len(workloads) - maxWorkloads; more > 0 {
-		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more workload"))
+// doubts lists what may go wrong with a rollout.
+func (w whatIf) doubts(b *strings.Builder) {
+	if w.fleet != nil {
+		section(b, "What may go wrong", w.fleet.doubts[:min(len(w.fleet.doubts), maxDoubts)])
 	}
 }
 
-// moment is a point of the timeline.
-type moment struct {
-	// rank orders moments before their seconds do.
-	rank    int
-	seconds int64
-}
-
-// momentOf says when a pod leaves.
-func momentOf(v eviction.PodVerdict) moment {
-	switch v.Verdict {
-	case eviction.EvictedNow:
-		return moment{rank: 0}
-	case eviction.EvictedAfter:
-		return moment{rank: 1, seconds: v.AfterSeconds}
-	case eviction.Drained:
-		return moment{rank: 2}
-	case eviction.Unknown:
-		return moment{rank: 3}
-	default:
-		return moment{rank: 4}
-	}
-}
-
-// String is the heading of the moment.
-func (m moment) String() string {
-	return [...]string{"Now", fmt.Sprintf("After %d s", m.seconds), "When the node is drained", "Perhaps", "Staying, with something to note"}[m.rank]
-}
-
-// timeline lists the pods by the time at which they leave.
-func (w whatIf) timeline(b *strings.Builder) {
-	pods := slices.DeleteFunc(slices.Clone(w.report.Pods), eviction.PodVerdict.Plain)
-	counts := map[moment]int{}
-	for _, v := range pods {
-		counts[momentOf(v)]++
-	}
-	// The sort is stable, so that the report's order remains within a moment.
-	slices.SortStableFunc(pods, func(x, y eviction.PodVerdict) int {
-		m, n := momentOf(x), momentOf(y)
-		return cmp.Or(cmp.Compare(m.rank, n.rank), cmp.Compare(m.seconds, n.seconds))
-	})
-	var last *moment
-	for _, v := range pods[:min(len(pods), maxPods)] {
-		if m := momentOf(v); last == nil || *last != m {
-			fmt.Fprintf(b, "\n**%s**: %s\n\n", m, fw.Count(counts[m], "pod"))
-			last = &m
-		}
-		fmt.Fprintf(b, "- %s on %s: %s\n", code(v.Pod.Key()), code(v.Pod.Node), escape(w.sentence(v)))
-	}
-	if more := len(pods) - maxPods; more > 0 {
-		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more pod"))
-	}
-}
-
-// sentence is the reason of a verdict whose time the moment has told.
-func (w whatIf) sentence(v eviction.PodVerdict) string {
-	if v.Leaves() && v.Pod.LocalData && !v.Pod.Completed {
-		return w.report.Why(v) + "; its emptyDir data is deleted"
-	}
-	return w.report.Why(v)
-}
-
-// machines says what is missing of MachineSets meanwhile, and what may go wrong.
+// machines says what is missing of MachineSets meanwhile.
 func (w whatIf) machines(b *strings.Builder) {
 	if w.fleet == nil {
 		return
@@ -176,90 +110,27 @@ func (w whatIf) machines(b *strings.Builder) {
 			if isItem {
 				b.WriteString("- ")
 			}
-			b.WriteString(escape(item) + "\n")
-		}
-	}
-	if len(w.fleet.doubts) > 0 {
-		b.WriteString("\n**What may go wrong**\n\n")
-		for _, doubt := range w.fleet.doubts[:min(len(w.fleet.doubts), maxDoubts)] {
-			fmt.Fprintf(b, "- %s\n", escape(doubt))
+			b.WriteString(fw.MarkdownText(item) + "\n")
 		}
 	}
 }
 
-// notes says what the counts do not.
+// notes says what the table does not.
 func (w whatIf) notes(b *strings.Builder) {
-	total := w.report.Summary()
-	var notes []string
-	for _, one := range []struct {
-		pods eviction.Range
-		what string
-	}{
-		{exactly(total.Lost), "Lost, because no controller recreates them"},
-		{exactly(total.Rejected), "Not recreated, because their namespace does not allow their tolerations"},
-		{exactly(total.Daemons), "Not recreated until their node allows it, because pods of a DaemonSet have no other node by design"},
-		{total.Pending, "Recreated but Pending, because no node would take them"},
-		{exactly(total.Awaiting), "Of these, Pending until new machines are ready"},
-		{total.Preempted, "Evicted on other nodes by preemption"},
-		{exactly(total.Completed), "Completed, and only their objects are deleted"},
-	} {
-		if one.pods.Max > 0 {
-			notes = append(notes, one.what+": "+fw.Number(one.pods)+" "+fw.Agree(one.pods.Max, "pod", "pods")+".")
-		}
-	}
-	if missing := fw.NotModelled(w.report); missing != "" {
-		notes = append(notes, missing)
-	}
-	if budgets := w.budgets(); len(budgets) > 0 {
-		note := "PodDisruptionBudgets: " + strings.Join(budgets[:min(len(budgets), maxBudgets)], "; ")
-		if more := len(budgets) - maxBudgets; more > 0 {
-			note += fmt.Sprintf("; and %d more", more)
-		}
-		notes = append(notes, note+".")
-	}
+	notes := fw.Asides(w.subject(), w.report)
 	if same := w.matched - len(w.report.Nodes); w.fleet == nil && same > 0 && len(w.report.Nodes) > 0 {
-		notes = append(notes, fw.CountVerb(same, "node needs", "nodes need")+" no change.")
+		notes = append([]string{fw.CountVerb(same, "node needs", "nodes need") + " no change."}, notes...)
 	}
-	for _, gap := range w.report.Gaps {
-		notes = append(notes, "Not complete: "+gap+".")
-	}
-	if len(notes) == 0 {
+	section(b, "Notes", notes)
+}
+
+// section writes a list under a heading, unless it is empty.
+func section(b *strings.Builder, heading string, items []string) {
+	if len(items) == 0 {
 		return
 	}
-	b.WriteString("\n**Notes**\n\n")
-	for _, note := range notes {
-		fmt.Fprintf(b, "- %s\n", escape(note))
+	fmt.Fprintf(b, "\n**%s**\n\n", heading)
+	for _, item := range items {
+		fmt.Fprintf(b, "- %s\n", fw.MarkdownText(item))
 	}
-}
-
-func exactly(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
-
-// budgets lists what the PodDisruptionBudgets are worth, each once.
-func (w whatIf) budgets() []string {
-	var out []string
-	for _, v := range w.report.Pods {
-		if v.Budget != "" {
-			out = append(out, v.Pod.Namespace+"/"+v.Budget)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// escaper takes the meaning from characters that Markdown gives one: names and
-// selectors come from the cluster and the configuration.
-var escaper = strings.NewReplacer(
-	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
-	"<", "&lt;", "&", "&amp;", "~", `\~`, "\r", " ", "\n", " ",
-	// Neither mentions nor links.
-	"@", "&#64;", "://", "&#58;//", "www.", "www&#46;",
-)
-
-func escape(s string) string {
-	return escaper.Replace(s)
-}
-
-// code writes a name as code, in which only the backtick has a meaning.
-func code(s string) string {
-	return "`" + strings.NewReplacer("`", "'", "\r", " ", "\n", " ").Replace(s) + "`"
 }

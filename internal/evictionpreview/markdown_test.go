@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -99,7 +100,7 @@ func TestHeading_whereNothingChanges(t *testing.T) {
 	}
 }
 
-// Every pod that leaves and does not come back at once stands in one column and one note.
+// Every pod that is not recreated at once has a row of its kind, as in the warnings of a plan.
 func TestMarkdown_tellsLostFromPending(t *testing.T) {
 	t.Parallel()
 	agent := pod("ops", "agent", "agent-1", "a")
@@ -110,8 +111,7 @@ func TestMarkdown_tellsLostFromPending(t *testing.T) {
 	got := whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{gpu}}.evaluate(cluster([]*snapshot.Node{node("a"), node("b")}, agent, picky, pod("ops", "", "debug", "a")), eviction.ComparisonOff).markdown()
 	for _, want := range []string{
 		"evicts 3 pods: 1 lost, 1 pending, 1 of DaemonSets",
-		"| DaemonSet/agent | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 |", "| Pod/debug | ops | 1 | 0 | 0 | 0 | 0 | 1 | 0 | 0 |", "| Deployment/train | shop | 1 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |",
-		"- Lost, because no controller recreates them: 1 pod.", "pods of a DaemonSet have no other node by design: 1 pod.", "- Recreated but Pending, because no node would take them: 1 pod.",
+		"| LOST | 1 | Pod ops/debug | 0s | no controller |\n| PENDING | 1 | Deployment shop/train | 0s | no node: 1 taint, 1 selector |\n| DAEMON | 1 | DaemonSet ops/agent | 0s | not recreated while tainted |\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("nothing says %q in\n%s", want, got)
@@ -119,17 +119,109 @@ func TestMarkdown_tellsLostFromPending(t *testing.T) {
 	}
 }
 
-// TestEscape_makesNeitherMentionsNorLinks of what others have named.
-func TestEscape_makesNeitherMentionsNorLinks(t *testing.T) {
+// A table of a plan's warning and one of a pull request are the same rows in the same order.
+func TestMarkdown_hasTheRowsOfThePlan(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"@team":                   "&#64;team",
-		"https://example.com/a":   "https&#58;//example.com/a",
-		"www.example.com":         "www&#46;example.com",
-		"<b> & `c` | [d](e)\n# f": "&lt;b> &amp; \\`c\\` \\| \\[d\\](e) # f",
-	} {
-		if got := escape(in); got != want {
-			t.Errorf("%q is escaped as %q, want %q", in, got, want)
+	for name, s := range map[string]*snapshot.Snapshot{"every kind": shop(), "a crowd": crowd()} {
+		w := whatIf{target: planner.Target{Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})}, taints: []corev1.Taint{gpu}}.evaluate(s, eviction.ComparisonOff)
+		_, detail := fw.Preview(w.subject(), w.report)
+		var rows []string
+		for line := range strings.Lines(detail) {
+			if fields := strings.Fields(line); strings.HasPrefix(line, "  ") && fields[0] != "…" {
+				rows = append(rows, "| "+strings.Join(fields[:2], " | ")+" | "+strings.Join(fields[2:4], " ")+" | "+fields[4]+" | ")
+			}
 		}
+		if len(rows) < 6 {
+			t.Fatalf("%s: the plan has no rows:\n%s", name, detail)
+		}
+		rest := w.markdown()
+		for _, row := range rows {
+			_, after, found := strings.Cut(rest, row)
+			if !found {
+				t.Fatalf("%s: %q is missing, or in another place, in\n%s", name, row, w.markdown())
+			}
+			rest = after
+		}
+	}
+}
+
+// The colour is that of the gravest row.
+func TestMarkdown_alerts(t *testing.T) {
+	t.Parallel()
+	a, c := node("a"), &snapshot.Node{Name: "c"}
+	picky := pod("shop", "train", "train-1", "a")
+	picky.Scheduling.NodeSelector = map[string]string{"name": "a"}
+	for name, tt := range map[string]struct {
+		snapshot *snapshot.Snapshot
+		want     string
+	}{
+		"no pod is evicted":            {cluster([]*snapshot.Node{a, c}), "> [!NOTE]\n> **Applying "},
+		"all fit elsewhere":            {cluster([]*snapshot.Node{a, c}, pod("shop", "web", "web-1", "a")), "> [!WARNING]\n> **Applying "},
+		"one is Pending":               {cluster([]*snapshot.Node{a, c}, pod("shop", "web", "web-1", "a"), picky), "> [!CAUTION]\n> **Applying "},
+		"one is lost":                  {cluster([]*snapshot.Node{a, c}, pod("shop", "", "debug", "a")), "> [!CAUTION]\n> **Applying "},
+		"a countdown has begun before": {cluster([]*snapshot.Node{node("a", corev1.Taint{Key: "old", Effect: gpu.Effect})}, pod("shop", "web", "web-1", "a", patient(5), corev1.Toleration{Key: "old", Operator: "Exists", TolerationSeconds: new(int64(9)), Effect: gpu.Effect})), "> [!WARNING]\n> **Applying "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := (whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{gpu}}).evaluate(tt.snapshot, eviction.ComparisonOff).markdown(); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("it begins otherwise than with %q:\n%s", tt.want, got)
+			}
+		})
+	}
+}
+
+func TestMarkdown_drawsATimelineOfSeveralMoments(t *testing.T) {
+	t.Parallel()
+	done := pod("shop", "job", "job-1", "a", patient(7))
+	done.Completed = true
+	ended := pod("shop", "old", "old-1", "a", patient(8))
+	ended.Terminating = true
+	hostile := pod("odd", "x : y", "odd-1", "a")
+	hostile.Controller.Kind = "K\n```"
+	for name, tt := range map[string]struct {
+		pods []*snapshot.Pod
+		want string
+	}{
+		"no pod":                  {nil, ""},
+		"one moment":              {[]*snapshot.Pod{pod("shop", "web", "web-1", "a"), pod("shop", "web", "web-2", "a")}, ""},
+		"pods that have ended":    {[]*snapshot.Pod{pod("shop", "web", "web-1", "a"), done, ended}, ""},
+		"two moments":             {[]*snapshot.Pod{pod("shop", "web", "web-1", "a"), pod("shop", "slow", "slow-1", "a", patient(30)), pod("shop", "web", "web-2", "a")}, "timeline\n    0s : 2 Deployment shop/web\n    30s : 1 Deployment shop/slow\n"},
+		"names with a syntax":     {[]*snapshot.Pod{hostile, pod("shop", "slow", "slow-1", "a", patient(30))}, "timeline\n    0s : 1 K____ odd/x _ y\n    30s : 1 Deployment shop/slow\n"},
+		"the seconds are ordered": {[]*snapshot.Pod{pod("shop", "a", "a-1", "a", patient(300)), pod("shop", "b", "b-1", "a", patient(30))}, "timeline\n    30s : 1 Deployment shop/b\n    300s : 1 Deployment shop/a\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{gpu}}.evaluate(cluster([]*snapshot.Node{node("a"), {Name: "c"}}, tt.pods...), eviction.ComparisonOff).markdown()
+			_, drawn, _ := strings.Cut(got, "```mermaid\n")
+			drawn, _, _ = strings.Cut(drawn, "```")
+			if drawn != tt.want {
+				t.Errorf("it draws %q in\n%s", drawn, got)
+			}
+		})
+	}
+}
+
+func TestMarkdown_shortensNamesOfNodesThatRemainApart(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ nodes, want []string }{
+		"a domain is cut":                  {[]string{"ip-10-0-1-2.ec2.internal", "ip-10-0-1-3.ec2.internal"}, []string{"ip-10-0-1-2", "ip-10-0-1-3"}},
+		"the same host in two domains":     {[]string{"w1.a.example", "w1.b.example", "w2.a.example"}, []string{"w1.a.example", "w1.b.example", "w2.a.example"}},
+		"a host and itself with a domain":  {[]string{"w1", "w1.a.example"}, []string{"w1", "w1.a.example"}},
+		"addresses have no domain":         {[]string{"10.0.1.2"}, []string{"10.0.1.2"}},
+		"names without a domain are whole": {[]string{"gke-pool-1", "gke-pool-2"}, []string{"gke-pool-1", "gke-pool-2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var pods []eviction.PodVerdict
+			for _, n := range tt.nodes {
+				pods = append(pods, eviction.PodVerdict{Pod: &snapshot.Pod{Node: n}})
+			}
+			short := shortNames(pods)
+			for i, n := range tt.nodes {
+				if short[n] != tt.want[i] {
+					t.Errorf("%s is called %s, want %s", n, short[n], tt.want[i])
+				}
+			}
+		})
 	}
 }

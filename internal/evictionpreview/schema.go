@@ -36,7 +36,7 @@ func (*preview) Schema(_ context.Context, _ datasource.SchemaRequest, resp *data
 	}
 	attributes["markdown"] = schema.StringAttribute{
 		Computed:            true,
-		MarkdownDescription: "The preview as Markdown for pull requests: workloads, timeline, missing machines and notes. Bounded length.",
+		MarkdownDescription: "The preview as Markdown for pull requests: verdict, workloads, timeline and folded pods. Bounded length.",
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +

@@ -42,11 +42,17 @@ type row struct {
 	pods, weight int
 }
 
+// told is what rows tell beside what they always do.
+type told struct {
+	// stranded pods have a row because apply refuses to strand them; budgets have their names.
+	stranded, budgets bool
+}
+
 // rowsOf returns the rows of a report, sorted by danger.
-func rowsOf(report *eviction.Report, refusesStranded bool) []row {
+func rowsOf(report *eviction.Report, tell told) []row {
 	var out []row
 	for _, w := range report.Workloads() {
-		if c := newCensus(w, refusesStranded); c.pods() > 0 {
+		if c := newCensus(w, tell); c.pods() > 0 {
 			out = append(out, c.row())
 		}
 	}
@@ -64,10 +70,11 @@ type census struct {
 	stranded, misscheduled  int
 	localData               bool
 	beyond                  *eviction.Beyond
+	tell                    told
 }
 
-func newCensus(w eviction.Workload, refusesStranded bool) *census {
-	c := &census{Workload: w}
+func newCensus(w eviction.Workload, tell told) *census {
+	c := &census{Workload: w, tell: tell}
 	for _, v := range w.Pods {
 		if v.Pod.Completed || v.Pod.Terminating {
 			continue
@@ -81,7 +88,7 @@ func newCensus(w eviction.Workload, refusesStranded bool) *census {
 		case !v.Plain():
 			c.stays = append(c.stays, v)
 		}
-		if refusesStranded && v.Stranded && !v.Spared {
+		if tell.stranded && v.Stranded && !v.Spared {
 			c.stranded++
 		}
 		if v.Misscheduled {
@@ -145,7 +152,7 @@ func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 	case s.Daemons > 0:
 		set(daemonPods, exactly(s.Daemons), c.leaves(), c.noDaemon())
 	case c.beyond != nil && !c.beyond.Obeyed:
-		set(beyondBudget, exactly(len(c.evicted)), c.leaves(), fmt.Sprintf("PDB allows %d, bypassed", c.beyond.Allowed))
+		set(beyondBudget, exactly(len(c.evicted)), c.leaves(), c.pdb()+", bypassed")
 	case len(c.evicted) > 0 && c.evicted[0].Pod.Mirror:
 		set(fine, exactly(len(c.evicted)), c.pods(), "recreated by the kubelet")
 	case len(c.evicted) > 0 && c.Owner.DaemonSet():
@@ -165,8 +172,16 @@ func (c *census) beside(r *row) {
 		r.why += "; emptyDir gone"
 	}
 	if c.beyond != nil && r.danger != beyondBudget {
-		r.why += fmt.Sprintf("; PDB allows %d", c.beyond.Allowed)
+		r.why += "; " + c.pdb()
 	}
+}
+
+// pdb words what the PodDisruptionBudget allows that is exceeded. Its namespace is the workload's.
+func (c *census) pdb() string {
+	if c.tell.budgets {
+		return fmt.Sprintf("PDB %s allows %d", c.beyond.Name, c.beyond.Allowed)
+	}
+	return fmt.Sprintf("PDB allows %d", c.beyond.Allowed)
 }
 
 // pending words why replacements are Pending.

@@ -21,15 +21,21 @@ const (
 
 // table writes the workloads of a report, the gravest first: those that there is something to tell about.
 func table(b *strings.Builder, report *eviction.Report, refusesStranded bool) {
-	rows := rowsOf(report, refusesStranded)
+	rows := rowsOf(report, told{stranded: refusesStranded})
 	shown := rows[:min(len(rows), maxLines)]
 	w := widthsOf(shown)
 	for _, r := range shown {
 		w.write(b, r)
 	}
-	rest := rows[len(shown):]
+	if rest := remainder(rows[len(shown):]); rest != "" {
+		b.WriteString("\n  " + rest)
+	}
+}
+
+// remainder counts the rows that are not shown, "" where all are.
+func remainder(rest []row) string {
 	if len(rest) == 0 {
-		return
+		return ""
 	}
 	pods, calm := 0, ""
 	for _, r := range rest {
@@ -38,7 +44,7 @@ func table(b *strings.Builder, report *eviction.Report, refusesStranded bool) {
 	if rest[0].danger == fine {
 		calm = ", all ok"
 	}
-	fmt.Fprintf(b, "\n  … %s (%s)%s", Count(len(rest), "more workload"), Count(pods, "pod"), calm)
+	return fmt.Sprintf("… %s (%s)%s", Count(len(rest), "more workload"), Count(pods, "pod"), calm)
 }
 
 // widths are those of the columns.

@@ -98,9 +98,9 @@ const (
 	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
 )
 
-// NotModelled names what a simulation does not know and what may make its outcome wrong, "" where none has
+// notModelled names what a simulation does not know and what may make its outcome wrong, "" where none has
 // been made. Nodes of an autoscaler, devices and other schedulers are named where pods at hand need them.
-func NotModelled(report *eviction.Report) string {
+func notModelled(report *eviction.Report) string {
 	out := report.Outcome()
 	if out.Orders == 0 {
 		return ""
@@ -164,25 +164,35 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	summary += hedges.reservation(s.RefusesStranded, stranded, total.Affected())
 	var b strings.Builder
 	table(&b, report, s.RefusesStranded)
-	if total.Completed > 0 {
-		b.WriteString("\n\n" + CountVerb(total.Completed, "completed pod is", "completed pods are") + " deleted as well.")
-	}
-	if slices.ContainsFunc(report.Pods, gated) {
-		b.WriteString("\n\nTo make MAYBE certain, set comparison_operators in the provider block.")
-	}
-	if hedges.pods > 0 {
-		b.WriteString("\n\n" + hedges.advice(s.RefusesStranded))
-	}
-	if s.RefusesStranded && stranded > 0 {
-		b.WriteString("\n\nApply writes no taint while pods are stranded. " + s.advice())
-	}
-	if missing := NotModelled(report); missing != "" {
-		b.WriteString("\n\n" + missing)
-	}
-	for _, gap := range report.Gaps {
-		b.WriteString("\n\nNot complete: " + gap + ".")
+	for _, aside := range Asides(s, report) {
+		b.WriteString("\n\n" + aside)
 	}
 	return summary, strings.TrimPrefix(b.String(), "\n")
+}
+
+// Asides returns what neither the summary nor the table of Preview holds, in paragraphs.
+func Asides(s Subject, report *eviction.Report) []string {
+	var out []string
+	total, stranded, hedges := report.Summary(), countStranded(report), countHedges(report)
+	if total.Completed > 0 {
+		out = append(out, CountVerb(total.Completed, "completed pod is", "completed pods are")+" deleted as well.")
+	}
+	if slices.ContainsFunc(report.Pods, gated) {
+		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
+	}
+	if hedges.pods > 0 {
+		out = append(out, hedges.advice(s.RefusesStranded))
+	}
+	if s.RefusesStranded && stranded > 0 {
+		out = append(out, "Apply writes no taint while pods are stranded. "+s.advice())
+	}
+	if missing := notModelled(report); missing != "" {
+		out = append(out, missing)
+	}
+	for _, gap := range report.Gaps {
+		out = append(out, "Not complete: "+gap+".")
+	}
+	return out
 }
 
 // effect words how many pods are evicted, and what of that is dangerous.

@@ -135,7 +135,11 @@ func TestAccMachineSetTaints_predictions(t *testing.T) {
 				}
 			}
 			config := s.config(p.Name, "team=a:NoExecute", tt.rollout)
-			heading, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprint(seen["markdown"]), "### "), "\n")
+			_, heading, _ := strings.Cut(fmt.Sprint(seen["markdown"]), "\n> **")
+			heading, _, _ = strings.Cut(heading, "**\n")
+			if heading == "" {
+				t.Fatalf("the Markdown has no verdict: %s", seen["markdown"])
+			}
 			acctest.WantAll(s.T, s.tf.Plan(t, newInstance(), config).Diagnostics.Warnings(), heading)
 			happened := s.c.Disruptions(t, apps)
 			i := newInstance()

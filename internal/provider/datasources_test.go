@@ -152,7 +152,7 @@ func TestPreviewDataSource(t *testing.T) {
 	if diff := cmp.Diff(wantSummary, got["summary"]); diff != "" {
 		t.Error(diff)
 	}
-	if text, _ := got["markdown"].(string); !strings.Contains(text, "### Applying node.kubernetes.io/unreachable:NoExecute to node \"a\" evicts 2 pods") {
+	if text, _ := got["markdown"].(string); !strings.HasPrefix(text, "> [!WARNING]\n> **Applying node.kubernetes.io/unreachable:NoExecute to node \"a\" evicts 2 pods") {
 		t.Errorf("the Markdown has another heading: %s", text)
 	}
 	if _, others := requests(api); len(others) > 0 {
