@@ -178,7 +178,7 @@ func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnos
 	case len(meant) > 0:
 	case desired.target.Selector != nil:
 		diags.AddAttributeWarning(path.Root("selector"), "No MachineSet matches \""+desired.target.Selector.String()+"\": nothing is tainted",
-			"MachineSets that come to match are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets.machine.openshift.io -n "+desired.target.Namespace+" --show-labels).")
+			"MachineSets that match later are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets.machine.openshift.io -n "+desired.target.Namespace+" --show-labels).")
 	default:
 		diags.AddAttributeError(path.Root("name"), "Unable to find "+desired.target.Place(),
 			"There is no MachineSet of this name. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A).")

@@ -29,12 +29,20 @@ func explain(verb string, desired planner.NodeTaints, budget fw.Budget, err erro
 		return fw.ExplainRefusals(desired, refused.Refusals)
 	}
 	thing := fw.Place(desired.Target)
-	detail := "The taints are written node by node; what was written stays, and each entry is marked as this resource's. "
-	switch verb {
-	case "create":
-		detail += "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
-	default:
-		detail += "Apply again to continue where it stopped."
+	detail := "The nodes are changed one by one; what was changed stays, and each entry is marked as this resource's. "
+	if verb == "create" {
+		detail += "Nothing is saved in the state. "
+	}
+	detail += "Apply again to continue where it stopped."
+	switch removes := len(desired.Claim.Taints) == 0; {
+	case removes && verb == "create":
+		verb = "remove"
+		// An import names taints that are there, so that it is no way to these.
+		detail += " To give up instead, let an apply succeed and destroy the resource: that puts the taints back."
+	case removes && verb == "delete":
+		verb = "put back"
+	case verb == "create":
+		detail += " To give up instead, import the resource and destroy it."
 	}
 	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail

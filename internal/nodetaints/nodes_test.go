@@ -4,9 +4,12 @@
 package nodetaints_test
 
 import (
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -60,6 +63,61 @@ func TestNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
 		tf.Settle(t, i, config)
 		wantTaints(t, c, pool, "dedicated=gpu:NoSchedule")
 		tf.Destroy(t, i)
+	})
+}
+
+// What a plan says of a target that does not exist fits what would be done to it.
+func TestNodeTaints_missingTargetSaysWhatWouldBeDone(t *testing.T) {
+	t.Parallel()
+	wanted, unwanted := map[string]any{"taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}, map[string]any{"absent_taints": []any{map[string]any{"key": "node.example.com/new", "effect": "NoExecute"}}}
+	for name, tt := range map[string]struct {
+		config         map[string]any
+		summary, later string
+		named          string
+	}{
+		"taints":                   {wanted, "nothing is tainted", "Nodes that match later are tainted at the first apply after that.", "and taints it then. Pods"},
+		"absent taints":            {unwanted, "no taint is removed", "Nodes that match later lose these taints at the first apply after that.", "and removes these taints then. If the name"},
+		"taints and absent taints": {acctest.With(wanted, unwanted), "no taint is added or removed", "Nodes that match later get and lose these taints at the first apply after that.", "and changes its taints then. Pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				tf, pool := terraform(t, c), acctest.Name(t, "pool")
+				d := tf.Plan(t, newInstance(), acctest.With(tt.config, map[string]any{"node_selector": "pool=" + pool})).Diagnostics
+				acctest.WantAll(t, d.Warnings(), `No node matches "pool=`+pool+`": `+tt.summary+"\n", tt.later)
+				d = tf.Plan(t, newInstance(), acctest.With(tt.config, map[string]any{"node_name": pool})).Diagnostics
+				acctest.WantAll(t, d.Warnings(), `Node "`+pool+`" does not exist yet`, tt.named)
+			})
+		})
+	}
+}
+
+// An apply of absent_taints alone that fails says what it could not do.
+func TestNodeTaints_absentTaintsFailAsARemoval(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		proxy, name := c.Proxy(t), acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name, Taints: []corev1.Taint{{Key: "new", Effect: corev1.TaintEffectNoSchedule}}})
+		tf, i := &acctest.Terraform{Provider: proxy.Provider(t, c)}, newInstance()
+		config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "new", "effect": "NoSchedule"}}}
+		forbid := func() {
+			proxy.Spoil(func(r acctest.Request) acctest.Fault {
+				if r.Write() {
+					return http.StatusForbidden
+				}
+				return acctest.None
+			})
+		}
+		forbid()
+		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `Unable to remove taints of node "`+name+`"`, "The nodes are changed one by one; what was changed stays")
+		proxy.Spoil(nil)
+		tf.Settle(t, i, config)
+		wantTaints(t, c, name, "")
+		forbid()
+		acctest.WantAll(t, tf.Apply(t, i, nil).Errors(), `Unable to put back taints of node "`+name+`"`)
+		proxy.Spoil(nil)
+		tf.Destroy(t, i)
+		wantTaints(t, c, name, "new:NoSchedule")
 	})
 }
 

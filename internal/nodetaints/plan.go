@@ -171,17 +171,26 @@ func warnUnreadable(desired planner.NodeTaints, nodes []*snapshot.Node, diags *d
 	fw.WarnUnreadable(desired.Unreadable(nodes), taint.OwnedAnnotation, diags)
 }
 
-// warnTarget reports that there is nothing there yet to taint.
+// warnTarget reports that there is nothing there yet to change.
 func warnTarget(desired planner.NodeTaints, plan planner.NodePlan, diags *diag.Diagnostics) {
-	switch {
-	case plan.Matched > 0:
-	case desired.Target.Selector == nil:
-		diags.AddAttributeWarning(path.Root("node_name"), "Node \""+desired.Target.Name+"\" does not exist yet",
-			"Apply waits for it as long as timeouts.create allows and taints it then. Pods that run on it by then are not in this preview. If the name is misspelled, correct it now (kubectl get nodes).")
-	default:
-		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+desired.Target.Selector.String()+"\": nothing is tainted",
-			"Nodes that come to match are tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+	if plan.Matched > 0 {
+		return
 	}
+	// Removing a taint evicts no pod, so that a preview misses none.
+	summary, later, then := "nothing is tainted", "are tainted", "taints it then. Pods that run on it by then are not in this preview"
+	switch {
+	case len(desired.Claim.Taints) == 0:
+		summary, later, then = "no taint is removed", "lose these taints", "removes these taints then"
+	case len(desired.Claim.Absent) > 0:
+		summary, later, then = "no taint is added or removed", "get and lose these taints", "changes its taints then. Pods that run on it by then are not in this preview"
+	}
+	if desired.Target.Selector == nil {
+		diags.AddAttributeWarning(path.Root("node_name"), "Node \""+desired.Target.Name+"\" does not exist yet",
+			"Apply waits for it as long as timeouts.create allows and "+then+". If the name is misspelled, correct it now (kubectl get nodes).")
+		return
+	}
+	diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+desired.Target.Selector.String()+"\": "+summary,
+		"Nodes that match later "+later+" at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
 }
 
 // warnTakeOver reports that a create goes on with the marks of an earlier one.
