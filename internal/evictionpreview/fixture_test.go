@@ -69,6 +69,17 @@ func shop() *snapshot.Snapshot {
 	return s
 }
 
+// guide is a cluster with nodes as a cloud names them.
+func guide() *snapshot.Snapshot {
+	one, two := "ip-10-0-1-17.ec2.internal", "ip-10-0-2-40.ec2.internal"
+	picky := pod("ml", "train", "train-7d9c-x2x", two)
+	picky.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
+	s := cluster([]*snapshot.Node{node(one), node(two), {Name: "ip-10-0-3-9.ec2.internal"}},
+		pod("ops", "", "debug", one), picky, pod("shop", "web", "web-5c4b-9kq", one), pod("shop", "web", "web-5c4b-f7d", two), pod("shop", "cart", "cart-66d-p4z", two))
+	s.Budgets = snapshot.Budgets{"shop": {{Name: "web", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Allowed: 1}}}
+	return s
+}
+
 // crowd is a cluster with more pods and workloads than are listed.
 func crowd() *snapshot.Snapshot {
 	var pods []*snapshot.Pod

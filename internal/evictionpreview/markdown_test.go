@@ -33,6 +33,7 @@ func TestMarkdown(t *testing.T) {
 		snapshot *snapshot.Snapshot
 	}{
 		{"a pod of every kind is told at its time", "every-kind", whatIf{target: pool, taints: taints}, shop()},
+		{"the guide shows what a plan of one moment comes to", "guide", whatIf{target: pool, taints: taints}, guide()},
 		{"one node is named", "one-node", whatIf{target: planner.Target{Name: "a"}, taints: taints}, shop()},
 		{"a countdown that runs already is told as perhaps", "perhaps", whatIf{target: planner.Target{Name: "a"}, taints: []corev1.Taint{{Key: "more", Effect: corev1.TaintEffectNoExecute}}},
 			cluster([]*snapshot.Node{node("a", gpu)}, pod("ops", "slow", "slow-1", "a", corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: gpu.Effect, TolerationSeconds: &minute}))},

@@ -66,7 +66,7 @@ func TestNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
 	})
 }
 
-// What a plan says of a target that does not exist fits what would be done to it.
+// A plan's words about a target that does not exist fit the attributes of the configuration.
 func TestNodeTaints_missingTargetSaysWhatWouldBeDone(t *testing.T) {
 	t.Parallel()
 	wanted, unwanted := map[string]any{"taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}, map[string]any{"absent_taints": []any{map[string]any{"key": "node.example.com/new", "effect": "NoExecute"}}}
@@ -92,7 +92,7 @@ func TestNodeTaints_missingTargetSaysWhatWouldBeDone(t *testing.T) {
 	}
 }
 
-// An apply of absent_taints alone that fails says what it could not do.
+// An apply of absent_taints alone that fails names a removal.
 func TestNodeTaints_absentTaintsFailAsARemoval(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {

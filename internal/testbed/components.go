@@ -162,6 +162,16 @@ func components() []component {
 			cold:    "4 minutes",
 		},
 		{
+			// jq in Go, for the shell of the guides on machines that have none.
+			name:    "gojq",
+			title:   "gojq",
+			version: "v0.12.19",
+			module:  "github.com/itchyny/gojq",
+			pkg:     "github.com/itchyny/gojq/cmd/gojq",
+			binary:  "gojq",
+			cold:    "1 minute",
+		},
+		{
 			name:    "tfplugindocs",
 			title:   "tfplugindocs",
 			version: "v0.25.0",
