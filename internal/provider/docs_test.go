@@ -62,18 +62,18 @@ var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 // TestDocs_everyBlockOfConfigurationIsChecked: what a page shows as Terraform is an example,
 // and "make generate" has a real command line validate these. What cannot be validated
 // alone, because it is a part of a block or belongs to something else, is called hcl and
-// must parse.
+// must parse. Policies are examples as well: a test evaluates those for Open Policy Agent.
 func TestDocs_everyBlockOfConfigurationIsChecked(t *testing.T) {
 	t.Parallel()
 	examples := map[string]bool{}
-	for _, text := range files(t, "examples", ".tf", ".tfquery.hcl") {
+	for _, text := range files(t, "examples", ".tf", ".tfquery.hcl", ".rego", ".sentinel") {
 		examples[strings.TrimSpace(text)] = true
 	}
 	blocks := 0
 	for page, text := range pages(t) {
 		for _, found := range fence.FindAllStringSubmatch(text, -1) {
 			switch language, block := found[1], found[2]; language {
-			case "terraform":
+			case "terraform", "rego", "sentinel":
 				blocks++
 				if !examples[strings.TrimSpace(block)] {
 					t.Errorf("%s: this is no file of examples:\n%s", page, block)

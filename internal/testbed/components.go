@@ -162,6 +162,16 @@ func components() []component {
 			cold:    "4 minutes",
 		},
 		{
+			// It evaluates the policies of the examples, which tests do on request only.
+			name:    "opa",
+			title:   "Open Policy Agent",
+			version: "v1.22.3",
+			module:  "github.com/open-policy-agent/opa",
+			pkg:     "github.com/open-policy-agent/opa",
+			binary:  "opa",
+			cold:    "3 minutes",
+		},
+		{
 			// jq in Go, for the shell of the guides on machines that have none.
 			name:    "gojq",
 			title:   "gojq",
