@@ -9,19 +9,24 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-const readmeFile = "README.md"
-
-var (
-	colors = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-	// shownPlan is the block of the README that begins with the sum of a plan.
-	shownPlan = regexp.MustCompile("(?s)(```text\n)(Plan: .*?)(```\n)")
+const (
+	readmeFile  = "README.md"
+	pictureFile = ".github/plan.svg"
 )
 
-// readme puts the end of the plan on the sample cluster into the README, or only reports
-// whether the README has it.
+var (
+	// shownPlan is the block of the README that begins with the sum of a plan.
+	shownPlan = regexp.MustCompile("(?s)(```text\n)(Plan: .*?)(```\n)")
+	// shownPicture is the picture of it. Its text is the summary of the warning.
+	shownPicture = regexp.MustCompile(`!\[[^\]]*\]\(` + regexp.QuoteMeta(pictureFile) + `\)`)
+)
+
+// readme puts the end of the plan on the sample cluster into the README, as a picture and as
+// text, or only reports whether the README has it.
 func readme(ctx context.Context, check bool) error {
 	return withSample(ctx, func(_ *sample, tf *terraform) error { return tf.readme(ctx, check) })
 }
@@ -36,7 +41,7 @@ func (tf *terraform) readme(ctx context.Context, check bool) error {
 	if err != nil {
 		return err
 	}
-	plan, err := endOf(colors.ReplaceAllString(string(out), ""))
+	plan, err := endOf(terminal(string(out)))
 	if err != nil {
 		return err
 	}
@@ -44,31 +49,64 @@ func (tf *terraform) readme(ctx context.Context, check bool) error {
 	if err != nil {
 		return err
 	}
-	shown := shownPlan.FindSubmatch(page)
+	drawn, wanted := plan.picture(), plan.page(string(page))
 	switch {
-	case shown == nil:
+	case !shownPlan.Match(page):
 		return errors.New(readmeFile + " has no block that begins with the sum of a plan")
+	case !shownPicture.Match(page):
+		return errors.New(readmeFile + " does not show " + pictureFile)
 	case !check:
-		page = shownPlan.ReplaceAllFunc(page, func([]byte) []byte { return []byte("```text\n" + plan + "```\n") })
-		return os.WriteFile(readmeFile, page, 0o644)
-	case string(shown[2]) != plan:
-		return fmt.Errorf("%s shows another plan than comes out, which is:\n%s\nrun \"make readme\"", readmeFile, plan)
+		return errors.Join(os.WriteFile(readmeFile, []byte(wanted), 0o644), os.WriteFile(pictureFile, []byte(drawn), 0o644))
+	}
+	if old, err := os.ReadFile(pictureFile); err != nil || string(old) != drawn || wanted != string(page) {
+		return fmt.Errorf("%s or %s shows another plan than comes out, which is:\n%s\nrun \"make readme\"", readmeFile, pictureFile, plan)
 	}
 	return nil
 }
 
-// endOf returns the sum of a plan and its first warning.
-func endOf(output string) (string, error) {
-	_, rest, found := strings.Cut(output, "\nPlan: ")
-	sum, _, _ := strings.Cut(rest, "\n")
-	_, warning, boxed := strings.Cut(rest, "╷\n")
-	warning, _, closed := strings.Cut(warning, "╵\n")
-	if !found || !boxed || !closed {
-		return "", fmt.Errorf("this is no plan with a warning:\n%s", output)
+// planEnd is the sum of a plan and its first warning.
+type planEnd []line
+
+// endOf finds them in what a command line prints.
+func endOf(printed []line) (planEnd, error) {
+	begins := func(prefix string) func(line) bool {
+		return func(l line) bool { return strings.HasPrefix(l.String(), prefix) }
 	}
-	var trimmed strings.Builder
-	for line := range strings.Lines(warning) {
-		trimmed.WriteString(strings.TrimRight(line, " \n") + "\n")
+	sum := slices.IndexFunc(printed, begins("Plan: "))
+	if sum >= 0 {
+		top := slices.IndexFunc(printed[sum:], begins("╷"))
+		bottom := slices.IndexFunc(printed[sum:], begins("╵"))
+		if top >= 0 && bottom > top {
+			return append(planEnd{printed[sum]}, printed[sum+top:sum+bottom+1]...), nil
+		}
 	}
-	return "Plan: " + sum + "\n╷\n" + trimmed.String() + "╵\n", nil
+	var all strings.Builder
+	for _, l := range printed {
+		all.WriteString(l.String() + "\n")
+	}
+	return nil, fmt.Errorf("this is no plan with a warning:\n%s", all.String())
+}
+
+// String returns the text without colors.
+func (p planEnd) String() string {
+	var b strings.Builder
+	for _, l := range p {
+		b.WriteString(l.String() + "\n")
+	}
+	return b.String()
+}
+
+// summary is the warning's first line.
+func (p planEnd) summary() string { return strings.TrimPrefix(p[2].String(), bar) }
+
+// picture draws the text under the command that prints it.
+func (p planEnd) picture() string {
+	command := line{{text: "$ ", color: 90}, {text: "terraform plan", bold: true}}
+	return picture(p.summary(), append([]line{command, nil}, p...))
+}
+
+// page puts text and picture into the README.
+func (p planEnd) page(readme string) string {
+	readme = shownPlan.ReplaceAllLiteralString(readme, "```text\n"+p.String()+"```\n")
+	return shownPicture.ReplaceAllLiteralString(readme, "!["+p.summary()+"]("+pictureFile+")")
 }

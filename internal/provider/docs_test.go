@@ -4,6 +4,7 @@
 package provider_test
 
 import (
+	"html"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -137,17 +138,27 @@ func TestDocs_pagesAreShortBeforeTheSchema(t *testing.T) {
 	}
 }
 
-// TestDocs_readmeQuotesTheWarningOfItsPlan: the line above the fold is the summary of the
-// plan inside it, which "make readme-check" compares with the demo's.
-func TestDocs_readmeQuotesTheWarningOfItsPlan(t *testing.T) {
+// TestDocs_readmeShowsItsPlan: the picture is the plan inside the fold, and its description is
+// the summary of that; "make readme-check" compares both with the demo's.
+func TestDocs_readmeShowsItsPlan(t *testing.T) {
 	t.Parallel()
 	page := pages(t)["README.md"]
-	plan := regexp.MustCompile("(?s)```text\nPlan: .*?│ (Warning: [^\n]*)\n").FindStringSubmatch(page)
+	plan := regexp.MustCompile("(?s)```text\n(Plan: .*?│ (Warning: [^\n]*)\n.*?)```").FindStringSubmatch(page)
 	if plan == nil {
 		t.Fatal("README.md shows no plan with a warning")
 	}
-	if quote := "```text\n" + plan[1] + "\n```"; !strings.Contains(page, quote) {
-		t.Errorf("README.md does not quote the summary of its plan, which is:\n%s", quote)
+	if picture := "![" + plan[2] + "](.github/plan.svg)"; !strings.Contains(page, picture) {
+		t.Errorf("README.md does not show its plan as a picture:\n%s", picture)
+	}
+	drawing, err := os.ReadFile(filepath.Join(repository, ".github", "plan.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The picture breaks lines in another place, and has a title and the command.
+	bare := func(text string) string { return regexp.MustCompile(`[\s│]`).ReplaceAllString(text, "") }
+	drawn := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(drawing), ""))
+	if got, want := bare(drawn), bare(plan[2]+"$ terraform plan"+plan[1]); got != want {
+		t.Errorf("the picture shows another plan than the text: make readme\n%s\n%s", got, want)
 	}
 }
 
