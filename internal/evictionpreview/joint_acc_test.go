@@ -17,7 +17,12 @@ import (
 
 func newMove(t *testing.T) *move {
 	t.Helper()
-	m := &move{t: t, c: acctest.Connect(t), pool: acctest.Name(t, "pool")}
+	return newMoveOn(t, acctest.Connect(t))
+}
+
+func newMoveOn(t *testing.T, c *acctest.Cluster) *move {
+	t.Helper()
+	m := &move{t: t, c: c, pool: acctest.Name(t, "pool")}
 	m.namespace, m.from, m.to = m.c.Namespace(t), m.pool+"-from", m.pool+"-to"
 	acctest.NeedKwok(t, "nodes of a chosen size")
 	m.node(m.from, "32Gi", nil)
@@ -74,9 +79,11 @@ func TestAccEvictionPreview_tenPodsAndRoomForOne(t *testing.T) {
 }
 
 // A replacement pushes a pod off a node that nobody touches, in a namespace that is protected.
+// Alone, because Pending pods of other tests preempt as well, and count.
+//
+//nolint:paralleltest // See above.
 func TestAccEvictionPreview_preemptionOutOfAProtectedNamespace(t *testing.T) {
-	t.Parallel()
-	m := newMove(t)
+	m := newMoveOn(t, acctest.Alone(t))
 	m.deployment("urgent", m.urgent("3Gi", corev1.PreemptLowerPriority))
 	m.running(1)
 	m.node(m.to, "4Gi", nil)
