@@ -36,6 +36,9 @@ func main() {
 		"openshift":    openshift,
 		"readme":       func(ctx context.Context) error { return readme(ctx, false) },
 		"readme-check": func(ctx context.Context) error { return readme(ctx, true) },
+		// On a cluster that serves OpenShift's Machine API.
+		"readme-rollout":       func(ctx context.Context) error { return readmeRollout(ctx, false) },
+		"readme-rollout-check": func(ctx context.Context) error { return readmeRollout(ctx, true) },
 	}[what]
 	if !ok {
 		show = func(context.Context) error { return fmt.Errorf("there is nothing to show of %q", what) }

@@ -25,6 +25,27 @@ const infraMachines, workerMachines = 3, 3
 // openshift shows how taints of a MachineSet's template reach its machines, and that
 // an apply that is killed in the middle of a rollout loses nothing.
 func openshift(ctx context.Context) error {
+	return withMachines(ctx, func(cluster *sample, api *machines, tf *terraform, config string) error {
+		if err := tf.use("", config); err != nil {
+			return err
+		}
+		if err := inPlace(ctx, tf); err != nil {
+			return err
+		}
+		headline("Now with NoExecute, and on new machines: strategy = \"surge\", effect = \"NoExecute\"")
+		if err := tf.write("configuration.tf", edits.Replace(config)); err != nil {
+			return err
+		}
+		if err := interrupted(ctx, cluster, api, tf); err != nil {
+			return err
+		}
+		tf.headline("destroy: gives the taints up as they came, by a surge")
+		return tf.summarize(ctx, "destroy", "-auto-approve")
+	})
+}
+
+// withMachines shows something on a sample cluster with MachineSets, and the example for it.
+func withMachines(ctx context.Context, show func(cluster *sample, api *machines, tf *terraform, config string) error) error {
 	cluster, err := connect()
 	if err != nil {
 		return err
@@ -48,21 +69,7 @@ func openshift(ctx context.Context) error {
 	}
 	// Which cluster it is, the demo says itself.
 	_, config, _ := strings.Cut(string(example), "~/.kube/config\"\n}\n\n")
-	if err := tf.use("", config); err != nil {
-		return err
-	}
-	if err := inPlace(ctx, tf); err != nil {
-		return err
-	}
-	headline("Now with NoExecute, and on new machines: strategy = \"surge\", effect = \"NoExecute\"")
-	if err := tf.write("configuration.tf", edits.Replace(config)); err != nil {
-		return err
-	}
-	if err := interrupted(ctx, cluster, api, tf); err != nil {
-		return err
-	}
-	tf.headline("destroy: gives the taints up as they came, by a surge")
-	return tf.summarize(ctx, "destroy", "-auto-approve")
+	return show(cluster, api, tf, config)
 }
 
 // inPlace taints the machines that there are.
@@ -125,7 +132,7 @@ func (s *sample) loadOpenShift(ctx context.Context, api *machines) error {
 	for _, do := range []func() error{
 		func() error { return s.statefulSet(ctx, "logging", "loki", 2, pod(onInfra)) },
 		func() error { return s.deployment(ctx, "artifacts", "registry", 2, pod(onInfra)) },
-		func() error { return s.deployment(ctx, "shop", "web", 12, pod(nil)) },
+		func() error { return s.deployment(ctx, "shop", "web", 12, spread("web")) },
 		func() error {
 			return s.daemonSet(ctx, "platform", "node-agent", pod(nil, corev1.Toleration{Operator: corev1.TolerationOpExists}))
 		},

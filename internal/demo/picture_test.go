@@ -41,7 +41,11 @@ func TestPlanEnd_pageReplacesTextAndPicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := end.page("# Title\n\n![Warning: old](.github/plan.svg)\n\n```text\nPlan: 9 to add\n```\n")
+	other := "![Warning: old](.github/rollout.svg)\n\n```text\nPlan: 9 to add\n```\n"
+	if got, want := end.page(plannedRollout, other), "!["+end.summary()+"](.github/rollout.svg)\n\n```text\nPlan: 9 to add\n```\n"; got != want {
+		t.Errorf("got %s", got)
+	}
+	got := end.page(plannedTaint, "# Title\n\n![Warning: old](.github/plan.svg)\n\n```text\nPlan: 9 to add\n```\n")
 	if want := "# Title\n\n![" + end.summary() + "](.github/plan.svg)\n\n```text\n" + end.String() + "```\n"; got != want {
 		t.Errorf("got %s", got)
 	}

@@ -13,28 +13,51 @@ import (
 	"strings"
 )
 
-const (
-	readmeFile  = "README.md"
-	pictureFile = ".github/plan.svg"
-)
+const readmeFile = "README.md"
+
+// shownPlan is the block of the README that begins with the sum of a plan.
+var shownPlan = regexp.MustCompile("(?s)(```text\n)(Plan: .*?)(```\n)")
+
+// exhibit is the end of a plan as the README shows it.
+type exhibit struct {
+	// picture is a file. Its description is the summary of the plan's warning.
+	picture string
+	// text is set where the README has it as text, too.
+	text bool
+}
 
 var (
-	// shownPlan is the block of the README that begins with the sum of a plan.
-	shownPlan = regexp.MustCompile("(?s)(```text\n)(Plan: .*?)(```\n)")
-	// shownPicture is the picture of it. Its text is the summary of the warning.
-	shownPicture = regexp.MustCompile(`!\[[^\]]*\]\(` + regexp.QuoteMeta(pictureFile) + `\)`)
+	plannedTaint   = exhibit{picture: ".github/plan.svg", text: true}
+	plannedRollout = exhibit{picture: ".github/rollout.svg"}
 )
+
+// shown matches the picture in the README.
+func (e exhibit) shown() *regexp.Regexp {
+	return regexp.MustCompile(`!\[[^\]]*\]\(` + regexp.QuoteMeta(e.picture) + `\)`)
+}
 
 // readme puts the end of the plan on the sample cluster into the README, as a picture and as
 // text, or only reports whether the README has it.
 func readme(ctx context.Context, check bool) error {
-	return withSample(ctx, func(_ *sample, tf *terraform) error { return tf.readme(ctx, check) })
+	return withSample(ctx, func(_ *sample, tf *terraform) error {
+		if err := tf.use(predicting, previewed); err != nil {
+			return err
+		}
+		return tf.readme(ctx, plannedTaint, check)
+	})
 }
 
-func (tf *terraform) readme(ctx context.Context, check bool) error {
-	if err := tf.use(predicting, previewed); err != nil {
-		return err
-	}
+// readmeRollout does the same with the plan that replaces machines.
+func readmeRollout(ctx context.Context, check bool) error {
+	return withMachines(ctx, func(_ *sample, _ *machines, tf *terraform, config string) error {
+		if err := tf.use("", edits.Replace(config)); err != nil {
+			return err
+		}
+		return tf.readme(ctx, plannedRollout, check)
+	})
+}
+
+func (tf *terraform) readme(ctx context.Context, e exhibit, check bool) error {
 	cmd := tf.command(ctx, "plan", "-input=false")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -49,17 +72,17 @@ func (tf *terraform) readme(ctx context.Context, check bool) error {
 	if err != nil {
 		return err
 	}
-	drawn, wanted := plan.picture(), plan.page(string(page))
+	drawn, wanted := plan.picture(), plan.page(e, string(page))
 	switch {
-	case !shownPlan.Match(page):
+	case e.text && !shownPlan.Match(page):
 		return errors.New(readmeFile + " has no block that begins with the sum of a plan")
-	case !shownPicture.Match(page):
-		return errors.New(readmeFile + " does not show " + pictureFile)
+	case !e.shown().Match(page):
+		return errors.New(readmeFile + " does not show " + e.picture)
 	case !check:
-		return errors.Join(os.WriteFile(readmeFile, []byte(wanted), 0o644), os.WriteFile(pictureFile, []byte(drawn), 0o644))
+		return errors.Join(os.WriteFile(readmeFile, []byte(wanted), 0o644), os.WriteFile(e.picture, []byte(drawn), 0o644))
 	}
-	if old, err := os.ReadFile(pictureFile); err != nil || string(old) != drawn || wanted != string(page) {
-		return fmt.Errorf("%s or %s shows another plan than comes out, which is:\n%s\nrun \"make readme\"", readmeFile, pictureFile, plan)
+	if old, err := os.ReadFile(e.picture); err != nil || string(old) != drawn || wanted != string(page) {
+		return fmt.Errorf("%s or %s shows another plan than comes out, which is:\n%s\nrun \"make readme\"", readmeFile, e.picture, plan)
 	}
 	return nil
 }
@@ -106,7 +129,9 @@ func (p planEnd) picture() string {
 }
 
 // page puts text and picture into the README.
-func (p planEnd) page(readme string) string {
-	readme = shownPlan.ReplaceAllLiteralString(readme, "```text\n"+p.String()+"```\n")
-	return shownPicture.ReplaceAllLiteralString(readme, "!["+p.summary()+"]("+pictureFile+")")
+func (p planEnd) page(e exhibit, readme string) string {
+	if e.text {
+		readme = shownPlan.ReplaceAllLiteralString(readme, "```text\n"+p.String()+"```\n")
+	}
+	return e.shown().ReplaceAllLiteralString(readme, "!["+p.summary()+"]("+e.picture+")")
 }

@@ -162,6 +162,25 @@ func TestDocs_readmeShowsItsPlan(t *testing.T) {
 	}
 }
 
+// TestDocs_picturesOfReadmeAreDescribed by the warning that they show, for who cannot see them.
+func TestDocs_picturesOfReadmeAreDescribed(t *testing.T) {
+	t.Parallel()
+	pictures := regexp.MustCompile(`!\[(Warning: [^\]]*)\]\((\.github/[a-z]+\.svg)\)`).FindAllStringSubmatch(pages(t)["README.md"], -1)
+	if len(pictures) != 2 {
+		t.Errorf("README.md shows %d pictures with a description, want 2", len(pictures))
+	}
+	for _, picture := range pictures {
+		drawing, err := os.ReadFile(filepath.Join(repository, picture[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		title := regexp.MustCompile(`<title>(.*?)</title>`).FindStringSubmatch(string(drawing))
+		if title == nil || html.UnescapeString(title[1]) != picture[1] {
+			t.Errorf("%s has the title %q, and README.md describes it as %q", picture[2], title, picture[1])
+		}
+	}
+}
+
 // headings returns the anchors that GitHub and the registry give to the headings of a page,
 // and those that the page sets itself.
 func headings(text string) map[string]bool {
