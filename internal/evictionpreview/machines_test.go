@@ -64,6 +64,20 @@ func TestMarkdown_machineSets(t *testing.T) {
 	}
 }
 
+// A rollout that is refused, or may be held up, is no note, even where no pod is evicted.
+func TestMarkdown_doubtsAboutARolloutAreAWarning(t *testing.T) {
+	t.Parallel()
+	for hive, want := range map[bool]string{false: "> [!NOTE]\n", true: "> [!WARNING]\n"} {
+		idle := machines("idle", node("idle"))
+		idle.Set.Hive = hive
+		f := &fleet{target: machineset.Target{Namespace: idle.Set.Namespace, Name: "idle"}, rollout: machineset.Rollout{Strategy: machineset.InPlace}}
+		got := whatIf{fleet: f, taints: []corev1.Taint{gpu}}.imagine(cluster([]*snapshot.Node{idle.Nodes["idle"]}), []machineset.Observed{idle}, eviction.ComparisonOff, 1).markdown()
+		if !strings.HasPrefix(got, want) || hive != strings.Contains(got, "**What may go wrong**") {
+			t.Errorf("Hive manages it: %t, and the preview is\n%s", hive, got)
+		}
+	}
+}
+
 func TestImagine_remarks(t *testing.T) {
 	t.Parallel()
 	rolling := machineset.Rollout{Strategy: machineset.ScaleToZero}
