@@ -114,3 +114,26 @@ func TestEvaluate_machinesThatGoWithoutADrainAskNoBudget(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestEvaluate_machinesThatComeForAnOrderedSet: the second pod is recreated once the first one runs on a
+// machine that comes, and neither of them is gone.
+func TestEvaluate_machinesThatComeForAnOrderedSet(t *testing.T) {
+	t.Parallel()
+	ordered := []podOption{selecting("pool", "gpu"), ownedBy("StatefulSet", "db"), tolerating(exists("team", corev1.TaintEffectNoExecute))}
+	w := newWorld(pool("gpu-1"), node("free")).run(pod("db-0", "gpu-1", ordered...), pod("db-1", "gpu-1", ordered...))
+	change := draining("gpu-1")
+	for comes, awaits := range map[bool][]string{true: {"MachineSet gpu"}, false: nil} {
+		if change.Comes = nil; comes {
+			change.Comes = []placement.Coming{{Node: pool("", "team=a:NoExecute"), Like: "gpu-1", Of: "MachineSet gpu"}}
+		}
+		r := Evaluate(w.Snapshot, change, ComparisonOff)
+		for _, v := range r.Pods {
+			if diff := cmp.Diff(awaits, r.Awaits(v)); diff != "" || r.Gone(v) == comes {
+				t.Errorf("new machines %t: %s is gone %t, or waits for others: %s", comes, v.Pod.Name, r.Gone(v), diff)
+			}
+		}
+		if why := r.Why(r.Pods[1]); !strings.Contains(why, "not recreated before the pods of its StatefulSet that are Pending") {
+			t.Errorf("new machines %t: of %s it says %q", comes, r.Pods[1].Pod.Name, why)
+		}
+	}
+}

@@ -77,10 +77,10 @@ func (r *Report) Why(v PodVerdict) string {
 		return v.Reason
 	case g.Fate == placement.DependsOnOrder:
 		return v.Reason + "; whether a node takes it again depends on the order"
-	case len(g.Awaits) > 0:
-		return v.Reason + "; only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + " would take it"
 	case g.Reason == "":
 		return v.Reason + "; it is not recreated before the pods of its StatefulSet that are Pending"
+	case len(g.Awaits) > 0:
+		return v.Reason + "; only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + " would take it"
 	default:
 		return v.Reason + "; no node would take it: " + g.Reason
 	}

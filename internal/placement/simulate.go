@@ -301,6 +301,9 @@ func (s *simulation) count(r *replacement) {
 		if len(r.class.scheduling.Forbidden) == 0 {
 			w.missing++
 		}
+		if first := r.set.pending(); first != nil && r.group != nil {
+			r.group.Awaits = s.stuck(first).awaits
+		}
 	default:
 		w.pending++
 		w.missing++

@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -94,11 +92,6 @@ type replacement struct {
 
 func (r *replacement) notCreated() bool { return r.node < 0 && !r.created }
 
-// statefulSet is one that creates its pods one after the other.
-type statefulSet struct {
-	pods []*replacement
-}
-
 // newSimulation prepares what all orders share.
 func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
@@ -168,28 +161,6 @@ func (s *simulation) join(r *replacement) {
 	}
 	r.group = s.groups[key]
 	r.group.size++
-}
-
-// enlist adds a pod to its StatefulSet.
-func (s *simulation) enlist(r *replacement) {
-	ordinal, ok := ordinalOf(r.pod.Name)
-	if !ok {
-		return
-	}
-	key := string(r.pod.Controller.UID)
-	if s.sets[key] == nil {
-		s.sets[key] = &statefulSet{}
-	}
-	r.set, r.ordinal = s.sets[key], ordinal
-	r.set.pods = append(r.set.pods, r)
-	slices.SortFunc(r.set.pods, func(a, b *replacement) int { return a.ordinal - b.ordinal })
-}
-
-// ordinalOf reads the number at the end of the name of a StatefulSet's pod.
-func ordinalOf(name string) (int, bool) {
-	at := strings.LastIndexByte(name, '-')
-	n, err := strconv.Atoi(name[at+1:])
-	return n, err == nil && at > 0
 }
 
 // wait adds a pod that was Pending before the change. One that is nobody's to schedule yet does
