@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,6 +153,21 @@ func TestDraw_endsWithAnErrorOfATest(t *testing.T) {
 	broken := errors.New("no space left")
 	if _, err := draw(t.Context(), numbered(5), 1, 5, 2, func(context.Context, mutant) (outcome, error) { return survived, broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestGoTool_leavesNoFailFiles: package rapid writes what a property test fails with into the
+// tree, and replays it when the mutant is gone.
+func TestGoTool_leavesNoFailFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$TF_ACC,$RAPID_NOFAILFILE\"\n"), 0o700); err != nil { //nolint:gosec // It is run.
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv("TF_ACC", "1")
+	out, err := goTool(t.Context(), "test")
+	if got := strings.TrimSpace(string(out)); err != nil || got != ",1" {
+		t.Errorf("go test has %q of the environment, want \",1\": %v", got, err)
 	}
 }
 
