@@ -21,13 +21,9 @@ import (
 
 // Objects returns copies of all objects of a type, ordered by namespace and name.
 func Objects[T runtime.Object](s *Server) []T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []T
-	for _, o := range s.store.list(kindFor[T](s).Resource(), "") {
-		if object, is := o.DeepCopyObject().(T); is {
-			out = append(out, object)
-		}
+	out := View[T](s)
+	for i, o := range out {
+		out[i] = o.DeepCopyObject().(T) //nolint:forcetypeassert // A copy has the same type.
 	}
 	return out
 }
@@ -58,20 +54,25 @@ func (s *Server) Changed(resources ...schema.GroupVersionResource) (version int6
 
 // kindFor returns the kind of a type.
 func kindFor[T runtime.Object](s *Server) *Kind {
-	var zero T
-	return s.kindOf(reflect.New(reflect.TypeOf(zero).Elem()).Interface().(T)) //nolint:forcetypeassert // It is made of T.
+	return s.kindNamed(kindOfType(reflect.TypeFor[T]()))
 }
 
 // Get returns a copy of an object, and whether it exists.
 func Get[T runtime.Object](s *Server, namespace, name string) (T, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	object, is := s.store.get(kindFor[T](s).Resource(), key{namespace, name}).(T)
+	object, is := ViewOne[T](s, namespace, name)
 	if !is {
 		return object, false
 	}
 	copied, is := object.DeepCopyObject().(T)
 	return copied, is
+}
+
+// ViewOne returns an object as it is stored, and whether it exists. It must not be changed.
+func ViewOne[T runtime.Object](s *Server, namespace, name string) (T, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	object, is := s.store.get(kindFor[T](s).Resource(), key{namespace, name}).(T)
+	return object, is
 }
 
 // Edit changes an object as it is stored now, so that no other write comes in between. It
@@ -80,19 +81,32 @@ func Edit[T runtime.Object](s *Server, namespace, name string, change func(T)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kind := kindFor[T](s)
-	object := s.store.get(kind.Resource(), key{namespace, name}).DeepCopyObject().(T) //nolint:forcetypeassert // Resources hold one type each.
+	old := s.store.get(kind.Resource(), key{namespace, name})
+	object := old.DeepCopyObject().(T) //nolint:forcetypeassert // Resources hold one type each.
 	change(object)
-	s.replace(kind, object)
+	if !equal(old, object) {
+		s.replace(kind, old, object)
+	}
 }
 
 // Custom returns copies of all objects of a custom resource, ordered by namespace and name.
 func (s *Server) Custom(r schema.GroupVersionResource) []*unstructured.Unstructured {
+	out := s.ViewCustom(r)
+	for i, u := range out {
+		out[i] = u.DeepCopy()
+	}
+	return out
+}
+
+// ViewCustom returns all objects of a custom resource as they are stored, ordered by namespace
+// and name. They must not be changed.
+func (s *Server) ViewCustom(r schema.GroupVersionResource) []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*unstructured.Unstructured
 	for _, o := range s.store.list(r, "") {
 		if u, is := o.(*unstructured.Unstructured); is {
-			out = append(out, u.DeepCopy())
+			out = append(out, u)
 		}
 	}
 	return out
@@ -105,20 +119,22 @@ func (s *Server) Custom(r schema.GroupVersionResource) []*unstructured.Unstructu
 func (s *Server) Put(object runtime.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.replace(s.kindOf(object), object.DeepCopyObject())
+	kind := s.kindOf(object)
+	old := s.store.get(kind.Resource(), keyOf(object))
+	// Most of what controllers put is as it was, and not worth a copy.
+	if old == nil || !equal(old, object) {
+		s.replace(kind, old, object.DeepCopyObject())
+	}
 }
 
-// replace carries Put out. The caller holds the lock, and gives the object away.
-func (s *Server) replace(kind *Kind, object runtime.Object) {
-	old := s.store.get(kind.Resource(), keyOf(object))
+// replace carries Put out where something changes; old is nil where there is no such object. The
+// caller holds the lock, and gives the object away.
+func (s *Server) replace(kind *Kind, old, object runtime.Object) {
 	if old == nil {
 		if mustAccess(object).GetResourceVersion() == "" {
 			s.prepare(kind, object)
 			s.store.put(kind.Resource(), object)
 		}
-		return
-	}
-	if equal(old, object) {
 		return
 	}
 	if read := mustAccess(object).GetResourceVersion(); read != "" && read != mustAccess(old).GetResourceVersion() {
@@ -187,7 +203,7 @@ func (s *Server) Run(moment time.Duration, reconcile func()) {
 func (s *Server) Clone() *Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := &Server{store: newStore(), kinds: s.kinds, accounts: maps.Clone(s.accounts), uids: s.uids, texts: s.texts, closed: make(chan struct{})}
+	out := &Server{store: newStore(), kinds: s.kinds, accounts: maps.Clone(s.accounts), uids: s.uids, derived: s.derived, closed: make(chan struct{})}
 	for r, objects := range s.store.objects {
 		out.store.objects[r] = maps.Clone(objects)
 	}

@@ -96,13 +96,22 @@ func unsupported(custom bool) error {
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
-// patched returns what a patch makes of an object.
-func (q *query) patched(old runtime.Object) (runtime.Object, error) {
-	was, err := json.Marshal(fieldsMap(old))
+// inJSON is a stored object as patches change it.
+type inJSON struct {
+	raw []byte
+	err error
+}
+
+// patched returns what a patch makes of a stored object.
+func (s *Server) patched(q *query, old runtime.Object) (runtime.Object, error) {
+	stored := Derive(s, old, func() inJSON {
+		raw, err := json.Marshal(fieldsMap(old))
+		return inJSON{raw, err}
+	})
+	was, is, err := stored.raw, []byte(nil), stored.err
 	if err != nil {
 		return nil, err
 	}
-	var is []byte
 	switch apitypes.PatchType(q.contentType) {
 	case apitypes.MergePatchType:
 		if is, err = jsonpatch.MergePatch(was, q.body); err != nil {

@@ -8,29 +8,21 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// texts holds the texts of objects for Fingerprint. Clones share it: stored objects are never
-// changed, and most are the same in all of them.
-type texts struct{ of sync.Map }
+// text is an object as text, without what differs between two runs that do the same: uids,
+// versions and times.
+type text string
 
-// text returns an object as text, without what differs between two runs that do the same:
-// uids, versions and times.
-func (t *texts) text(o runtime.Object) string {
-	if known, is := t.of.Load(o); is {
-		return known.(string) //nolint:forcetypeassert // The next lines store nothing else.
-	}
+func textOf(o runtime.Object) text {
 	raw, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // Stored objects were read as JSON or are of Kubernetes' types.
 	}
-	text := withoutPassing(string(raw))
-	t.of.Store(o, text)
-	return text
+	return text(withoutPassing(string(raw)))
 }
 
 // withoutPassing leaves out uids, versions and times. It looks for what they have in common
@@ -125,7 +117,7 @@ func (s *Server) Fingerprint() []string {
 	resources := slices.SortedFunc(maps.Keys(s.store.objects), func(x, y schema.GroupVersionResource) int { return strings.Compare(x.String(), y.String()) })
 	for _, r := range resources {
 		for _, o := range s.store.list(r, "") {
-			out = append(out, s.texts.text(o))
+			out = append(out, string(Derive(s, o, func() text { return textOf(o) })))
 		}
 	}
 	return out

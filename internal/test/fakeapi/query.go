@@ -119,10 +119,12 @@ func (q *query) selection() (selection, error) {
 	if err != nil {
 		return selection{}, apierrors.NewBadRequest(err.Error())
 	}
-	known := fieldsOf(q.kind.object(map[string]any{"metadata": map[string]any{}}))
-	for _, r := range byField.Requirements() {
-		if _, has := known[r.Field]; !has {
-			return selection{}, apierrors.NewBadRequest("field label not supported: " + r.Field)
+	if !byField.Empty() {
+		known := fieldsOf(q.kind.object(map[string]any{"metadata": map[string]any{}}))
+		for _, r := range byField.Requirements() {
+			if _, has := known[r.Field]; !has {
+				return selection{}, apierrors.NewBadRequest("field label not supported: " + r.Field)
+			}
 		}
 	}
 	return selection{q.key.namespace, byLabel, byField}, nil

@@ -5,6 +5,7 @@ package fakeapi
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,7 @@ type Server struct {
 	uids     int
 	// evicted are the pods that taints have deleted.
 	evicted []string
-	texts   *texts
+	derived *derived
 	// closed ends all watches.
 	closed chan struct{}
 }
@@ -34,7 +35,7 @@ type Server struct {
 // New returns a server with the namespaces that each cluster has, with all kinds of
 // Kubernetes that the provider reads, and with these.
 func New(custom ...Kind) *Server {
-	s := &Server{store: newStore(), accounts: map[string]*Account{}, texts: &texts{}, closed: make(chan struct{})}
+	s := &Server{store: newStore(), accounts: map[string]*Account{}, derived: &derived{}, closed: make(chan struct{})}
 	for _, k := range append(builtin(), custom...) {
 		s.kinds = append(s.kinds, &k)
 	}
@@ -52,6 +53,7 @@ func (s *Server) Close() {
 	case <-s.closed:
 	default:
 		close(s.closed)
+		s.derived.forget(s.store.history)
 	}
 }
 
@@ -92,18 +94,35 @@ func (s *Server) Compact() {
 func (s *Server) kindOf(object runtime.Object) *Kind {
 	gvk := object.GetObjectKind().GroupVersionKind()
 	if gvk.Empty() {
-		known, _, err := types.ObjectKinds(object)
-		if err != nil {
-			panic(err)
-		}
-		gvk = known[0]
+		gvk = kindOfType(reflect.TypeOf(object))
 	}
+	return s.kindNamed(gvk)
+}
+
+func (s *Server) kindNamed(gvk schema.GroupVersionKind) *Kind {
 	for _, k := range s.kinds {
 		if k.GroupVersionKind == gvk {
 			return k
 		}
 	}
 	panic(fmt.Sprintf("fakeapi does not serve %s", gvk))
+}
+
+// kindsOfTypes has the kinds of Go types that were asked for.
+var kindsOfTypes sync.Map
+
+// kindOfType returns the kind of a pointer to one of Kubernetes' types.
+func kindOfType(t reflect.Type) schema.GroupVersionKind {
+	if known, is := kindsOfTypes.Load(t); is {
+		return known.(schema.GroupVersionKind) //nolint:forcetypeassert // Nothing else is stored.
+	}
+	object, _ := reflect.New(t.Elem()).Interface().(runtime.Object) // Types of kindOf implement it.
+	known, _, err := types.ObjectKinds(object)
+	if err != nil {
+		panic(err)
+	}
+	kindsOfTypes.Store(t, known[0])
+	return known[0]
 }
 
 // served returns the kind of a resource, nil where it is not served.

@@ -38,7 +38,7 @@ func (s *Server) create(q *query) *response {
 	}
 	accessor.SetUID("")
 	if q.kind.Status {
-		object = withStatusOf(q.kind, object, nil)
+		object = withStatusOf(object, nil)
 	}
 	if err := s.admit(q, object); err != nil {
 		return failure(err)
@@ -65,7 +65,7 @@ func (s *Server) update(q *query) *response {
 	if old == nil {
 		return failure(apierrors.NewNotFound(q.groupResource(), q.key.name))
 	}
-	object, err := q.changed(old)
+	object, err := s.changed(q, old)
 	if err == nil {
 		err = s.guard(q, old, object)
 	}
@@ -73,9 +73,9 @@ func (s *Server) update(q *query) *response {
 		return failure(err)
 	}
 	if q.subresource == "status" {
-		object = withStatusOf(q.kind, old, object)
+		object = withStatusOf(old.DeepCopyObject(), object)
 	} else if q.kind.Status {
-		object = withStatusOf(q.kind, object, old)
+		object = withStatusOf(object, old)
 	}
 	keepIdentity(q.kind, old, object)
 	if err := q.kind.valid(old, object); err != nil {
@@ -97,9 +97,9 @@ func (s *Server) update(q *query) *response {
 }
 
 // changed returns what an update or a patch makes of an object.
-func (q *query) changed(old runtime.Object) (runtime.Object, error) {
+func (s *Server) changed(q *query, old runtime.Object) (runtime.Object, error) {
 	if q.verb == "patch" {
-		return q.patched(old)
+		return s.patched(q, old)
 	}
 	return q.decode()
 }
@@ -173,14 +173,20 @@ func content(o *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// withStatusOf returns an object with the status of another one; nil has none.
-func withStatusOf(kind *Kind, object, other runtime.Object) runtime.Object {
-	fields := fieldsMap(object)
-	delete(fields, "status")
-	if other != nil {
-		if status, has := fieldsMap(other)["status"]; has {
-			fields["status"] = status
+// withStatusOf gives an object, which it takes over, the status of another one; nil has none. Stored
+// objects are never changed, so that two may share a status.
+func withStatusOf(object, other runtime.Object) runtime.Object {
+	if u, custom := object.(*unstructured.Unstructured); custom {
+		delete(u.Object, "status")
+		if from, _ := other.(*unstructured.Unstructured); from != nil && from.Object["status"] != nil {
+			u.Object["status"] = from.Object["status"]
 		}
+		return u
 	}
-	return kind.object(fields)
+	status := reflect.ValueOf(object).Elem().FieldByName("Status")
+	status.SetZero()
+	if other != nil {
+		status.Set(reflect.ValueOf(other).Elem().FieldByName("Status"))
+	}
+	return object
 }

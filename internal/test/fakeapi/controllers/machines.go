@@ -11,6 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,8 +53,7 @@ func machines(api *fakeapi.Server) {
 			endMachine(api, m)
 			continue
 		}
-		startMachine(api, m)
-		link(api, m)
+		link(api, startMachine(api, m))
 	}
 }
 
@@ -61,14 +61,17 @@ func serves(api *fakeapi.Server) bool {
 	return api.Serves(machinev1beta1.GroupVersion.WithResource("machinesets"))
 }
 
+// objects returns all objects of a kind, which must not be changed.
 func objects[T any](api *fakeapi.Server, plural string) []*T {
 	var out []*T
-	for _, u := range api.Custom(machinev1beta1.GroupVersion.WithResource(plural)) {
-		object := new(T)
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
-			panic(err) // The kinds are those of the Machine API.
-		}
-		out = append(out, object)
+	for _, u := range api.ViewCustom(machinev1beta1.GroupVersion.WithResource(plural)) {
+		out = append(out, fakeapi.Derive(api, u, func() *T {
+			object := new(T)
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
+				panic(err) // The kinds are those of the Machine API.
+			}
+			return object
+		}))
 	}
 	return out
 }
@@ -112,8 +115,13 @@ func machineSet(api *fakeapi.Server, s *machinev1beta1.MachineSet, all []*machin
 			ready++
 		}
 	}
-	s.Status.ObservedGeneration, s.Status.Replicas, s.Status.ReadyReplicas, s.Status.AvailableReplicas = s.Generation, int32(len(own)), ready, ready
-	put(api, s, "MachineSet")
+	status := s.Status
+	status.ObservedGeneration, status.Replicas, status.ReadyReplicas, status.AvailableReplicas = s.Generation, int32(len(own)), ready, ready
+	if !equality.Semantic.DeepEqual(s.Status, status) {
+		s = s.DeepCopy()
+		s.Status = status
+		put(api, s, "MachineSet")
+	}
 }
 
 func machineOf(s *machinev1beta1.MachineSet, number int) *machinev1beta1.Machine {
@@ -127,10 +135,10 @@ func machineOf(s *machinev1beta1.MachineSet, number int) *machinev1beta1.Machine
 	}
 }
 
-// startMachine gives a machine its node.
-func startMachine(api *fakeapi.Server, m *machinev1beta1.Machine) {
+// startMachine gives a machine its node, and returns the machine as it is then.
+func startMachine(api *fakeapi.Server, m *machinev1beta1.Machine) *machinev1beta1.Machine {
 	if m.Status.NodeRef != nil {
-		return
+		return m
 	}
 	labels := map[string]string{}
 	if owner := metav1.GetControllerOf(m); owner != nil {
@@ -141,34 +149,52 @@ func startMachine(api *fakeapi.Server, m *machinev1beta1.Machine) {
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
 	api.Put(node)
+	m = m.DeepCopy()
 	m.Status.NodeRef = &corev1.ObjectReference{Kind: "Node", Name: m.Name}
 	m.Status.Phase = ptr.To("Running")
 	put(api, m, "Machine")
+	return m
 }
 
 // link brings a machine's labels and taints to its node. It adds taints, and never updates
 // or removes one.
 func link(api *fakeapi.Server, m *machinev1beta1.Machine) {
 	node := nodeOf(api, m)
-	if node == nil {
+	if node == nil || linked(node, m) {
 		return
 	}
+	node = node.DeepCopy()
 	for key, value := range m.Spec.Labels {
 		node.Labels[key] = value
 	}
 	for _, t := range m.Spec.Taints {
-		if !slices.ContainsFunc(node.Spec.Taints, func(has corev1.Taint) bool { return has.MatchTaint(&t) }) {
+		if !hasTaint(node, t) {
 			node.Spec.Taints = append(node.Spec.Taints, t)
 		}
 	}
 	api.Put(node)
 }
 
+// linked reports whether a node has the labels and the taints of its machine.
+func linked(node *corev1.Node, m *machinev1beta1.Machine) bool {
+	for key, value := range m.Spec.Labels {
+		if has, is := node.Labels[key]; !is || has != value {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(m.Spec.Taints, func(t corev1.Taint) bool { return !hasTaint(node, t) })
+}
+
+func hasTaint(node *corev1.Node, t corev1.Taint) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(has corev1.Taint) bool { return has.MatchTaint(&t) })
+}
+
+// nodeOf returns the node of a machine, which must not be changed.
 func nodeOf(api *fakeapi.Server, m *machinev1beta1.Machine) *corev1.Node {
 	if m.Status.NodeRef == nil {
 		return nil
 	}
-	node, _ := fakeapi.Get[*corev1.Node](api, "", m.Status.NodeRef.Name)
+	node, _ := fakeapi.ViewOne[*corev1.Node](api, "", m.Status.NodeRef.Name)
 	return node
 }
 
@@ -176,13 +202,17 @@ func nodeOf(api *fakeapi.Server, m *machinev1beta1.Machine) *corev1.Node {
 // allow, and then ends both.
 func endMachine(api *fakeapi.Server, m *machinev1beta1.Machine) {
 	if node := nodeOf(api, m); node != nil {
-		node.Spec.Unschedulable = true
-		api.Put(node)
+		if !node.Spec.Unschedulable {
+			node = node.DeepCopy()
+			node.Spec.Unschedulable = true
+			api.Put(node)
+		}
 		if !drained(api, node) {
 			return
 		}
 		api.Delete(node)
 	}
+	m = m.DeepCopy()
 	m.Finalizers = nil
 	put(api, m, "Machine")
 }

@@ -12,7 +12,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -24,16 +26,16 @@ const hashLabel = "pod-template-hash"
 
 func workloads(api *fakeapi.Server) {
 	collect(api)
-	for _, d := range fakeapi.Objects[*appsv1.Deployment](api) {
+	for _, d := range fakeapi.View[*appsv1.Deployment](api) {
 		deployment(api, d)
 	}
-	for _, s := range fakeapi.Objects[*appsv1.ReplicaSet](api) {
+	for _, s := range fakeapi.View[*appsv1.ReplicaSet](api) {
 		replicaSet(api, s)
 	}
-	for _, s := range fakeapi.Objects[*appsv1.StatefulSet](api) {
+	for _, s := range fakeapi.View[*appsv1.StatefulSet](api) {
 		statefulSet(api, s)
 	}
-	for _, d := range fakeapi.Objects[*appsv1.DaemonSet](api) {
+	for _, d := range fakeapi.View[*appsv1.DaemonSet](api) {
 		daemonSet(api, d)
 	}
 }
@@ -66,15 +68,20 @@ func note[T metav1.Object](there map[types.UID]bool, objects []T) {
 	}
 }
 
-// hash names a template.
-func hash(template corev1.PodTemplateSpec) string {
-	raw, err := json.Marshal(template)
-	if err != nil {
-		panic(err) // Templates can be written.
-	}
-	h := fnv.New32a()
-	_, _ = h.Write(raw)
-	return fmt.Sprintf("%08x", h.Sum32())
+// templateHash names a template.
+type templateHash string
+
+// hash names the template of a workload.
+func hash(api *fakeapi.Server, owner runtime.Object, template *corev1.PodTemplateSpec) string {
+	return string(fakeapi.Derive(api, owner, func() templateHash {
+		raw, err := json.Marshal(template)
+		if err != nil {
+			panic(err) // Templates can be written.
+		}
+		h := fnv.New32a()
+		_, _ = h.Write(raw)
+		return templateHash(fmt.Sprintf("%08x", h.Sum32()))
+	}))
 }
 
 // owned returns the pods of a controller, those that terminate left out.
@@ -88,10 +95,10 @@ func owned(api *fakeapi.Server, owner metav1.Object) []*corev1.Pod {
 	return out
 }
 
-// podOf makes a pod of a template.
-func podOf(owner metav1.Object, kind, name string, template corev1.PodTemplateSpec) *corev1.Pod {
+// podOf makes a pod of a template with this hash.
+func podOf(owner metav1.Object, kind, name string, template *corev1.PodTemplateSpec, hash string) *corev1.Pod {
 	labels := maps.Clone(template.Labels)
-	labels[hashLabel] = hash(template)
+	labels[hashLabel] = hash
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: owner.GetNamespace(), Name: name, Labels: labels, Annotations: template.Annotations,
@@ -122,10 +129,10 @@ func countReady(pods []*corev1.Pod) (n int32) {
 // deployment has a ReplicaSet for each template: the newest gets all pods, and the others
 // lose theirs once these are ready, or before that with the strategy Recreate.
 func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
-	current, wants := hash(d.Spec.Template), ptr.Deref(d.Spec.Replicas, 1)
+	current, wants := hash(api, d, &d.Spec.Template), ptr.Deref(d.Spec.Replicas, 1)
 	var newest *appsv1.ReplicaSet
 	var older []*appsv1.ReplicaSet
-	for _, s := range fakeapi.Objects[*appsv1.ReplicaSet](api) {
+	for _, s := range fakeapi.View[*appsv1.ReplicaSet](api) {
 		switch {
 		case !metav1.IsControlledBy(s, d):
 		case s.Labels[hashLabel] == current:
@@ -141,22 +148,33 @@ func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
 	}
 	updated, old := int32(0), int32(0)
 	if newest != nil {
-		newest.Spec.Replicas = &wants
-		api.Put(newest)
+		scale(api, newest, wants)
 		updated = newest.Status.ReadyReplicas
 	}
 	for _, s := range older {
 		old += s.Status.Replicas
 		if recreates || updated >= wants && !d.Spec.Paused {
-			s.Spec.Replicas = ptr.To[int32](0)
-			api.Put(s)
+			scale(api, s, 0)
 		}
 	}
-	d.Status = appsv1.DeploymentStatus{
+	if status := (appsv1.DeploymentStatus{
 		ObservedGeneration: d.Generation, Replicas: updated + old, UpdatedReplicas: updated,
 		ReadyReplicas: updated + old, AvailableReplicas: updated + old,
+	}); !equality.Semantic.DeepEqual(d.Status, status) {
+		d = d.DeepCopy()
+		d.Status = status
+		api.Put(d)
 	}
-	api.Put(d)
+}
+
+// scale writes how many pods a ReplicaSet wants, where it wants others.
+func scale(api *fakeapi.Server, s *appsv1.ReplicaSet, wants int32) {
+	if ptr.Equal(s.Spec.Replicas, &wants) {
+		return
+	}
+	s = s.DeepCopy()
+	s.Spec.Replicas = &wants
+	api.Put(s)
 }
 
 // anyPods reports whether pods of these are there, those that terminate included.
@@ -184,18 +202,23 @@ func replicaSet(api *fakeapi.Server, s *appsv1.ReplicaSet) {
 	own, wants := owned(api, s), int(ptr.Deref(s.Spec.Replicas, 1))
 	for n := len(own); n < wants && !forbidden(api, s.Namespace); n++ {
 		// Names are never used twice.
-		api.Put(podOf(s, "ReplicaSet", fmt.Sprintf("%s-%05d", s.Name, api.Created(pods)), s.Spec.Template))
+		api.Put(podOf(s, "ReplicaSet", fmt.Sprintf("%s-%05d", s.Name, api.Created(pods)), &s.Spec.Template, hash(api, s, &s.Spec.Template)))
 	}
 	for n := wants; n < len(own); n++ {
 		api.Delete(own[n])
 	}
-	s.Status.Replicas, s.Status.ReadyReplicas, s.Status.ObservedGeneration = int32(len(own)), countReady(own), s.Generation
-	api.Put(s)
+	status := s.Status
+	status.Replicas, status.ReadyReplicas, status.ObservedGeneration = int32(len(own)), countReady(own), s.Generation
+	if !equality.Semantic.DeepEqual(s.Status, status) {
+		s = s.DeepCopy()
+		s.Status = status
+		api.Put(s)
+	}
 }
 
 // statefulSet replaces one pod at a time, from the last to the first.
 func statefulSet(api *fakeapi.Server, s *appsv1.StatefulSet) {
-	current, wants := hash(s.Spec.Template), int(ptr.Deref(s.Spec.Replicas, 1))
+	current, wants := hash(api, s, &s.Spec.Template), int(ptr.Deref(s.Spec.Replicas, 1))
 	byName := map[string]*corev1.Pod{}
 	for _, p := range fakeapi.View[*corev1.Pod](api) {
 		if metav1.IsControlledBy(p, s) {
@@ -209,7 +232,7 @@ func statefulSet(api *fakeapi.Server, s *appsv1.StatefulSet) {
 		p := byName[name]
 		switch {
 		case p == nil:
-			api.Put(podOf(s, "StatefulSet", name, s.Spec.Template))
+			api.Put(podOf(s, "StatefulSet", name, &s.Spec.Template, current))
 			complete = false
 		case p.DeletionTimestamp != nil || !ready(p):
 			complete = false
@@ -222,23 +245,27 @@ func statefulSet(api *fakeapi.Server, s *appsv1.StatefulSet) {
 	if complete && outdated != nil {
 		api.Delete(outdated)
 	}
-	s.Status = appsv1.StatefulSetStatus{
+	status := appsv1.StatefulSetStatus{
 		ObservedGeneration: s.Generation, Replicas: int32(len(byName)), UpdatedReplicas: updated,
 		UpdateRevision: s.Name + "-" + current, CurrentRevision: s.Name + "-" + current,
 	}
 	for _, p := range byName {
 		if ready(p) && p.DeletionTimestamp == nil {
-			s.Status.ReadyReplicas++
-			s.Status.AvailableReplicas++
+			status.ReadyReplicas++
+			status.AvailableReplicas++
 		}
 	}
-	api.Put(s)
+	if !equality.Semantic.DeepEqual(s.Status, status) {
+		s = s.DeepCopy()
+		s.Status = status
+		api.Put(s)
+	}
 }
 
 // daemonSet has a pod on every node that its template tolerates and selects, and replaces
 // one at a time.
 func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
-	current := hash(d.Spec.Template)
+	current := hash(api, d, &d.Spec.Template)
 	byNode := map[string]*corev1.Pod{}
 	busy := false
 	for _, p := range fakeapi.View[*corev1.Pod](api) {
@@ -247,12 +274,12 @@ func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
 			busy = busy || p.DeletionTimestamp != nil || !ready(p)
 		}
 	}
-	d.Status = appsv1.DaemonSetStatus{ObservedGeneration: d.Generation}
+	status := appsv1.DaemonSetStatus{ObservedGeneration: d.Generation}
 	for _, n := range fakeapi.View[*corev1.Node](api) {
 		p, serves := byNode[n.Name], takes(n, &d.Spec.Template.Spec)
 		switch {
 		case serves && p == nil:
-			p = podOf(d, "DaemonSet", fmt.Sprintf("%s-%s-%s", d.Name, n.Name, current), d.Spec.Template)
+			p = podOf(d, "DaemonSet", fmt.Sprintf("%s-%s-%s", d.Name, n.Name, current), &d.Spec.Template, current)
 			p.Spec.NodeName = n.Name
 			api.Put(p)
 		case p != nil && (!serves || !busy && p.Labels[hashLabel] != current):
@@ -260,10 +287,14 @@ func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
 			busy = true
 		}
 		if serves {
-			countDaemon(&d.Status, p, current)
+			countDaemon(&status, p, current)
 		}
 	}
-	api.Put(d)
+	if !equality.Semantic.DeepEqual(d.Status, status) {
+		d = d.DeepCopy()
+		d.Status = status
+		api.Put(d)
+	}
 }
 
 // countDaemon counts a node that a DaemonSet serves, and the pod there if there is one.
