@@ -4,7 +4,6 @@
 package faults_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -52,72 +51,81 @@ func TestHostileMarksWrittenBack(t *testing.T) {
 				apply(other)
 			},
 		} {
-			for _, destroys := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s %s destroy=%t", s.name(), name, destroys), func(t *testing.T) {
-					t.Parallel()
-					bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
-						s.world(api)
-						if name == damagedElsewhere {
-							api.Put(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "z", Annotations: map[string]string{"kubetaint.io/owned-taints": "x", "kubetaint.io/owned-labels": "x"}}})
-						}
-						time.Sleep(calm)
-						i := acctest.Instance{Type: "kubetaint_" + s.typeName}
-						apply := func(config map[string]any) {
-							t.Helper()
-							if d := through(api.Client()).Apply(t, &i, config); d.Errors() != "" {
-								t.Fatal(d.Errors())
-							}
-							time.Sleep(calm)
-						}
-						apply(s.first)
-						written := ownedOn(api, "n1")
-						if len(written) == 0 {
-							t.Fatal("the node has no marks")
-						}
-						giveUp(t, api, apply)
-						given := entriesOf(s.first)
-						fakeapi.Edit(api, "", "n1", func(n *corev1.Node) {
-							for _, one := range given {
-								if one.Effect == "" {
-									n.Labels[one.Key] = "theirs"
-								} else {
-									n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: one.Key, Value: "theirs", Effect: one.Effect})
-								}
-							}
-							// Marks that the resource has there by now stay.
-							for name, value := range written {
-								if now := n.Annotations[name]; now != "" {
-									value = strings.TrimSuffix(value, "]") + "," + strings.TrimPrefix(now, "[")
-								}
-								n.Annotations[name] = value
-							}
-						})
-						if destroys {
-							apply(nil)
-						} else {
-							other := maps.Clone(s.second)
-							other["taints"] = []any{taint("spot", "b", "PreferNoSchedule")}
-							if s.first["labels"] != nil {
-								other["labels"] = object{"spot": "no"}
-							}
-							apply(other)
-						}
-						node := fakeapi.Objects[*corev1.Node](api)[0]
+			t.Run(s.name()+" "+name, func(t *testing.T) {
+				t.Parallel()
+				i, given := acctest.Instance{Type: "kubetaint_" + s.typeName}, entriesOf(s.first)
+				var writtenBack moment
+				bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
+					s.world(api)
+					if name == damagedElsewhere {
+						api.Put(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "z", Annotations: map[string]string{"kubetaint.io/owned-taints": "x", "kubetaint.io/owned-labels": "x"}}})
+					}
+					time.Sleep(calm)
+					apply := applying(t, api.Client(), &i)
+					apply(s.first)
+					written := ownedOn(api, "n1")
+					if len(written) == 0 {
+						t.Fatal("the node has no marks")
+					}
+					giveUp(t, api, apply)
+					fakeapi.Edit(api, "", "n1", func(n *corev1.Node) {
 						for _, one := range given {
-							stands := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-								return t.Key == one.Key && t.Effect == one.Effect && t.Value == "theirs"
-							})
 							if one.Effect == "" {
-								stands = node.Labels[one.Key] == "theirs"
+								n.Labels[one.Key] = "theirs"
+							} else {
+								n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: one.Key, Value: "theirs", Effect: one.Effect})
 							}
-							if !stands {
-								t.Errorf("%s=theirs is gone: %s has %v and the labels %v", one.Key, node.Name, node.Spec.Taints, node.Labels)
+						}
+						// Marks that the resource has there by now stay.
+						for name, value := range written {
+							if now := n.Annotations[name]; now != "" {
+								value = strings.TrimSuffix(value, "]") + "," + strings.TrimPrefix(now, "[")
 							}
+							n.Annotations[name] = value
 						}
 					})
+					writtenBack = moment{api.Clone(), time.Now()}
 				})
-			}
+				other := maps.Clone(s.second)
+				other["taints"] = []any{taint("spot", "b", "PreferNoSchedule")}
+				if s.first["labels"] != nil {
+					other["labels"] = object{"spot": "no"}
+				}
+				for what, config := range map[string]map[string]any{"update": other, "destroy": nil} {
+					t.Run(what, func(t *testing.T) {
+						bubble(t, writtenBack, func(t *testing.T, api *fakeapi.Server) {
+							i := i
+							applying(t, api.Client(), &i)(config)
+							node := fakeapi.Objects[*corev1.Node](api)[0]
+							for _, one := range given {
+								stands := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+									return t.Key == one.Key && t.Effect == one.Effect && t.Value == "theirs"
+								})
+								if one.Effect == "" {
+									stands = node.Labels[one.Key] == "theirs"
+								}
+								if !stands {
+									t.Errorf("%s=theirs is gone: %s has %v and the labels %v", one.Key, node.Name, node.Spec.Taints, node.Labels)
+								}
+							}
+						})
+					})
+				}
+			})
 		}
+	}
+}
+
+// applying returns a function that applies a configuration to an instance, and waits until the world has
+// come to rest.
+func applying(t *testing.T, client *fakeapi.Client, i *acctest.Instance) func(config map[string]any) {
+	t.Helper()
+	return func(config map[string]any) {
+		t.Helper()
+		if d := through(client).Apply(t, i, config); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		time.Sleep(calm)
 	}
 }
 

@@ -41,71 +41,72 @@ func TestHostileMarksWrittenBack_onMachineSets(t *testing.T) {
 			"after it was left":            {[]string{"template_only", "in_place"}, []string{"kubetaint.io/owned-taints", machineset.RemnantsAnnotation}},
 			"after others were left since": {[]string{"template_only", "in_place", "template_only", "in_place"}, []string{machineset.RemnantsAnnotation}},
 		} {
-			for _, annotation := range tt.records {
-				if annotation == "kubetaint.io/owned-labels" && typeName != "dedicated_nodes" {
-					continue
-				}
-				for _, destroys := range []bool{false, true} {
-					t.Run(fmt.Sprintf("%s %s %s destroy=%t", typeName, what, annotation, destroys), func(t *testing.T) {
-						t.Parallel()
-						bubble(t, moment{api: fakeapi.New(controllers.MachineAPI...)}, func(t *testing.T, api *fakeapi.Server) {
-							pool(api)
-							time.Sleep(calm)
-							i, client := acctest.Instance{Type: "kubetaint_" + typeName}, api.Client()
-							// Several requests are answered at once.
-							var lock sync.Mutex
-							written := map[string]string{}
-							client.OnAnswer(func(fakeapi.Request, int) {
-								lock.Lock()
-								defer lock.Unlock()
-								for name, value := range machineSet(api).GetAnnotations() {
-									if givesUp(value) {
-										written[name] = value
-									}
-								}
-							})
-							apply := func(config map[string]any) {
-								t.Helper()
-								if d := through(client).Apply(t, &i, config); d.Errors() != "" {
-									t.Fatal(d.Errors())
-								}
-								time.Sleep(calm)
+			t.Run(typeName+" "+what, func(t *testing.T) {
+				t.Parallel()
+				i, written := acctest.Instance{Type: "kubetaint_" + typeName}, map[string]string{}
+				var givenUp moment
+				bubble(t, moment{api: fakeapi.New(controllers.MachineAPI...)}, func(t *testing.T, api *fakeapi.Server) {
+					pool(api)
+					time.Sleep(calm)
+					client := api.Client()
+					// Several requests are answered at once.
+					var lock sync.Mutex
+					client.OnAnswer(func(fakeapi.Request, int) {
+						lock.Lock()
+						defer lock.Unlock()
+						for name, value := range machineSet(api).GetAnnotations() {
+							if givesUp(value) {
+								written[name] = value
 							}
-							apply(config("team", "dedicated", "in_place"))
-							for n, strategy := range tt.strategies {
-								apply(config(fmt.Sprint("extra", n/2), "extra", strategy))
-							}
-							lock.Lock()
-							before := written[annotation]
-							lock.Unlock()
-							if now := machineSet(api).GetAnnotations(); before == "" || givesUp(now[annotation]) {
-								t.Fatalf("%q was written, and %v is there now", before, now)
-							}
-							writeBack(api, annotation, before)
-							time.Sleep(calm)
-							if destroys {
-								apply(nil)
-							} else {
-								apply(config("more", "more", "in_place"))
-							}
-							for _, plural := range []string{"machinesets", "machines"} {
-								for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource(plural)) {
-									if plural == "machinesets" && !inTemplate(annotation) {
-										continue
-									}
-									spec, _, _ := unstructured.NestedMap(o.Object, specOf(o)...)
-									if text := fmt.Sprint(spec["taints"]); !strings.Contains(text, "team") {
-										t.Errorf("the taint is gone from %s %s: %s", o.GetKind(), o.GetName(), text)
-									}
-									labels, _, _ := unstructured.NestedStringMap(spec, "metadata", "labels")
-									if annotation == "kubetaint.io/owned-labels" && labels["dedicated"] != "a" {
-										t.Errorf("the label is gone from %s %s: %v", o.GetKind(), o.GetName(), labels)
-									}
-								}
-							}
-						})
+						}
 					})
+					apply := applying(t, client, &i)
+					apply(config("team", "dedicated", "in_place"))
+					for n, strategy := range tt.strategies {
+						apply(config(fmt.Sprint("extra", n/2), "extra", strategy))
+					}
+					givenUp = moment{api.Clone(), time.Now()}
+				})
+				for _, annotation := range tt.records {
+					if annotation == "kubetaint.io/owned-labels" && typeName != "dedicated_nodes" {
+						continue
+					}
+					for then, config := range map[string]map[string]any{"update": config("more", "more", "in_place"), "destroy": nil} {
+						t.Run(annotation+" "+then, func(t *testing.T) {
+							bubble(t, givenUp, func(t *testing.T, api *fakeapi.Server) {
+								if now := machineSet(api).GetAnnotations(); written[annotation] == "" || givesUp(now[annotation]) {
+									t.Fatalf("%q was written, and %v is there now", written[annotation], now)
+								}
+								writeBack(api, annotation, written[annotation])
+								time.Sleep(calm)
+								i := i
+								applying(t, api.Client(), &i)(config)
+								checkTheirs(t, api, annotation)
+							})
+						})
+					}
 				}
+			})
+		}
+	}
+}
+
+// checkTheirs checks that the entries that a record is about, and that somebody else has put there,
+// stay in the template and on the machines.
+func checkTheirs(t *testing.T, api *fakeapi.Server, annotation string) {
+	t.Helper()
+	for _, plural := range []string{"machinesets", "machines"} {
+		for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource(plural)) {
+			if plural == "machinesets" && !inTemplate(annotation) {
+				continue
+			}
+			spec, _, _ := unstructured.NestedMap(o.Object, specOf(o)...)
+			if text := fmt.Sprint(spec["taints"]); !strings.Contains(text, "team") {
+				t.Errorf("the taint is gone from %s %s: %s", o.GetKind(), o.GetName(), text)
+			}
+			labels, _, _ := unstructured.NestedStringMap(spec, "metadata", "labels")
+			if annotation == "kubetaint.io/owned-labels" && labels["dedicated"] != "a" {
+				t.Errorf("the label is gone from %s %s: %v", o.GetKind(), o.GetName(), labels)
 			}
 		}
 	}
