@@ -160,7 +160,7 @@ func TestDraw_endsWithAnErrorOfATest(t *testing.T) {
 // tree, and replays it when the mutant is gone.
 func TestGoTool_leavesNoFailFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$TF_ACC,$RAPID_NOFAILFILE\"\n"), 0o700); err != nil { //nolint:gosec // It is run.
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"$TF_ACC,$RAPID_NOFAILFILE\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)

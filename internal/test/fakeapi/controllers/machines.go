@@ -11,7 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -117,7 +117,7 @@ func machineSet(api *fakeapi.Server, s *machinev1beta1.MachineSet, all []*machin
 	}
 	status := s.Status
 	status.ObservedGeneration, status.Replicas, status.ReadyReplicas, status.AvailableReplicas = s.Generation, int32(len(own)), ready, ready
-	if !equality.Semantic.DeepEqual(s.Status, status) {
+	if !apiequality.Semantic.DeepEqual(s.Status, status) {
 		s = s.DeepCopy()
 		s.Status = status
 		put(api, s, "MachineSet")

@@ -12,7 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -160,7 +160,7 @@ func deployment(api *fakeapi.Server, d *appsv1.Deployment) {
 	if status := (appsv1.DeploymentStatus{
 		ObservedGeneration: d.Generation, Replicas: updated + old, UpdatedReplicas: updated,
 		ReadyReplicas: updated + old, AvailableReplicas: updated + old,
-	}); !equality.Semantic.DeepEqual(d.Status, status) {
+	}); !apiequality.Semantic.DeepEqual(d.Status, status) {
 		d = d.DeepCopy()
 		d.Status = status
 		api.Put(d)
@@ -209,7 +209,7 @@ func replicaSet(api *fakeapi.Server, s *appsv1.ReplicaSet) {
 	}
 	status := s.Status
 	status.Replicas, status.ReadyReplicas, status.ObservedGeneration = int32(len(own)), countReady(own), s.Generation
-	if !equality.Semantic.DeepEqual(s.Status, status) {
+	if !apiequality.Semantic.DeepEqual(s.Status, status) {
 		s = s.DeepCopy()
 		s.Status = status
 		api.Put(s)
@@ -255,7 +255,7 @@ func statefulSet(api *fakeapi.Server, s *appsv1.StatefulSet) {
 			status.AvailableReplicas++
 		}
 	}
-	if !equality.Semantic.DeepEqual(s.Status, status) {
+	if !apiequality.Semantic.DeepEqual(s.Status, status) {
 		s = s.DeepCopy()
 		s.Status = status
 		api.Put(s)
@@ -290,7 +290,7 @@ func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
 			countDaemon(&status, p, current)
 		}
 	}
-	if !equality.Semantic.DeepEqual(d.Status, status) {
+	if !apiequality.Semantic.DeepEqual(d.Status, status) {
 		d = d.DeepCopy()
 		d.Status = status
 		api.Put(d)
