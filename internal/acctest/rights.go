@@ -7,20 +7,31 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
+// roles are the roles that have been read: each test on the simulated API server asks for one.
+var roles sync.Map
+
 // documented reads one of the roles that the documentation shows.
 func documented(file string) (*rbacv1.ClusterRole, error) {
+	if known, is := roles.Load(file); is {
+		return known.(*rbacv1.ClusterRole).DeepCopy(), nil //nolint:forcetypeassert // Nothing else is stored.
+	}
 	raw, err := os.ReadFile(filepath.Join(root(), "examples", "rbac", file))
 	if err != nil {
 		return nil, err
 	}
 	role := &rbacv1.ClusterRole{}
-	return role, yaml.Unmarshal(raw, role)
+	if err := yaml.Unmarshal(raw, role); err != nil {
+		return nil, err
+	}
+	roles.Store(file, role.DeepCopy())
+	return role, nil
 }
 
 // Rights are the documented rules.

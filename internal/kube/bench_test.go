@@ -236,16 +236,16 @@ func list(tb testing.TB, c *Cluster) {
 	tb.Helper()
 	for _, pages := range []pager.ListPageFunc{
 		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
-			return c.client.CoreV1().Nodes().List(ctx, o)
+			return c.client.core.Nodes().List(ctx, o)
 		},
 		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
-			return c.client.CoreV1().Pods("").List(ctx, o)
+			return c.client.core.Pods("").List(ctx, o)
 		},
 		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
-			return c.client.CoreV1().PersistentVolumeClaims("").List(ctx, o)
+			return c.client.core.PersistentVolumeClaims("").List(ctx, o)
 		},
 		func(ctx context.Context, o metav1.ListOptions) (kruntime.Object, error) {
-			return c.client.CoreV1().PersistentVolumes().List(ctx, o)
+			return c.client.core.PersistentVolumes().List(ctx, o)
 		},
 	} {
 		p := pager.New(pages)

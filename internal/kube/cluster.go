@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
@@ -35,7 +34,7 @@ var schemeGroupVersion = schema.GroupVersion{}
 // many resources there are. It is safe for concurrent use.
 type Cluster struct {
 	host    string
-	client  kubernetes.Interface
+	client  clients
 	meta    metadata.Interface
 	dynamic dynamic.Interface
 	mapper  meta.RESTMapper
@@ -87,7 +86,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfigAndClient(rc, through)
+	client, err := newClients(rc, through)
 	if err != nil {
 		return nil, err
 	}
@@ -100,17 +99,17 @@ func connect(rc *rest.Config) (*Cluster, error) {
 		return nil, err
 	}
 	slim := newSlimmer()
-	serves := memory.NewMemCacheClientWithContext(discovery.ToDiscoveryInterfaceWithContext(client.Discovery()))
+	serves := memory.NewMemCacheClientWithContext(discovery.ToDiscoveryInterfaceWithContext(client.discovery))
 	c := &Cluster{
 		host: rc.Host, client: client, meta: metadata, dynamic: dynamic, serves: serves,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapperWithContext(serves),
 		nodes: newCollection(kind[*snapshot.Node]{
 			plural: "nodes",
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return client.CoreV1().Nodes().List(ctx, o)
+				return client.core.Nodes().List(ctx, o)
 			},
 			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return client.CoreV1().Nodes().Watch(ctx, o)
+				return client.core.Nodes().Watch(ctx, o)
 			},
 			slim:        func(o runtime.Object) *snapshot.Node { return slimNode(o.(*corev1.Node)) }, //nolint:forcetypeassert // A list of nodes holds nothing else.
 			key:         func(n *snapshot.Node) string { return n.Name },
@@ -119,10 +118,10 @@ func connect(rc *rest.Config) (*Cluster, error) {
 		pods: newCollection(kind[*snapshot.Pod]{
 			plural: "pods",
 			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return client.CoreV1().Pods("").List(ctx, o)
+				return client.core.Pods("").List(ctx, o)
 			},
 			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return client.CoreV1().Pods("").Watch(ctx, o)
+				return client.core.Pods("").Watch(ctx, o)
 			},
 			slim: func(o runtime.Object) *snapshot.Pod { return slim.pod(o.(*corev1.Pod)) }, //nolint:forcetypeassert // A list of pods holds nothing else.
 			key:  (*snapshot.Pod).Key,
@@ -140,7 +139,7 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 	return c.identity.get(ctx, func() (string, error) {
 		var uid string
 		err := reading.do(ctx, bounded(func(ctx context.Context) error {
-			ns, err := c.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+			ns, err := c.client.core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 			if err == nil {
 				uid = string(ns.UID)
 			}

@@ -53,7 +53,7 @@ func (c *Cluster) rights(ctx context.Context) ([]authorizationv1.ResourceRule, e
 	var rules []authorizationv1.ResourceRule
 	err := reading.do(ctx, bounded(func(ctx context.Context) error {
 		review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: metav1.NamespaceDefault}}
-		review, err := c.client.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
+		review, err := c.client.authorization.SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err == nil {
 			rules = review.Status.ResourceRules
 		}

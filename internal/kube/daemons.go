@@ -27,7 +27,7 @@ const daemonSet = "DaemonSet"
 func (c *Cluster) listsOf(kind workload.Kind) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 	if kind.Kind == daemonSet {
 		return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return c.client.AppsV1().DaemonSets("").List(ctx, o)
+			return c.client.apps.DaemonSets("").List(ctx, o)
 		}
 	}
 	return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -38,7 +38,7 @@ func (e *HeldError) Unwrap() error { return e.Err }
 func (c *Cluster) Evict(ctx context.Context, p *snapshot.Pod, gracePeriod *int64) error {
 	uid := p.UID
 	err := bounded(func(ctx context.Context) error {
-		return c.client.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
+		return c.client.policy.Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
 			ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
 			DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: gracePeriod, Preconditions: &metav1.Preconditions{UID: &uid}},
 		})
@@ -80,7 +80,7 @@ func (c *Cluster) Cordon(ctx context.Context, n *snapshot.Node) error {
 	}
 	var written *snapshot.Node
 	err = writing.do(ctx, bounded(func(ctx context.Context) error {
-		node, err := c.client.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, body, metav1.PatchOptions{})
+		node, err := c.client.core.Nodes().Patch(ctx, n.Name, types.MergePatchType, body, metav1.PatchOptions{})
 		if err == nil {
 			written = slimNode(node)
 		}

@@ -33,7 +33,7 @@ func (c *Cluster) NamespaceLists(ctx context.Context, name string) (*NamespaceLi
 	var found *corev1.Namespace
 	err := c.patience().do(ctx, bounded(func(ctx context.Context) error {
 		var err error
-		found, err = c.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		found, err = c.client.core.Namespaces().Get(ctx, name, metav1.GetOptions{})
 		return err
 	}))
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Cluster) patchNamespace(ctx context.Context, seen *NamespaceLists, list
 	var written *corev1.Namespace
 	err = writing.do(ctx, bounded(func(ctx context.Context) error {
 		var err error
-		written, err = c.client.CoreV1().Namespaces().Patch(ctx, seen.Name, types.MergePatchType, body, metav1.PatchOptions{})
+		written, err = c.client.core.Namespaces().Patch(ctx, seen.Name, types.MergePatchType, body, metav1.PatchOptions{})
 		return err
 	}))
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Cluster) RestrictsTolerations(ctx context.Context, namespace string) (o
 	var made *corev1.Pod
 	err = reading.do(ctx, bounded(func(ctx context.Context) error {
 		var err error
-		made, err = c.client.CoreV1().Pods(namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		made, err = c.client.core.Pods(namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		// The plug-in's refusal comes as an internal error, which is tried again otherwise.
 		if status := apierrors.APIStatus(nil); errors.As(err, &status) && strings.Contains(status.Status().Message, "conflict with its namespace whitelist") {
 			on, err = true, nil

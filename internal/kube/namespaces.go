@@ -54,7 +54,7 @@ func (n *namespaces) forget(name string) {
 func (c *Cluster) AllowedTolerations(ctx context.Context, namespace string) (allowed []corev1.Toleration, limited bool, err error) {
 	list, err := c.namespaces.of(namespace).get(ctx, func() (list whitelist, err error) {
 		err = reading.do(ctx, bounded(func(ctx context.Context) error {
-			ns, err := c.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+			ns, err := c.client.core.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 			if err == nil {
 				list.annotation, list.set = ns.Annotations[admission.WhitelistAnnotation]
 			}

@@ -112,7 +112,7 @@ func (c *Cluster) RereadNode(ctx context.Context, name string) (*snapshot.Node, 
 func (c *Cluster) readNode(ctx context.Context, name string) (*snapshot.Node, error) {
 	var node *snapshot.Node
 	err := writing.do(ctx, bounded(func(ctx context.Context) error {
-		n, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		n, err := c.client.core.Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
 			node = slimNode(n)
 		}
@@ -135,7 +135,7 @@ func (c *Cluster) patchNode(ctx context.Context, node *snapshot.Node, edit *Node
 	}
 	var written *snapshot.Node
 	err = writing.do(ctx, bounded(func(ctx context.Context) error {
-		n, err := c.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, body, metav1.PatchOptions{})
+		n, err := c.client.core.Nodes().Patch(ctx, node.Name, types.MergePatchType, body, metav1.PatchOptions{})
 		if err == nil {
 			written = slimNode(n)
 		}

@@ -25,7 +25,7 @@ func (c *Cluster) Templates(ctx context.Context, w *workload.Workload) ([]corev1
 	var out []corev1.PodSpec
 	err := c.patience().do(ctx, bounded(func(ctx context.Context) error {
 		out = nil
-		list, err := c.client.AppsV1().ReplicaSets(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
+		list, err := c.client.apps.ReplicaSets(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
 		if err != nil {
 			return err
 		}

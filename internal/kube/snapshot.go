@@ -192,7 +192,7 @@ func (c *Cluster) Budgets(ctx context.Context) (snapshot.Budgets, error) {
 
 func (c *Cluster) budgetsInto(ctx context.Context, into snapshot.Budgets) error {
 	return c.each(ctx, "poddisruptionbudgets", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.client.PolicyV1().PodDisruptionBudgets("").List(ctx, o)
+		return c.client.policy.PodDisruptionBudgets("").List(ctx, o)
 	}, func() { clear(into) }, func(o runtime.Object) error {
 		pdb := o.(*policyv1.PodDisruptionBudget) //nolint:forcetypeassert // The list holds nothing else.
 		selector, err := metav1.LabelSelectorAsSelector(pdb.Spec.Selector)

@@ -25,7 +25,7 @@ type storage struct {
 // with the last pod that uses it, and binds no new one.
 func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 	return c.each(ctx, "persistentvolumeclaims", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.client.CoreV1().PersistentVolumeClaims("").List(ctx, o)
+		return c.client.core.PersistentVolumeClaims("").List(ctx, o)
 	}, func() { s.claims = map[string]map[string]string{} }, func(o runtime.Object) error {
 		claim := o.(*corev1.PersistentVolumeClaim) //nolint:forcetypeassert // The list holds nothing else.
 		if claim.Spec.VolumeName == "" || claim.DeletionTimestamp != nil {
@@ -45,7 +45,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	slim := newSlimmer()
 	affinities := map[string]*corev1.NodeSelector{}
 	return c.each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.client.CoreV1().PersistentVolumes().List(ctx, o)
+		return c.client.core.PersistentVolumes().List(ctx, o)
 	}, func() { s.volumes = map[string]*snapshot.Volume{} }, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
 		if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil || migrated(&volume.Spec) {

@@ -173,7 +173,7 @@ func content(o *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// withStatusOf gives an object, which it may change, the status of another one; nil has none. Stored
+// withStatusOf sets the status of an object to that of another one; nil has none. Stored
 // objects are never changed, so that two may share a status.
 func withStatusOf(object, other runtime.Object) runtime.Object {
 	if u, custom := object.(*unstructured.Unstructured); custom {
