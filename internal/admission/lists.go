@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -111,10 +112,11 @@ func (c ListClaim) Merge(l Lists) MergedLists {
 	return out
 }
 
-// Holds reports whether a mark counts after an apply: that of a wanted entry.
-func (c ListClaim) Holds(mark toleration.Mark) bool {
+// Hold adds a mark to what is held after an apply, where it counts: that of a wanted entry.
+func (c ListClaim) Hold(mark toleration.Mark, held record.Held) {
 	c.Default.Path, c.Allowed.Path = DefaultList, AllowedList
-	return c.Default.Holds(mark) || c.Allowed.Holds(mark)
+	c.Default.Hold(mark, held)
+	c.Allowed.Hold(mark, held)
 }
 
 // Rejecting returns what the lists do not allow of the tolerations that admission adds to

@@ -58,6 +58,10 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 		own.Generation = onlyGeneration(found, &resp.Diagnostics)
 		lists = r.takeMarked(ctx, &state, own, target, observed.nodes, &resp.Diagnostics)
 		noteLabels(own, found.Owner, target, observed.nodes, held)
+		if target.MachineSets != nil {
+			meant := slices.DeleteFunc(slices.Clone(observed.sets), func(o machineset.Observed) bool { return !target.MachineSets.Matches(o.Set) })
+			planner.Found{Owner: found.Owner, Generation: own.Generation, Seal: own.HeldSeal(), Held: held}.Rollouts(meant)
+		}
 	} else {
 		own.Imported = found.Generations
 	}

@@ -39,7 +39,7 @@ func (w wanted) sets() *planner.DesiredSets {
 	}
 	return &planner.DesiredSets{
 		Target:  *w.nodes.Target.MachineSets,
-		Desired: machineset.Desired{Claim: w.nodes.Claim, Retired: w.retired, Rollout: w.rollout},
+		Desired: machineset.Desired{Claim: w.nodes.Claim, Rollout: w.rollout},
 		Labels:  w.labels.Claim,
 	}
 }

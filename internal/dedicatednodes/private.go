@@ -23,14 +23,14 @@ type ownership = fw.Ownership[taint.ID]
 func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
 	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
-	if own.Generation != "" || diags.HasError() {
+	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}
 	desired, known := state.desired(ctx, own, diags)
 	if !known {
 		return own, nil
 	}
-	observed, err := r.observe(ctx, desired, "", diags)
+	observed, err := r.observe(ctx, desired, own.Cluster, diags)
 	if err != nil || diags.HasError() {
 		return own, err
 	}
@@ -38,11 +38,11 @@ func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader
 	if err != nil && !errors.Is(err, kube.ErrForbidden) {
 		return own, err
 	}
-	return recovered(desired, observed, marked, diags), nil
+	return recovered(own, desired, observed, marked, diags), nil
 }
 
 // recovered finds out again what a private state held that is lost.
-func recovered(desired wanted, observed observation, marked []kube.Marked, diags *diag.Diagnostics) ownership {
+func recovered(own ownership, desired wanted, observed observation, marked []kube.Marked, diags *diag.Diagnostics) ownership {
 	found := fw.GenerationsOf(desired.owner())
 	for name, p := range observed.policies {
 		if p != nil && p.Err == nil {
@@ -73,13 +73,18 @@ func recovered(desired wanted, observed observation, marked []kube.Marked, diags
 			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
 		}
 	}
-	generation := found.One("Neither a node, a MachineSet nor a workload", diags)
-	own := fw.RecoverOwnership(generation, taint.IDs(desired.nodes.Claim.Taints))
+	own = own.Recover(func() string { return found.One("Neither a node, a MachineSet nor a workload", diags) })
 	marks, lists := own.Find(desired.owner(), own.HeldSeal()), own.Find(desired.owner(), own.ListSeal())
 	marks.Nodes(observed.nodes)
 	marks.Sets(observed.sets)
 	for _, s := range observed.members {
 		lists.Lists(s.workload.String(), s.workload.Record, s.workload.LabelRecord)
+	}
+	ids, target := taint.IDs(desired.nodes.Claim.Taints), desired.nodes.Target
+	if target.MachineSets != nil {
+		own = own.TookUnmarked(marks.UnmarkedInSets(*target.MachineSets, observed.sets, ids))
+	} else {
+		own = own.TookUnmarked(marks.Unmarked(target, observed.nodes, ids))
 	}
 	for _, m := range marked {
 		// An update may have left others, which the configuration does not name any more.

@@ -74,6 +74,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 			note("node/"+name, taint.Missing)
 		}
 	}
+	fw.WarnRestoredNodes(o.nodes, desired.nodes.Claim, desired.labels.Claim, diags)
 	o.driftOfSets(desired, note)
 	o.driftOfPolicies(desired, note)
 	for _, s := range o.members {

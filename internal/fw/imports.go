@@ -170,17 +170,17 @@ type FoundTaints struct {
 	Marks []FoundMark
 }
 
-// FoundMark is a mark that an import has found, and where.
+// FoundMark is what an import has found, and where: a mark, or an entry without one.
 type FoundMark struct {
 	Node *snapshot.Node
-	taint.Mark
+	Seen record.Sealed
 }
 
 // Held is what is remembered of the marks. See Ownership.See.
 func (f FoundTaints) Held(seal record.Seal, target planner.Target) record.Held {
 	held := record.Held{}
 	for _, one := range f.Marks {
-		held.Note(ImportedSeal(seal, target, one.Node), one.Sealed())
+		held.Note(ImportedSeal(seal, target, one.Node), one.Seen)
 	}
 	return held
 }
@@ -220,9 +220,11 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 				continue
 			}
 			mark, marked := n.Record.Of(id)
-			if owners[mark.Owner] = true; marked {
-				f.Marks = append(f.Marks, FoundMark{n, mark})
+			seen := mark.Sealed()
+			if owners[mark.Owner] = true; !marked {
+				seen = id.Unmarked()
 			}
+			f.Marks = append(f.Marks, FoundMark{n, seen})
 			if !found {
 				f.Taints, found = append(f.Taints, n.Taints[at]), true
 			}

@@ -4,8 +4,11 @@
 package fw
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -103,20 +106,36 @@ func (o Ownership[ID]) Retain(forget func(record.Held)) Ownership[ID] {
 	return o
 }
 
-// RecoverOwnership finds out again what a private state held that is lost:
-// Terraform keeps an empty one when the provider's process ends in the middle of an
-// update. The state is then all there is: marks with its id, which have the given
-// generation, are owned, and so are the given entries that carry no mark. What has found the
-// generation says by See which marks these are: others that come later are not believed.
-func RecoverOwnership[ID comparable](generation string, unmarked []ID) Ownership[ID] {
-	o := NewOwnership[ID]("")
-	if generation != "" {
-		o.Generation = generation
+// Sealed reports whether there is a nonce by which marks are proved. There is none where a private
+// state is lost, and in states of builds that had no nonces.
+func (o Ownership[ID]) Sealed() bool { return o.Generation != "" && o.Nonce != "" }
+
+// Recover finds out again what a private state held that is lost: Terraform keeps an empty one when the
+// provider's process ends in the middle of an update. The state is then all there is: marks with its
+// id, which have the generation that found returns, are owned. What is known of a generation and of
+// imports stays so. See says afterwards which marks these are: others that come later are not
+// believed.
+func (o Ownership[ID]) Recover(found func() string) Ownership[ID] {
+	out := NewOwnership[ID](o.Cluster)
+	out.Imported, out.Moved, out.Drifted = o.Imported, o.Moved, o.Drifted
+	if out.Generation = o.Generation; out.Generation == "" {
+		out.Generation = cmp.Or(found(), string(uuid.NewUUID()))
 	}
-	o.Imported = make(map[ID][]string, len(unmarked))
-	for _, id := range unmarked {
-		o.Imported[id] = []string{""}
+	return out
+}
+
+// TookUnmarked remembers entries that were taken into the state without a mark.
+func (o Ownership[ID]) TookUnmarked(ids []ID) Ownership[ID] {
+	imported := maps.Clone(o.Imported)
+	for _, id := range ids {
+		if imported == nil {
+			imported = map[ID][]string{}
+		}
+		if !slices.Contains(imported[id], "") {
+			imported[id] = append(slices.Clone(imported[id]), "")
+		}
 	}
+	o.Imported = imported
 	return o
 }
 
@@ -176,7 +195,7 @@ func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags
 	}
 	if o.Recovered {
 		// What those builds would have believed is found out again.
-		return Ownership[ID]{}
+		o.Recovered, o.Nonce, o.Epoch, o.Held, o.Lists = false, "", 0, nil, nil
 	}
 	return o
 }

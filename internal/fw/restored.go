@@ -4,11 +4,13 @@
 package fw
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -36,4 +38,31 @@ func WarnRestored(w *workload.Workload, claim toleration.Claim, pin label.Claim,
 	diags.AddWarning(w.Title()+" has "+Some(entries)+" again, which this resource removed before",
 		"A rollback brings them back with their marks, such as kubectl rollout undo. Others can write old marks, too, so that this resource leaves the entries where they are, a destroy included. "+
 			"Remove them from the pod template, and their marks from the annotation "+strings.Join(annotations, " and ")+": kubectl edit "+w.Kubectl(w.Name))
+}
+
+// WarnRestoredNodes names the taints and labels of nodes whose marks do not count any more. What the
+// claims want is not among them.
+func WarnRestoredNodes(nodes []*snapshot.Node, taints taint.Claim, labels label.Claim, diags *diag.Diagnostics) {
+	var found, lines []string
+	for _, n := range nodes {
+		var entries []string
+		for _, id := range taints.OnNode(n.Name, n.UID).Restored(n.Taints, n.Record) {
+			entries = append(entries, "taint "+id.String())
+		}
+		for _, key := range labels.OnNode(n.Name, n.UID).Restored(n.Labels, n.LabelRecord) {
+			entries = append(entries, "label "+key)
+		}
+		if len(entries) > 0 {
+			found, lines = append(found, n.Name), append(lines, "  node "+n.Name+": "+Some(entries))
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	if more := len(lines) - maxLines; more > 0 {
+		lines = append(lines[:maxLines], fmt.Sprintf("  … and %d more", more))
+	}
+	diags.AddWarning(Agree(len(found), "A node has", "Nodes have")+" entries with marks of this resource that do not count: "+Some(found),
+		"A backup brings entries back with their marks. Others can write old marks, too, so that this resource leaves the entries where they are, a destroy included:\n\n"+strings.Join(lines, "\n")+"\n\n"+
+			"Remove those that nobody needs (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-), and their marks from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
 }

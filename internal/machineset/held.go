@@ -18,6 +18,7 @@ func (d Desired) Hold(s *Set, held record.Held) {
 	if s.RecordErr != nil || s.MarkerErr != nil {
 		held.Keep(claim.Seal)
 	}
+	claim.HoldUnmarked(s.Taints, s.Record, held)
 	for _, mark := range s.Record {
 		if slices.Contains(claim.IDs(), mark.ID()) {
 			claim.Hold(mark, held)

@@ -71,7 +71,7 @@ func FuzzParseMarker(f *testing.F) {
 		for i := range max(0, min(machines, 9)) {
 			o.Machines = append(o.Machines, &Machine{Name: fmt.Sprint(i), Taints: []corev1.Taint{{Key: "old", Effect: "NoSchedule"}}})
 		}
-		d := Desired{Claim: taint.Claim{Owner: m.ID}, Retired: []taint.ID{{Key: "old", Effect: "NoSchedule"}}, Rollout: Rollout{Strategy: m.Strategy, MaxSurge: 1, MaxUnavailable: 1}}
+		d := Desired{Claim: taint.Claim{Owner: m.ID, Generation: "g"}, Retired: []taint.ID{{Key: "old", Effect: "NoSchedule"}}, Rollout: Rollout{Strategy: m.Strategy, MaxSurge: 1, MaxUnavailable: 1}}
 		most := max(s.Replicas, m.OriginalReplicas+d.Rollout.MaxSurge)
 		for _, i := range Next(o, d, m.StartedAt).Intents {
 			if i.Set != nil && i.Set.Replicas != nil && (*i.Set.Replicas < 0 || *i.Set.Replicas > most) {
@@ -84,7 +84,7 @@ func FuzzParseMarker(f *testing.F) {
 func TestNext_addsNoMoreThanMaxSurge(t *testing.T) {
 	t.Parallel()
 	old := []*Machine{{Name: "a", Taints: []corev1.Taint{{Key: "old", Effect: "NoSchedule"}}}}
-	d := Desired{Claim: taint.Claim{Owner: "me"}, Retired: []taint.ID{{Key: "old", Effect: "NoSchedule"}}, Rollout: Rollout{Strategy: Surge, MaxSurge: 1}}
+	d := Desired{Claim: taint.Claim{Owner: "me", Generation: "g"}, Retired: []taint.ID{{Key: "old", Effect: "NoSchedule"}}, Rollout: Rollout{Strategy: Surge, MaxSurge: 1}}
 	s := &Set{Namespace: "n", Name: "gpu", Replicas: 3, Observed: true, Marker: &Marker{ID: "me", Strategy: Surge, OriginalReplicas: 3, Surge: 3}}
 	got := Next(Observed{Set: s, Machines: old}, d, time.Time{})
 	if len(got.Intents) != 1 || *got.Intents[0].Set.Replicas != 4 || got.Intents[0].Set.Marker.Surge != 1 {

@@ -300,6 +300,10 @@ func TestRefuse_aRecordOfRemnantsThatNoAnnotationCanHold(t *testing.T) {
 	for _, left := range o.Machines[0].Taints {
 		d.Retired = append(d.Retired, taint.IDOf(left))
 	}
+	before := d.Claim
+	before.Taints = o.Machines[0].Taints
+	had := taint.Merge(nil, nil, before.On(o.Set.Object()))
+	o.Set.Taints, o.Set.Record = had.Taints, had.Record
 	got := Refuse(o, d)
 	if len(got) != 1 || !strings.Contains(got[0].Why, RemnantsAnnotation+" would have") || got[0].Attribute != attributeStrategy {
 		t.Errorf("it refuses with %v", got)

@@ -216,7 +216,7 @@ func (d Desired) Merge(s *Set) Template {
 		}
 	}
 	for id := range d.Claim.Imported {
-		if d.Claim.Release {
+		if d.Claim.Release && claim.Unmarked(id) {
 			ours = append(ours, id)
 		}
 	}
@@ -240,7 +240,8 @@ func (d Desired) Of(s *Set, t Target) Desired {
 // has begun, or a record of what machines kept. What is desired must be that of this
 // MachineSet.
 func (d Desired) Owns(s *Set) bool {
-	return s.Marker != nil && s.Marker.ID == d.Claim.Owner || d.Claim.On(s.Object()).Owns(s.Record) || len(d.remnants(s)) > 0
+	claim := d.Claim.On(s.Object())
+	return s.Marker.of(claim) || claim.Owns(s.Record) || len(d.remnants(s)) > 0
 }
 
 // Agrees reports whether a list has the entries that are owned as the template has

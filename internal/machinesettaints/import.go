@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -52,7 +53,10 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 	own := fw.NewOwnership[taint.ID](cluster)
 	taints, owner := inspect(sets, t, ids, &resp.Diagnostics)
 	own.Imported = taints.generations
-	own = own.See(taints.held(own.HeldSeal()), record.Held{})
+	held := taints.held(own.HeldSeal())
+	meant := slices.DeleteFunc(slices.Clone(sets), func(o machineset.Observed) bool { return !t.Matches(o.Set) })
+	planner.Found{Owner: owner, Generation: own.Generation, Seal: own.HeldSeal(), Held: held}.Rollouts(meant)
+	own = own.See(held, record.Held{})
 	m.Taints = fw.TaintSet(ctx, taints.found, &resp.Diagnostics)
 	desired, _ := m.desired(ctx, own, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -112,16 +116,16 @@ func parseIDs(parts []string, what string, diags *diag.Diagnostics) []taint.ID {
 type inspected struct {
 	found       []corev1.Taint
 	generations map[taint.ID][]string
-	// marks are those of the entries, by the object that carries them.
-	marks map[string]taint.Record
+	// seen are the marks of the entries, and the entries without one, by object.
+	seen map[string][]record.Sealed
 }
 
 // held is what is remembered of the marks.
 func (i inspected) held(seal record.Seal) record.Held {
 	held := record.Held{}
-	for object, marks := range i.marks {
-		for _, mark := range marks {
-			held.Note(seal.On(object), mark.Sealed())
+	for object, all := range i.seen {
+		for _, one := range all {
+			held.Note(seal.On(object), one)
 		}
 	}
 	return held
@@ -130,7 +134,7 @@ func (i inspected) held(seal record.Seal) record.Held {
 // inspect looks for the taints in the templates. The owner is that of all marks,
 // "" where some are not marked or the owners differ.
 func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, diags *diag.Diagnostics) (inspected, string) {
-	out, owners := inspected{generations: map[taint.ID][]string{}, marks: map[string]taint.Record{}}, map[string]bool{}
+	out, owners := inspected{generations: map[taint.ID][]string{}, seen: map[string][]record.Sealed{}}, map[string]bool{}
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
 			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
@@ -143,9 +147,11 @@ func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, di
 				continue
 			}
 			mark, marked := o.Set.Record.Of(id)
-			if owners[mark.Owner] = true; marked {
-				out.marks[o.Set.Object()] = append(out.marks[o.Set.Object()], mark)
+			seen := mark.Sealed()
+			if owners[mark.Owner] = true; !marked {
+				seen = id.Unmarked()
 			}
+			out.seen[o.Set.Object()] = append(out.seen[o.Set.Object()], seen)
 			if !found {
 				out.found, found = append(out.found, o.Set.Taints[at]), true
 			}

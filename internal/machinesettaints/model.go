@@ -50,6 +50,8 @@ type wanted struct {
 	machineset.Desired
 	// known proves the tolerations that others have left for these taints.
 	known []record.Seal
+	// retired are the taints that were wanted before.
+	retired []taint.ID
 	// replaces is set for a replacement, which destroys first.
 	replaces bool
 }
@@ -99,14 +101,14 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 func (w wanted) retire(state wanted) wanted {
 	for _, id := range state.Claim.IDs() {
 		if !slices.Contains(w.Claim.IDs(), id) || w.Claim.Release {
-			w.Retired = append(w.Retired, id)
+			w.retired = append(w.retired, id)
 		}
 	}
 	return w
 }
 
 // named returns the taints that configuration or state name.
-func (w wanted) named() []taint.ID { return slices.Concat(w.Claim.IDs(), w.Retired) }
+func (w wanted) named() []taint.ID { return slices.Concat(w.Claim.IDs(), w.retired) }
 
 // keepWording plans what the state holds where the configuration says the same in
 // other words.

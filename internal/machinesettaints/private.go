@@ -21,7 +21,7 @@ type ownership = fw.Ownership[taint.ID]
 // held. The error is that of reading the cluster for it.
 func (r *machineSetTaints) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
-	if own.Generation != "" || diags.HasError() {
+	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}
 	target, _ := state.targets(diags)
@@ -29,21 +29,21 @@ func (r *machineSetTaints) ownership(ctx context.Context, private fw.PrivateRead
 	if err != nil || diags.HasError() {
 		return own, err
 	}
-	return recovered(ctx, state, sets, diags), nil
+	return recovered(ctx, own, state, sets, diags), nil
 }
 
 // recovered finds out again what a private state held that is lost.
-func recovered(ctx context.Context, state model, sets []machineset.Observed, diags *diag.Diagnostics) ownership {
+func recovered(ctx context.Context, own ownership, state model, sets []machineset.Observed, diags *diag.Diagnostics) ownership {
 	found := fw.GenerationsOf(state.ID.ValueString())
 	for _, o := range sets {
 		for _, mark := range o.Set.Record {
 			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
 		}
 	}
-	generation := found.One("No MachineSet", diags)
-	taints, _ := fw.Taints(ctx, state.Taints, diags)
-	own := fw.RecoverOwnership(generation, taint.IDs(taints))
+	own = own.Recover(func() string { return found.One("No MachineSet", diags) })
 	marks := own.Find(state.ID.ValueString(), own.HeldSeal())
 	marks.Sets(sets)
+	desired, _ := state.desired(ctx, own, diags)
+	own = own.TookUnmarked(marks.UnmarkedInSets(desired.target, sets, taint.IDs(desired.Claim.Taints)))
 	return own.See(marks.Held, record.Held{})
 }

@@ -38,8 +38,8 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 		r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	}
-	if own.Generation == "" {
-		if own = recovered(ctx, state, sets, &resp.Diagnostics); resp.Diagnostics.HasError() {
+	if !own.Sealed() {
+		if own = recovered(ctx, own, state, sets, &resp.Diagnostics); resp.Diagnostics.HasError() {
 			return
 		}
 	}

@@ -61,7 +61,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	if !defaultsKnown || !allowedKnown || m.Namespace.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}
-	claim := toleration.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.ListSeal(), Imported: own.Imported}.On("Namespace/" + m.Namespace.ValueString())
+	claim := toleration.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.ListSeal(), Imported: own.Imported}.On(objectOf(m.Namespace.ValueString()))
 	w := wanted{namespace: m.Namespace.ValueString(), ListClaim: admission.ListClaim{Default: claim, Allowed: claim}}
 	w.Default.Tolerations, w.Allowed.Tolerations = defaults, allowed
 	return w, true

@@ -87,7 +87,7 @@ func refreshed(ctx context.Context, state types.Set, claim toleration.Claim, mer
 // the cluster for it.
 func (r *namespaceTolerations) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[entry](ctx, private, diags)
-	if own.Generation != "" || diags.HasError() {
+	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}
 	if r.Data == nil || r.Data.Cluster == nil {
@@ -101,9 +101,9 @@ func (r *namespaceTolerations) ownership(ctx context.Context, private fw.Private
 	for _, mark := range seen.Record {
 		found.Note("namespace "+state.Namespace.ValueString(), mark.Owner, mark.Generation)
 	}
-	own = fw.RecoverOwnership[entry](found.One("No namespace", diags), nil)
+	own = own.Recover(func() string { return found.One("No namespace", diags) })
 	lists := own.Find(state.ID.ValueString(), own.ListSeal())
-	lists.Lists("Namespace/"+state.Namespace.ValueString(), seen.Record, nil)
+	lists.Lists(objectOf(state.Namespace.ValueString()), seen.Record, nil)
 	return own.See(record.Held{}, lists.Held), nil
 }
 
@@ -136,6 +136,7 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 		return
 	}
 	own.Imported = found.generations
+	own = own.See(record.Held{}, found.held(own.ListSeal().On(objectOf(name)), seen.Record))
 	state.Default, state.Allowed = setOf(ctx, found.lists[admission.DefaultList], &resp.Diagnostics), setOf(ctx, found.lists[admission.AllowedList], &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if state.ID = types.StringValue(found.owner); found.owner == "" {
@@ -160,6 +161,20 @@ type finding struct {
 	generations map[entry][]string
 	owner       string
 }
+
+// held is what is remembered of the marks of what was found, and of what has none.
+func (f *finding) held(seal record.Seal, marks toleration.Record) record.Held {
+	held := record.Held{}
+	for _, mark := range marks {
+		if mark.Owner == f.owner && slices.Contains(f.generations[mark.ID()], mark.Generation) {
+			held.Note(seal, mark.Sealed())
+		}
+	}
+	return held
+}
+
+// objectOf names a namespace in the proofs of its marks.
+func objectOf(namespace string) string { return "Namespace/" + namespace }
 
 func (f *finding) take(list string, t corev1.Toleration, generation string) {
 	if t.Operator == "" {

@@ -166,9 +166,7 @@ func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired w
 		return nil
 	}
 	for _, mark := range written.Record {
-		if desired.Holds(mark) {
-			held.Hold(desired.Default.Seal, mark.Sealed())
-		}
+		desired.Hold(mark, held)
 	}
 	return held
 }

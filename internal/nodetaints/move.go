@@ -52,6 +52,8 @@ func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateReques
 	}
 	own := fw.NewOwnership[taint.ID]("")
 	own.Imported, own.Moved = map[taint.ID][]string{}, true
+	// No provider is configured yet that could look at the node.
+	own.Held, own.Lists = nil, nil
 	taints := make([]corev1.Taint, 0, len(from.Taint))
 	for _, t := range from.Taint {
 		moved := corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)}

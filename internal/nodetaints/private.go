@@ -18,17 +18,17 @@ import (
 type ownership = fw.Ownership[taint.ID]
 
 // recovered finds out again what a private state held that is lost.
-func recovered(ctx context.Context, state model, nodes []*snapshot.Node, diags *diag.Diagnostics) ownership {
+func recovered(ctx context.Context, own ownership, state model, nodes []*snapshot.Node, diags *diag.Diagnostics) ownership {
 	found := fw.GenerationsOf(state.ID.ValueString())
 	for _, n := range nodes {
 		for _, mark := range n.Record {
 			found.Note("node "+n.Name, mark.Owner, mark.Generation)
 		}
 	}
-	generation := found.One("No node", diags)
-	taints, _ := fw.Taints(ctx, state.Taints, diags)
-	own := fw.RecoverOwnership(generation, taint.IDs(taints))
+	own = own.Recover(func() string { return found.One("No node", diags) })
 	marks := own.Find(state.ID.ValueString(), own.HeldSeal())
 	marks.Nodes(nodes)
+	desired, _ := state.desired(ctx, own, diags)
+	own = own.TookUnmarked(marks.Unmarked(desired.Target, nodes, taint.IDs(desired.Claim.Taints)))
 	return own.See(marks.Held, record.Held{})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -37,8 +38,8 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		r.Data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 		return
 	}
-	if own.Generation == "" {
-		if own = recovered(ctx, state, nodes, &resp.Diagnostics); resp.Diagnostics.HasError() {
+	if !own.Sealed() {
+		if own = recovered(ctx, own, state, nodes, &resp.Diagnostics); resp.Diagnostics.HasError() {
 			return
 		}
 	}
@@ -56,6 +57,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		resp.State.RemoveResource(ctx)
 		return
 	}
+	fw.WarnRestoredNodes(nodes, desired.Claim, label.Claim{}, &resp.Diagnostics)
 	plan := planner.PlanNodes(nodes, desired)
 	state.Nodes = deviations(ctx, plan.Deviations, &resp.Diagnostics)
 	own.Save(ctx, resp.Private, &resp.Diagnostics)
@@ -70,14 +72,14 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 // it held. The error is that of reading the cluster for it.
 func (r *nodeTaints) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
-	if own.Generation != "" || diags.HasError() {
+	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}
 	_, nodes, err := r.observe(ctx, own.Cluster, diags)
 	if err != nil {
 		return own, err
 	}
-	return recovered(ctx, state, nodes, diags), nil
+	return recovered(ctx, own, state, nodes, diags), nil
 }
 
 // observe returns the cluster's id and its nodes. A cluster other than the

@@ -26,6 +26,7 @@ func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) {
 		if n.RecordErr != nil {
 			held.Keep(claim.Seal)
 		}
+		claim.HoldUnmarked(n.Taints, n.Record, held)
 		wanted := claim.IDs()
 		for _, mark := range n.Record {
 			if slices.Contains(wanted, mark.ID()) {

@@ -182,10 +182,10 @@ func (c Claim) wants(id ID) bool {
 	return Find(c.Taints, id) >= 0 || slices.Contains(c.Absent, id)
 }
 
-// unowned reports whether an entry without a mark is owned, because it was taken
-// into the state like that.
-func (c Claim) unmarked(id ID) bool {
-	return slices.Contains(c.Imported[id], "")
+// Unmarked reports whether an entry without a mark is owned, because it was taken into the state
+// like that, and on this object.
+func (c Claim) Unmarked(id ID) bool {
+	return slices.Contains(c.Imported[id], "") && c.Seal.Saw(id.Unmarked())
 }
 
 type merge struct {
@@ -250,7 +250,7 @@ func (m *merge) release() {
 	for id := range m.claim.Imported {
 		at := Find(m.taints, id)
 		_, marked := m.marks[id]
-		if !m.claim.unmarked(id) || marked || at < 0 {
+		if !m.claim.Unmarked(id) || marked || at < 0 {
 			continue
 		}
 		m.taints = slices.Delete(m.taints, at, at+1)
@@ -263,7 +263,7 @@ func (m *merge) put(t corev1.Taint) {
 	id := IDOf(t)
 	at := Find(m.taints, id)
 	mark, marked := m.marks[id]
-	imported := m.claim.unmarked(id)
+	imported := m.claim.Unmarked(id)
 	switch {
 	case marked && !m.claim.owns(mark):
 		m.conflict(id, mark.Owner, at)
@@ -309,7 +309,7 @@ func (m *merge) drop(id ID) {
 	}
 	m.deviations[id] = Different
 	previous := mark.Previous
-	if !marked && !m.claim.unmarked(id) || marked && mark.Absent && previous == nil {
+	if !marked && !m.claim.Unmarked(id) || marked && mark.Absent && previous == nil {
 		// Another writer's: a release puts it back. An imported one is owned, and so is one
 		// that the resource's mark calls present; one added after the resource removed its own is not.
 		value := m.taints[at].Value
@@ -362,6 +362,17 @@ func (c Claim) Hold(mark Mark, held record.Held) {
 		held.Hold(c.Seal, mark.Sealed())
 	case c.Seal.Saw(mark.Sealed()):
 		held.Note(c.Seal, mark.Sealed())
+	}
+}
+
+// HoldUnmarked adds the entries to what is held that were imported without a mark and have none yet: it
+// is written with the next change.
+func (c Claim) HoldUnmarked(list []corev1.Taint, r Record, held record.Held) {
+	for _, t := range list {
+		id := IDOf(t)
+		if _, marked := r.Of(id); !marked && c.wants(id) && c.Unmarked(id) {
+			held.Note(c.Seal, id.Unmarked())
+		}
 	}
 }
 

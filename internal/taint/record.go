@@ -47,6 +47,11 @@ func (m Mark) Sealed() record.Sealed {
 	return record.Sealed{Proof: m.Proof, Parts: parts}
 }
 
+// Unmarked is what an import sees of an entry without a mark.
+func (id ID) Unmarked() record.Sealed {
+	return record.Sealed{Parts: []string{"unmarked", id.Key, string(id.Effect)}}
+}
+
 // ID returns the identity of the marked entry.
 func (m Mark) ID() ID {
 	return ID{Key: m.Key, Effect: m.Effect}

@@ -46,7 +46,7 @@ func (r *tolerationPolicy) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	if own.Generation == "" {
-		own = recovered(state, seen, &resp.Diagnostics)
+		own = recovered(own, state, seen, &resp.Diagnostics)
 	}
 	own.Cluster = cluster
 	r.refresh(ctx, &state, seen, own, &resp.Diagnostics)
@@ -91,17 +91,17 @@ func (r *tolerationPolicy) ownership(ctx context.Context, private fw.PrivateRead
 	if err != nil {
 		return own, err
 	}
-	return recovered(state, seen, diags), nil
+	return recovered(own, state, seen, diags), nil
 }
 
-func recovered(state model, seen *admission.Observed, diags *diag.Diagnostics) ownership {
+func recovered(own ownership, state model, seen *admission.Observed, diags *diag.Diagnostics) ownership {
 	generation := ""
 	if seen != nil && seen.Err == nil && seen.Owner == state.ID.ValueString() {
 		generation = seen.Generation
 	} else {
 		diags.Append(fw.NotThisCluster("No policy", state.ID.ValueString()))
 	}
-	return fw.RecoverOwnership[string](generation, nil)
+	return own.Recover(func() string { return generation })
 }
 
 // ImportState takes a policy of this provider into the state. It writes nothing to the

@@ -28,18 +28,18 @@ var objectAsIs = basetypes.ObjectAsOptions{}
 func (r *workloadTolerations) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
 	own := fw.LoadOwnership[toleration.ID](ctx, private, diags)
 	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
-	if own.Generation != "" || diags.HasError() {
+	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}
 	desired, known := state.desired(ctx, own, diags)
 	if !known {
 		return own, nil
 	}
-	observed, err := r.observe(ctx, desired, "", diags)
+	observed, err := r.observe(ctx, desired, own.Cluster, diags)
 	if err != nil || diags.HasError() {
 		return own, err
 	}
-	own = recovered(state.ID.ValueString(), desired.claim.Tolerations, observed.workloads, diags)
+	own = recovered(own, state.ID.ValueString(), desired.claim.Tolerations, observed.workloads, diags)
 	lists := own.Find(state.ID.ValueString(), own.ListSeal())
 	for _, w := range observed.workloads {
 		lists.Lists(w.String(), w.Record, nil)
@@ -60,7 +60,7 @@ func (r *workloadTolerations) ownership(ctx context.Context, private fw.PrivateR
 // recovered finds out again what a private state held that is lost. Workloads
 // that have all that the state says may carry no mark of it: what others have
 // put there is left to them.
-func recovered(id string, stored []corev1.Toleration, workloads []*workload.Workload, diags *diag.Diagnostics) ownership {
+func recovered(own ownership, id string, stored []corev1.Toleration, workloads []*workload.Workload, diags *diag.Diagnostics) ownership {
 	found := fw.GenerationsOf(id)
 	covered := len(workloads) > 0
 	for _, w := range workloads {
@@ -75,5 +75,5 @@ func recovered(id string, stored []corev1.Toleration, workloads []*workload.Work
 	if covered {
 		objects = ""
 	}
-	return fw.RecoverOwnership[toleration.ID](found.One(objects, diags), nil)
+	return own.Recover(func() string { return found.One(objects, diags) })
 }

@@ -174,3 +174,45 @@ func TestHostileMarks_ofANodeThatIsMadeAnew(t *testing.T) {
 		}
 	})
 }
+
+// TestRestored_aNodeThatIsBroughtBackIsNamed deletes a node and creates it again with its annotations, as
+// "kubectl replace --force" does, and changes the taints after that. The next plan names what stays.
+func TestRestored_aNodeThatIsBroughtBackIsNamed(t *testing.T) {
+	t.Parallel()
+	for typeName, want := range map[string][]string{
+		"node_taints":     {"A node has entries with marks of this resource that do not count: n1", "node n1: taint team:PreferNoSchedule\n"},
+		"dedicated_nodes": {"node n1: taint team:PreferNoSchedule, label team\n"},
+	} {
+		t.Run(typeName, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, moment{api: fakeapi.New()}, func(t *testing.T, api *fakeapi.Server) {
+				twoNodes(api)
+				time.Sleep(calm)
+				tf, i := through(api.Client()), &acctest.Instance{Type: "kubetaint_" + typeName}
+				apply := func(key string) string {
+					t.Helper()
+					config := object{"node_selector": "pool=x", "taints": []any{taint(key, "a", "PreferNoSchedule")}}
+					if typeName == "dedicated_nodes" {
+						config["labels"] = object{key: "a"}
+					}
+					d := tf.Apply(t, i, config)
+					if d.Errors() != "" {
+						t.Fatal(d.Errors())
+					}
+					time.Sleep(calm)
+					return d.Warnings()
+				}
+				if said := apply("team"); strings.Contains(said, "do not count") {
+					t.Error(said)
+				}
+				old := fakeapi.Objects[*corev1.Node](api)[0].DeepCopy()
+				api.Remove(old.DeepCopy())
+				old.UID, old.ResourceVersion = "", ""
+				api.Add(old)
+				time.Sleep(calm)
+				apply("spot")
+				acctest.WantAll(t, apply("spot"), want...)
+			})
+		})
+	}
+}
