@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -109,6 +110,8 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 		fails error
 		// done counts the writes that were carried out, tried all of them.
 		done, tried int
+		// lag is how long the provider learns of each change after it.
+		lag time.Duration
 	}{
 		"a change of the MachineSet is read again": {
 			strategy: machineset.InPlace, replicas: 1, before: func(_ *machineWorld, r fakeapi.Request, nth int) int { return map[int]int{1: http.StatusConflict}[nth] },
@@ -127,6 +130,8 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 				return map[int]int{2: http.StatusNotFound}[nth]
 			},
 			state: []string{"1 wanted with " + teamA, "pool-001 with " + teamA + ", node with " + teamA}, done: 2, tried: 3,
+			// The controllers write the MachineSet's status after the Machine.
+			lag: 10 * time.Millisecond,
 		},
 		"conflicts of one object end it, at some time": {
 			strategy: machineset.Rolling, replicas: 1, before: func(*machineWorld, fakeapi.Request, int) int { return http.StatusConflict },
@@ -201,6 +206,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newMachineWorld(t, tt.replicas)
 				w.run()
+				w.client.OnEvent(func(metav1.Object) time.Duration { return tt.lag })
 				if tt.before != nil {
 					w.before = func(r fakeapi.Request, nth int) int { return tt.before(w, r, nth) }
 				}
