@@ -189,6 +189,10 @@ func (r *machineRollout) write(ctx context.Context, intent machineset.Intent) er
 	switch intent.Kind {
 	case machineset.WriteSet:
 		_, err := r.cluster.PatchSet(ctx, r.set, intent.Set)
+		if err == nil && intent.Set.MarkerChanges && intent.Set.Marker != nil {
+			// Somebody may take it away before it is looked at.
+			r.desired.Begun = intent.Set.Marker
+		}
 		return err
 	case machineset.WriteMachine:
 		if len(intent.Labels) > 0 {
