@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -112,11 +111,10 @@ func (c ListClaim) Merge(l Lists) MergedLists {
 	return out
 }
 
-// Hold adds a mark to what is held after an apply, where it counts: that of a wanted entry.
-func (c ListClaim) Hold(mark toleration.Mark, held record.Held) {
+// Claims are those to each of the lists.
+func (c ListClaim) Claims() []toleration.Claim {
 	c.Default.Path, c.Allowed.Path = DefaultList, AllowedList
-	c.Default.Hold(mark, held)
-	c.Allowed.Hold(mark, held)
+	return []toleration.Claim{c.Default, c.Allowed}
 }
 
 // Rejecting returns what the lists do not allow of the tolerations that admission adds to

@@ -43,37 +43,7 @@ func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader
 
 // recovered finds out again what a private state held that is lost.
 func recovered(own ownership, desired wanted, observed observation, marked []kube.Marked, diags *diag.Diagnostics) ownership {
-	found := fw.GenerationsOf(desired.owner())
-	for name, p := range observed.policies {
-		if p != nil && p.Err == nil {
-			found.Note("policy "+name, p.Owner, p.Generation)
-		}
-	}
-	for _, s := range observed.members {
-		for _, mark := range s.workload.Record {
-			found.Note(s.Title(), mark.Owner, mark.Generation)
-		}
-		for _, mark := range s.workload.LabelRecord {
-			found.Note(s.Title(), mark.Owner, mark.Generation)
-		}
-	}
-	for _, n := range observed.nodes {
-		for _, mark := range n.LabelRecord {
-			found.Note("node "+n.Name, mark.Owner, mark.Generation)
-		}
-		for _, mark := range n.Record {
-			found.Note("node "+n.Name, mark.Owner, mark.Generation)
-		}
-	}
-	for _, o := range observed.sets {
-		for _, mark := range o.Set.Record {
-			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
-		}
-		for _, mark := range o.Set.LabelRecord {
-			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
-		}
-	}
-	own = own.Recover(func() string { return found.One("Neither a node, a MachineSet nor a workload", diags) })
+	own = own.Recover(func() string { return observed.generations(desired.owner()).One("Neither a node, a MachineSet nor a workload", diags) })
 	marks, lists := own.Find(desired.owner(), own.HeldSeal()), own.Find(desired.owner(), own.ListSeal())
 	marks.Nodes(observed.nodes)
 	marks.Sets(observed.sets)
@@ -91,4 +61,39 @@ func recovered(own ownership, desired wanted, observed observation, marked []kub
 		lists.Lists(m.String(), m.Record, m.Pins)
 	}
 	return own.See(marks.Held, lists.Held)
+}
+
+// generations are those of all marks of an id.
+func (o observation) generations(id string) *fw.Generations {
+	found := fw.GenerationsOf(id)
+	for name, p := range o.policies {
+		if p != nil && p.Err == nil {
+			found.Note("policy "+name, p.Owner, p.Generation)
+		}
+	}
+	for _, s := range o.members {
+		for _, mark := range s.workload.Record {
+			found.Note(s.Title(), mark.Owner, mark.Generation)
+		}
+		for _, mark := range s.workload.LabelRecord {
+			found.Note(s.Title(), mark.Owner, mark.Generation)
+		}
+	}
+	for _, n := range o.nodes {
+		for _, mark := range n.LabelRecord {
+			found.Note("node "+n.Name, mark.Owner, mark.Generation)
+		}
+		for _, mark := range n.Record {
+			found.Note("node "+n.Name, mark.Owner, mark.Generation)
+		}
+	}
+	for _, one := range o.sets {
+		for _, mark := range one.Set.Record {
+			found.Note(one.Set.Title(), mark.Owner, mark.Generation)
+		}
+		for _, mark := range one.Set.LabelRecord {
+			found.Note(one.Set.Title(), mark.Owner, mark.Generation)
+		}
+	}
+	return found
 }

@@ -166,7 +166,9 @@ func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired w
 		return nil
 	}
 	for _, mark := range written.Record {
-		desired.Hold(mark, held)
+		for _, claim := range desired.Claims() {
+			claim.Hold(mark, held)
+		}
 	}
 	return held
 }

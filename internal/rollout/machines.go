@@ -190,7 +190,7 @@ func (r *machineRollout) write(ctx context.Context, intent machineset.Intent) er
 	case machineset.WriteSet:
 		_, err := r.cluster.PatchSet(ctx, r.set, intent.Set)
 		if err == nil && intent.Set.MarkerChanges && intent.Set.Marker != nil {
-			// Somebody may take it away before it is looked at.
+			// The marker can be gone before it is looked at.
 			r.desired.Begun = intent.Set.Marker
 		}
 		return err

@@ -49,7 +49,7 @@ func (m Mark) Sealed() record.Sealed {
 
 // Unmarked is what an import sees of an entry without a mark.
 func (id ID) Unmarked() record.Sealed {
-	return record.Sealed{Parts: []string{"unmarked", id.Key, string(id.Effect)}}
+	return record.Sealed{Parts: []string{"without a mark", id.Key, string(id.Effect)}}
 }
 
 // ID returns the identity of the marked entry.
