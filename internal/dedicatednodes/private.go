@@ -43,7 +43,9 @@ func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader
 
 // recovered finds out again what a private state held that is lost.
 func recovered(own ownership, desired wanted, observed observation, marked []kube.Marked, diags *diag.Diagnostics) ownership {
-	own = own.Recover(func() string { return observed.generations(desired.owner()).One("Neither a node, a MachineSet nor a workload", diags) })
+	own = own.Recover(func() string {
+		return observed.generations(desired.owner()).One("Neither a node, a MachineSet nor a workload", diags)
+	})
 	marks, lists := own.Find(desired.owner(), own.HeldSeal()), own.Find(desired.owner(), own.ListSeal())
 	marks.Nodes(observed.nodes)
 	marks.Sets(observed.sets)
