@@ -5,6 +5,7 @@ package admission
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // The kinds of the two objects that a policy is made of.
@@ -165,7 +168,12 @@ func Observe(o Objects) Observed {
 		meta = &o.Binding.ObjectMeta
 	}
 	var read annotation
-	if err := json.Unmarshal([]byte(meta.Annotations[PolicyAnnotation]), &read); err != nil {
+	err := json.Unmarshal([]byte(meta.Annotations[PolicyAnnotation]), &read)
+	if err == nil {
+		err = read.printable()
+	}
+	if err != nil {
+		read = annotation{}
 		out.Err = fmt.Errorf("the annotation %s cannot be read: %w", PolicyAnnotation, err)
 	}
 	out.Policy, out.Mark = read.Policy, read.Mark
@@ -174,6 +182,14 @@ func Observe(o Objects) Observed {
 		out.compare()
 	}
 	return out
+}
+
+// printable returns an error for a text that would be printed in messages in another form. Selectors,
+// which stand there as the configuration has them, may hold line breaks, and are read before they are printed.
+func (a annotation) printable() error {
+	a.Match.NamespaceSelector, a.Match.PodSelector = "", ""
+	text, err := json.Marshal(a)
+	return errors.Join(err, printable.JSON(string(text)))
 }
 
 // inSpec returns the tolerations that the policy gives, as far as its spec does where it has been

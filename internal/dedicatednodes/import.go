@@ -6,6 +6,7 @@ package dedicatednodes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -133,7 +134,7 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) != 1 {
 		diags.AddError("Unable to import what a replacement has not finished",
-			"The taints carry marks of \""+found.Owner+"\" from more than one create. Apply the configuration that they come from first: it adopts the rest.")
+			fmt.Sprintf("The taints carry marks of %q from more than one create. Apply the configuration that they come from first: it adopts the rest.", found.Owner))
 		return ""
 	}
 	return all[0]

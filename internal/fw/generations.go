@@ -4,6 +4,7 @@
 package fw
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (g *Generations) One(objects string, diags *diag.Diagnostics) string {
 	var lines []string
 	for _, generation := range generations {
 		slices.Sort(g.objects[generation])
-		lines = append(lines, "  generation "+generation+": "+Some(g.objects[generation]))
+		lines = append(lines, fmt.Sprintf("  generation %q: ", generation)+Some(g.objects[generation]))
 	}
 	diags.AddError("Unable to tell which marks of \""+g.id+"\" this state has written",
 		"An earlier update was killed, and the generation that the state wrote is lost with it. Objects of this cluster carry marks of this id with several generations:\n\n"+strings.Join(lines, "\n")+"\n\n"+

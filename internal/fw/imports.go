@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -158,13 +159,17 @@ func parseIDs(s string) ([]taint.ID, error) {
 	return ids, nil
 }
 
+// taintOwner matches the ids of resources that own taints: the owner that the provider block names,
+// the type and what the taints are on. Whoever may annotate an object may write another text there.
+var taintOwner = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?/(node_taints|machine_set_taints|dedicated_nodes)/.+$`)
+
 // FoundTaints is what an import found on the nodes.
 type FoundTaints struct {
 	Taints []corev1.Taint
 	// Generations are those of the entries' marks, "" for none.
 	Generations map[taint.ID][]string
 	// Owner is the owner that all entries are marked with, "" where some are
-	// not marked or the owners differ.
+	// not marked, the owners differ, or it is no id of a resource.
 	Owner string
 	// Marks are those of the entries.
 	Marks []FoundMark
@@ -237,7 +242,7 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 			diags.AddError("Unable to import taint \""+id.String()+"\" of "+Place(target), "There is no such taint. List those that there are: "+listTaints(target)+".")
 		}
 	}
-	if len(owners) != 1 {
+	if len(owners) != 1 || !taintOwner.MatchString(f.Owner) {
 		f.Owner = ""
 	}
 	return f, !diags.HasError()

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -59,7 +60,7 @@ func ParseMarker(s string) (*Marker, error) {
 		// OriginalReplicas tells a count of zero from none.
 		OriginalReplicas *int `json:"originalReplicas"`
 	}
-	err := json.Unmarshal([]byte(s), &m)
+	err := errors.Join(printable.JSON(s), json.Unmarshal([]byte(s), &m))
 	if err == nil && m.OriginalReplicas == nil {
 		err = ErrNoCount
 	}

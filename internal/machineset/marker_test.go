@@ -46,6 +46,8 @@ func TestParseMarker_refusesWhatNoRolloutWrites(t *testing.T) {
 		"machines added by a strategy that adds none": {`{"strategy":"rolling","originalReplicas":3,"surge":1}`, "surge is 1"},
 		"a strategy that there is not":                {`{"strategy":"recreate","originalReplicas":3}`, `strategy is "recreate"`},
 		"no strategy":                                 {`{"originalReplicas":3}`, `strategy is ""`},
+		"an id that cannot be printed":                {`{"id":"x\n::error::y","strategy":"rolling","originalReplicas":3}`, `"x : : error::y"`},
+		"a taint that cannot be printed":              {`{"strategy":"rolling","originalReplicas":3,"targetTaints":["a\u202e:NoExecute"]}`, "cannot be printed"},
 		"one that leaves no marker":                   {`{"strategy":"template_only","originalReplicas":3}`, `strategy is "template_only"`},
 	} {
 		t.Run(name, func(t *testing.T) {

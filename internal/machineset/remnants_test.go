@@ -314,6 +314,19 @@ func TestRefuse_aRecordOfRemnantsThatNoAnnotationCanHold(t *testing.T) {
 	}
 }
 
+func TestParseRemnants_refusesTextThatCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	for field, one := range map[string]Remnant{
+		"owner":   {Key: "a", Effect: "NoSchedule", Owner: "x\n::error::y", Generation: "g"},
+		"value":   {Key: "a", Effect: "NoSchedule", Value: "\u202e", Owner: "me", Generation: "g"},
+		"machine": {Key: "a", Effect: "NoSchedule", Machines: []types.UID{"\x1b"}, Owner: "me", Generation: "g"},
+	} {
+		if got, err := ParseRemnants(RemnantRecord{one}.String()); err == nil {
+			t.Errorf("%s: it is read as %v", field, got)
+		}
+	}
+}
+
 // FuzzParseRemnants: whoever may patch a MachineSet may write anything.
 func FuzzParseRemnants(f *testing.F) {
 	f.Add("")

@@ -6,6 +6,7 @@ package namespacetolerations
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -130,7 +131,7 @@ type conflictError struct {
 
 // Error names the owner.
 func (e *conflictError) Error() string {
-	return taint.FormatToleration(e.Toleration) + " belongs to \"" + e.Owner + "\""
+	return taint.FormatToleration(e.Toleration) + fmt.Sprintf(" belongs to %q", e.Owner)
 }
 
 // conflict returns the first entry of a merge that belongs to another resource.
@@ -211,7 +212,7 @@ func explain(verb, namespace string, err error) diag.Diagnostic {
 	switch {
 	case errors.As(err, &taken):
 		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" belongs to another resource",
-			"The entry is marked as that of \""+taken.Owner+"\". Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing))
+			fmt.Sprintf("The entry is marked as that of %q. ", taken.Owner)+"Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing))
 	case errors.As(err, new(*listsError)):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": an annotation of the namespace cannot be read",
 			"The annotation is not a list of tolerations as Kubernetes reads it. Nothing has been written. Correct it (kubectl edit namespace "+namespace+"), or remove it (kubectl annotate namespace "+namespace+" ANNOTATION-), and run again."+original)

@@ -232,12 +232,17 @@ func MergeNode(n *snapshot.Node, desired NodeTaints) taint.Merged {
 	return taint.Merge(n.Taints, n.Record, desired.Claim.OnNode(n.Name, n.UID))
 }
 
-// restoring names what a destroy restores of the entries that are taken over, by their marks.
+// restoring names what a destroy restores of the entries that are taken over, by their marks. As the
+// merge does, it leaves out a value that no taint can have.
 func restoring(merged taint.Merged) string {
 	var out []corev1.Taint
 	for _, id := range merged.TakenOver {
-		if mark, _ := merged.Record.Of(id); mark.Previous != nil {
-			out = append(out, corev1.Taint{Key: id.Key, Value: *mark.Previous, Effect: id.Effect})
+		mark, _ := merged.Record.Of(id)
+		if mark.Previous == nil {
+			continue
+		}
+		if t := (corev1.Taint{Key: id.Key, Value: *mark.Previous, Effect: id.Effect}); len(taint.Validate(t)) == 0 {
+			out = append(out, t)
 		}
 	}
 	if len(out) == 0 {

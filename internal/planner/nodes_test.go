@@ -241,6 +241,11 @@ func TestPlanNodes_tellsWhereItTakesOver(t *testing.T) {
 	if got := PlanNodes([]*snapshot.Node{removed}, d).TakenOver; !slices.Equal(got, []string{"d (a destroy restores y=1:NoExecute)"}) {
 		t.Errorf("taken over is %q", got)
 	}
+	// The merge restores no value that no taint can have, so the plan promises none.
+	removed.Record[0].Previous = new("1 and more")
+	if got := PlanNodes([]*snapshot.Node{removed}, d).TakenOver; !slices.Equal(got, []string{"d"}) {
+		t.Errorf("taken over is %q", got)
+	}
 	if _, deviates := p.Deviations["a"]; deviates {
 		t.Error("a node that is as wanted deviates only because its mark changes hands")
 	}

@@ -24,6 +24,14 @@ var commands = regexp.MustCompile(`(^|\s)::+|##(vso)?\[`)
 // the cursor, changes the direction of the text or is not visible is U+FFFD. Commands of
 // pipelines lose their meaning. Names of Kubernetes objects stay as they are.
 func Line(s string) string {
+	if s = legible(s); utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return s
+}
+
+// legible is Line for a text of any length.
+func legible(s string) string {
 	if plain(s) {
 		return s
 	}
@@ -37,21 +45,19 @@ func Line(s string) string {
 			return utf8.RuneError
 		}
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
-	s = commands.ReplaceAllStringFunc(s, func(command string) string {
+	return commands.ReplaceAllStringFunc(s, func(command string) string {
 		return strings.NewReplacer(":", ": ", "##", "# #").Replace(command)
 	})
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	return s
 }
 
-// plain reports whether a text is short and consists of the characters of names alone.
+// plain reports whether a text consists of the characters of names, taints and tolerations alone. Two
+// colons may be a command.
 func plain(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '/' {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-./_=: ", rune(c)) || c == ':' && i > 0 && s[i-1] == ':' {
 			return false
 		}
 	}
-	return len(s) <= most
+	return true
 }

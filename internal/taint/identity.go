@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // ID identifies a taint within one node: two taints with the same key and
@@ -34,8 +36,12 @@ func IDs(taints []corev1.Taint) []ID {
 	return ids
 }
 
-// String returns the identity in kubectl's notation, key:Effect.
+// String returns the identity in kubectl's notation, key:Effect, as it can be printed.
 func (id ID) String() string {
+	return printable.Line(id.text())
+}
+
+func (id ID) text() string {
 	return id.Key + ":" + string(id.Effect)
 }
 
@@ -61,9 +67,9 @@ func Find(taints []corev1.Taint, id ID) int {
 	return slices.IndexFunc(taints, func(t corev1.Taint) bool { return IDOf(t) == id })
 }
 
-// MarshalText writes the identity as String does.
+// MarshalText writes the identity in the same notation, whatever it holds.
 func (id ID) MarshalText() ([]byte, error) {
-	return []byte(id.String()), nil
+	return []byte(id.text()), nil
 }
 
 // UnmarshalText reads what MarshalText wrote.

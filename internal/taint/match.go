@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // Tolerates reports whether one toleration matches one taint. It is the only
@@ -58,7 +60,7 @@ func TolerationFor(t corev1.Taint) corev1.Toleration {
 }
 
 // FormatToleration writes a toleration for a reader, such as
-// "dedicated=gpu:NoExecute for 60s", "Exists" or "dedicated Exists".
+// "dedicated=gpu:NoExecute for 60s", "Exists" or "dedicated Exists", as it can be printed.
 func FormatToleration(t corev1.Toleration) string {
 	var b strings.Builder
 	b.WriteString(t.Key)
@@ -83,5 +85,5 @@ func FormatToleration(t corev1.Toleration) string {
 	if t.TolerationSeconds != nil {
 		b.WriteString(" for " + seconds(*t.TolerationSeconds))
 	}
-	return b.String()
+	return printable.Line(b.String())
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // Parse reads a taint in kubectl's notation: key=value:Effect, key=:Effect or
@@ -41,12 +43,12 @@ func ParseID(s string) (ID, error) {
 }
 
 // Format writes a taint in kubectl's notation, without the equals sign where
-// the value is empty. Format and Parse are inverse to each other.
+// the value is empty, as it can be printed. Format and Parse are inverse to each other.
 func Format(t corev1.Taint) string {
 	if t.Value == "" {
 		return IDOf(t).String()
 	}
-	return t.Key + "=" + t.Value + ":" + string(t.Effect)
+	return printable.Line(t.Key + "=" + t.Value + ":" + string(t.Effect))
 }
 
 // FormatAll writes taints in kubectl's notation, separated by commas.
