@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -28,23 +29,25 @@ type Lists struct {
 	Default, Allowed []corev1.Toleration
 	// Record reports who owns which entry.
 	Record toleration.Record
+	// OtherAnnotations is how many bytes the annotations beside these have.
+	OtherAnnotations int
 	// Err reports that an annotation cannot be read: to write over it would lose what it says.
 	Err error
 }
 
 // ObserveLists reads the annotations of a namespace.
-func ObserveLists(annotations map[string]string) Lists {
-	var out Lists
+func ObserveLists(all map[string]string) Lists {
+	out := Lists{OtherAnnotations: annotations.Others(all, DefaultsAnnotation, WhitelistAnnotation, toleration.OwnedAnnotation)}
 	var errs [3]error
-	out.Default, errs[0] = parseAnnotation(annotations, DefaultsAnnotation)
-	out.Allowed, errs[1] = parseAnnotation(annotations, WhitelistAnnotation)
-	out.Record, errs[2] = toleration.ParseRecord(annotations[toleration.OwnedAnnotation])
+	out.Default, errs[0] = parseAnnotation(all, DefaultsAnnotation)
+	out.Allowed, errs[1] = parseAnnotation(all, WhitelistAnnotation)
+	out.Record, errs[2] = toleration.ParseRecord(all[toleration.OwnedAnnotation])
 	out.Err = errors.Join(errs[:]...)
 	return out
 }
 
-func parseAnnotation(annotations map[string]string, name string) ([]corev1.Toleration, error) {
-	list, err := ParseList(annotations[name])
+func parseAnnotation(all map[string]string, name string) ([]corev1.Toleration, error) {
+	list, err := ParseList(all[name])
 	if err != nil {
 		return nil, fmt.Errorf("the annotation %s cannot be read: %w", name, err)
 	}
@@ -70,6 +73,22 @@ func (l Lists) Annotations() (map[string]*string, error) {
 		out[toleration.OwnedAnnotation] = &s
 	}
 	return out, nil
+}
+
+// TooLarge reports why the API server would refuse the annotations of the lists beside the others of
+// the namespace, "" where it would not.
+func (l Lists) TooLarge() string {
+	values, err := l.Annotations()
+	if err != nil {
+		return err.Error()
+	}
+	written := map[string]string{}
+	for name, value := range values {
+		if value != nil {
+			written[name] = *value
+		}
+	}
+	return annotations.TooLarge(l.OtherAnnotations, written)
 }
 
 // ListClaim is what one resource wants of the lists of a namespace.

@@ -89,11 +89,15 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 			diags.Append(explain("change", desired, err))
 			return
 		}
-		effect, labels := machineset.Plan(c.Observed, c.Desired), len(machineset.PlanLabels(c.Observed, c.Labels).Intents) > 0
-		if !effect.Changes() && !labels {
+		effect, labelling := machineset.Plan(c.Observed, c.Desired), machineset.PlanLabels(c.Observed, c.Labels)
+		if !effect.Changes() && len(labelling.Intents) == 0 {
 			continue
 		}
-		if refusals := machineset.Refuse(c.Observed, c.Desired); len(refusals) > 0 {
+		// One change writes both records, one after the other.
+		o, labelled := c.Observed, *c.Set
+		labelled.LabelRecord = labelling.Template.Record
+		o.Set = &labelled
+		if refusals := machineset.Refuse(o, c.Desired); len(refusals) > 0 {
 			diags.Append(fw.ExplainRefusedSet(&rollout.SetRefusedError{Set: c.Set, Refusals: refusals, Labels: !effect.Changes()}, machineSets, desired.nodes.Target.MachineSets))
 			return
 		}

@@ -218,7 +218,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	}
 	nodes := planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes)
 	labels := planner.PlanLabels(observed.nodes, desired.labels)
-	if refusals := slices.Concat(labels.Refusals, nodes.Refusals); len(refusals) > 0 {
+	if refusals := slices.Concat(labels.Refusals, nodes.Refusals, planner.TooLarge(nodes, labels)); len(refusals) > 0 {
 		diags.Append(fw.ExplainRefusals(desired.nodes, refusals))
 	}
 	r.possibleSets(desired, observed, own, diags)

@@ -198,7 +198,15 @@ func RefuseHeld(t planner.Tolerations, snapshot *snapshot.Snapshot, plan planner
 // TryWorkload asks the API server whether it would take the first write of a
 // workload; false means that it would not.
 func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt, diags *diag.Diagnostics) bool {
-	if step.Kind != planner.Expand || !step.Template() {
+	if step.Kind != planner.Expand {
+		return true
+	}
+	if why := step.TooLarge(); why != "" {
+		diags.AddAttributeError(at.Tolerations, "Unable to change the tolerations of "+step.Workload.Title()+": its annotations would be too large",
+			"Nothing has been written: "+why+". Give the object fewer tolerations, or remove annotations.")
+		return false
+	}
+	if !step.Template() {
 		return true
 	}
 	edit := &kube.WorkloadEdit{Tolerations: step.Merged.Tolerations, Record: step.Merged.Record, Template: step.Merged.Template}

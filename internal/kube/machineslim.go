@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
@@ -71,6 +72,7 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 	s.LabelRecord, s.LabelRecordErr = label.ParseRecord(in.Annotations[label.OwnedAnnotation])
 	s.Marker, s.MarkerErr = machineset.ParseMarker(in.Annotations[machineset.MarkerAnnotation])
 	s.Autoscaler = bounds(in.Annotations)
+	s.OtherAnnotations = annotations.Others(in.Annotations, taint.OwnedAnnotation, label.OwnedAnnotation, machineset.RemnantsAnnotation, machineset.MarkerAnnotation)
 	return s
 }
 

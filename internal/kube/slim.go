@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -34,7 +35,8 @@ func slimNode(n *corev1.Node) *snapshot.Node {
 		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable,
 		Ready: ready(n), Allocatable: allocatable(n.Status.Allocatable),
 		Record: record, RecordErr: err, LabelRecord: labelRecord, LabelRecordErr: labelErr,
-		Machine: n.Annotations[machineAnnotation], MachineConfig: managed,
+		OtherAnnotations: annotations.Others(n.Annotations, taint.OwnedAnnotation, label.OwnedAnnotation),
+		Machine:          n.Annotations[machineAnnotation], MachineConfig: managed,
 	}
 }
 

@@ -28,8 +28,9 @@ func TestSlimNode(t *testing.T) {
 	}
 	want := &snapshot.Node{
 		Name: "n1", UID: "uid-n1", ResourceVersion: "7", Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: true,
-		Record:  taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}},
-		Machine: "openshift-machine-api/m1", MachineConfig: true,
+		Record:           taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}},
+		OtherAnnotations: len(machineAnnotation + "openshift-machine-api/m1" + machineConfigAnnotation + "rendered-worker-1"),
+		Machine:          "openshift-machine-api/m1", MachineConfig: true,
 	}
 	if diff := cmp.Diff(want, slimNode(n)); diff != "" {
 		t.Error(diff)

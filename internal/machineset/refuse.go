@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -68,20 +70,24 @@ func Refuse(o Observed, d Desired) []Refusal {
 	return out
 }
 
-// tooLarge refuses records that do not fit into an annotation.
+// tooLarge refuses records that do not fit beside the other annotations of the MachineSet.
 func tooLarge(o Observed, d Desired) (out []Refusal) {
 	v := look(o, d)
-	check := func(annotation, value string, refusal Refusal) {
-		if size := len(value); size > record.Most {
-			refusal.Why = fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d", annotation, size, record.Most)
-			out = append(out, refusal)
-		}
+	next, remnants := v.remnants()
+	written := map[string]string{
+		taint.OwnedAnnotation: v.template.Record.String(), label.OwnedAnnotation: o.Set.LabelRecord.String(), RemnantsAnnotation: next.String(), MarkerAnnotation: o.Set.Marker.String(),
 	}
-	if v.template.Changed && !d.Claim.Release {
-		check(taint.OwnedAnnotation, v.template.Record.String(), Refusal{Instead: "Give the MachineSet fewer taints"})
+	if v.strategy() != TemplateOnly && o.Set.Marker == nil {
+		// As it is written first, with all its machines.
+		written[MarkerAnnotation] = v.mark(0, time.Time{}).String()
 	}
-	if next, changes := v.remnants(); changes {
-		check(RemnantsAnnotation, next.String(), Refusal{Attribute: attributeStrategy, Instead: "Use another strategy, which leaves no taint on machines that the template loses"})
+	why := annotations.TooLarge(o.Set.OtherAnnotations, written)
+	switch {
+	case why == "":
+	case remnants && len(written[RemnantsAnnotation]) >= len(written[taint.OwnedAnnotation]):
+		out = append(out, Refusal{Why: why, Attribute: attributeStrategy, Instead: "Use another strategy, which leaves no taint on machines that the template loses"})
+	case v.template.Changed && !d.Claim.Release, d.Cycle:
+		out = append(out, Refusal{Why: why, Instead: "Give the MachineSet fewer taints and labels, or remove annotations"})
 	}
 	return out
 }

@@ -50,6 +50,8 @@ type Set struct {
 	NodeLabels     map[string]string
 	LabelRecord    label.Record
 	LabelRecordErr error
+	// OtherAnnotations is how many bytes the annotations beside the records and the marker have.
+	OtherAnnotations int
 	// Role is the template's machine role, such as worker, infra or master.
 	Role string
 	// Hive reports that Hive manages the MachineSet, Authority which API does where

@@ -85,7 +85,7 @@ func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own 
 		return
 	}
 	merged := desired.Merge(seen.Lists)
-	if err := conflict(merged); err != nil {
+	if err := refuse(merged); err != nil {
 		diags.Append(explain("change", desired.namespace, err))
 		return
 	}

@@ -145,6 +145,26 @@ func conflict(m admission.MergedLists) error {
 	return nil
 }
 
+// sizeError is the error where the annotations of a namespace would be too large.
+type sizeError struct {
+	why string
+}
+
+// Error reports how large.
+func (e *sizeError) Error() string { return e.why }
+
+// refuse returns the error where a merge must not be written: an entry belongs to another resource,
+// or the annotations would be too large.
+func refuse(m admission.MergedLists) error {
+	if err := conflict(m); err != nil || !m.Changed {
+		return err
+	}
+	if why := m.TooLarge(); why != "" {
+		return &sizeError{why}
+	}
+	return nil
+}
+
 // apply writes what is desired, merged from the namespace as it is read for the write. It returns
 // the marks that the resource has then; nil where it has failed.
 func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) record.Held {
@@ -154,7 +174,7 @@ func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired w
 			return nil, err
 		}
 		merged := desired.Merge(seen.Lists)
-		if err := conflict(merged); err != nil || !merged.Changed {
+		if err := refuse(merged); err != nil || !merged.Changed {
 			return nil, err
 		}
 		return &merged.Lists, nil
@@ -213,6 +233,9 @@ func explain(verb, namespace string, err error) diag.Diagnostic {
 	case errors.As(err, &taken):
 		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" belongs to another resource",
 			fmt.Sprintf("The entry is marked as that of %q. ", taken.Owner)+"Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing))
+	case errors.As(err, new(*sizeError)):
+		return diag.NewAttributeErrorDiagnostic(at, summary+": its annotations would be too large",
+			"Nothing has been written: "+err.Error()+". Give the namespace fewer tolerations, or remove annotations (kubectl edit namespace "+namespace+").")
 	case errors.As(err, new(*listsError)):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": an annotation of the namespace cannot be read",
 			"The annotation is not a list of tolerations as Kubernetes reads it. Nothing has been written. Correct it (kubectl edit namespace "+namespace+"), or remove it (kubectl annotate namespace "+namespace+" ANNOTATION-), and run again."+original)

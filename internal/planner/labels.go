@@ -99,7 +99,13 @@ func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []R
 	for _, c := range merged.Conflicts {
 		out = append(out, Refusal{Node: n.Name, Labels: true, Label: &c})
 	}
-	if len(out) > 0 || desired.Claim.Release || desired.Target.Selector == nil || !desired.Target.Matches(n) {
+	if len(out) > 0 || desired.Claim.Release || !desired.Target.Matches(n) {
+		return out
+	}
+	if why := tooLarge(n, n.Record, merged.Record); merged.Changed && why != "" {
+		out = append(out, Refusal{Node: n.Name, Labels: true, Why: why})
+	}
+	if desired.Target.Selector == nil {
 		return out
 	}
 	// With the node it would lose its taints at the next apply, and win them

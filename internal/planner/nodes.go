@@ -4,7 +4,6 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -284,10 +283,8 @@ func Refuse(n *snapshot.Node, merged taint.Merged, desired NodeTaints) []Refusal
 	if desired.Claim.Release || !desired.Target.Matches(n) {
 		return out
 	}
-	if merged.Changed {
-		if size := len(merged.Record.String()); size > record.Most {
-			out = append(out, Refusal{Node: n.Name, Why: fmt.Sprintf("the annotation %s would have %d bytes, and all annotations of an object can have %d: give the node fewer taints", taint.OwnedAnnotation, size, record.Most)})
-		}
+	if why := tooLarge(n, merged.Record, n.LabelRecord); merged.Changed && why != "" {
+		out = append(out, Refusal{Node: n.Name, Why: why})
 	}
 	for _, id := range desired.Claim.Absent {
 		if n.MachineConfig && controlPlane(id) {

@@ -71,6 +71,8 @@ type Node struct {
 	// LabelRecord says the same of labels.
 	LabelRecord    label.Record
 	LabelRecordErr error
+	// OtherAnnotations is how many bytes the annotations beside the two records have.
+	OtherAnnotations int
 	// Machine is the Machine API's namespace/name for this node, if any.
 	Machine string
 	// MachineConfig reports that OpenShift's machine-config operator manages the

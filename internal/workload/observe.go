@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -42,6 +43,7 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 	}
 	w.Record, w.RecordErr = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
 	w.LabelRecord, w.LabelRecordErr = label.ParseRecord(object.GetAnnotations()[label.OwnedAnnotation])
+	w.OtherAnnotations = annotations.Others(object.GetAnnotations(), toleration.OwnedAnnotation, label.OwnedAnnotation)
 	err := elsewhere(object, path)
 	if err == nil {
 		w.Tolerations, err = tolerations(object, path)

@@ -39,6 +39,8 @@ type Workload struct {
 	NodeSelector   map[string]string
 	LabelRecord    label.Record
 	LabelRecordErr error
+	// OtherAnnotations is how many bytes the annotations beside the two records have.
+	OtherAnnotations int
 	// Selector selects the pods of a Deployment or a Rollout of Argo, in kubectl's syntax.
 	Selector string
 	// Pods are the workloads whose pods follow from this object: itself, or

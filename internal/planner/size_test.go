@@ -1,0 +1,66 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// TestTooLarge: a node's records of taints and labels fit beside its other annotations, or they do not.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	d := desire(t, pool(t, "gpu"), "x:NoExecute")
+	l := NodeLabels{Target: d.Target, Claim: label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"tier": "x"}}}
+	empty := aNode(t, "a", "gpu")
+	taints := len(taint.OwnedAnnotation) + len(PlanNodes([]*snapshot.Node{empty}, d).Switches[0].Merged.Record.String())
+	both := taints + len(label.OwnedAnnotation) + len(PlanLabels([]*snapshot.Node{empty}, l).Switches[0].Merged.Record.String())
+	for name, tt := range map[string]struct {
+		room int
+		// Which of the three refuse: the plan of taints, that of labels, the two together.
+		taints, labels, together bool
+	}{
+		"both fit":          {both, false, false, false},
+		"each fits alone":   {both - 1, false, false, true},
+		"the taints do not": {taints - 1, true, false, false},
+		"neither fits":      {10, true, true, false},
+	} {
+		n := aNode(t, "a", "gpu")
+		n.OtherAnnotations = record.Most - tt.room
+		nodes, labels := PlanNodes([]*snapshot.Node{n}, d), PlanLabels([]*snapshot.Node{n}, l)
+		for which, is := range map[string]struct {
+			refusals []Refusal
+			want     bool
+		}{"taints": {nodes.Refusals, tt.taints}, "labels": {labels.Refusals, tt.labels}, "together": {TooLarge(nodes, labels), tt.together}} {
+			if (len(is.refusals) > 0) != is.want {
+				t.Errorf("%s: the %s are refused with %+v", name, which, is.refusals)
+			}
+			for _, r := range is.refusals {
+				if r.Node != "a" || !strings.Contains(r.Why, "would have") || !strings.Contains(r.Why, "fewer taints and labels") {
+					t.Errorf("%s: the refusal is %+v", name, r)
+				}
+			}
+		}
+	}
+}
+
+// A node that loses its taints needs no room, and one that is in sync is not written.
+func TestTooLarge_refusesNothingThatNeedsNoRoom(t *testing.T) {
+	t.Parallel()
+	full := aNode(t, "a", "gpu", "*x:NoExecute")
+	full.OtherAnnotations = record.Most
+	same := desire(t, pool(t, "gpu"), "x:NoExecute")
+	destroy := same
+	destroy.Claim.Release = true
+	for name, d := range map[string]NodeTaints{"in sync": same, "a destroy": destroy, "a node that leaves": desire(t, pool(t, "web"), "x:NoExecute")} {
+		if got := PlanNodes([]*snapshot.Node{full}, d).Refusals; len(got) > 0 {
+			t.Errorf("%s: refused with %+v", name, got)
+		}
+	}
+}
