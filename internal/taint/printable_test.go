@@ -11,7 +11,7 @@ import (
 )
 
 // The API server checks the taints of nodes and the tolerations of pods. What custom resources, the
-// templates of MachineSets and the annotations of namespaces list is checked by nobody.
+// templates of MachineSets and the annotations of namespaces list, it does not.
 func TestFormat_printsNoTextOfOthersAsItIs(t *testing.T) {
 	t.Parallel()
 	const spoof = "x\n::error::y\x1b[31m\u202e"
