@@ -3,25 +3,29 @@
 
 package fw
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+)
 
 // inMarkdown takes the meaning from characters that Markdown gives one: names and
 // selectors come from the cluster and the configuration.
 var inMarkdown = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
-	"<", "&lt;", "&", "&amp;", "~", `\~`, "\r", " ", "\n", " ",
+	"<", "&lt;", "&", "&amp;", "~", `\~`,
 	// Neither mentions nor links.
 	"@", "&#64;", "://", "&#58;//", "www.", "www&#46;",
 )
 
-// inCode leaves a text no way out of code, in which only the backtick has a meaning.
-var inCode = strings.NewReplacer("`", "'", "\r", " ", "\n", " ")
+// MarkdownText returns a text as part of a line of Markdown that looks like the text as it can be printed.
+func MarkdownText(s string) string { return inMarkdown.Replace(printable.Line(s)) }
 
-// MarkdownText returns a text as part of a line of Markdown that looks like the text.
-func MarkdownText(s string) string { return inMarkdown.Replace(s) }
-
-// MarkdownCode returns a text as code in a line of Markdown, outside of tables.
-func MarkdownCode(s string) string { return "`" + inCode.Replace(s) + "`" }
+// MarkdownCode returns a text as code in a line of Markdown, outside of tables. Only the backtick has a
+// meaning in code.
+func MarkdownCode(s string) string {
+	return "`" + strings.ReplaceAll(printable.Line(s), "`", "'") + "`"
+}
 
 // DiagramText returns a text as part of a label in a Mermaid diagram, whose syntax has no escapes:
 // what names of Kubernetes objects do not consist of is an underscore.

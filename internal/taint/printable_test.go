@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The API server checks the taints of nodes and the tolerations of pods. What custom resources, the
-// templates of MachineSets and the annotations of namespaces list, it does not.
+// The API server checks the taints of nodes and the tolerations of pods. It does not check what custom
+// resources, the templates of MachineSets and the annotations of namespaces list.
 func TestFormat_printsNoTextOfOthersAsItIs(t *testing.T) {
 	t.Parallel()
 	const spoof = "x\n::error::y\x1b[31m\u202e"
