@@ -52,6 +52,7 @@ func (w wanted) retire(before wanted) wanted {
 			w.retired = append(w.retired, id)
 		}
 	}
+	w.shed = slices.Collect(maps.Keys(before.labels.Claim.Labels))
 	return w
 }
 

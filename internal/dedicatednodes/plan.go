@@ -229,6 +229,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	if desired.nodes.Target.MachineSets == nil {
 		warnTarget(desired, observed, nodes, diags)
 		fw.WarnControlPlane(nodes, diags)
+		fw.WarnUnnamed(planner.Unnamed(nodes, labels, desired.named(), desired.shed), diags)
 	}
 	return !diags.HasError()
 }

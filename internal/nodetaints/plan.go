@@ -130,6 +130,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
 		warnPutBack(plan.PutBack(desired.Machines), diags)
+		fw.WarnUnnamed(planner.Unnamed(plan, planner.LabelPlan{}, desired.Named(), nil), diags)
 	}
 	if diags.HasError() {
 		return

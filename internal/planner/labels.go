@@ -22,6 +22,8 @@ type NodeLabels struct {
 type LabelSwitch struct {
 	Node   *snapshot.Node
 	Merged label.Merged
+	// Leaving is set for a node that does not match any more.
+	Leaving bool
 }
 
 // LabelPlan is the nodes whose labels change, by name, and what stands in the
@@ -60,7 +62,7 @@ func PlanLabels(nodes []*snapshot.Node, desired NodeLabels) LabelPlan {
 			p.TakenOver = append(p.TakenOver, n.Name)
 		}
 		if merged.Changed {
-			p.Switches = append(p.Switches, LabelSwitch{Node: n, Merged: merged})
+			p.Switches = append(p.Switches, LabelSwitch{Node: n, Merged: merged, Leaving: !desired.Target.Matches(n)})
 		}
 	}
 	return p

@@ -121,7 +121,7 @@ func (o *order) labelSets(kind StepKind) (step Step, removed map[string][]string
 		}
 		step.Sets++
 		for _, n := range l.Nodes {
-			step.Labels.Switches = append(step.Labels.Switches, LabelSwitch(n))
+			step.Labels.Switches = append(step.Labels.Switches, LabelSwitch{Node: n.Node, Merged: n.Merged})
 		}
 		if kind == Unlabel {
 			removed = o.removedFrom(c, l, removed)

@@ -1,0 +1,31 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+)
+
+// WarnUnnamed names what a plan removes from nodes beyond what the attributes of the resource show, as
+// planner.Unnamed returns it.
+func WarnUnnamed(unnamed map[string][]string, diags *diag.Diagnostics) {
+	if len(unnamed) == 0 {
+		return
+	}
+	var lines []string
+	affected := map[string]bool{}
+	for _, entry := range slices.Sorted(maps.Keys(unnamed)) {
+		lines = append(lines, "  "+entry+": "+Agree(len(unnamed[entry]), "node ", "nodes ")+Some(unnamed[entry]))
+		for _, node := range unnamed[entry] {
+			affected[node] = true
+		}
+	}
+	diags.AddWarning(fmt.Sprintf("Removing %s beyond the changed attributes, from %s", strings.Join(slices.Sorted(maps.Keys(unnamed)), ", "), Count(len(affected), "node")),
+		"The nodes do not match any more, or an interrupted update left the entries there. Their marks prove that this resource wrote them:\n\n"+strings.Join(lines, "\n"))
+}
