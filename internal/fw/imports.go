@@ -207,6 +207,17 @@ func Importable(target planner.Target) func(*snapshot.Node) bool {
 	return func(*snapshot.Node) bool { return true }
 }
 
+// TaintOwner returns the one owner of marks, "" where there are several, or it is no id of a resource that
+// owns taints: others may have written it.
+func TaintOwner(owners map[string]bool) string {
+	for owner := range owners {
+		if len(owners) == 1 && taintOwner.MatchString(owner) {
+			return owner
+		}
+	}
+	return ""
+}
+
 // InspectTaints looks for the taints on the nodes. Where nodes differ in the value,
 // the first one by name counts; the next plan shows the others.
 func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (FoundTaints, bool) {
@@ -242,9 +253,7 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 			diags.AddError("Unable to import taint \""+id.String()+"\" of "+Place(target), "There is no such taint. List those that there are: "+listTaints(target)+".")
 		}
 	}
-	if len(owners) != 1 || !taintOwner.MatchString(f.Owner) {
-		f.Owner = ""
-	}
+	f.Owner = TaintOwner(owners)
 	return f, !diags.HasError()
 }
 

@@ -163,10 +163,5 @@ func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, di
 			diags.AddError(fmt.Sprintf("Unable to import taint %q of %s", id, t.Place()), "Its template has no such taint. List those that it has: kubectl get machineset.machine.openshift.io NAME -n NAMESPACE -o yaml.")
 		}
 	}
-	if len(owners) == 1 {
-		for owner := range owners {
-			return out, owner
-		}
-	}
-	return out, ""
+	return out, fw.TaintOwner(owners)
 }

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	taints "github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 )
 
 // spoof is a text that a reader of a log would take for a line of its own, a command of the
@@ -170,4 +172,28 @@ func TestHostileText_ofOwnersAtImports(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHostileText_ofTheOwnerOfAMachineSet imports a taint of a template whose mark names no resource.
+func TestHostileText_ofTheOwnerOfAMachineSet(t *testing.T) {
+	t.Parallel()
+	bubble(t, moment{api: fakeapi.New(controllers.MachineAPI...)}, func(t *testing.T, api *fakeapi.Server) {
+		pool(api)
+		time.Sleep(calm)
+		editSets(api, "ms", func(u *unstructured.Unstructured) {
+			list := []any{map[string]any{"key": "team", "value": "a", "effect": "NoSchedule"}}
+			if err := unstructured.SetNestedSlice(u.Object, list, "spec", "template", "spec", "taints"); err != nil {
+				t.Fatal(err)
+			}
+			u.SetAnnotations(map[string]string{ownedTaints: taints.Record{{Key: "team", Effect: "NoSchedule", Owner: "somebody", Generation: "g"}}.String()})
+		})
+		tf := through(api.Client())
+		i, d := tf.Import(t, "kubetaint_machine_set_taints", "machines/ms/team:NoSchedule")
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		if id, want := tf.Attributes(t, i)["id"], "terraform/machine_set_taints/machines/ms/team:NoSchedule"; id != want {
+			t.Errorf("the id is %q, want %q", id, want)
+		}
+	})
 }
