@@ -96,8 +96,7 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}}, true
 }
 
-// retire adds what a state had and what is wanted does not: machines may still
-// carry it.
+// retire adds what a state had and what is wanted does not: tolerations may have been kept for it.
 func (w wanted) retire(state wanted) wanted {
 	for _, id := range state.Claim.IDs() {
 		if !slices.Contains(w.Claim.IDs(), id) || w.Claim.Release {

@@ -162,7 +162,7 @@ type finding struct {
 	owner       string
 }
 
-// held is what is remembered of the marks of what was found, and of what has none.
+// held is what is remembered of the marks of what was found.
 func (f *finding) held(seal record.Seal, marks toleration.Record) record.Held {
 	held := record.Held{}
 	for _, mark := range marks {

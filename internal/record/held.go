@@ -59,8 +59,9 @@ func (h Held) Keep(s Seal) {
 	if s.Held == nil {
 		h.add(s, anyProof)
 	}
+	about := s.about()
 	for tag := range s.Held {
-		if s.about(tag) {
+		if about(tag) {
 			h[tag] = true
 		}
 	}
@@ -76,7 +77,8 @@ func (h Held) Forget(s Seal, still []Sealed) {
 			}
 		}
 	}
-	maps.DeleteFunc(h, func(tag string, _ bool) bool { return s.about(tag) && !kept[tag] })
+	about := s.about()
+	maps.DeleteFunc(h, func(tag string, _ bool) bool { return about(tag) && !kept[tag] })
 }
 
 func (h Held) add(s Seal, proof string) {
@@ -96,9 +98,11 @@ func (s Seal) has(proof string) bool {
 	return slices.ContainsFunc(s.tags(proof), func(tag string) bool { return s.Held[tag] })
 }
 
-// about reports whether a tag is of the seal's object.
-func (s Seal) about(tag string) bool {
-	return slices.Contains(s.objects(), tag[:objectSize])
+// about returns what reports whether a tag is of the seal's object. It works out once what stands for
+// the object: there are as many tags as marks on all objects.
+func (s Seal) about() func(tag string) bool {
+	objects := s.objects()
+	return func(tag string) bool { return slices.Contains(objects, tag[:objectSize]) }
 }
 
 // tags are what stands for a proof: what is written now, and what builds wrote that did not know the
