@@ -123,6 +123,14 @@ func (p *Pool) ChangeCloudOfNew(value string) {
 	p.c.Change(p.t, p.Thing, "admin", `{"spec":{"template":{"spec":{"providerSpec":{"value":`+value+`}}}}}`)
 }
 
+// AddToTemplate adds taints to the MachineSet's template, as an administrator does.
+func (p *Pool) AddToTemplate(notation string) {
+	p.t.Helper()
+	taints, err := json.Marshal(append(p.set().Spec.Template.Spec.Taints, Parse(p.t, notation)...))
+	must(p.t, err)
+	p.c.Change(p.t, p.Thing, "admin", `{"spec":{"template":{"spec":{"taints":`+string(taints)+`}}}}`)
+}
+
 // Base is the last part of a request's path: the name of an object, if it is about
 // one.
 func (r Request) Base() string {

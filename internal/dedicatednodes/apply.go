@@ -43,6 +43,14 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	if !r.awaitNodes(ctx, desired, diags) {
 		return done, false
 	}
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	if err == nil {
+		desired.nodes, desired.labels, err = r.Data.WithMachines(ctx, nodes, desired.nodes, desired.labels)
+	}
+	if err != nil {
+		diags.Append(explain(verb, desired, err))
+		return done, false
+	}
 	change := rollout.Change{
 		Owner: desired.owner(), Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies,
 		Shared: &r.Data.Planned, Frees: r.Data.Frees(desired.named(), desired.nodes.Known), Limits: budget.Limits,

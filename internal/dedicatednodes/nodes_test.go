@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -197,5 +198,32 @@ func TestDedicatedNodes_refreshOnlyStaysQuietWhilePodsComeAndGo(t *testing.T) {
 				t.Fatalf("a refresh changes the state: %s", diff)
 			}
 		}
+	})
+}
+
+// TestDedicatedNodes_whatTheMachineCarriesIsNotDropped from its node, where OpenShift would put it
+// back: taints and labels alike.
+func TestDedicatedNodes_whatTheMachineCarriesIsNotDropped(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c)
+		mine, tf, i := "gpu-"+p.name, terraform(t, c), newInstance()
+		both := p.config(wish{taints: "team=a:NoSchedule also:NoSchedule", labels: "dedicated=gpu tier=1"})
+		tf.Settle(t, i, both)
+		c.Machine(t, p.namespace, "m", acctest.Parse(t, "team=a:NoSchedule"))
+		c.Change(t, acctest.Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine", Namespace: p.namespace, Name: "m"}, "x",
+			`{"spec":{"metadata":{"labels":{"dedicated":"`+mine+`"}}}}`)
+		c.Patch(t, p.nodes[0], `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+p.namespace+`/m"}}}`)
+
+		tf = terraform(t, c)
+		acctest.WantAll(t, tf.Plan(t, i, p.config(wish{taints: "also:NoSchedule", labels: "dedicated=gpu tier=1"})).Diagnostics.Errors(),
+			`Unable to remove taint "team:NoSchedule" from node "`+p.nodes[0]+`"`, "until then, leave it in the configuration")
+		acctest.WantAll(t, tf.Plan(t, i, p.config(wish{taints: "team=a:NoSchedule also:NoSchedule", labels: "tier=1"})).Diagnostics.Errors(),
+			"label dedicated: the node's Machine "+p.namespace+"/m carries it", "until then, leave it in the configuration")
+		tf.Settle(t, i, p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"}))
+		p.wantNode(p.nodes[0], foreignTaint+", team=a:NoSchedule", mine)
+		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(),
+			"OpenShift will put back label dedicated, taint team:NoSchedule, which this plan removes from 1 node", "node "+p.nodes[0])
+		tf.Destroy(t, i)
 	})
 }

@@ -134,6 +134,10 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
 		return
 	}
+	if desired.nodes, desired.labels, err = r.Data.WithMachines(ctx, observed.nodes, desired.nodes, desired.labels); err != nil {
+		diags.Append(fw.UnableTo("read the Machines of "+desired.place(), err))
+		return
+	}
 	if !r.possible(desired, observed, own, diags) {
 		return
 	}
@@ -221,6 +225,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	if refusals := slices.Concat(labels.Refusals, nodes.Refusals, planner.TooLarge(nodes, labels)); len(refusals) > 0 {
 		diags.Append(fw.ExplainRefusals(desired.nodes, refusals))
 	}
+	fw.WarnPutBack(planner.PutBack(nodes, labels, desired.nodes.Machines), diags)
 	r.possibleSets(desired, observed, own, diags)
 	if diags.HasError() || desired.releases() {
 		return !diags.HasError()

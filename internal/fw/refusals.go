@@ -30,6 +30,8 @@ func ExplainRefusals(desired planner.NodeTaints, refusals []planner.Refusal) dia
 		attribute, summary = path.Root("labels"), "Unable to change the labels of "+Place(desired.Target)
 	case absent:
 		attribute, summary = path.Root("absent_taints"), fmt.Sprintf("Unable to keep taint %q off %s", first.ID, concerned(refusals))
+	case first.ID != (taint.ID{}) && first.Conflict == nil:
+		summary = fmt.Sprintf("Unable to remove taint %q from %s", first.ID, concerned(refusals))
 	case first.ID != (taint.ID{}):
 		summary = fmt.Sprintf("Unable to claim taint %q on %s", first.ID, concerned(refusals))
 	}

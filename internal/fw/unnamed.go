@@ -18,14 +18,7 @@ func WarnUnnamed(unnamed map[string][]string, diags *diag.Diagnostics) {
 	if len(unnamed) == 0 {
 		return
 	}
-	var lines []string
-	affected := map[string]bool{}
-	for _, entry := range slices.Sorted(maps.Keys(unnamed)) {
-		lines = append(lines, "  "+entry+": "+Agree(len(unnamed[entry]), "node ", "nodes ")+Some(unnamed[entry]))
-		for _, node := range unnamed[entry] {
-			affected[node] = true
-		}
-	}
-	diags.AddWarning(fmt.Sprintf("Removing %s beyond the changed attributes, from %s", strings.Join(slices.Sorted(maps.Keys(unnamed)), ", "), Count(len(affected), "node")),
+	lines, affected := perEntry(unnamed)
+	diags.AddWarning(fmt.Sprintf("Removing %s beyond the changed attributes, from %s", strings.Join(slices.Sorted(maps.Keys(unnamed)), ", "), Count(affected, "node")),
 		"The nodes do not match any more, or an interrupted update left the entries there. Their marks prove that this resource wrote them:\n\n"+strings.Join(lines, "\n"))
 }

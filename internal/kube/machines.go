@@ -10,7 +10,6 @@ import (
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,22 +49,19 @@ func noMachineAPI(err error) error {
 	return err
 }
 
-// MachineTaints returns the taints of OpenShift's Machines, by namespace/name.
-// The nodelink controller puts each of them on the Machine's node again
-// whenever it is missing there (openshift/machine-api-operator
-// pkg/controller/nodelink/nodelink_controller.go, addTaintsToNode). They are
-// listed once per process; a cluster without the Machine API has none.
-func (c *Cluster) MachineTaints(ctx context.Context) (map[string][]corev1.Taint, error) {
-	taints := map[string][]corev1.Taint{}
+// Machines returns OpenShift's Machines, by namespace/name. They are listed once per process; a
+// cluster without the Machine API has none.
+func (c *Cluster) Machines(ctx context.Context) (map[string]*machineset.Machine, error) {
 	err := c.machines.load(ctx)
 	if errors.Is(err, ErrNotFound) {
-		return taints, nil
+		return nil, nil
 	}
 	machines, _ := c.machines.all()
+	out := make(map[string]*machineset.Machine, len(machines))
 	for _, m := range machines {
-		taints[m.Key()] = m.Taints
+		out[m.Key()] = m
 	}
-	return taints, err
+	return out, err
 }
 
 // MachineSets returns all MachineSets with their Machines and nodes. They are

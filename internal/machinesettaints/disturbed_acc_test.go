@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // reaching are the strategies that reach machines which exist.
@@ -150,5 +151,47 @@ func TestAccMachineSetTaints_aNodeThatGoesInTheMiddle(t *testing.T) {
 		if taints := s.c.Taints(t, m.Status.NodeRef.Name); p.Sorted(strings.ReplaceAll(taints, ",", "")) != p.Sorted(foreign+" team=b:NoSchedule") {
 			t.Fatalf("the node of %s has %s", name, taints)
 		}
+	}
+}
+
+// TestAccMachineSetTaints_othersAddATaintToTheTemplateInTheMiddle: machines that were made before
+// lack it for good, and the rollout does not wait for them to get it.
+func TestAccMachineSetTaints_othersAddATaintToTheTemplateInTheMiddle(t *testing.T) {
+	t.Parallel()
+	// fresh is how many of the machines have the taint of the resource when another one comes.
+	for strategy, tt := range map[string]struct {
+		writes       int64
+		spare, fresh int
+	}{"rolling": {2, 0, 1}, "surge": {1, 1, 1}, "scale_to_zero": {1, 0, 0}, "in_place": {2, 0, 1}} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			oneStrategy(t, strategy)
+			s := newStage(t)
+			p, i, proxy := s.pool(2, func(m *acctest.MachineSet) { m.Spare = tt.spare }), newInstance(), s.c.Proxy(t)
+			proxy.InTurn()
+			fresh := -1
+			proxy.BeforeWrite(tt.writes, func(acctest.Request) {
+				fresh = 0
+				for _, m := range p.Machines() {
+					if strings.Contains(taint.FormatAll(m.Spec.Taints), "team=a") {
+						fresh++
+					}
+				}
+				p.AddToTemplate("late:NoSchedule")
+			})
+			tf, config := &acctest.Terraform{Provider: proxy.Provider(t, s.c)}, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
+			if errors := tf.Apply(t, i, config).Errors(); errors != "" || fresh != tt.fresh {
+				t.Fatalf("%d machines had the taint when another one came: %s", fresh, errors)
+			}
+			p.WantTemplate(2, foreign+" late:NoSchedule team=a:NoSchedule")
+			for name, m := range p.Machines() {
+				if !strings.Contains(s.c.Taints(t, m.Status.NodeRef.Name), "team=a:NoSchedule") {
+					t.Errorf("machine %s lacks the taint of the resource", name)
+				}
+			}
+			if planned := tf.Plan(t, i, config); !planned.Empty {
+				t.Errorf("the next plan is not empty: %s", planned.Diagnostics.Warnings())
+			}
+		})
 	}
 }

@@ -59,3 +59,38 @@ func TestAccMachineSetTaints_removalGoesFromTheTemplateToTheNodesAndHolds(t *tes
 	})
 	p.Want(2, foreign)
 }
+
+// TestAccMachineSetTaints_whatAMachineCarriesIsDroppedFromItFirst: kubetaint_node_taints does not
+// drop a taint that it has adopted from a node while the Machine has it, since nodelink brings it
+// back; once the MachineSet's resource has taken it from the Machine, it does.
+func TestAccMachineSetTaints_whatAMachineCarriesIsDroppedFromItFirst(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i, nodes := s.pool(1, nil), newInstance(), &acctest.Instance{Type: "kubetaint_node_taints"}
+	inPlace := func(taints string) map[string]any {
+		return s.config(p.Name, taints, map[string]any{"strategy": "in_place"})
+	}
+	s.apply(i, inPlace("team=a:NoSchedule keep:NoSchedule"))
+	machine := p.Machines()[p.Names()[0]]
+	onNode := func(taints string) map[string]any {
+		return map[string]any{"node_name": machine.Status.NodeRef.Name, "on_conflict": "adopt", "taints": acctest.Objects(t, taints)}
+	}
+	s.tf.Settle(t, nodes, onNode("team=a:NoSchedule own:NoSchedule"))
+	if err := s.c.EditNode(t.Context(), machine.Status.NodeRef.Name, func(n *corev1.Node) {
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(one corev1.Taint) bool { return one.Key == "team" })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	acctest.Until(t, "nodelink has put back what the Machine has", func(context.Context) (bool, error) {
+		return strings.Contains(s.c.Taints(t, machine.Status.NodeRef.Name), "team=a:NoSchedule"), nil
+	})
+	acctest.WantAll(t, s.tf.Plan(t, nodes, onNode("own:NoSchedule")).Diagnostics.Errors(), `Unable to remove taint "team:NoSchedule"`, "/"+machine.Name+" carries it")
+
+	s.tf = &acctest.Terraform{Provider: s.c.Provider(t)}
+	s.tf.Settle(t, i, inPlace("keep:NoSchedule"))
+	s.tf.Settle(t, nodes, onNode("own:NoSchedule"))
+	if got := s.c.Taints(t, machine.Status.NodeRef.Name); strings.Contains(got, "team") {
+		t.Errorf("the node has %s", got)
+	}
+	s.tf.Destroy(t, nodes)
+}

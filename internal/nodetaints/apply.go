@@ -33,7 +33,7 @@ func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired pl
 	}
 	nodes, err := r.Data.Cluster.Nodes(ctx)
 	if err == nil {
-		desired, err = r.machines(ctx, nodes, desired)
+		desired, _, err = r.Data.WithMachines(ctx, nodes, desired, planner.NodeLabels{})
 	}
 	var done rollout.Result
 	if err == nil {

@@ -80,7 +80,7 @@ func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag
 	}
 	var out []fw.Listed
 	for _, n := range nodes {
-		own := slices.DeleteFunc(slices.Clone(n.Taints), func(t corev1.Taint) bool { return taint.Find(machines[n.Machine], taint.IDOf(t)) >= 0 })
+		own := slices.DeleteFunc(slices.Clone(n.Taints), func(t corev1.Taint) bool { return machines.CarriesTaint(n, taint.IDOf(t)) })
 		for _, owned := range taint.ByOwner(own, n.Record) {
 			if owned.Owner == "" || !config.UnmanagedOnly.ValueBool() {
 				out = append(out, r.listed(ctx, n, owned, cluster, diags))
@@ -92,7 +92,7 @@ func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag
 
 // listable are the nodes that match, by name, and the taints of their Machines: these
 // are asked for only where a node has one.
-func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]*snapshot.Node, map[string][]corev1.Taint, error) {
+func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]*snapshot.Node, planner.Machines, error) {
 	all, err := r.Data.Cluster.Nodes(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +102,7 @@ func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]
 	if !slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.Machine != "" }) {
 		return nodes, nil, nil
 	}
-	machines, err := r.Data.Cluster.MachineTaints(ctx)
+	machines, err := r.Data.Cluster.Machines(ctx)
 	return nodes, machines, err
 }
 

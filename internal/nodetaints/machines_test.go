@@ -4,8 +4,9 @@
 package nodetaints_test
 
 import (
-	"strings"
 	"testing"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
@@ -29,7 +30,9 @@ func TestNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing
 	}, controllers.MachineAPI...)
 }
 
-func TestNodeTaints_planWarnsOfATaintThatTheMachinePutsBack(t *testing.T) {
+// TestNodeTaints_aTaintThatTheMachineCarriesIsNotDropped: one that was adopted, and the Machine
+// carries, stays in the configuration until the Machine has lost it.
+func TestNodeTaints_aTaintThatTheMachineCarriesIsNotDropped(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
@@ -41,11 +44,37 @@ func TestNodeTaints_planWarnsOfATaintThatTheMachinePutsBack(t *testing.T) {
 		}
 		i := newInstance()
 		tf.Settle(t, i, config("dedicated=gpu:NoSchedule spot:NoSchedule"))
-		planned := tf.Plan(t, i, config("spot:NoSchedule"))
-		acctest.WantAll(t, planned.Diagnostics.Warnings(), "OpenShift will put back 1 taint that this plan removes", "node "+name+": dedicated:NoSchedule")
-		if d := tf.Plan(t, i, config("dedicated=gpu:NoSchedule")); strings.Contains(d.Diagnostics.Warnings(), "put back") {
-			t.Errorf("spot is not of the Machine: %s", d.Diagnostics.Warnings())
+		acctest.WantAll(t, tf.Plan(t, i, config("spot:NoSchedule")).Diagnostics.Errors(), `Unable to remove taint "dedicated:NoSchedule" from node "`+name+`"`,
+			"the node's Machine "+namespace+"/machine-1 carries it", "until then, leave it in the configuration")
+		wantTaints(t, c, name, "dedicated=gpu:NoSchedule, spot:NoSchedule")
+		tf.Settle(t, i, config("dedicated=gpu:NoSchedule"))
+		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+
+		c.Change(t, acctest.Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine", Namespace: namespace, Name: "machine-1"}, "x", `{"spec":{"taints":null}}`)
+		again := terraform(t, c)
+		again.Settle(t, i, config("other:NoSchedule"))
+		wantTaints(t, c, name, "other:NoSchedule")
+		again.Destroy(t, i)
+	}, controllers.MachineAPI...)
+}
+
+// TestNodeTaints_warnsOfWhatOpenShiftPutsBackOnNodesThatAreGivenUp: a destroy is not held up by
+// what a Machine carries, nor is a selector by a node that has left it.
+func TestNodeTaints_warnsOfWhatOpenShiftPutsBackOnNodesThatAreGivenUp(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, pool, namespace := terraform(t, c), acctest.Name(t, "pool"), c.Namespace(t)
+		for _, n := range []string{"a", "b"} {
+			c.Node(t, acctest.Node{Name: pool + n, Labels: map[string]string{"pool": pool}})
+			c.Machine(t, namespace, n, acctest.Parse(t, "dedicated=gpu:NoSchedule"))
+			c.Patch(t, pool+n, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/`+n+`"}}}`)
 		}
+		config, i := map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}, newInstance()
+		tf.Settle(t, i, config)
+		c.Patch(t, pool+"a", `{"metadata":{"labels":{"pool":null}}}`)
+		left := tf.Plan(t, i, config)
+		acctest.WantAll(t, left.Diagnostics.Warnings(), "OpenShift will put back taint dedicated:NoSchedule, which this plan removes from 1 node", "node "+pool+"a")
+		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "removes from 2 nodes", "nodes "+pool+"a, "+pool+"b")
 		tf.Destroy(t, i)
 	}, controllers.MachineAPI...)
 }

@@ -6,7 +6,6 @@ package nodetaints
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -113,7 +112,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		fw.NoPreview("evictions on "+fw.Place(desired.Target), "evicts", err, strict, r.Data, diags)
 		return
 	}
-	if desired, err = r.machines(ctx, nodes, desired); err != nil {
+	if desired, _, err = r.Data.WithMachines(ctx, nodes, desired, planner.NodeLabels{}); err != nil {
 		diags.Append(fw.UnableTo("read the Machines of "+fw.Place(desired.Target), err))
 		return
 	}
@@ -129,33 +128,18 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
-		warnPutBack(plan.PutBack(desired.Machines), diags)
 		fw.WarnUnnamed(planner.Unnamed(plan, planner.LabelPlan{}, desired.Named(), nil), diags)
 	}
 	if diags.HasError() {
 		return
 	}
+	fw.WarnPutBack(planner.PutBack(plan, planner.LabelPlan{}, desired.Machines), diags)
 	fw.WarnControlPlane(plan, diags)
 	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
 	r.Data.PreviewTaints(ctx, fw.TaintChange{
 		Change: change, Owner: desired.Claim.Owner, Place: fw.Place(desired.Target), Taken: fw.AboutTaken(desired.Target, plan), Taints: planner.TaintChanges{Nodes: change.Nodes},
 		Harmless: plan.Harmless(), ToleratedBy: m.ToleratedBy, Strict: strict, Words: words,
 	}, diags)
-}
-
-// warnPutBack warns of taints that OpenShift puts back, because the nodes' Machines have them.
-func warnPutBack(back map[string][]taint.ID, diags *diag.Diagnostics) {
-	if len(back) == 0 {
-		return
-	}
-	var lines []string
-	for _, node := range slices.Sorted(maps.Keys(back)) {
-		for _, id := range back[node] {
-			lines = append(lines, "node "+node+": "+id.String())
-		}
-	}
-	diags.AddAttributeWarning(path.Root("taints"), "OpenShift will put back "+fw.Count(len(lines), "taint")+" that this plan removes",
-		"The Machines of these nodes carry them: "+fw.Some(lines)+". Remove them from the MachineSet's template and from the Machines (kubetaint_machine_set_taints does it in place), in this apply or before.")
 }
 
 // claimUnchanged claims what a resource has that is not about to change. The

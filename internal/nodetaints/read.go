@@ -5,14 +5,12 @@ package nodetaints
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -91,21 +89,6 @@ func (r *nodeTaints) observe(ctx context.Context, expected string, diags *diag.D
 	}
 	nodes, err := r.Data.Cluster.Nodes(ctx)
 	return cluster, nodes, err
-}
-
-// machines adds the taints of Machines to what is desired, where nodes have any
-// and it matters.
-func (r *nodeTaints) machines(ctx context.Context, nodes []*snapshot.Node, desired planner.NodeTaints) (planner.NodeTaints, error) {
-	if !desired.NeedsMachines(nodes) {
-		return desired, nil
-	}
-	machines, err := r.Data.Cluster.MachineTaints(ctx)
-	if errors.Is(err, kube.ErrForbidden) && len(desired.Claim.Absent) == 0 {
-		// Credentials without permission for Machines can remove taints all the same.
-		return desired, nil
-	}
-	desired.Machines = machines
-	return desired, err
 }
 
 func exists(nodes []*snapshot.Node, name string) bool {

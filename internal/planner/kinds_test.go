@@ -147,7 +147,7 @@ func TestRefuse_aTaintOfControlPlaneNodesForOneReasonAlone(t *testing.T) {
 	n := aNode(t, "a", "gpu", "node-role.kubernetes.io/master:NoSchedule")
 	n.Machine, n.MachineConfig = "openshift-machine-api/m1", true
 	desired := desire(t, Target{Name: "a"})
-	desired.Claim.Absent, desired.Machines = []taint.ID{taint.IDOf(controlPlanes[0])}, map[string][]corev1.Taint{n.Machine: controlPlanes}
+	desired.Claim.Absent, desired.Machines = []taint.ID{taint.IDOf(controlPlanes[0])}, Machines{n.Machine: {Taints: controlPlanes}}
 	if refusals := Refuse(n, MergeNode(n, desired), desired); len(refusals) != 1 || !strings.Contains(refusals[0].Why, "mastersSchedulable") {
 		t.Errorf("it refuses %v", refusals)
 	}

@@ -16,6 +16,8 @@ import (
 type NodeLabels struct {
 	Target Target
 	Claim  label.Claim
+	// Machines are needed only where labels are removed.
+	Machines Machines
 }
 
 // LabelSwitch is what becomes of the labels of one node in one patch.
@@ -106,6 +108,11 @@ func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []R
 	}
 	if why := tooLarge(n, n.Record, merged.Record); merged.Changed && why != "" {
 		out = append(out, Refusal{Node: n.Name, Labels: true, Why: why})
+	}
+	for _, key := range merged.Removed {
+		if desired.Machines.carriesLabel(n, key) {
+			out = append(out, Refusal{Node: n.Name, Labels: true, Why: "label " + key + ": the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.metadata.labels first; until then, leave it in the configuration"})
+		}
 	}
 	if desired.Target.Selector == nil {
 		return out

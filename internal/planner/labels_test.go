@@ -206,9 +206,10 @@ func TestNodeTaints_needsMachinesWhereTaintsGoOrMustBeAbsent(t *testing.T) {
 		"a taint of ours that stays":                      {of(aNode(t, "a", "gpu", "*x:NoExecute"), "m/a"), desire(t, gpu, "x:NoExecute"), false},
 		"a taint that goes from a node without a Machine": {aNode(t, "a", "gpu", "*x:NoExecute"), desire(t, gpu, "y:NoExecute"), false},
 		"a taint that must be absent elsewhere":           {of(aNode(t, "a", "web"), "m/a"), absent(desire(t, gpu)), false},
-		"what is given up":                                {of(aNode(t, "a", "gpu", "*x:NoExecute"), "m/a"), release(absent(desire(t, gpu, "x:NoExecute"))), false},
+		"what is given up":                                {of(aNode(t, "a", "gpu", "*x:NoExecute"), "m/a"), release(absent(desire(t, gpu, "x:NoExecute"))), true},
+		"a node that leaves":                              {of(aNode(t, "a", "web", "*x:NoExecute"), "m/a"), desire(t, gpu, "x:NoExecute"), true},
 	} {
-		if got := tt.desired.NeedsMachines([]*snapshot.Node{tt.node}); got != tt.want {
+		if got := NeedMachines([]*snapshot.Node{tt.node}, tt.desired, NodeLabels{}); got != tt.want {
 			t.Errorf("%s needs Machines: %t", name, got)
 		}
 	}

@@ -65,9 +65,8 @@ func (t Target) String() string {
 type NodeTaints struct {
 	Target Target
 	Claim  taint.Claim
-	// Machines holds the taints of OpenShift's Machines by namespace/name. Only
-	// taints that must be absent, or are removed, need it.
-	Machines map[string][]corev1.Taint
+	// Machines are needed only where taints must be absent, or are removed.
+	Machines Machines
 	// Former are the taints that the state names and the configuration does not.
 	Former []taint.ID
 	// Known proves the tolerations that others have left for these taints.
@@ -77,14 +76,6 @@ type NodeTaints struct {
 // Named returns the taints that configuration or state name.
 func (d NodeTaints) Named() []taint.ID {
 	return slices.Concat(d.Claim.IDs(), d.Former)
-}
-
-// NeedsMachines says whether the Machines of these nodes have to be read before
-// a plan is made.
-func (d NodeTaints) NeedsMachines(nodes []*snapshot.Node) bool {
-	return !d.Claim.Release && slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
-		return n.Machine != "" && d.Target.Matches(n) && (len(d.Claim.Absent) > 0 || len(removed(n, taint.Merge(n.Taints, n.Record, d.Claim.OnNode(n.Name, n.UID)))) > 0)
-	})
 }
 
 // removed returns the taints of a node that a merge takes away.
@@ -286,16 +277,7 @@ func Refuse(n *snapshot.Node, merged taint.Merged, desired NodeTaints) []Refusal
 	if why := tooLarge(n, merged.Record, n.LabelRecord); merged.Changed && why != "" {
 		out = append(out, Refusal{Node: n.Name, Why: why})
 	}
-	for _, id := range desired.Claim.Absent {
-		if n.MachineConfig && controlPlane(id) {
-			out = append(out, Refusal{Node: n.Name, ID: id, Why: "OpenShift's machine-config operator puts it back: change mastersSchedulable of the Scheduler named \"cluster\" instead"})
-			continue
-		}
-		if taint.Find(desired.Machines[n.Machine], id) >= 0 {
-			out = append(out, Refusal{Node: n.Name, ID: id, Why: "the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.taints first"})
-		}
-	}
-	return out
+	return append(out, desired.putBack(n, merged)...)
 }
 
 func controlPlane(id taint.ID) bool {

@@ -315,17 +315,6 @@ func TestNodePlan_changeBroughtAndHarmless(t *testing.T) {
 	}
 }
 
-func TestNodePlan_putBackAreTaintsThatTheMachineCarries(t *testing.T) {
-	t.Parallel()
-	carried, free := aNode(t, "a", "gpu", "*x:NoExecute", "*y:NoExecute"), aNode(t, "b", "gpu", "*x:NoExecute")
-	carried.Machine, free.Machine = "api/m1", "api/m2"
-	p := PlanNodes([]*snapshot.Node{carried, free}, desire(t, pool(t, "gpu")))
-	got := p.PutBack(map[string][]corev1.Taint{"api/m1": taintsOf(t, "x:NoExecute", "z:NoExecute"), "api/m2": taintsOf(t, "y:NoExecute")})
-	if diff := cmp.Diff(map[string][]taint.ID{"a": {{Key: "x", Effect: corev1.TaintEffectNoExecute}}}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestNodePlan_bringsATaintOnceForManyNodes(t *testing.T) {
 	t.Parallel()
 	p := PlanNodes([]*snapshot.Node{aNode(t, "a", "gpu"), aNode(t, "b", "gpu"), aNode(t, "c", "gpu", "*x:NoExecute")}, desire(t, pool(t, "gpu"), "x:NoExecute"))

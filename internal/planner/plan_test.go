@@ -229,7 +229,7 @@ func TestRefuse_aTaintThatTheMachineCarriesIsNotTakenFromItsNode(t *testing.T) {
 	n.Machine = "openshift-machine-api/m1"
 	desired := desire(t, Target{Name: "a"})
 	desired.Claim.Absent = []taint.ID{taint.IDOf(x[0])}
-	for name, machines := range map[string]map[string][]corev1.Taint{"its own": {n.Machine: x}, "another one": {"openshift-machine-api/m2": x}} {
+	for name, machines := range map[string]Machines{"its own": {n.Machine: {Taints: x}}, "another one": {"openshift-machine-api/m2": {Taints: x}}} {
 		desired.Machines = machines
 		refusals := Refuse(n, MergeNode(n, desired), desired)
 		if want := name == "its own"; len(refusals) > 0 != want || want && !strings.Contains(refusals[0].Why, "the node's Machine openshift-machine-api/m1 carries it") {

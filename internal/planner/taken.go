@@ -92,20 +92,6 @@ func (p NodePlan) Taken() []corev1.Taint {
 	return distinct(out)
 }
 
-// PutBack returns the taints that the plan removes and that the nodes' Machines carry, by node,
-// where OpenShift's nodelink controller puts them back.
-func (p NodePlan) PutBack(machines map[string][]corev1.Taint) map[string][]taint.ID {
-	out := map[string][]taint.ID{}
-	for _, s := range p.Switches {
-		for _, id := range removed(s.Node, s.Merged) {
-			if taint.Find(machines[s.Node.Machine], id) >= 0 {
-				out[s.Node.Name] = append(out[s.Node.Name], id)
-			}
-		}
-	}
-	return out
-}
-
 // Taken returns the taints that nodes lose, or that get another value, sorted; after
 // is what each will have, by name.
 func Taken(nodes []*snapshot.Node, after map[string][]corev1.Taint) []corev1.Taint {
