@@ -59,7 +59,10 @@ type settled struct {
 	subject
 	moment
 	instance acctest.Instance
-	genuine  map[string][]string
+	// imported is what an import gives, recovered what a refresh finds out after the private state
+	// was lost.
+	imported, recovered acctest.Instance
+	genuine             map[string][]string
 }
 
 // TestHostileRecords writes annotations that somebody might write who may, on all objects of a
@@ -92,8 +95,15 @@ func hostileOperations(s subject) []string {
 	if s.action {
 		return []string{"invoke"}
 	}
-	return []string{"plan", "update", "destroy", "create"}
+	operations := []string{"plan", "update", "destroy", "create", "update recovered", "destroy recovered"}
+	if s.importable() {
+		operations = append(operations, "update imported", "destroy imported")
+	}
+	return operations
 }
+
+// importable reports whether there is anything to import: what is absent is not.
+func (s subject) importable() bool { return s.strategy != "absent_taints" }
 
 // settle applies the first configuration.
 func settle(t *testing.T, s subject) *settled {
@@ -102,6 +112,7 @@ func settle(t *testing.T, s subject) *settled {
 	bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
 		s.world(api)
 		s.addSpare(api)
+		s.addOther(api)
 		time.Sleep(calm)
 		s.addRack(api)
 		time.Sleep(calm)
@@ -110,6 +121,7 @@ func settle(t *testing.T, s subject) *settled {
 				t.Fatal(d.Errors())
 			}
 			time.Sleep(calm)
+			out.look(t, api)
 		}
 		out.moment = moment{api.Clone(), time.Now()}
 		out.genuine = map[string][]string{}
@@ -123,6 +135,24 @@ func settle(t *testing.T, s subject) *settled {
 		}
 	})
 	return out
+}
+
+// look imports what has been applied, and finds it out again after its private state was lost.
+func (s *settled) look(t *testing.T, api *fakeapi.Server) {
+	t.Helper()
+	tf := through(api.Client())
+	if s.importable() {
+		imported, d := tf.ImportAgain(t, &s.instance)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		s.imported = *imported
+	}
+	s.recovered = s.instance
+	s.recovered.Private = nil
+	if d := tf.Walk(t).Refresh(&s.recovered); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
 }
 
 // attack carries out one operation among hostile annotations.
@@ -197,6 +227,13 @@ func size(annotations map[string]string) int {
 func (s *settled) operate(t *testing.T, api *fakeapi.Server, operation string) acctest.Diagnostics {
 	t.Helper()
 	tf, i := through(api.Client()), s.instance
+	operation, state, _ := strings.Cut(operation, " ")
+	switch state {
+	case "imported":
+		i = s.imported
+	case "recovered":
+		i = s.recovered
+	}
 	switch operation {
 	case "invoke":
 		return tf.Invoke(t, i.Type, s.first)

@@ -87,9 +87,10 @@ func annotatedObject(kind string, o metav1.Object, content any, put func(map[str
 	return out
 }
 
-// ofMachine reports whether an object is a Machine, or the node of one.
+// ofMachine reports whether an object is a Machine of the MachineSet that is meant, or the node
+// of one.
 func (o annotated) ofMachine() bool {
-	return o.kind == "Machine" || o.kind == "Node" && strings.HasPrefix(o.name, "ms-")
+	return (o.kind == "Machine" || o.kind == "Node") && strings.HasPrefix(o.name, "ms-")
 }
 
 // damaged reports whether an annotation of the object cannot be read.
@@ -137,6 +138,7 @@ func (s subject) reads(o annotated) []string {
 		}
 	case "MachineSet":
 		switch {
+		case o.name == other:
 		case s.typeName == "dedicated_nodes" && sets:
 			return []string{taints.OwnedAnnotation, label.OwnedAnnotation, machineset.MarkerAnnotation, machineset.RemnantsAnnotation}
 		case s.typeName == "machine_set_taints":
@@ -328,6 +330,23 @@ func (s subject) addRack(api *fakeapi.Server) {
 		}
 		api.Put(o)
 	}
+}
+
+// other is a MachineSet that is not meant, with the taint of the configurations on its machines.
+const other = "other"
+
+// addOther adds it beside the one that is meant.
+func (s subject) addOther(api *fakeapi.Server) {
+	if !strings.Contains(s.name(), "machine_set") {
+		return
+	}
+	set := setOf(other, 1)
+	if err := unstructured.SetNestedSlice(set.Object, []any{
+		map[string]any{"key": "foreign", "value": "kept", "effect": "NoSchedule"}, map[string]any{"key": "team", "value": "a", "effect": "NoSchedule"},
+	}, "spec", "template", "spec", "taints"); err != nil {
+		panic(err)
+	}
+	api.Add(set)
 }
 
 // evilEntries returns the entries of objects that have a value which no configuration has.

@@ -199,14 +199,18 @@ func pool(api *fakeapi.Server) {
 	api.Add(
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "machines"}},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
-		node("n1", nil), workload("Deployment"),
+		node("n1", nil), workload("Deployment"), setOf("ms", 2),
 	)
-	labels := map[string]any{"machine.openshift.io/cluster-api-machineset": "ms"}
-	api.Add(&unstructured.Unstructured{Object: map[string]any{
+}
+
+// setOf is a MachineSet with a taint in its template that is not ours.
+func setOf(name string, replicas int64) *unstructured.Unstructured {
+	labels := map[string]any{"machine.openshift.io/cluster-api-machineset": name}
+	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
-		"metadata": map[string]any{"namespace": "machines", "name": "ms", "annotations": map[string]any{"foreign": "kept"}},
+		"metadata": map[string]any{"namespace": "machines", "name": name, "annotations": map[string]any{"foreign": "kept"}},
 		"spec": map[string]any{
-			"replicas": int64(2), "selector": map[string]any{"matchLabels": labels},
+			"replicas": replicas, "selector": map[string]any{"matchLabels": labels},
 			"template": map[string]any{
 				"metadata": map[string]any{"labels": labels},
 				"spec": map[string]any{
@@ -215,5 +219,5 @@ func pool(api *fakeapi.Server) {
 				},
 			},
 		},
-	}})
+	}}
 }
