@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -225,5 +226,40 @@ func TestDedicatedNodes_whatTheMachineCarriesIsNotDropped(t *testing.T) {
 		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(),
 			"OpenShift will put back label dedicated, taint team:NoSchedule, which this plan removes from 1 node", "node "+p.nodes[0])
 		tf.Destroy(t, i)
+	})
+}
+
+// TestDedicatedNodes_anInterruptedPinIsGivenUp: an update has pinned a workload that tolerates
+// everything, which needs no toleration, and was killed before its state was saved. The workload is
+// found by the mark of its pin when the configuration goes back; the pin of another resource stays.
+func TestDedicatedNodes_anInterruptedPinIsGivenUp(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "Deployment")
+		p.run("StatefulSet", "statefulset", func(spec *corev1.PodSpec) {
+			spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Operator: corev1.TolerationOpExists})
+		})
+		tf, i, other := terraform(t, c), newInstance(), newInstance()
+		without, with := wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"}, wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu", workloads: map[string]string{"StatefulSet": pinned}}
+		tf.Settle(t, other, map[string]any{"node_names": []any{p.other}, "taints": acctest.Objects(t, "other:NoSchedule"), "labels": map[string]any{"other": p.name},
+			"workloads": []any{map[string]any{"kind": "Deployment", "namespace": p.namespace, "name": "deployment", "pin": true}}})
+		tf.Settle(t, i, p.config(without))
+		killed := *i
+		tf.Settle(t, &killed, p.config(with))
+		pins := func() []string {
+			mine, _ := c.Template(t, p.namespace, "StatefulSet", "statefulset")
+			others, _ := c.Template(t, p.namespace, "Deployment", "deployment")
+			return []string{mine.NodeSelector["dedicated"], others.NodeSelector["other"]}
+		}
+		if diff := cmp.Diff([]string{"gpu-" + p.name, p.name}, pins()); diff != "" {
+			t.Fatal(diff)
+		}
+		// There is something to change.
+		if d := tf.Apply(t, i, acctest.With(p.config(without), map[string]any{"taints": acctest.Objects(t, "team=b:NoSchedule")})); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		if diff := cmp.Diff([]string{"", p.name}, pins()); diff != "" {
+			t.Fatal(diff)
+		}
 	})
 }

@@ -132,6 +132,9 @@ func TestSeal_anObjectWhoseMarksAreNotKnown(t *testing.T) {
 			if got := seal.Proves(genuine); got != want {
 				t.Errorf("%s: a mark that the resource has made on %s is believed: %t", round, object, got)
 			}
+			if got := seal.Saw(genuine); got != want {
+				t.Errorf("%s: any mark on %s may have been seen: %t", round, object, got)
+			}
 			if forged := (record.Sealed{Proof: "made up", Parts: []string{"a"}}); seal.Proves(forged) {
 				t.Errorf("%s: a mark that somebody has made up on %s is believed", round, object)
 			}
@@ -139,6 +142,13 @@ func TestSeal_anObjectWhoseMarksAreNotKnown(t *testing.T) {
 		next := record.Held{}
 		next.Keep(record.Seal{Nonce: "secret", Object: "Node/a", Epoch: 7, Held: held})
 		held = next
+	}
+	seal := record.Seal{Nonce: "secret", Object: "Node/a", Epoch: 7}
+	if held.Forget(seal, []record.Sealed{{Proof: seal.Proof("b"), Parts: []string{"b"}}}); len(held) != 1 {
+		t.Error("what is not known of an object is forgotten while there are marks on it")
+	}
+	if held.Forget(seal, nil); len(held) > 0 {
+		t.Error("an object without marks is still remembered")
 	}
 }
 
