@@ -35,6 +35,14 @@ type Lists struct {
 	Err error
 }
 
+// Of returns one of the lists, by its name.
+func (l Lists) Of(list string) []corev1.Toleration {
+	if list == AllowedList {
+		return l.Allowed
+	}
+	return l.Default
+}
+
 // ObserveLists reads the annotations of a namespace.
 func ObserveLists(all map[string]string) Lists {
 	out := Lists{OtherAnnotations: annotations.Others(all, DefaultsAnnotation, WhitelistAnnotation, toleration.OwnedAnnotation)}

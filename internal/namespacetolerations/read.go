@@ -136,7 +136,7 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 		return
 	}
 	own.Imported = found.generations
-	own = own.See(record.Held{}, found.held(own.ListSeal().On(objectOf(name)), seen.Record))
+	own = own.See(record.Held{}, found.held(own.ListSeal().On(objectOf(name)), seen.Lists))
 	state.Default, state.Allowed = setOf(ctx, found.lists[admission.DefaultList], &resp.Diagnostics), setOf(ctx, found.lists[admission.AllowedList], &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if state.ID = types.StringValue(found.owner); found.owner == "" {
@@ -160,14 +160,21 @@ type finding struct {
 	lists       map[string][]corev1.Toleration
 	generations map[entry][]string
 	owner       string
+	// unmarked are the entries without a mark, by list.
+	unmarked map[string][]corev1.Toleration
 }
 
 // held is what is remembered of the marks of what was found.
-func (f *finding) held(seal record.Seal, marks toleration.Record) record.Held {
+func (f *finding) held(seal record.Seal, l admission.Lists) record.Held {
 	held := record.Held{}
-	for _, mark := range marks {
+	for _, mark := range l.Record {
 		if mark.Owner == f.owner && slices.Contains(f.generations[mark.ID()], mark.Generation) {
 			held.Note(seal, mark.Sealed())
+		}
+	}
+	for list, tolerations := range f.unmarked {
+		for _, t := range tolerations {
+			held.Note(seal, toleration.IDOf(t).Unmarked(list))
 		}
 	}
 	return held
@@ -200,11 +207,11 @@ func (r *namespaceTolerations) inspect(l admission.Lists, namespace string) find
 	if f.owner != "" {
 		return f
 	}
-	for name, list := range map[string][]corev1.Toleration{admission.DefaultList: l.Default, admission.AllowedList: l.Allowed} {
-		for _, t := range list {
-			if !slices.ContainsFunc(l.Record, func(m toleration.Mark) bool { return m.Path == name && m.ID() == toleration.IDOf(t) }) {
-				f.take(name, t, "")
-			}
+	f.unmarked = map[string][]corev1.Toleration{}
+	for _, name := range []string{admission.DefaultList, admission.AllowedList} {
+		f.unmarked[name] = l.Record.Unmarked(l.Of(name), name)
+		for _, t := range f.unmarked[name] {
+			f.take(name, t, "")
 		}
 	}
 	return f

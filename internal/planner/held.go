@@ -10,6 +10,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // Hold adds the marks of wanted taints that a resource has on nodes after an apply: others are
@@ -83,6 +84,7 @@ func (t Tolerations) Hold(held record.Held) {
 	for _, mark := range t.Workload.Record {
 		claim.Hold(mark, held)
 	}
+	claim.HoldUnmarked(t.Workload.Tolerations, t.Workload.Record, held)
 	if !pin.Release {
 		holdLabels(pin, t.Workload.LabelRecord, false, held)
 	}
@@ -110,6 +112,9 @@ func (t Tolerations) Forget(held record.Held) {
 	}
 	for _, mark := range t.Workload.LabelRecord {
 		still = append(still, mark.Sealed())
+	}
+	for _, one := range t.Workload.Record.Unmarked(t.Workload.Tolerations, t.Claim.Path) {
+		still = append(still, toleration.IDOf(one).Unmarked(t.Claim.Path))
 	}
 	held.Forget(t.claim().Seal, still)
 }

@@ -6,6 +6,8 @@ package toleration
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
@@ -40,4 +42,27 @@ func (c Claim) proves(mark Mark) bool {
 	}
 	mark.Retiring = false
 	return c.Seal.Proves(mark.Sealed())
+}
+
+// Unmarked is what an import sees of the entries of one identity without a mark, in the list at a
+// path.
+func (id ID) Unmarked(path string) record.Sealed {
+	return record.Sealed{Parts: []string{"without a mark", path, id.Key, string(id.Operator), id.Value, string(id.Effect)}}
+}
+
+// HoldUnmarked adds the entries to what is held that were imported without a mark and have none yet:
+// it is written with the next change.
+func (c Claim) HoldUnmarked(list []corev1.Toleration, r Record, held record.Held) {
+	for _, one := range r.Unmarked(list, c.Path) {
+		if id := IDOf(one); c.wants(id) && c.unmarked(id) {
+			held.Note(c.Seal, id.Unmarked(c.Path))
+		}
+	}
+}
+
+// Unmarked returns the entries of the list at a path that no mark is about.
+func (r Record) Unmarked(list []corev1.Toleration, path string) []corev1.Toleration {
+	return slices.DeleteFunc(slices.Clone(list), func(t corev1.Toleration) bool {
+		return slices.ContainsFunc(r, func(m Mark) bool { return m.Path == path && m.ID() == IDOf(t) })
+	})
 }

@@ -133,10 +133,10 @@ func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
 }
 
-// unmarked says whether an entry without a mark is ours, because it was taken
-// into the state like that.
+// unmarked says whether an entry without a mark is ours, because it was taken into the state like
+// that, and the import has seen it on this object.
 func (c Claim) unmarked(id ID) bool {
-	return slices.Contains(c.Imported[id], "")
+	return slices.Contains(c.Imported[id], "") && c.Seal.Saw(id.Unmarked(c.Path))
 }
 
 // owns says whether a mark is ours.

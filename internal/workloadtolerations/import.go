@@ -110,8 +110,10 @@ type finding struct {
 	tolerations []corev1.Toleration
 	generations map[toleration.ID][]string
 	owner       string
-	// marks are those of the entries, by object.
-	marks map[string]toleration.Record
+	// marks are those of the entries, by object; unmarked are the entries without one.
+	marks    map[string]toleration.Record
+	unmarked map[string][]toleration.ID
+	path     string
 }
 
 // held is what is remembered of the marks.
@@ -122,13 +124,18 @@ func (f finding) held(seal record.Seal) record.Held {
 			held.Note(seal.On(object), mark.Sealed())
 		}
 	}
+	for object, ids := range f.unmarked {
+		for _, id := range ids {
+			held.Note(seal.On(object), id.Unmarked(f.path))
+		}
+	}
 	return held
 }
 
 // inspect looks for what can be taken: marked entries of this owner, or else
 // entries without a mark.
 func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) finding {
-	f := finding{generations: map[toleration.ID][]string{}, marks: map[string]toleration.Record{}}
+	f := finding{generations: map[toleration.ID][]string{}, marks: map[string]toleration.Record{}, unmarked: map[string][]toleration.ID{}, path: t.claimPath}
 	prefix := r.Data.Owner + "/workload_tolerations/" + t.String() + "/"
 	for _, w := range workloads {
 		for _, mark := range w.Record {
@@ -143,14 +150,9 @@ func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) 
 		return f
 	}
 	for _, w := range workloads {
-		marked := map[toleration.ID]bool{}
-		for _, mark := range w.Record {
-			marked[mark.ID()] = true
-		}
-		for _, one := range w.Tolerations {
-			if !marked[toleration.IDOf(one)] {
-				f.take(one, "")
-			}
+		for _, one := range w.Record.Unmarked(w.Tolerations, t.claimPath) {
+			f.take(one, "")
+			f.unmarked[w.String()] = append(f.unmarked[w.String()], toleration.IDOf(one))
 		}
 	}
 	return f

@@ -289,7 +289,7 @@ func TestRecovered_anImportedNamespaceGivesUpWhatItHas(t *testing.T) {
 	lists := func(key string) object {
 		return object{"namespace": "shop", "default": []any{toleration(key, "a")}, "allowed": []any{toleration(key, "a")}}
 	}
-	for name, config := range map[string]map[string]any{"a change": lists("spot"), "a destroy": nil} {
+	for name, config := range map[string]map[string]any{"a change": lists("spot"), "a destroy": nil, "a destroy of what had no marks": nil} {
 		for _, between := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s between=%t", name, between), func(t *testing.T) {
 				t.Parallel()
@@ -304,6 +304,10 @@ func TestRecovered_anImportedNamespaceGivesUpWhatItHas(t *testing.T) {
 						}
 					}
 					apply(lists("team"))
+					if strings.HasSuffix(name, "no marks") {
+						fakeapi.Edit(api, "", "shop", func(n *corev1.Namespace) { delete(n.Annotations, "kubetaint.io/owned-tolerations") })
+						time.Sleep(calm)
+					}
 					var d acctest.Diagnostics
 					if i, d = tf.ImportAgain(t, i); d.Errors() != "" {
 						t.Fatal(d.Errors())

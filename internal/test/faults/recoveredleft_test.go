@@ -61,3 +61,60 @@ func TestRecovered_givesUpWhatHasLeftTheSelector(t *testing.T) {
 		})
 	}
 }
+
+// TestImported_whatJoinsWithoutAMarkIsOfOthers imports tolerations that nobody has marked. A
+// workload that comes to match later has the same one from somebody else: it keeps it, whether the
+// entry is dropped or the resource destroyed, also after a refresh and an apply that wrote nothing.
+func TestImported_whatJoinsWithoutAMarkIsOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		config map[string]any
+		want   []string
+	}{
+		// What was imported without a mark and leaves the configuration is not managed any more.
+		"a change":  {tolerating(object{"kind": "Deployment", "namespace": "shop", "selector": "pool=x"}, "spot"), []string{"toleration n1", "toleration n2", "toleration n3"}},
+		"a destroy": {nil, []string{"toleration n2", "toleration n3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, moment{api: fakeapi.New()}, func(t *testing.T, api *fakeapi.Server) {
+				threeOfEach(api)
+				for _, n := range fakeapi.Objects[*corev1.Node](api) {
+					fakeapi.Edit(api, "", n.Name, func(n *corev1.Node) { n.Spec.Taints, n.Labels = nil, nil })
+				}
+				team := corev1.Toleration{Key: "team", Operator: corev1.TolerationOpEqual, Value: "a"}
+				for _, d := range fakeapi.Objects[*appsv1.Deployment](api) {
+					fakeapi.Edit(api, d.Namespace, d.Name, func(d *appsv1.Deployment) {
+						d.Labels = map[string]string{"pool": map[bool]string{true: "x", false: "y"}[d.Name == "n1"]}
+						d.Spec.Template.Spec.Tolerations = []corev1.Toleration{team}
+					})
+				}
+				time.Sleep(calm)
+				tf, marked := through(api.Client()), &acctest.Instance{Type: "kubetaint_workload_tolerations"}
+				first := tolerating(object{"kind": "Deployment", "namespace": "shop", "selector": "pool=x"}, "team")
+				// Its identity is that of the import: it covers what is there, and marks nothing.
+				if d := tf.Apply(t, marked, first); d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				i, d := tf.ImportAgain(t, marked)
+				if d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				apply := func(config map[string]any) {
+					t.Helper()
+					if d := tf.Apply(t, i, config); d.Errors() != "" {
+						t.Fatal(d.Errors())
+					}
+					time.Sleep(calm)
+				}
+				apply(acctest.With(first, object{"timeouts": object{"update": "5m"}}))
+				fakeapi.Edit(api, "shop", "n2", func(d *appsv1.Deployment) { d.Labels["pool"] = "x" })
+				time.Sleep(calm)
+				apply(tt.config)
+				if got := withTeam(api); !slices.Equal(got, tt.want) {
+					t.Errorf("there is %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
