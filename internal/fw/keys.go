@@ -48,7 +48,7 @@ func (k *Keys) Register(id string, seal record.Seal) {
 	if k.byID == nil {
 		k.byID = map[string][]record.Seal{}
 	}
-	seal.Object = ""
+	seal.Object, seal.Resource = "", id
 	k.byID[id] = append(slices.DeleteFunc(k.byID[id], func(old record.Seal) bool { return old.Nonce == seal.Nonce }), seal)
 }
 
@@ -85,7 +85,9 @@ func (k *Keys) with(known []record.Seal) []record.Seal {
 // key is how a seal is remembered: a nonce alone, as earlier builds wrote them, proves marks of any
 // time.
 type key struct {
-	Nonce string  `json:"nonce"`
+	Nonce string `json:"nonce"`
+	// Of is the id of the resource, where tolerated_by names it.
+	Of    string  `json:"of,omitempty"`
 	Epoch int     `json:"epoch,omitempty"`
 	Held  *string `json:"held,omitempty"`
 }
@@ -108,7 +110,8 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 func (d *Data) Link(ctx context.Context, from PrivateReader, to PrivateWriter, diags *diag.Diagnostics, toleratedBy ...types.Set) []record.Seal {
 	known := remembered(ctx, from, diags)
 	before := written(known)
-	walked, linked := d.Keys.of(idsIn(toleratedBy))
+	ids := idsIn(toleratedBy)
+	walked, linked := d.Keys.of(ids)
 	for i, one := range known {
 		if now, is := walked[one.Nonce]; is {
 			known[i] = now
@@ -121,8 +124,13 @@ func (d *Data) Link(ctx context.Context, from PrivateReader, to PrivateWriter, d
 	more := len(known) - mostKeys
 	known = slices.DeleteFunc(known, func(one record.Seal) bool {
 		more--
-		return more >= 0 && !linked[one.Nonce]
+		return more >= 0 && !linked[one.Nonce] && !slices.Contains(ids, one.Resource)
 	})
+	for i := range known {
+		if !slices.Contains(ids, known[i].Resource) {
+			known[i].Resource = ""
+		}
+	}
 	if now := written(known); !bytes.Equal(now, before) {
 		diags.Append(to.SetKey(ctx, keysKey, now)...)
 	}
@@ -157,7 +165,7 @@ func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics
 	}
 	out := make([]record.Seal, len(known))
 	for i, one := range known {
-		out[i] = record.Seal{Nonce: one.Nonce, Epoch: one.Epoch}
+		out[i] = record.Seal{Nonce: one.Nonce, Epoch: one.Epoch, Resource: one.Of}
 		if one.Held != nil {
 			out[i].Held = record.ParseHeld(*one.Held)
 		}
@@ -169,7 +177,7 @@ func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics
 func written(known []record.Seal) []byte {
 	keys := make([]key, len(known))
 	for i, one := range known {
-		keys[i] = key{Nonce: one.Nonce, Epoch: one.Epoch}
+		keys[i] = key{Nonce: one.Nonce, Of: one.Resource, Epoch: one.Epoch}
 		if one.Held != nil {
 			held := one.Held.String()
 			keys[i].Held = &held

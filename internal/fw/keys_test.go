@@ -5,6 +5,7 @@ package fw
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -90,6 +91,13 @@ func TestData_Link_forgetsTheOldest(t *testing.T) {
 		d.Keys.Register(string(rune('0'+n)), record.Seal{Nonce: string(rune('0' + n))})
 	}
 	known := d.Link(t.Context(), private, private, &diags, types.SetValueMust(types.StringType, []attr.Value{types.StringValue("id")}))
+	var named []string
+	for _, one := range (&Data{}).Link(t.Context(), private, memory{}, &diags, types.SetValueMust(types.StringType, []attr.Value{types.StringValue("id")})) {
+		named = append(named, one.Resource)
+	}
+	if named = slices.Compact(slices.Sorted(slices.Values(named))); !slices.Equal(named, []string{"", "id"}) {
+		t.Errorf("remembered are seals of %q", named)
+	}
 	if len(known) != mostKeys+1 || known[0].Nonce != "linked" || known[0].Epoch != 1 || known[1].Nonce != "older" {
 		t.Errorf("%d are remembered, from %v on", len(known), known[:2])
 	}

@@ -26,6 +26,8 @@ type Seal struct {
 	// Epoch is counted up by each apply that comes to its end, and is part of the proofs that are
 	// made in it: one of this epoch is from an apply that has been interrupted.
 	Epoch int
+	// Resource is the id of the resource, where it is known.
+	Resource string
 	// Held are the marks of earlier epochs that count. One that is not among them was given up,
 	// and somebody has written it back.
 	Held Held

@@ -6,17 +6,21 @@ package rollout
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // linkedTo returns the workloads to which the resources of these ids give tolerations, as
 // waits: those that this run plans, and those that their marks tell of. Errors: those of
-// MarkedBy.
-func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string) ([]Tolerations, error) {
+// MarkedBy. known are the seals of resources, by which marks are proved.
+func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string, known []record.Seal) ([]Tolerations, error) {
 	var waits []Tolerations
 	for _, id := range ids {
 		if admission.IsID(id) {
@@ -29,7 +33,7 @@ func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared
 			waits = append(waits, d)
 		}
 		if !told {
-			marked, err := MarkedBy(ctx, cluster, id)
+			marked, err := MarkedBy(ctx, cluster, id, known)
 			if err != nil {
 				return nil, err
 			}
@@ -44,35 +48,55 @@ func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared
 
 // MarkedBy finds the workloads that carry tolerations of the resource of this id,
 // and which these are. It serves for a resource that has nothing to do in this
-// run, and so has told nothing. Errors: *UnseenError where it finds none and some may not
-// be looked for, those of kube.
-func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string) ([]Tolerations, error) {
+// run, and so has told nothing. An id can be guessed: where a seal of this resource is known and
+// proves any mark, only those that one proves count. Where none does, all of them do that the id
+// can name, since a taint that does not wait evicts pods. Errors: *UnseenError where it finds none
+// and some may not be looked for, those of kube.
+func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string, known []record.Seal) ([]Tolerations, error) {
 	marked, err := cluster.MarkedAnywhere(ctx)
 	forbidden := errors.Is(err, kube.ErrForbidden)
 	if err != nil && !forbidden {
 		return nil, err
 	}
-	var out []Tolerations
+	var all, proved []Tolerations
 	for _, m := range marked {
-		paths := map[string]*Tolerations{}
-		for _, mark := range m.Record {
-			fields, known := pathOf(m, mark.Path)
-			if mark.Owner != id || mark.Retiring || !known || !nameable(id, m) {
-				continue
-			}
-			if paths[mark.Path] == nil {
-				paths[mark.Path] = &Tolerations{Ref: m.Ref, Path: fields}
-			}
-			paths[mark.Path].Claim.Tolerations = append(paths[mark.Path].Claim.Tolerations, mark.Toleration())
+		if !nameable(id, m) {
+			continue
 		}
-		for _, d := range paths {
-			out = append(out, *d)
-		}
+		all = append(all, claimed(m, func(mark toleration.Mark) bool { return mark.Owner == id && !mark.Retiring })...)
+		proved = append(proved, claimed(m, func(mark toleration.Mark) bool {
+			return mark.Owner == id && !mark.Retiring && slices.ContainsFunc(known, func(seal record.Seal) bool {
+				return seal.Resource == id && seal.On(m.String()).Proves(mark.Sealed())
+			})
+		})...)
 	}
-	if forbidden && len(out) == 0 {
+	if forbidden && len(all) == 0 {
 		return nil, &UnseenError{ID: id, Err: err}
 	}
-	return out, nil
+	if len(proved) > 0 {
+		return proved, nil
+	}
+	return all, nil
+}
+
+// claimed returns the tolerations of some marks of an object, by the list that they are in.
+func claimed(m kube.Marked, counts func(toleration.Mark) bool) []Tolerations {
+	paths := map[string]*Tolerations{}
+	for _, mark := range m.Record {
+		fields, known := pathOf(m, mark.Path)
+		if !known || !counts(mark) {
+			continue
+		}
+		if paths[mark.Path] == nil {
+			paths[mark.Path] = &Tolerations{Ref: m.Ref, Path: fields}
+		}
+		paths[mark.Path].Claim.Tolerations = append(paths[mark.Path].Claim.Tolerations, mark.Toleration())
+	}
+	out := make([]Tolerations, 0, len(paths))
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		out = append(out, *paths[path])
+	}
+	return out
 }
 
 // UnseenError reports that it is not known which workloads a linked resource gives

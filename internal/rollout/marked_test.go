@@ -106,7 +106,7 @@ func TestMarkedBy(t *testing.T) {
 				api := newServer(t, aNode("n1", "gpu"))
 				api.addSets(tt.sets...)
 				api.forbidLists(tt.resource, tt.status)
-				found, err := MarkedBy(t.Context(), api.connect(t), web)
+				found, err := MarkedBy(t.Context(), api.connect(t), web, nil)
 				if (err != nil) != (tt.fails != nil) || tt.fails != nil && !errors.Is(err, tt.fails) || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %v that says %q", err, tt.fails, tt.says)
 				}
@@ -135,6 +135,24 @@ func TestMarkedBy(t *testing.T) {
 func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 	t.Parallel()
 	lost := func(api *testServer) { api.removePods("web") }
+	// The resource of this id means web and db, whose pods are lost; its marks are on one of them, or
+	// nobody knows, and copied to the other.
+	const byLabel = "terraform/workload_tolerations/StatefulSet/" + namespace + "/shop=x/team=a"
+	seal := record.Seal{Nonce: "secret", Epoch: 3, Held: record.Held{}, Resource: byLabel}
+	sealed := func(genuine ...string) func(*testServer) {
+		return func(api *testServer) {
+			for _, name := range []string{"db", "web"} {
+				s := remark(aSet(name, 1, "*"+teamA), func(m *toleration.Mark) {
+					if m.Owner = byLabel; slices.Contains(genuine, name) {
+						m.Proof = seal.On("StatefulSet/" + namespace + "/" + name).Proof(m.Sealed().Parts...)
+					}
+				})
+				s.Labels = map[string]string{"shop": "x"}
+				api.addSets(s)
+			}
+			api.removePods("web")
+		}
+	}
 	planned := func(want string) func(*planner.Shared) {
 		return func(s *planner.Shared) {
 			var out []planner.PlannedTolerations
@@ -160,13 +178,18 @@ func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 		"a plan for nothing is a plan":      {ids: []string{ownID("web")}, prepare: lost, shared: func(s *planner.Shared) { s.Note(ownID("web"), nil) }},
 		"a policy gives nothing that lives": {ids: []string{admission.NewID("terraform", "gpu")}, prepare: lost, status: http.StatusUnprocessableEntity},
 		"no other resource":                 {ids: []string{ownID("db")}, prepare: lost},
+		"marks that a seal proves":          {ids: []string{byLabel}, prepare: sealed("web"), waits: true},
+		"copied marks of a tenant":          {ids: []string{byLabel}, prepare: sealed("db")},
+		"marks that no seal proves":         {ids: []string{byLabel}, prepare: sealed(), waits: true},
 		"marks that cannot be looked for":   {ids: []string{ownID("web")}, status: http.StatusUnprocessableEntity, fails: kube.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				api := newServer(t, aNode("n1", "gpu"))
-				api.addSets(owned("web", ownID("web"), "*"+teamA))
+				if tt.ids[0] != byLabel {
+					api.addSets(owned("web", ownID("web"), "*"+teamA))
+				}
 				if tt.prepare != nil {
 					tt.prepare(api)
 				}
@@ -178,7 +201,7 @@ func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				// The taint evicts nobody, whatever pods carry.
-				_, err := carry(ctx, cluster, Change{Nodes: tainting("team=c:NoSchedule"), Links: tt.ids, Shared: shared}, hooks{})
+				_, err := carry(ctx, cluster, Change{Nodes: tainting("team=c:NoSchedule"), Links: tt.ids, Shared: shared, Frees: toleration.Claim{Known: []record.Seal{seal}}}, hooks{})
 				switch stuck := new(StuckError); {
 				case tt.waits && !errors.As(err, &stuck), tt.fails != nil && !errors.Is(err, tt.fails), !tt.waits && tt.fails == nil && err != nil:
 					t.Errorf("it ends with %v", err)
