@@ -6,6 +6,8 @@ package nodetaints_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
@@ -31,4 +33,29 @@ func TestAccNodeTaints_budgetIsCheckedAgainRightBeforeTheFirstWrite(t *testing.T
 	if i.Exists() {
 		t.Fatal("nothing was written, and yet there is a state")
 	}
+}
+
+// TestAccNodeTaints_aCountdownThatRunsIsNobodysEviction: one node of a selector is about to lose its
+// pods for another reason, after the seconds that they tolerate it. A NoSchedule taint neither
+// evicts them nor is refused by a limit of 0, and the real controller lets their seconds run.
+func TestAccNodeTaints_aCountdownThatRunsIsNobodysEviction(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	tf, pool, namespace := terraform(t, c), acctest.Name(t, "pool"), c.Namespace(t)
+	outage := acctest.Parse(t, "outage:NoExecute")
+	c.Node(t, acctest.Node{Name: pool + "a", Labels: map[string]string{"pool": pool}, Taints: outage})
+	c.Node(t, acctest.Node{Name: pool + "b", Labels: map[string]string{"pool": pool}})
+	for _, node := range []string{pool + "a", pool + "b"} {
+		c.Pod(t, namespace, "on-"+node, node, func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{{Key: "outage", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))}}
+		})
+	}
+	evicted := c.Evictions(t, namespace)
+	config, i := map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule"), "evictions": map[string]any{"max_pods": 0}}, newInstance()
+	acctest.WantAll(t, tf.Settle(t, i, config).Warnings(), "Applying dedicated=gpu:NoSchedule", "evicts no pods")
+	wantTaints(t, c, pool+"a", "outage:NoExecute, dedicated=gpu:NoSchedule")
+	if pods := evicted(); len(pods) > 0 {
+		t.Errorf("evicted are %v", pods)
+	}
+	tf.Destroy(t, i)
 }

@@ -61,6 +61,29 @@ func TestNodeTaints_budgetOnAClusterThatTheSameApplyMakes(t *testing.T) {
 	})
 }
 
+// TestNodeTaints_aNodeThatIsNotReadyBreaksNoLimit: what its pods are in for is not of this change.
+func TestNodeTaints_aNodeThatIsNotReadyBreaksNoLimit(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, pool, namespace := terraform(t, c), acctest.Name(t, "pool"), c.Namespace(t)
+		silent := acctest.Parse(t, "node.kubernetes.io/unreachable:NoExecute node.kubernetes.io/unreachable:NoSchedule")
+		c.Node(t, acctest.Node{Name: pool + "a", Labels: map[string]string{"pool": pool}, Taints: silent})
+		c.Node(t, acctest.Node{Name: pool + "b", Labels: map[string]string{"pool": pool}})
+		c.Pod(t, namespace, "one", pool+"a", func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))}}
+		})
+		config := func(effect string) map[string]any {
+			return map[string]any{"node_selector": "pool=" + pool, "taints": acctest.Objects(t, "dedicated=gpu:"+effect), "evictions": map[string]any{"max_pods": 0}}
+		}
+		i := newInstance()
+		if warnings := tf.Settle(t, i, config("NoSchedule")).Warnings(); strings.Contains(warnings, "unknown") || strings.Contains(warnings, "evict") {
+			t.Error(warnings)
+		}
+		acctest.WantAll(t, tf.Plan(t, i, config("NoExecute")).Diagnostics.Errors(), "max_pods")
+		tf.Destroy(t, i)
+	})
+}
+
 func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
