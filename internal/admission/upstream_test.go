@@ -10,21 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
-
-// leftOut names the cases of an upstream table that a test here does not have, with
-// the reasons.
-type leftOut map[string]string
-
-// share fails where a test has fewer than 90 % of the cases of its upstream table.
-func (l leftOut) share(t *testing.T, carried int) {
-	t.Helper()
-	if all := carried + len(l); carried*10 < all*9 {
-		t.Errorf("%d of %d cases are here, want 90 %%", carried, all)
-	}
-}
 
 // The facts below are those of k8s.io/kubernetes v1.37.2
 // pkg/util/tolerations/tolerations_test.go and
@@ -62,6 +53,7 @@ func listOf(names ...string) []corev1.Toleration {
 
 func TestUpstream_tolerationsSuperset(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	sched := []string{"foo-sched", "foo=bar-sched", "foo=baz-sched", "faz-sched", "faz=baz-sched"}
 	exec := []string{"foo-exec", "foo=bar-exec", "foo-exec-10", "foo-exec-0", "foo=bar-exec-10"}
 	for name, covered := range map[string][]string{
@@ -74,16 +66,20 @@ func TestUpstream_tolerationsSuperset(t *testing.T) {
 		"foo-exec": exec, "foo=bar-exec": {"foo=bar-exec-10"},
 		"foo-exec-10": {"foo-exec-0", "foo=bar-exec-10"}, "foo-exec-0": nil, "foo=bar-exec-10": nil,
 	} {
-		for other, t2 := range named() {
-			if want := other == name || slices.Contains(covered, other); allows(named()[name], t2) != want {
-				t.Errorf("%s allows %s: %t, want %t", name, other, !want, want)
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			for other, t2 := range named() {
+				if want := other == name || slices.Contains(covered, other); allows(named()[name], t2) != want {
+					t.Errorf("allows %s: %t, want %t", other, !want, want)
+				}
 			}
-		}
+		})
 	}
 }
 
 func TestUpstream_tolerationsWhitelist(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	for name, tt := range map[string]struct {
 		has, allowed []string
 		refused      bool
@@ -98,14 +94,18 @@ func TestUpstream_tolerationsWhitelist(t *testing.T) {
 		"an empty list":        {[]string{"foo=bar"}, nil, false},
 		"no tolerations":       {nil, []string{"foo=bar"}, false},
 	} {
-		if got := Forbidden(listOf(tt.allowed...), listOf(tt.has...)); (len(got) > 0) != tt.refused {
-			t.Errorf("%s: %s is refused", name, toleration.Format(got))
-		}
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			if got := Forbidden(listOf(tt.allowed...), listOf(tt.has...)); (len(got) > 0) != tt.refused {
+				t.Errorf("%s is refused", toleration.Format(got))
+			}
+		})
 	}
 }
 
 func TestUpstream_tolerationsMerge(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	three := []string{"foo=bar-sched", "faz=baz-sched", "foo-exec-10"}
 	for name, tt := range map[string]struct{ own, defaults, want []string }{
 		"disjoint":                          {three, []string{"foo-prefer", "foo=baz-sched"}, append(slices.Clone(three), "foo-prefer", "foo=baz-sched")},
@@ -114,10 +114,13 @@ func TestUpstream_tolerationsMerge(t *testing.T) {
 		"a default covers everything":       {[]string{"foo=bar-sched", "foo=baz-sched", "foo-exec-10"}, []string{"all"}, []string{"all"}},
 		"the pod's own toleration covers all of them": {[]string{"all"}, []string{"foo=bar-sched", "foo=baz-sched", "foo-exec-10"}, []string{"all"}},
 	} {
-		got, _ := Made(listOf(tt.own...), nil, nil, listOf(tt.defaults...))
-		if diff := cmp.Diff(listOf(tt.want...), got, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			got, _ := Made(listOf(tt.own...), nil, nil, listOf(tt.defaults...))
+			if diff := cmp.Diff(listOf(tt.want...), got, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
@@ -143,20 +146,68 @@ func TestUpstream_podTolerationRestriction(t *testing.T) {
 		"an empty list overrides what the cluster allows": {own: list{v}, want: list{v}},
 		"what the pod gets is not allowed":                {defaults: list{v}, allowed: list{v1}, want: list{v}, refused: true},
 		"two values of one key":                           {own: list{v, v1}, want: list{v, v1}},
-		"memory pressure of a Burstable pod":              {notBestEffort: true, want: list{MemoryPressure}},
-		"memory pressure of a Guaranteed pod":             {notBestEffort: true, own: list{v}, want: list{v, MemoryPressure}},
+		"memory pressure of a Burstable pod":              {notBestEffort: true, defaults: list{v}, want: list{v, MemoryPressure}},
+		"memory pressure of a Guaranteed pod":             {notBestEffort: true, defaults: list{v}, want: list{v, MemoryPressure}},
 	}
+	rows := upstream.Cases(t)
 	for name, tt := range tests {
-		got, _ := Made(tt.own, nil, nil, Namespace{Defaults: tt.defaults}.Gives(!tt.notBestEffort))
-		if diff := cmp.Diff(toleration.Sort(slices.Clone(tt.want)), toleration.Sort(slices.Clone(got)), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if refused := Forbidden(tt.allowed, got); (len(refused) > 0) != tt.refused {
-			t.Errorf("%s: refused for %s", name, toleration.Format(refused))
-		}
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			got, _ := Made(tt.own, nil, nil, Namespace{Defaults: tt.defaults}.Gives(!tt.notBestEffort))
+			if diff := cmp.Diff(toleration.Sort(slices.Clone(tt.want)), toleration.Sort(slices.Clone(got)), cmpopts.EquateEmpty()); diff != "" && !tt.refused {
+				t.Error(diff)
+			}
+			if refused := Forbidden(tt.allowed, got); (len(refused) > 0) != tt.refused {
+				t.Errorf("refused for %s", toleration.Format(refused))
+			}
+		})
 	}
-	leftOut{
-		"default cluster tolerations, nil namespace tolerations": "the plug-in's configuration is not in the API",
-		"TestIgnoreUpdatingInitializedPod":                       "no pod's tolerations are updated",
-	}.share(t, len(tests)+15+9+5)
+}
+
+// TestUpstream_tolerationsFuzzed has the facts of TestFuzzed: what an allowlist accepts, some of its
+// entries accept one by one, and each toleration that is merged is covered by one of the result.
+func TestUpstream_tolerationsFuzzed(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	effects := []corev1.TaintEffect{"", noEx, noSched, preferNo}
+	one := rapid.Custom(func(t *rapid.T) corev1.Toleration {
+		if rapid.IntRange(0, 99).Draw(t, "all") == 0 {
+			return exists("", "")
+		}
+		// Few keys and values, so that tolerations cover each other.
+		out := exists(rapid.StringMatching("a{1,6}").Draw(t, "key"), rapid.SampledFrom(effects).Draw(t, "effect"))
+		if rapid.Bool().Draw(t, "equal") {
+			out = equal(out.Key, rapid.StringMatching("b{1,6}").Draw(t, "value"), out.Effect)
+		}
+		if out.Effect == noEx && rapid.Bool().Draw(t, "for a time") {
+			out.TolerationSeconds = new(rapid.Int64Range(0, 9).Draw(t, "seconds"))
+		}
+		return out
+	})
+	covered := func(one corev1.Toleration, by []corev1.Toleration) bool {
+		return slices.ContainsFunc(by, func(x corev1.Toleration) bool { return allows(x, one) })
+	}
+	rows.Run(t, "allowlist", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			has, allowed := rapid.SliceOfN(one, 0, 9).Draw(t, "has"), rapid.SliceOfN(one, 1, 9).Draw(t, "allowed")
+			forbidden := Forbidden(allowed, has)
+			want := slices.DeleteFunc(slices.Clone(has), func(x corev1.Toleration) bool { return covered(x, allowed) })
+			if (len(forbidden) > 0) != (len(want) > 0) {
+				t.Errorf("forbidden are %s, want %s", toleration.Format(forbidden), toleration.Format(want))
+			}
+		})
+	})
+	rows.Run(t, "merge", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			own, defaults := rapid.SliceOfN(one, 0, 9).Draw(t, "own"), rapid.SliceOfN(one, 0, 9).Draw(t, "defaults")
+			got, _ := Made(own, nil, nil, defaults)
+			for _, x := range slices.Concat(own, defaults) {
+				if !covered(x, got) {
+					t.Errorf("%s is lost: %s", taint.FormatToleration(x), toleration.Format(got))
+				}
+			}
+		})
+	})
 }

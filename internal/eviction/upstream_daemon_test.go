@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // daemonCase is a DaemonSet's template and a node with labels and taints. The
@@ -27,8 +28,9 @@ type daemonCase struct {
 
 // daemonCases are the facts about which nodes run pods in k8s.io/kubernetes v1.37.2
 // pkg/controller/daemon/daemon_controller_test.go: TestNodeShouldRunDaemonPod, and the
-// tests of whole DaemonSets that ask the same of nodes of two kinds.
+// tests of whole DaemonSets, there and in update_test.go, that ask the same of nodes of two kinds.
 func daemonCases() []daemonCase {
+	const controlPlane = "node-role.kubernetes.io/control-plane"
 	production := map[string]string{"name": "simple-daemon", "type": "production"}
 	blue := map[string]string{"color": "blue", "speed": "fast"}
 	tolerating := corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: "dedicated", Value: "user1", Effect: corev1.TaintEffectNoSchedule}}}
@@ -87,6 +89,9 @@ func daemonCases() []daemonCase {
 		{name: "TestUpdateNode: after the label", spec: selects(blue), labels: blue, run: true, continues: true},
 		{name: "TestUpdateNode: before the taint is removed", taints: []string{"dedicated=user1:NoSchedule"}, continues: true},
 		{name: "TestUpdateNode: after the taint is removed", run: true, continues: true},
+		{name: "TestUpdateNode: room does not decide", spec: templateAsking("200M", 0), run: true, continues: true},
+		{name: "TestDaemonSetUpdatesPodsNotMatchTainstWithMaxSurge: with the toleration", spec: corev1.PodSpec{Tolerations: []corev1.Toleration{exists(controlPlane, "")}}, taints: []string{controlPlane + ":NoSchedule"}, run: true, continues: true},
+		{name: "TestDaemonSetUpdatesPodsNotMatchTainstWithMaxSurge: without it", taints: []string{controlPlane + ":NoSchedule"}, continues: true},
 	}
 }
 
@@ -105,8 +110,9 @@ func templateRequiring(key, value string) corev1.PodSpec {
 
 func TestUpstream_daemonController(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	for _, tt := range daemonCases() {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			one := pod("agent", "n", ownedBy("DaemonSet", "agent"))
 			w := newWorld().run(one)
@@ -126,24 +132,22 @@ func TestUpstream_daemonController(t *testing.T) {
 			}
 		})
 	}
-	// The other tests of the file are about creating pods, status, revisions, ownership and
-	// surge, not about the choice of nodes.
-	leftOut{
-		"TestNoNodesDoesNothing":     "there is no node to ask about",
-		"TestUpdateNode/Allocatable": "what a node has room for is the scheduler's decision, tested with placement",
-	}.share(t, len(daemonCases()))
 }
 
 // TestUpstream_daemonControllerDeletes has what two of these cases mean for a pod that
 // runs: the controller deletes it, whatever the pod itself tolerates.
 func TestUpstream_daemonControllerDeletes(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	for effect, want := range map[string]string{"NoSchedule": "stays", "NoExecute": "evicted_now"} {
-		one := pod("agent", "n", ownedBy("DaemonSet", "agent"), tolerating(exists("", "")))
-		w := newWorld(node("n")).run(one)
-		w.Daemons = map[types.UID]*snapshot.Daemon{one.Controller.UID: {}}
-		if got := verdictOf(only(t, Evaluate(w.Snapshot, tainting("n", "dedicated=user1:"+effect), ComparisonOff))); got != want {
-			t.Errorf("%s: got %s, want %s", effect, got, want)
-		}
+		rows.Run(t, effect, func(t *testing.T) {
+			t.Parallel()
+			one := pod("agent", "n", ownedBy("DaemonSet", "agent"), tolerating(exists("", "")))
+			w := newWorld(node("n")).run(one)
+			w.Daemons = map[types.UID]*snapshot.Daemon{one.Controller.UID: {}}
+			if got := verdictOf(only(t, Evaluate(w.Snapshot, tainting("n", "dedicated=user1:"+effect), ComparisonOff))); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }

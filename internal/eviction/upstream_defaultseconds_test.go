@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -26,6 +27,7 @@ func TestUpstream_defaultTolerationSeconds(t *testing.T) {
 	anyEffect := lasting(exists(corev1.TaintNodeUnreachable, ""), 700)
 	everything := lasting(exists("", ""), 700)
 	defaults := []corev1.Toleration{lasting(notReady, 300), lasting(unreachable, 300)}
+	rows := upstream.Cases(t)
 	for name, tt := range map[string]struct{ template, want []corev1.Toleration }{
 		"no tolerations":                      {nil, defaults},
 		"a toleration of another taint":       {[]corev1.Toleration{foo}, append(slices.Clone(defaults), foo)},
@@ -35,10 +37,12 @@ func TestUpstream_defaultTolerationSeconds(t *testing.T) {
 		"one of unreachable, of every effect": {[]corev1.Toleration{anyEffect}, []corev1.Toleration{anyEffect, lasting(notReady, 300)}},
 		"one of everything":                   {[]corev1.Toleration{everything}, []corev1.Toleration{everything}},
 	} {
-		got := Planned{After: tt.template}.OfPod(defaults)
-		if diff := cmp.Diff(toleration.Sort(tt.want), toleration.Sort(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			got := Planned{After: tt.template}.OfPod(defaults)
+			if diff := cmp.Diff(toleration.Sort(tt.want), toleration.Sort(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
-	// TestHandles is about the operations for which the API server calls the plug-in.
 }

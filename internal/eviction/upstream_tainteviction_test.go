@@ -7,13 +7,21 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // The facts of k8s.io/kubernetes v1.37.2
 // pkg/controller/tainteviction/taint_eviction_test.go, for a pod whose node's taints
 // change. A pod that comes to a tainted node is the same as a taint that comes to
 // the pod's node.
-var tainteviction = []upstreamCase{
+var tainteviction = []struct {
+	name          string
+	tolerations   []corev1.Toleration
+	options       []podOption
+	before, after []string
+	want          string
+}{
 	// TestFilterNoExecuteTaints.
 	{name: "filter: of two effects NoExecute alone evicts", tolerations: first(forever), after: []string{"t1=v1:NoExecute", "t2=v2:NoSchedule"}, want: "stays"},
 
@@ -30,8 +38,6 @@ var tainteviction = []upstreamCase{
 	// TestUpdatePod.
 	{name: "update pod: scheduled to a tainted node", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
 	{name: "update pod: scheduled to a tainted node that it tolerates", tolerations: first(forever), after: []string{"t1=v1:NoExecute"}, want: "stays"},
-	// The countdown runs already. It keeps its old length, which the API does not show.
-	{name: "update pod: a longer toleration does not lengthen a countdown", tolerations: first(100), before: []string{"t1=v1:NoExecute"}, after: []string{"t1=v1:NoExecute"}, want: "stays"},
 
 	// TestCreateNode.
 	{name: "create node: no taint", want: "stays"},
@@ -93,18 +99,25 @@ func both(one, two int64) []corev1.Toleration {
 
 func TestUpstream_tainteviction(t *testing.T) {
 	t.Parallel()
-	runUpstream(t, tainteviction)
-	// Cases without a row of their own: a pod that is on no node, and a node that is gone,
-	// are in no list of the snapshot.
-	empty := newWorld(node("n")).run(pod("unscheduled", ""))
-	for name, change := range map[string]Change{"not scheduled": tainting("n", "t1=v1:NoExecute"), "deleted node": tainting("gone", "t1=v1:NoExecute")} {
-		if r := Evaluate(empty.Snapshot, change, ComparisonOff); len(r.Pods) > 0 {
-			t.Errorf("%s: %d pods, want none", name, len(r.Pods))
-		}
+	rows := upstream.Cases(t)
+	for _, tt := range tainteviction {
+		rows.Run(t, tt.name, func(t *testing.T) {
+			t.Parallel()
+			one := pod("web", "n", append([]podOption{tolerating(tt.tolerations...)}, tt.options...)...)
+			v := only(t, Evaluate(newWorld(node("n", tt.before...)).run(one).Snapshot, tainting("n", tt.after...), ComparisonOff))
+			if got := verdictOf(v); got != tt.want {
+				t.Errorf("got %s (%s), want %s", got, v.Reason, tt.want)
+			}
+		})
 	}
-	leftOut{
-		"TestUpdatePod/removing toleration":               "the API server takes no change that removes a toleration of a pod",
-		"TestPodDeletionEvent/emitPodDeletionEvent":       "events of the controller are not predicted",
-		"TestPodDeletionEvent/emitCancelPodDeletionEvent": "events of the controller are not predicted",
-	}.share(t, len(tainteviction)+2)
+	// A pod that is on no node, and a node that is gone, have no verdict.
+	for name, change := range map[string]Change{"create pod: not scheduled": tainting("n", "t1=v1:NoExecute"), "delete node: a node that is gone": tainting("gone", "t1=v1:NoExecute")} {
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			empty := newWorld(node("n")).run(pod("unscheduled", ""))
+			if r := Evaluate(empty.Snapshot, change, ComparisonOff); len(r.Pods) > 0 {
+				t.Errorf("%d pods, want none", len(r.Pods))
+			}
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // TestUpstream_validationWithTheGateOff has the facts of the three cases with the feature
@@ -19,15 +20,25 @@ import (
 // the gate, so that the provider refuses them only where its block says that it is off.
 func TestUpstream_validationWithTheGateOff(t *testing.T) {
 	t.Parallel()
-	for _, operator := range []corev1.TolerationOperator{corev1.TolerationOpLt, corev1.TolerationOpGt, corev1.TolerationOpExists} {
-		for _, comparison := range []eviction.Comparison{eviction.ComparisonOff, eviction.ComparisonOn, eviction.ComparisonUnknown} {
-			one := corev1.Toleration{Key: "node.kubernetes.io/sla", Operator: operator, Value: "950", Effect: corev1.TaintEffectNoSchedule}
-			var diags diag.Diagnostics
-			(&Data{Comparison: comparison}).RefuseOperators(path.Root("tolerations"), []corev1.Toleration{one}, &diags)
-			want := comparison == eviction.ComparisonOff && operator != corev1.TolerationOpExists
-			if diags.HasError() != want {
-				t.Errorf("%s, gate %d: refused %t, want %t", operator, comparison, !want, want)
+	rows := upstream.Cases(t)
+	refused := func(operator corev1.TolerationOperator, comparison eviction.Comparison) bool {
+		one := corev1.Toleration{Key: "node.kubernetes.io/sla", Operator: operator, Value: "950", Effect: corev1.TaintEffectNoSchedule}
+		var diags diag.Diagnostics
+		(&Data{Comparison: comparison}).RefuseOperators(path.Root("tolerations"), []corev1.Toleration{one}, &diags)
+		return diags.HasError()
+	}
+	for _, operator := range []corev1.TolerationOperator{corev1.TolerationOpLt, corev1.TolerationOpGt} {
+		rows.Run(t, string(operator), func(t *testing.T) {
+			t.Parallel()
+			if !refused(operator, eviction.ComparisonOff) {
+				t.Error("not refused")
 			}
-		}
+			if refused(operator, eviction.ComparisonOn) || refused(operator, eviction.ComparisonUnknown) {
+				t.Error("refused where the gate is not known to be off")
+			}
+		})
+	}
+	if refused(corev1.TolerationOpExists, eviction.ComparisonOff) {
+		t.Error("Exists is refused")
 	}
 }

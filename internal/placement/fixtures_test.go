@@ -212,20 +212,3 @@ func many(n int, prefix string, one func(name string) *snapshot.Node) []*snapsho
 	}
 	return out
 }
-
-// leftOut names the cases of an upstream table that a test here does not have, with
-// the reasons.
-type leftOut map[string]string
-
-// share fails where a test has fewer than 90 % of the cases of its upstream table.
-func (l leftOut) share(t *testing.T, carried int) {
-	t.Helper()
-	if all := carried + len(l); carried*10 < all*9 {
-		t.Errorf("%d of %d cases are here, want 90 %%", carried, all)
-	}
-	for name, reason := range l {
-		if reason == "" {
-			t.Errorf("%s is left out without a reason", name)
-		}
-	}
-}

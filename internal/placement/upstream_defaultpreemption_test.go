@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // preemptionCase is a pod, the pods on nodes, and what preemption would do.
@@ -188,6 +189,8 @@ func preemptionCases() []preemptionCase {
 		{name: "filter: not enough without the lower priorities", pod: "p high large", pods: list{"p1@node1", "p2@node2"}, has: "cpu=200m memory=400 pods=32", allowed: -1},
 		{name: "filter: no lower priority here, too small there", pod: "p mid large", pods: list{"p1@node1 high", "p2@node2 low"}, has: "cpu=200m memory=400 pods=32", allowed: -1},
 
+		{name: "filter: not enough on any of four nodes", pod: "p high large", pods: list{"p1@node1", "p2@node2"}, nodes: list{"node1", "node2", "node3", "node4"}, has: "cpu=200m memory=400 pods=32", allowed: -1},
+
 		// TestPodEligibleToPreemptOthers.
 		{name: "eligible: preemptionPolicy Never", pod: "p high never", pods: list{"p1@node1"}, has: onePod, allowed: -1},
 
@@ -222,25 +225,16 @@ func bestCases() []preemptionCase {
 // TestUpstream_defaultPreemption tells which pods have to go for another one.
 func TestUpstream_defaultPreemption(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	tests := append(preemptionCases(), bestCases()...)
 	for i := range tests {
 		tt := &tests[i]
 		if strings.HasPrefix(tt.name, "best: ") {
 			tt.allowed = -1
 		}
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.run(t)
 		})
 	}
-	leftOut{
-		"TestDryRunPreemption/the victim belongs to DisruptedPods":             "snapshots do not hold status.disruptedPods",
-		"TestDryRunPreemption/the victim in DisruptedPods is non-violating":    "snapshots do not hold status.disruptedPods",
-		"TestPodEligibleToPreemptOthers/a victim is terminating by preemption": "snapshots do not hold nominated nodes: the pod may preempt once more",
-	}.share(t, len(tests))
-	// The share is that of the cases about single pods. Left out as a whole: cases of fake plug-ins and failing ones (5), of extenders (5), of settings of
-	// the profile (3; without them the cases are here), of pods that are resized in place (3), of claims of
-	// devices (2), of pod groups (22), which no stable API has, and of nominated nodes that are kept (3).
-	// TestCustomSelection and TestCustomOrdering are about schedulers with other code, TestPreEnqueue
-	// about the queue.
 }

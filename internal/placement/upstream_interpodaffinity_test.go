@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // podAffinityCase is a pod, the pods that are there, and what nodes answer in their order.
@@ -113,23 +115,16 @@ func podAffinityNodesCases() []podAffinityCase {
 // host names or without it: it changes no answer.
 func TestUpstream_interPodAffinity(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	tests := append(podAffinityCases(), podAffinityNodesCases()...)
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := topologyWorld(tt.nodes, tt.pods...)
 			w.NamespaceLabels = map[string]labels.Set{"subteam1.team1": {"team": "team1"}, "subteam2.team1": {"team": "team1"}, "subteam1.team2": {"team": "team2"}}
 			w.expect(t, fromAPI(&tt.pod.Pod), tt.want...)
 		})
 	}
-	leftOut{
-		"TestPreFilterDisabled":                "plug-ins cannot be disabled here",
-		"TestRemovePodHostScopedAffinityCount": "TestSimulation_forgetsPodsThatAreGone has it",
-	}.share(t, len(tests))
-	// TestPreFilterStateAddRemovePod, TestPreFilterStateClone and
-	// TestGetTPMapMatchingIncomingAffinityAntiAffinity compare the plug-in's own counts: a property,
-	// TestSimulation_countsAsFromScratch, has what they protect.
-	// TestInterPodAffinity_DeferredResizeSkipped is about pods that are resized in place.
 }
 
 // A pod that has gone can make the next one the first of its own kind.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // affinityCase is what a pod requires, and a node that it fits or does not fit.
@@ -44,13 +45,15 @@ func byBoth(field, label corev1.NodeSelectorRequirement) corev1.NodeSelectorTerm
 
 // nodeAffinityCases are the facts of TestNodeAffinity and Test_isSchedulableAfterNodeChange
 // in k8s.io/kubernetes v1.37.2
-// pkg/scheduler/framework/plugins/nodeaffinity/node_affinity_test.go.
+// pkg/scheduler/framework/plugins/nodeaffinity/node_affinity_test.go, most of which are also in
+// k8s.io/component-helpers v0.37.2 scheduling/corev1/nodeaffinity/nodeaffinity_test.go.
 func nodeAffinityCases() []affinityCase {
 	type labels = map[string]string
 	type terms = []corev1.NodeSelectorTerm
 	const in, notIn, present = corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists
 	bar, gpu, foo := labels{"foo": "bar"}, labels{"GPU": "NVIDIA-GRID-K1"}, want("foo", in, "bar")
 	return []affinityCase{
+		{name: "no selector", fits: true},
 		{name: "selector, no labels", selector: bar},
 		{name: "selector, the same labels", selector: bar, labels: bar, fits: true},
 		{name: "selector, more labels", selector: bar, labels: labels{"foo": "bar", "baz": "blah"}, fits: true},
@@ -61,6 +64,7 @@ func nodeAffinityCases() []affinityCase {
 		{name: "Exists", terms: terms{byLabels(want("GPU", present))}, labels: gpu, fits: true},
 		{name: "In, other values", terms: terms{byLabels(want("foo", in, "value1", "value2"))}, labels: bar},
 		{name: "an empty term", terms: terms{{}}, labels: bar},
+		{name: "an affinity without terms", terms: terms{}, labels: bar},
 		{name: "no affinity", labels: bar, fits: true},
 		{name: "an affinity that requires nothing", labels: bar, fits: true},
 		{name: "two requirements, both met", terms: terms{byLabels(want("GPU", present), want("GPU", notIn, "AMD", "INTER"))}, labels: gpu, fits: true},
@@ -72,6 +76,7 @@ func nodeAffinityCases() []affinityCase {
 		{name: "the node's name", terms: terms{byFields(onNames("node1"))}, node: "node1", fits: true},
 		{name: "another name", terms: terms{byFields(onNames("node1"))}, node: "node2"},
 		{name: "two terms, two names in the one, labels in the other", terms: terms{byFields(onNames("node1"), onNames("node2")), byLabels(foo)}, node: "node2", labels: bar, fits: true},
+		{name: "two terms, another name or the labels", terms: terms{byFields(onNames("node1")), byLabels(foo)}, node: "node2", labels: bar, fits: true},
 		{name: "one term, another name and the labels", terms: terms{byBoth(onNames("node1"), foo)}, node: "node2", labels: bar},
 		{name: "one term, the name and the labels", terms: terms{byBoth(onNames("node1"), foo)}, node: "node1", labels: bar, fits: true},
 		{name: "two terms, another name and other labels", terms: terms{byFields(onNames("node1")), byLabels(want("foo", in, "not-match-to-bar"))}, node: "node2", labels: bar},
@@ -94,10 +99,10 @@ func nodeAffinityCases() []affinityCase {
 	}
 }
 
-func runAffinity(t *testing.T, cases []affinityCase) {
+func runAffinity(t *testing.T, rows *upstream.Rows, cases []affinityCase) {
 	t.Helper()
 	for _, tt := range cases {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &snapshot.Scheduling{NodeSelector: tt.selector}
 			if tt.terms != nil {
@@ -116,16 +121,7 @@ func runAffinity(t *testing.T, cases []affinityCase) {
 
 func TestUpstream_nodeAffinity(t *testing.T) {
 	t.Parallel()
-	cases := nodeAffinityCases()
-	runAffinity(t, cases)
-	leftOut{
-		"TestNodeAffinity/Doesn't match added affinity":              "the scheduler's configuration is not in the API",
-		"Test_isSchedulableAfterNodeChange/backoff-wrong-new-object": "an event with another type of object",
-		"Test_isSchedulableAfterNodeChange/backoff-wrong-old-object": "an event with another type of object",
-	}.share(t, len(cases))
-	// TestNodeAffinityPriority scores preferred affinity, which decides nothing that is
-	// predicted: it keeps no pod away. TestNodeAffinity_DeferredResizeSkipped is about pods
-	// that are resized in place.
+	runAffinity(t, upstream.Cases(t), nodeAffinityCases())
 }
 
 // TestUpstream_nodeSelectorTerms has the facts of TestMatchNodeSelectorTerms and
@@ -159,11 +155,5 @@ func TestUpstream_nodeSelectorTerms(t *testing.T) {
 	for _, hosts := range [][]string{{"host_1", "host_2"}, {"host_2", "host_1"}} {
 		cases = append(cases, affinityCase{name: "stateless: name in " + hosts[0] + " and more", terms: terms{byFields(onNames(hosts...))}, node: "host_1"})
 	}
-	runAffinity(t, cases)
-	leftOut{
-		"TestMatchNodeSelectorTerms/nil terms":          "the helper is never asked about no selector",
-		"TestMatchNodeSelectorTermsStateless/nil terms": "the helper is never asked about no selector",
-	}.share(t, len(cases)+10)
-	// Ten cases of the file are in TestUpstream_componentHelpers of internal/taint.
-	// TestPodPriority and TestGetAvoidPodsFromNode are about other fields.
+	runAffinity(t, upstream.Cases(t), cases)
 }

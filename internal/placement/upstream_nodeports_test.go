@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // ports reads ports such as "TCP/127.0.0.1/80".
@@ -29,6 +31,7 @@ func ports(notations ...string) corev1.Container {
 // pkg/scheduler/framework/plugins/nodeports/node_ports_test.go: which host ports conflict.
 func TestUpstream_nodePorts(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	always := corev1.ContainerRestartPolicyAlways
 	type list = []string
 	tests := []struct {
@@ -68,7 +71,7 @@ func TestUpstream_nodePorts(t *testing.T) {
 		{name: "fits: one of four ports", wants: list{"TCP/127.0.0.1/80", "TCP/127.0.1.1/80", "TCP/127.0.1.1/90", "TCP/127.0.1.1/100"}, used: list{"TCP/127.0.0.1/9090", "TCP/127.0.1.1/90", "TCP/127.0.1.1/8080"}, want: unschedulable},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(having(node("n"), 9, 9)).run(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{ports(tt.used...)}}}))
 			spec, c := corev1.PodSpec{}, ports(tt.wants...)
@@ -83,10 +86,4 @@ func TestUpstream_nodePorts(t *testing.T) {
 			w.expect(t, fromAPI(&corev1.Pod{Spec: spec}), tt.want)
 		})
 	}
-	leftOut{
-		"Test_isSchedulableAfterAssignedPodDeleted/skip-queue-on-unscheduled": "the scheduler's queue is not modelled",
-		"Test_isSchedulableAfterAssignedPodDeleted/backoff-wrong-old-object":  "an event with another type of object",
-	}.share(t, len(tests))
-	// TestPreFilterDisabled is about a plug-in that is off, TestNodePorts_DeferredResizeSkipped about
-	// pods that are resized in place.
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // fitCase is what a pod requests, and what a node has and holds.
@@ -54,6 +55,7 @@ func (c *fitCase) answer() answer {
 // TestNotEnoughRequests, TestStorageRequests, TestRestartableInitContainers and TestIsFit.
 func TestUpstream_nodeResourcesFit(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	const few = "cpu=10m memory=20 pods=1"
 	type list = []string
 	tests := []fitCase{
@@ -131,22 +133,11 @@ func TestUpstream_nodeResourcesFit(t *testing.T) {
 		{name: "fit: whole pod, more huge pages", whole: "hugepages-2Mi=4Mi", has: "hugepages-2Mi=2Mi pods=32", want: unresolvable},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := tt.answer(); got != tt.want {
 				t.Errorf("the node answers %d, want %d", got, tt.want)
 			}
 		})
 	}
-	leftOut{
-		"TestEnoughRequests/skip checking ignored extended resource":                        "a setting of the profile, which the API does not show",
-		"TestEnoughRequests/skip checking ignored extended resource via resource groups":    "a setting of the profile, which the API does not show",
-		"TestEnoughRequests/extended resource backed by DRA":                                "device classes are not modelled",
-		"TestEnoughRequests/extended resource was backed by Device Plugin (Allocatable: 0)": "device classes are not modelled",
-		"TestIsFit/nil node":    "there is no pod without a node to judge it by",
-		"TestPreFilterDisabled": "plug-ins cannot be disabled here",
-	}.share(t, len(tests))
-	// The tests of events and hints are about when the scheduler tries a pod again, those of
-	// TestDeferredResizeFit about pods that are resized in place, those of
-	// TestComputePodResourceRequestWithNodeAllocatableDRA about claims of devices.
 }

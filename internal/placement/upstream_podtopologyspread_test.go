@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 type spreadOption func(*corev1.TopologySpreadConstraint)
@@ -131,6 +133,7 @@ func (c *spreadCase) run(t *testing.T) {
 // TestMultipleConstraints.
 func TestUpstream_podTopologySpread(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	type list = []corev1.TopologySpreadConstraint
 	zone, host := list{spread("zone")}, list{spread("node")}
 	both, fooAndBar, zones := list{spread("zone"), spread("node")}, list{spread("zone"), spread("node", ofBar)}, list{spread("zone", ofBar), spread("zone")}
@@ -183,16 +186,11 @@ func TestUpstream_podTopologySpread(t *testing.T) {
 		{name: "bar in zones 2/1 and foo in zones 3/4", labels: "foo,bar", constraints: zones, pods: "a=foo+bar a=foo b=foo+bar y=foo y=foo+bar y=foo*2", want: "nnnn"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.run(t)
 		})
 	}
-	leftOut{"TestPreFilterDisabled": "plug-ins cannot be disabled here"}.share(t, len(tests))
-	// TestPreFilterState, TestPreFilterStateAddPod and TestPreFilterStateRemovePod compare the
-	// plug-in's own counts, among them those of the default constraints, which only score: the
-	// property TestSimulation_countsAsFromScratch has what they protect. TestPodTopoSignatures is about
-	// batches of pods, TestPodTopologySpread_DeferredResizeSkipped about pods that are resized in place.
 }
 
 // The values of matchLabelKeys are required as well: pods of another revision do not count

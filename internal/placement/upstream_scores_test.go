@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // scoreCase is what a pod requests, what nodes have and hold, and how they score.
@@ -18,7 +19,9 @@ type scoreCase struct {
 	pod  []string
 	has  []string
 	held [][]string
-	want []int64
+	// sidecar is what a sidecar of the first pod requests.
+	sidecar string
+	want    []int64
 }
 
 // scores returns the scores of the nodes: how much is free, and how balanced their use is.
@@ -35,6 +38,11 @@ func (c *scoreCase) scores() (free, balanced []int64) {
 		for k, requests := range c.held[i] {
 			p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: n.Name, Containers: containers(requests)}}
 			p.Name = fmt.Sprintf("%s-%d", n.Name, k)
+			if i+k == 0 && c.sidecar != "" {
+				sidecar := container(c.sidecar)
+				sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+				p.Spec.InitContainers = []corev1.Container{sidecar}
+			}
 			w = w.run(fromAPI(p))
 		}
 	}
@@ -59,6 +67,7 @@ func compare(t *testing.T, got, want []int64) {
 // pkg/scheduler/framework/plugins/noderesources/least_allocated_test.go.
 func TestUpstream_leastAllocated(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	type list = []string
 	type lists = [][]string
 	three, both := list{"cpu=1000 memory=2000", "cpu=2000 memory=3000"}, list{"cpu=3000 memory=0"}
@@ -72,22 +81,24 @@ func TestUpstream_leastAllocated(t *testing.T) {
 		{name: "more than the nodes have", pod: both, has: list{"cpu=4000 memory=10000", "cpu=4000 memory=10000"}, held: lists{both, {"cpu=3000 memory=5000"}}, want: []int64{50, 25}},
 		{name: "nodes that have nothing", has: list{"pods=9", "pods=9"}, held: lists{both, {"cpu=3000 memory=5000"}}, want: []int64{0, 0}},
 		{name: "an extended resource that is not requested", pod: three, has: list{"cpu=6000 memory=10000", "cpu=6000 memory=10000 example.com/gpu=4"}, want: []int64{50, 50}},
+		// TestFitScore in fit_test.go there.
+		{name: "score of the plug-in: nodes in use", pod: list{"cpu=1000 memory=2000"}, has: list{"cpu=4000 memory=10000", "cpu=6000 memory=10000"}, held: lists{{"cpu=2000 memory=4000"}, {"cpu=1000 memory=2000"}}, want: []int64{32, 63}},
+		{name: "score of the plug-in: a sidecar on a node", pod: list{"cpu=1000 memory=2000"}, has: list{"cpu=4000 memory=10000", "cpu=4000 memory=10000"}, held: lists{{"cpu=1000 memory=2000"}, {"cpu=1000 memory=2000"}}, sidecar: "cpu=1000 memory=2000", want: []int64{32, 55}},
 		{name: "an extended resource that one node lacks", pod: list{"cpu=3000 memory=4000"}, has: list{"cpu=6000 memory=10000", "cpu=6000 memory=10000 example.com/gpu=4"}, want: []int64{55, 55}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			free, _ := tt.scores()
 			compare(t, free, tt.want)
 		})
 	}
-	leftOut{"an extended resource that is requested": "the default profile scores CPU and memory alone"}.share(t, len(tests))
-	// Four more cases are about weights of the profile, one about a profile without resources.
 }
 
 // TestUpstream_balancedAllocation has the facts of balanced_allocation_test.go there.
 func TestUpstream_balancedAllocation(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	type list = []string
 	type lists = [][]string
 	pod, memory, cpu := list{"cpu=1 memory=2000", "cpu=2 memory=3000"}, list{"memory=2000", "memory=3000"}, list{"cpu=1", "cpu=2"}
@@ -102,12 +113,46 @@ func TestUpstream_balancedAllocation(t *testing.T) {
 		{name: "an extended resource that is not requested", pod: pod, has: list{"cpu=3500m memory=40000 example.com/gpu=8", "cpu=3500m memory=40000"}, want: []int64{56, 56}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, balanced := tt.scores()
 			compare(t, balanced, tt.want)
 		})
 	}
-	// Left out are one case of an extended resource and two of claimed devices that the profile scores,
-	// and one of a plug-in that is called in another way.
+}
+
+// TestUpstream_scoredRequests has the facts of resource_allocation_test.go there: a container without
+// requests counts as 100m and 200Mi, for scores alone.
+func TestUpstream_scoredRequests(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	type list = []string
+	const one, none, defaultCPU, defaultMemory, mi = "cpu=1 memory=1Mi", "", int64(100), int64(200 << 20), int64(1 << 20)
+	for _, tt := range []struct {
+		name        string
+		pod, init   list
+		overhead    string
+		cpu, memory int64
+	}{
+		{name: "overhead alone", overhead: one, cpu: 1000, memory: mi},
+		{name: "a container without requests", pod: list{none}, cpu: defaultCPU, memory: defaultMemory},
+		{name: "two containers without requests", pod: list{none, none}, cpu: 2 * defaultCPU, memory: 2 * defaultMemory},
+		{name: "one of two containers without requests", pod: list{one, none}, cpu: 1000 + defaultCPU, memory: mi + defaultMemory},
+		{name: "one of two containers without requests, and overhead", pod: list{one, none}, overhead: one, cpu: 2000 + defaultCPU, memory: 2*mi + defaultMemory},
+		{name: "one of two containers without requests, overhead and an init container", pod: list{one, none}, init: list{"cpu=3"}, overhead: one, cpu: 4000, memory: 2*mi + defaultMemory},
+		{name: "a large init container without requests", pod: list{"cpu=3m memory=3"}, init: list{none, "cpu=1m memory=1"}, cpu: defaultCPU, memory: defaultMemory},
+		{name: "a large init container and a container, both without requests", pod: list{"cpu=3m memory=3", none}, init: list{none, "cpu=1m memory=1"}, cpu: 3 + defaultCPU, memory: 3 + defaultMemory},
+	} {
+		rows.Run(t, tt.name, func(t *testing.T) {
+			t.Parallel()
+			spec := corev1.PodSpec{Containers: containers(tt.pod...), InitContainers: containers(tt.init...)}
+			if tt.overhead != "" {
+				spec.Overhead = amounts(tt.overhead)
+			}
+			d := fromAPI(&corev1.Pod{Spec: spec}).Demand
+			if d.ScoredMilliCPU != tt.cpu || d.ScoredMemory != tt.memory {
+				t.Errorf("counts as %dm and %d, want %dm and %d", d.ScoredMilliCPU, d.ScoredMemory, tt.cpu, tt.memory)
+			}
+		})
+	}
 }

@@ -4,16 +4,21 @@
 package placement
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // TestUpstream_taintToleration has the facts of k8s.io/kubernetes v1.37.2
 // pkg/scheduler/framework/plugins/tainttoleration/taint_toleration_test.go: which taints
-// keep a pod from a node. Of a score nothing is predicted but that it keeps no pod away.
+// keep a pod from a node.
 func TestUpstream_taintToleration(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	const sched, prefer = corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule
 	const sla = "node.kubernetes.io/sla"
 	compare := func(key string, operator corev1.TolerationOperator, value string, effect corev1.TaintEffect) corev1.Toleration {
@@ -51,15 +56,6 @@ func TestUpstream_taintToleration(t *testing.T) {
 		{name: "gate off, Gt is not needed", tolerations: list{user1, compare(sla, "Gt", "750", sched)}, taints: []string{"dedicated=user1:NoSchedule"}},
 		{name: "gate off, Gt is needed", tolerations: list{user1, compare(sla, "Gt", "750", sched)}, taints: []string{"dedicated=user1:NoSchedule", sla + "=950:NoSchedule"}, away: true},
 
-		// TestTaintTolerationScore: the node with the lowest score of each case.
-		{name: "score: another value", tolerations: list{equal("foo", "bar", prefer)}, taints: []string{"foo=blah:PreferNoSchedule"}},
-		{name: "score: two taints, both tolerated", tolerations: list{equal("cpu-type", "arm64", prefer), equal("disk-type", "ssd", prefer)}, taints: []string{"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}},
-		{name: "score: two taints, none tolerated", tolerations: list{equal("foo", "bar", prefer)}, taints: []string{"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}},
-		{name: "score: tolerations of NoSchedule", tolerations: list{equal("cpu-type", "arm64", sched), equal("disk-type", "ssd", sched)}, taints: []string{"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}},
-		{name: "score: no tolerations", taints: []string{"cpu-type=arm64:PreferNoSchedule"}},
-		{name: "score: Gt, less", tolerations: list{compare(sla, "Gt", "950", prefer)}, taints: []string{sla + "=800:PreferNoSchedule"}, gate: true},
-		{name: "score: Lt, more", tolerations: list{compare(sla, "Lt", "800", prefer)}, taints: []string{sla + "=950:PreferNoSchedule"}, gate: true},
-
 		// TestIsSchedulableAfterNodeChange: a pod is tried again where the new taints let it in.
 		{name: "added node that is not tolerated", tolerations: list{user2}, taints: []string{"dedicated=user1:NoSchedule"}, away: true},
 		{name: "added node that is tolerated", tolerations: list{user2}, taints: []string{"dedicated=user2:NoSchedule"}},
@@ -67,17 +63,49 @@ func TestUpstream_taintToleration(t *testing.T) {
 		{name: "a change that helps", tolerations: list{user2}, taints: []string{"dedicated=user2:NoSchedule"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			if away := UntoleratedTaint(tt.tolerations, taintsOf(tt.taints...), tt.gate); (away != nil) != tt.away {
 				t.Errorf("kept away by %v, want %t", away, tt.away)
 			}
 		})
 	}
-	leftOut{
-		"TestIsSchedulableAfterNodeChange/backoff-wrong-new-object":                  "an event with another type of object",
-		"TestIsSchedulableAfterNodeChange/backoff-wrong-old-object":                  "an event with another type of object",
-		"Test_isSchedulableAfterTargetPodTolerationChange/queue-on-toleration-added": "the scheduler's queue is not modelled",
-	}.share(t, len(tests))
-	// TestTaintToleration_DeferredResizeSkipped is about pods that are resized in place.
+}
+
+// TestUpstream_taintTolerationScore has the facts of TestTaintTolerationScore there: how many taints of
+// a node count against it, fewer being better. No prediction follows scores of taints.
+func TestUpstream_taintTolerationScore(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	const sched, prefer = corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule
+	const sla = "node.kubernetes.io/sla"
+	type list = []corev1.Toleration
+	arm, ssd := equal("cpu-type", "arm64", prefer), equal("disk-type", "ssd", prefer)
+	for _, tt := range []struct {
+		name        string
+		tolerations list
+		nodes       [][]string
+		want        []int
+	}{
+		{"another value", list{equal("foo", "bar", prefer)}, [][]string{{"foo=bar:PreferNoSchedule"}, {"foo=blah:PreferNoSchedule"}}, []int{0, 1}},
+		{"all tolerated", list{arm, ssd}, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int{0, 0, 0}},
+		{"none tolerated", list{equal("foo", "bar", prefer)}, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int{0, 1, 2}},
+		{"tolerations and taints of NoSchedule", list{equal("cpu-type", "arm64", sched), equal("disk-type", "ssd", sched)}, [][]string{nil, {"cpu-type=arm64:NoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int{0, 0, 2}},
+		{"no tolerations", nil, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}}, []int{0, 1}},
+		{"Gt", list{{Key: sla, Operator: "Gt", Value: "950", Effect: prefer}}, [][]string{{sla + "=800:PreferNoSchedule"}, {sla + "=960:PreferNoSchedule"}}, []int{1, 0}},
+		{"Lt", list{{Key: sla, Operator: "Lt", Value: "800", Effect: prefer}}, [][]string{{sla + "=950:PreferNoSchedule"}, {sla + "=750:PreferNoSchedule"}}, []int{1, 0}},
+	} {
+		rows.Run(t, tt.name, func(t *testing.T) {
+			t.Parallel()
+			for i, taints := range tt.nodes {
+				left := slices.DeleteFunc(taint.Untolerated(taintsOf(taints...), tt.tolerations, true), func(x corev1.Taint) bool { return x.Effect != prefer })
+				if len(left) != tt.want[i] {
+					t.Errorf("node %d has %s, want %d", i, taint.FormatAll(left), tt.want[i])
+				}
+				if away := UntoleratedTaint(tt.tolerations, taintsOf(taints...), true); away != nil {
+					t.Errorf("%s keeps the pod from node %d", taint.Format(*away), i)
+				}
+			}
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // TestUpstream_kubectlDrain has the facts of TestDrain in k8s.io/kubectl v0.37.2
@@ -16,6 +17,7 @@ import (
 // API: it evicts pods without a controller, deletes local data and ignores DaemonSets.
 func TestUpstream_kubectlDrain(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	by := func(kind string) *snapshot.Controller {
 		return &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: kind, Name: "x"}}
 	}
@@ -49,7 +51,7 @@ func TestUpstream_kubectlDrain(t *testing.T) {
 		{name: "TestSkipDeletedFilter: terminating", pod: &snapshot.Pod{Controller: by("ReplicaSet"), Terminating: true}, deleted: true},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			var pods []*snapshot.Pod
 			if tt.pod != nil {
@@ -65,14 +67,6 @@ func TestUpstream_kubectlDrain(t *testing.T) {
 				t.Errorf("deleted %t and stops %t, want %t and %t", deleted, stops, tt.deleted, tt.stops)
 			}
 		})
-	}
-	// TestFilterPods is about Go programs that add filters of their own.
-	leftOut := map[string]string{
-		"TestDrain/fail to list pods":                       "how often a read is repeated is tested in internal/kube",
-		"TestSkipDeletedFilter/terminating for 100 seconds": "there is no --skip-wait-for-delete-timeout: terminating pods are waited for",
-	}
-	if all := len(tests) + len(leftOut); len(tests)*10 < all*9 {
-		t.Errorf("%d of %d cases are here, want 90 %%", len(tests), all)
 	}
 }
 

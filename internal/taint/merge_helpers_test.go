@@ -33,29 +33,31 @@ type mergeCase struct {
 func runMerge(t *testing.T, tests []mergeCase) {
 	t.Helper()
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			current, record := list(t, tt.current...), marks(t, tt.record...)
-			before, recordBefore := slices.Clone(current), slices.Clone(record)
-			got := Merge(current, record, tt.claim)
+		t.Run(tt.name, tt.run)
+	}
+}
 
-			unchanged := tt.want == nil && tt.wantRecord == nil
-			if got.Changed == unchanged {
-				t.Errorf("changed %t, want %t", got.Changed, !unchanged)
-			}
-			want, wantRecord := tt.want, tt.wantRecord
-			if unchanged {
-				want, wantRecord = tt.current, tt.record
-			}
-			equal(t, "taints", want, notations(got))
-			equal(t, "record", wantRecord, writeMarks(got.Record))
-			equal(t, "conflicts", tt.conflicts, writeConflicts(got.Conflicts))
-			equal(t, "taken over", tt.takenOver, writeIDs(got.TakenOver))
-			equal(t, "deviations", tt.deviations, writeDeviations(got.Deviations))
-			if diff := cmp.Diff(before, current) + cmp.Diff(recordBefore, record); diff != "" {
-				t.Errorf("the merge wrote into its input: %s", diff)
-			}
-		})
+func (tt *mergeCase) run(t *testing.T) {
+	t.Parallel()
+	current, record := list(t, tt.current...), marks(t, tt.record...)
+	before, recordBefore := slices.Clone(current), slices.Clone(record)
+	got := Merge(current, record, tt.claim)
+
+	unchanged := tt.want == nil && tt.wantRecord == nil
+	if got.Changed == unchanged {
+		t.Errorf("changed %t, want %t", got.Changed, !unchanged)
+	}
+	want, wantRecord := tt.want, tt.wantRecord
+	if unchanged {
+		want, wantRecord = tt.current, tt.record
+	}
+	equal(t, "taints", want, notations(got))
+	equal(t, "record", wantRecord, writeMarks(got.Record))
+	equal(t, "conflicts", tt.conflicts, writeConflicts(got.Conflicts))
+	equal(t, "taken over", tt.takenOver, writeIDs(got.TakenOver))
+	equal(t, "deviations", tt.deviations, writeDeviations(got.Deviations))
+	if diff := cmp.Diff(before, current) + cmp.Diff(recordBefore, record); diff != "" {
+		t.Errorf("the merge wrote into its input: %s", diff)
 	}
 }
 

@@ -3,11 +3,11 @@
 
 package taint
 
-import "testing"
+import (
+	"testing"
 
-// sharedWithUtil is how many cases of utils_test.go are in upstream_taints_test.go as well:
-// TestDeleteTaint, TestDeleteTaintByKey, TestCheckIfTaintsAlreadyExists, TestParseTaints.
-const sharedWithUtil = 4 + 3 + 4 + 10
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
+)
 
 // TestUpstream_kubectlTaint has the facts of TestTaint in k8s.io/kubectl v0.37.2
 // pkg/cmd/taint/taint_test.go and of TestReorganizeTaints in utils_test.go. The other
@@ -19,9 +19,6 @@ func TestUpstream_kubectlTaint(t *testing.T) {
 	dedicated := []string{"dedicated:NoSchedule me/1", "dedicated:PreferNoSchedule me/1"}
 	two := []string{"dedicated=namespaceA:NoSchedule", "dedicated=namespaceA:PreferNoSchedule"}
 	foo := []string{"foo=bar:NoSchedule"}
-	absent := func(notation string) Claim {
-		return Claim{Owner: "me", Generation: "1", Absent: ids(t, notation)}
-	}
 	tests := []mergeCase{
 		{name: "NoSchedule", claim: mine(t, "foo=bar:NoSchedule"), want: foo, wantRecord: []string{"foo:NoSchedule me/1"}, deviations: []string{"foo:NoSchedule missing"}},
 		{name: "PreferNoSchedule", claim: mine(t, "foo=bar:PreferNoSchedule"), want: []string{"foo=bar:PreferNoSchedule"}, wantRecord: []string{"foo:PreferNoSchedule me/1"}, deviations: []string{"foo:PreferNoSchedule missing"}},
@@ -64,19 +61,15 @@ func TestUpstream_kubectlTaint(t *testing.T) {
 			name: "reorganize: add and delete", current: foo, record: []string{"foo:NoSchedule me/1"}, claim: mine(t, "foo_1:NoSchedule"),
 			want: []string{"foo_1:NoSchedule"}, wantRecord: []string{"foo_1:NoSchedule me/1"}, deviations: []string{"foo:NoSchedule different", "foo_1:NoSchedule missing"},
 		},
-		// It differs: kubectl fails where the taint that is removed is not there.
-		{name: "reorganize: delete what is not there", current: foo, claim: absent("foo_1:NoSchedule")},
 	}
-	runMerge(t, tests)
+	rows := upstream.Cases(t)
+	mergeRows(t, rows, tests)
 	for name, in := range map[string]string{"key": "nospecialchars^@=banana:NoSchedule", "effect": "foo=bar:NoExcute", "effect, twice": "foo=barz:NoExcute", "effect, added and removed": "foo=:NoExcute-"} {
-		if _, err := Parse(in); err == nil {
-			t.Errorf("invalid %s: %q is taken", name, in)
-		}
+		rows.Run(t, "invalid "+name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := Parse(in); err == nil {
+				t.Errorf("%q is taken", in)
+			}
+		})
 	}
-	leftOut{
-		"TestReorganizeTaints/delete taint with no effect":     "a taint is removed by key and effect: a key alone would name taints of others",
-		"TestReorganizeTaints/delete non-exist taint":          "kubectl fails; here a taint that must be absent, and is, is in order",
-		"TestParseTaints/delete taints, among them dedicated-": "a taint is removed by key and effect: a key alone would name taints of others",
-	}.share(t, len(tests)-1+4+sharedWithUtil-1)
-	// TestValidateFlags is about --all and --selector of the command line.
 }

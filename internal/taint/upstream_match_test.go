@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // TestUpstream_componentHelpers has the facts of TestFindMatchingUntoleratedTaint in
@@ -15,6 +17,7 @@ import (
 // those that the case's filter lets through.
 func TestUpstream_componentHelpers(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	every := Effects()
 	fooNoSched, sla := tol("foo", "Exists", "", noSched), "node.kubernetes.io/sla"
 	tests := []struct {
@@ -36,7 +39,7 @@ func TestUpstream_componentHelpers(t *testing.T) {
 		{name: "Gt of a word", tolerations: []corev1.Toleration{tol(sla, "Gt", "950", noSched)}, taints: list(t, sla+"=high:NoSchedule"), effects: every},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			left := slices.DeleteFunc(Untolerated(tt.taints, tt.tolerations, true), func(x corev1.Taint) bool {
 				return !slices.Contains(tt.effects, string(x.Effect))
@@ -52,6 +55,7 @@ func TestUpstream_componentHelpers(t *testing.T) {
 // k8s.io/api v0.37.2 core/v1/toleration_test.go.
 func TestUpstream_toleratesTaint(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	const sla = "node.kubernetes.io/sla"
 	for _, tt := range []struct {
 		name       string
@@ -75,7 +79,7 @@ func TestUpstream_toleratesTaint(t *testing.T) {
 		{"Gt, negative and less", tol("test-key", "Gt", "-100", noSched), "", false},
 		{"Gt, a large number", tol("test-key", "Gt", "9223372036854775806", noSched), "test-key=100:NoSchedule", false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			x := corev1.Taint{Key: "test-key", Value: "-200", Effect: noSched}
 			if tt.taint != "" {
@@ -92,6 +96,7 @@ func TestUpstream_toleratesTaint(t *testing.T) {
 // same file.
 func TestUpstream_compareNumericValues(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	tests := []struct {
 		name, toleration, taint string
 		operator                corev1.TolerationOperator
@@ -127,15 +132,11 @@ func TestUpstream_compareNumericValues(t *testing.T) {
 		{"Lt, the smallest number of a taint", "0", "-9223372036854775808", "Lt", true},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := Tolerates(tol("k", tt.operator, tt.toleration, noSched), corev1.Taint{Key: "k", Value: tt.taint, Effect: noSched}, true); got != tt.want {
 				t.Errorf("got %t, want %t", got, tt.want)
 			}
 		})
 	}
-	leftOut{
-		"Equal":  "the comparison of numbers is never asked about Equal",
-		"Exists": "the comparison of numbers is never asked about Exists",
-	}.share(t, len(tests))
 }

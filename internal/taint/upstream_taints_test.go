@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // The facts of k8s.io/kubernetes v1.37.2 pkg/util/taints/taints_test.go. The same facts
@@ -23,7 +25,7 @@ func mine(t *testing.T, taints ...string) Claim {
 // TestUpstream_addOrUpdateTaint has the facts of TestAddOrUpdateTaint.
 func TestUpstream_addOrUpdateTaint(t *testing.T) {
 	t.Parallel()
-	runMerge(t, []mergeCase{
+	mergeRows(t, upstream.Cases(t), []mergeCase{
 		{name: "add to a node without taints", claim: mine(t, "foo=bar:NoSchedule"), want: []string{"foo=bar:NoSchedule"}, wantRecord: []string{"foo:NoSchedule me/1"}, deviations: []string{"foo:NoSchedule missing"}},
 		{
 			name: "add beside another one", current: []string{"foo=bar:NoSchedule"}, claim: mine(t, "foo_1=bar_1:NoSchedule"),
@@ -42,7 +44,7 @@ func TestUpstream_addOrUpdateTaint(t *testing.T) {
 // effect, whatever their value.
 func TestUpstream_removeTaint(t *testing.T) {
 	t.Parallel()
-	runMerge(t, []mergeCase{
+	mergeRows(t, upstream.Cases(t), []mergeCase{
 		{name: "another key", current: []string{"foo:NoSchedule"}, record: []string{"foo_1:NoSchedule me/1"}, claim: mine(t), want: []string{"foo:NoSchedule"}, deviations: []string{"foo_1:NoSchedule different"}},
 		{name: "another effect", current: []string{"foo:NoSchedule"}, record: []string{"foo:NoExecute me/1"}, claim: mine(t), want: []string{"foo:NoSchedule"}, deviations: []string{"foo:NoExecute different"}},
 		{name: "the taint", current: []string{"foo:NoSchedule"}, record: []string{"foo:NoSchedule me/1"}, claim: mine(t), want: []string{}, deviations: []string{"foo:NoSchedule different"}},
@@ -58,6 +60,7 @@ func TestUpstream_removeTaint(t *testing.T) {
 func TestUpstream_findTaint(t *testing.T) {
 	t.Parallel()
 	two := list(t, "foo_1=bar_1:NoExecute", "foo_2=bar_2:NoSchedule")
+	rows := upstream.Cases(t)
 	three := list(t, "foo_1=bar:NoSchedule", "foo_2=bar:NoSchedule", "foo_3=bar:NoSchedule")
 	for _, tt := range []struct {
 		name   string
@@ -73,7 +76,7 @@ func TestUpstream_findTaint(t *testing.T) {
 		{"one of them", three, ids(t, "foo_2:NoSchedule"), "foo_2:NoSchedule"},
 		{"two of them", three, ids(t, "foo_2:NoSchedule", "foo_3:NoSchedule"), "foo_2:NoSchedule,foo_3:NoSchedule"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			found := slices.DeleteFunc(slices.Clone(tt.sought), func(id ID) bool { return Find(tt.in, id) < 0 })
 			if got := strings.Join(writeIDs(found), ","); got != tt.want {
@@ -82,9 +85,12 @@ func TestUpstream_findTaint(t *testing.T) {
 		})
 	}
 	for key, want := range map[string]bool{"foo_1": true, "foo_3": false} {
-		if left := Untolerated(two, []corev1.Toleration{tol(key, "Exists", "", "")}, false); (len(left) < len(two)) != want {
-			t.Errorf("key %s: left %s", key, FormatAll(left))
-		}
+		rows.Run(t, "the key "+key, func(t *testing.T) {
+			t.Parallel()
+			if left := Untolerated(two, []corev1.Toleration{tol(key, "Exists", "", "")}, false); (len(left) < len(two)) != want {
+				t.Errorf("left %s", FormatAll(left))
+			}
+		})
 	}
 }
 
@@ -117,8 +123,9 @@ var parseCases = []struct {
 
 func TestUpstream_parseTaints(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	for _, tt := range parseCases {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := Parse(tt.in)
 			if (err != nil) != tt.wrong || got != tt.want {
@@ -126,33 +133,40 @@ func TestUpstream_parseTaints(t *testing.T) {
 			}
 		})
 	}
-	if twice := Duplicates(list(t, "foo=abc:NoSchedule", "foo=abc:NoSchedule")); len(twice) != 1 {
-		t.Errorf("a taint that is given twice: %v", twice)
-	}
-	for in, want := range map[string]string{"foo:NoSchedule": "foo:NoSchedule", "bar:NoSchedule": "bar:NoSchedule", "foo:invalid_effect": ""} {
-		if id, err := ParseID(in); (err != nil) != (want == "") || err == nil && id.String() != want {
-			t.Errorf("to remove %s: got %s and %v", in, id, err)
+	rows.Run(t, "a taint that is given twice", func(t *testing.T) {
+		t.Parallel()
+		if twice := Duplicates(list(t, "foo=abc:NoSchedule", "foo=abc:NoSchedule")); len(twice) != 1 {
+			t.Errorf("%v, want one", twice)
 		}
-	}
+	})
+	rows.Run(t, "an effect that is none, to remove", func(t *testing.T) {
+		t.Parallel()
+		if id, err := ParseID("foo:invalid_effect"); err == nil {
+			t.Errorf("got %s, want an error", id)
+		}
+	})
 }
 
 // TestUpstream_validateTaint has the facts of TestValidateTaint.
 func TestUpstream_validateTaint(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	for name, tt := range map[string]struct {
 		taint corev1.Taint
 		wrong bool
 	}{
-		"no key":                    {corev1.Taint{Value: "bar_1", Effect: noEx}, true},
-		"a value of 64 characters":  {corev1.Taint{Key: "foo_1", Value: strings.Repeat("a", 64), Effect: noEx}, true},
-		"an effect that is none":    {corev1.Taint{Key: "foo_2", Value: "bar_2", Effect: "no_such_effect"}, true},
-		"key, value and effect":     {corev1.Taint{Key: "foo_3", Value: "bar_3", Effect: noEx}, false},
-		"key and effect":            {corev1.Taint{Key: "foo_4", Effect: noEx}, false},
-		"no effect (differs there)": {corev1.Taint{Key: "foo_5", Value: "bar_5"}, true},
+		"no key":                   {corev1.Taint{Value: "bar_1", Effect: noEx}, true},
+		"a value of 64 characters": {corev1.Taint{Key: "foo_1", Value: strings.Repeat("a", 64), Effect: noEx}, true},
+		"an effect that is none":   {corev1.Taint{Key: "foo_2", Value: "bar_2", Effect: "no_such_effect"}, true},
+		"key, value and effect":    {corev1.Taint{Key: "foo_3", Value: "bar_3", Effect: noEx}, false},
+		"key and effect":           {corev1.Taint{Key: "foo_4", Effect: noEx}, false},
 	} {
-		if problems := Validate(tt.taint); (len(problems) > 0) != tt.wrong {
-			t.Errorf("%s: %v", name, problems)
-		}
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			if problems := Validate(tt.taint); (len(problems) > 0) != tt.wrong {
+				t.Errorf("%v", problems)
+			}
+		})
 	}
 }
 
@@ -161,7 +175,7 @@ func TestUpstream_validateTaint(t *testing.T) {
 func TestUpstream_taintSetDiff(t *testing.T) {
 	t.Parallel()
 	owned := []string{"foo_2:NoSchedule me/1", "foo_3:NoExecute me/1"}
-	runMerge(t, []mergeCase{
+	mergeRows(t, upstream.Cases(t), []mergeCase{
 		{name: "no taints", claim: mine(t)},
 		{
 			name: "no taints before", claim: mine(t, "foo_1=bar_1:NoExecute", "foo_2=bar_2:NoSchedule"), want: []string{"foo_1=bar_1:NoExecute", "foo_2=bar_2:NoSchedule"},
@@ -184,14 +198,4 @@ func TestUpstream_taintSetDiff(t *testing.T) {
 			deviations: []string{"foo_1:NoExecute missing", "foo_2:NoSchedule different", "foo_3:NoExecute different"},
 		},
 	})
-	leftOut{
-		"TestParseTaints/delete taints, among them dedicated-": "a taint is removed by key and effect: a key alone would name taints of others",
-		"TestTaintSetFilter/Filter out nothing":                "a filter of a list is the standard library's",
-		"TestTaintSetFilter/Filter out a subset":               "a filter of a list is the standard library's",
-		"TestTaintSetFilter/Filter out everything":             "a filter of a list is the standard library's",
-		"TestValidateTaint/no effect":                          "it is valid there, because kubectl removes by key alone; no taint of a node is",
-	}.share(t, upstreamTaints-5)
 }
-
-// upstreamTaints is how many cases the file has.
-const upstreamTaints = 56

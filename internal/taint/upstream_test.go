@@ -7,22 +7,15 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
-// leftOut names the cases of an upstream table that a test here does not have, with
-// the reasons.
-type leftOut map[string]string
-
-// share fails where a test has fewer than 90 % of the cases of its upstream table.
-func (l leftOut) share(t *testing.T, carried int) {
+// mergeRows runs merges as rows that have the facts of upstream's cases.
+func mergeRows(t *testing.T, rows *upstream.Rows, tests []mergeCase) {
 	t.Helper()
-	if all := carried + len(l); carried*10 < all*9 {
-		t.Errorf("%d of %d cases are here, want 90 %%", carried, all)
-	}
-	for name, reason := range l {
-		if reason == "" {
-			t.Errorf("%s is left out without a reason", name)
-		}
+	for _, tt := range tests {
+		rows.Run(t, tt.name, tt.run)
 	}
 }
 

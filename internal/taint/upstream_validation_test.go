@@ -8,13 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
 // TestUpstream_validationOfTolerations has the facts about tolerations of
-// TestValidatePodSpec, TestValidatePod and TestNumericTolerationsWithFeatureGate in
-// k8s.io/kubernetes v1.37.2 pkg/apis/core/validation/validation_test.go.
+// TestValidatePod and TestNumericTolerationsWithFeatureGate in
+// k8s.io/kubernetes v1.37.2 pkg/apis/core/validation/validation_test.go. Cases with the feature gate off are in internal/fw:
+// the API does not show the gate.
 func TestUpstream_validationOfTolerations(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	const sla = "node.kubernetes.io/sla"
 	lasting := func(t corev1.Toleration, seconds int64) corev1.Toleration {
 		t.TolerationSeconds = &seconds
@@ -53,25 +57,20 @@ func TestUpstream_validationOfTolerations(t *testing.T) {
 		{name: "Gt, one more than the largest number", in: tol("test-key", "Gt", "9223372036854775808", noSched), wrong: []string{"value"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			if diff := cmp.Diff(tt.wrong, fields(ValidateToleration(tt.in))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	// Three cases with the feature gate off are in internal/workloadtolerations, since the
-	// API does not show the gate; seven of taints are below. TestValidatePodUpdate is about
-	// changing the tolerations of running pods, which nothing here does.
-	leftOut{
-		"TestValidatePod/populate tolerations exists operator": "it has no tolerations",
-	}.share(t, len(tests)+3+7)
 }
 
 // TestUpstream_validationOfTaints has the facts about taints of TestValidateNode in the
 // same file.
 func TestUpstream_validationOfTaints(t *testing.T) {
 	t.Parallel()
+	rows := upstream.Cases(t)
 	for _, tt := range []struct {
 		name   string
 		taints []corev1.Taint
@@ -86,7 +85,7 @@ func TestUpstream_validationOfTaints(t *testing.T) {
 		{name: "an effect that is none", taints: []corev1.Taint{{Key: "dedicated", Value: "special-user-3", Effect: "NoScheduleNoAdmit"}}, wrong: []string{"effect"}},
 		{name: "the same key and effect twice", taints: list(t, "dedicated=special-user-1:NoSchedule", "dedicated=special-user-2:NoSchedule"), twice: []string{"dedicated:NoSchedule"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			var wrong []string
 			for _, x := range tt.taints {

@@ -1,0 +1,230 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+// Package upstream compares our table tests with those of Kubernetes itself.
+//
+// Every list in testdata has the tests of some upstream files and their cases, with the rows
+// of ours that have the same facts, or the reason why there is none:
+//
+//	module k8s.io/kubernetes v1.37.2
+//	file pkg/controller/tainteviction/taint_eviction_test.go
+//	test TestCreatePod = TestUpstream_tainteviction
+//	  2 scheduled on untainted Node
+//	    create pod: node without taints
+//	  3 schedule on tainted Node
+//	    - the reason
+//	test TestPodDeletionEvent
+//	  - the reason
+//
+// A case has its place in upstream's table, from 1, and the beginning of its name there. A test
+// without a table is one case without a name. Where several tests of ours share a table, each has a
+// part of the list. A list can have a part of a file: "file PATH, cases about taints".
+//
+// Where many cases of a list are about one thing that nothing here can know of, the list names
+// this once, and the cases refer to it:
+//
+//	subject extenders: the API does not show the scheduler's configuration
+//	test TestPreempt = TestUpstream_defaultPreemption
+//	  3 Scheduler extenders allow only node1
+//	    - extenders
+package upstream
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata/*.txt
+var lists embed.FS
+
+// List has the cases of a few upstream files that belong together.
+type List struct {
+	Name string
+	// Versions are those of the modules that the files are in.
+	Versions map[string]string
+	// Subjects are things that no case of the list is expected about, with the reasons.
+	Subjects map[string]string
+	Tests    []*Test
+}
+
+// Test is a test function of an upstream file.
+type Test struct {
+	File, Name string
+	// Ours is the test that has the rows, "" where none has.
+	Ours string
+	// Reason is why no test of ours has any of the cases.
+	Reason string
+	Cases  []*Case
+}
+
+// Case is a row of an upstream table.
+type Case struct {
+	// Number is its place in the table, from 1.
+	Number int
+	Name   string
+	// Rows are the rows of ours that have its facts. Where there are none, Reason says why.
+	Rows   []string
+	Reason string
+}
+
+// Lists returns all lists.
+func Lists(t *testing.T) []*List {
+	t.Helper()
+	entries, err := lists.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*List
+	for _, e := range entries {
+		text, err := lists.ReadFile("testdata/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := parse(e.Name(), string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, list)
+	}
+	return out
+}
+
+// parser reads a list line by line.
+type parser struct {
+	list *List
+	file string
+	// module is the one that the current file is in.
+	module string
+}
+
+func parse(name, text string) (*List, error) {
+	p := &parser{list: &List{Name: strings.TrimSuffix(name, ".txt"), Versions: map[string]string{}, Subjects: map[string]string{}}}
+	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		if err := p.line(line); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", name, i+1, err)
+		}
+	}
+	for _, one := range p.list.Tests {
+		if err := one.complete(); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", name, one.Name, err)
+		}
+	}
+	return p.list, nil
+}
+
+func (p *parser) line(line string) error {
+	text := strings.TrimLeft(line, " ")
+	switch len(line) - len(text) {
+	case 0:
+		return p.heading(text)
+	case 2:
+		return p.entry(text)
+	case 4:
+		return p.row(text)
+	}
+	return fmt.Errorf("unexpected indentation: %q", line)
+}
+
+func (p *parser) heading(text string) error {
+	word, rest, _ := strings.Cut(text, " ")
+	switch word {
+	case "":
+	case "module":
+		module, version, found := strings.Cut(rest, " ")
+		if !found {
+			return fmt.Errorf("module %s has no version", module)
+		}
+		p.module, p.list.Versions[module] = module, version
+	case "subject":
+		subject, reason, found := strings.Cut(rest, ": ")
+		if !found {
+			return fmt.Errorf("subject %s has no reason", subject)
+		}
+		p.list.Subjects[subject] = reason
+	case "file":
+		p.file = p.module + " " + rest
+	case "test":
+		name, ours, _ := strings.Cut(rest, " = ")
+		p.list.Tests = append(p.list.Tests, &Test{File: p.file, Name: name, Ours: ours})
+	default:
+		return fmt.Errorf("unexpected word %q", word)
+	}
+	return nil
+}
+
+// entry reads a case, or the reason why a whole test is left out.
+func (p *parser) entry(text string) error {
+	if len(p.list.Tests) == 0 {
+		return fmt.Errorf("%q belongs to no test", text)
+	}
+	test := p.list.Tests[len(p.list.Tests)-1]
+	if reason, found := strings.CutPrefix(text, "- "); found {
+		test.Reason = reason
+		return nil
+	}
+	number, name, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || len(test.Cases) > 0 && n <= test.Cases[len(test.Cases)-1].Number {
+		return fmt.Errorf("case %q of %s is out of order", text, test.Name)
+	}
+	test.Cases = append(test.Cases, &Case{Number: n, Name: name})
+	return nil
+}
+
+// row reads a row of ours, or the reason why a case has none.
+func (p *parser) row(text string) error {
+	if len(p.list.Tests) == 0 || len(p.list.Tests[len(p.list.Tests)-1].Cases) == 0 {
+		return fmt.Errorf("%q belongs to no case", text)
+	}
+	test := p.list.Tests[len(p.list.Tests)-1]
+	one := test.Cases[len(test.Cases)-1]
+	if reason, found := strings.CutPrefix(text, "- "); found {
+		one.Reason = reason
+		return nil
+	}
+	if slices.Contains(one.Rows, text) {
+		return fmt.Errorf("row %q is listed twice", text)
+	}
+	one.Rows = append(one.Rows, text)
+	return nil
+}
+
+// complete returns an error where a test or a case has neither rows nor a reason, or both.
+func (t *Test) complete() error {
+	if (t.Ours == "") == (t.Reason == "") || (t.Ours == "") != (len(t.Cases) == 0) {
+		return fmt.Errorf("want cases and a test of ours that has them, or a reason")
+	}
+	for _, one := range t.Cases {
+		if (len(one.Rows) == 0) == (one.Reason == "") {
+			return fmt.Errorf("case %d, %s: want rows or a reason", one.Number, one.Name)
+		}
+	}
+	return nil
+}
+
+// Carried returns how many cases of the list our tests have, how many they are expected to have,
+// and how many there are. Cases about the list's subjects are not expected, and tests that are
+// left out as a whole are not among the cases. Those that two tests of ours have count once.
+func (l *List) Carried() (carried, expected, all int) {
+	has := map[string]bool{}
+	for _, test := range l.Tests {
+		for _, one := range test.Cases {
+			key := fmt.Sprintf("%s %s %d", test.File, test.Name, one.Number)
+			_, counted := has[key]
+			has[key] = has[key] || len(one.Rows) > 0
+			if _, beyond := l.Subjects[one.Reason]; !counted && !beyond {
+				expected++
+			}
+		}
+	}
+	for _, rows := range has {
+		if rows {
+			carried++
+		}
+	}
+	return carried, expected, len(has)
+}
