@@ -1,10 +1,10 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package upstream compares our table tests with those of Kubernetes itself.
+// Package upstream compares table tests with those of Kubernetes itself.
 //
 // Every list in testdata has the tests of some upstream files and their cases, with the rows
-// of ours that have the same facts, or the reason why there is none:
+// of this repository that have the same facts, or the reason for leaving it out:
 //
 //	module k8s.io/kubernetes v1.37.2
 //	file pkg/controller/tainteviction/taint_eviction_test.go
@@ -17,8 +17,8 @@
 //	  - the reason
 //
 // A case has its place in upstream's table, from 1, and the beginning of its name there. A test
-// without a table is one case without a name. Where several tests of ours share a table, each has a
-// part of the list. A list can have a part of a file: "file PATH, cases about taints".
+// without a table is one case without a name. Where several local tests share a table, each has
+// a part of the list. A list can have a part of a file: "file PATH, cases about taints".
 //
 // Where many cases of a list are about one thing that nothing here can know of, the list names
 // this once, and the cases refer to it:
@@ -54,9 +54,9 @@ type List struct {
 // Test is a test function of an upstream file.
 type Test struct {
 	File, Name string
-	// Ours is the test that has the rows, "" where none has.
-	Ours string
-	// Reason is why no test of ours has any of the cases.
+	// Local is the test of this repository that has the rows, "" where none has.
+	Local string
+	// Reason is for leaving out all cases.
 	Reason string
 	Cases  []*Case
 }
@@ -66,7 +66,7 @@ type Case struct {
 	// Number is its place in the table, from 1.
 	Number int
 	Name   string
-	// Rows are the rows of ours that have its facts. Where there are none, Reason says why.
+	// Rows are the rows of the local test that have its facts. Without rows, there is a Reason.
 	Rows   []string
 	Reason string
 }
@@ -148,15 +148,15 @@ func (p *parser) heading(text string) error {
 	case "file":
 		p.file = p.module + " " + rest
 	case "test":
-		name, ours, _ := strings.Cut(rest, " = ")
-		p.list.Tests = append(p.list.Tests, &Test{File: p.file, Name: name, Ours: ours})
+		name, local, _ := strings.Cut(rest, " = ")
+		p.list.Tests = append(p.list.Tests, &Test{File: p.file, Name: name, Local: local})
 	default:
 		return fmt.Errorf("unexpected word %q", word)
 	}
 	return nil
 }
 
-// entry reads a case, or the reason why a whole test is left out.
+// entry reads a case, or the reason for leaving out a whole test.
 func (p *parser) entry(text string) error {
 	if len(p.list.Tests) == 0 {
 		return fmt.Errorf("%q belongs to no test", text)
@@ -175,7 +175,7 @@ func (p *parser) entry(text string) error {
 	return nil
 }
 
-// row reads a row of ours, or the reason why a case has none.
+// row reads a row of the local test, or the reason for leaving out a case.
 func (p *parser) row(text string) error {
 	if len(p.list.Tests) == 0 || len(p.list.Tests[len(p.list.Tests)-1].Cases) == 0 {
 		return fmt.Errorf("%q belongs to no case", text)
@@ -195,8 +195,8 @@ func (p *parser) row(text string) error {
 
 // complete returns an error where a test or a case has neither rows nor a reason, or both.
 func (t *Test) complete() error {
-	if (t.Ours == "") == (t.Reason == "") || (t.Ours == "") != (len(t.Cases) == 0) {
-		return fmt.Errorf("want cases and a test of ours that has them, or a reason")
+	if (t.Local == "") == (t.Reason == "") || (t.Local == "") != (len(t.Cases) == 0) {
+		return fmt.Errorf("want cases and a local test that has them, or a reason")
 	}
 	for _, one := range t.Cases {
 		if (len(one.Rows) == 0) == (one.Reason == "") {
@@ -206,9 +206,9 @@ func (t *Test) complete() error {
 	return nil
 }
 
-// Carried returns how many cases of the list our tests have, how many they are expected to have,
+// Carried returns how many cases of the list the local tests have, how many they are expected to have,
 // and how many there are. Cases about the list's subjects are not expected, and tests that are
-// left out as a whole are not among the cases. Those that two tests of ours have count once.
+// left out as a whole are not among the cases. Those that two local tests have count once.
 func (l *List) Carried() (carried, expected, all int) {
 	has := map[string]bool{}
 	for _, test := range l.Tests {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Nine of ten cases of each list have rows of ours. That the rows exist, run and pass is what
+// Nine of ten cases of each list have rows. That the rows exist, run and pass is what
 // Rows checks in the tests that have them.
 func TestLists_nineOfTenCasesHaveRows(t *testing.T) {
 	t.Parallel()
@@ -27,8 +27,8 @@ func TestLists_nineOfTenCasesHaveRows(t *testing.T) {
 	}
 }
 
-// ours returns the tests of this repository that compare with upstream.
-func ours(t *testing.T) map[string]bool {
+// localTests returns the tests of this repository that compare with upstream.
+func localTests(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("../../*/*_test.go")
 	if err != nil || len(files) == 0 {
@@ -71,16 +71,16 @@ func calls(f *ast.FuncDecl, name string) bool {
 	return found
 }
 
-// A list that names a test of ours that does not exist would have rows that nobody checks.
+// A list that names a test that does not exist would have rows that no test checks.
 func TestLists_nameTestsThatExist(t *testing.T) {
 	t.Parallel()
-	unlisted := ours(t)
-	exist := ours(t)
+	unlisted := localTests(t)
+	exist := localTests(t)
 	for _, list := range Lists(t) {
 		for _, test := range list.Tests {
-			delete(unlisted, test.Ours)
-			if test.Ours != "" && !exist[test.Ours] {
-				t.Errorf("%s: %s names %s, which is in no package", list.Name, test.Name, test.Ours)
+			delete(unlisted, test.Local)
+			if test.Local != "" && !exist[test.Local] {
+				t.Errorf("%s: %s names %s, which is in no package", list.Name, test.Name, test.Local)
 			}
 		}
 	}
@@ -102,8 +102,8 @@ func TestLists_haveEachCaseOfATest(t *testing.T) {
 			for _, one := range test.Cases {
 				numbers[name][one.Number] = true
 			}
-			// Several tests of ours can share the cases of one of upstream's.
-			key := test.File + " " + test.Name + " " + test.Ours
+			// Several local tests can share the cases of one of upstream's.
+			key := test.File + " " + test.Name + " " + test.Local
 			if seen[key] {
 				t.Errorf("%s: %s is there twice", list.Name, key)
 			}

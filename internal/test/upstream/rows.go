@@ -27,7 +27,7 @@ func Cases(t *testing.T) *Rows {
 	r := &Rows{listed: map[string]bool{}, declared: map[string]bool{}}
 	for _, list := range Lists(t) {
 		for _, test := range list.Tests {
-			if test.Ours != t.Name() {
+			if test.Local != t.Name() {
 				continue
 			}
 			for _, one := range test.Cases {
