@@ -144,6 +144,20 @@ func TestUpstream_nodeSelectorTerms(t *testing.T) {
 		{name: "label and name, another label", terms: terms{byBoth(named, label)}, node: "host_1", labels: other},
 		{name: "label or name, another label", terms: terms{byLabels(label), byFields(named)}, node: "host_1", labels: other, fits: true},
 	}
+	// TestNodeSelectorRequirementsAsSelector in nodeaffinity/nodeaffinity_test.go there.
+	foo := want("foo", in, "bar", "baz")
+	cases = append(cases, []affinityCase{
+		{name: "no requirements", terms: terms{byLabels()}, labels: map[string]string{"foo": "bar"}},
+		{name: "In, the first value", terms: terms{byLabels(foo)}, labels: map[string]string{"foo": "bar"}, fits: true},
+		{name: "In, the second value", terms: terms{byLabels(foo)}, labels: map[string]string{"foo": "baz"}, fits: true},
+		{name: "In, another value", terms: terms{byLabels(foo)}, labels: map[string]string{"foo": "qux"}},
+		{name: "Exists with values is invalid", terms: terms{byLabels(want("foo", corev1.NodeSelectorOpExists, "bar", "baz"))}, labels: map[string]string{"foo": "bar"}},
+		{name: "Gt, more", terms: terms{byLabels(want("foo", corev1.NodeSelectorOpGt, "1"))}, labels: map[string]string{"foo": "2"}, fits: true},
+		{name: "Gt, the same", terms: terms{byLabels(want("foo", corev1.NodeSelectorOpGt, "1"))}, labels: map[string]string{"foo": "1"}},
+		{name: "Lt, less", terms: terms{byLabels(want("bar", corev1.NodeSelectorOpLt, "7"))}, labels: map[string]string{"bar": "6"}, fits: true},
+		{name: "Lt, the same", terms: terms{byLabels(want("bar", corev1.NodeSelectorOpLt, "7"))}, labels: map[string]string{"bar": "7"}},
+		{name: "an operator that is none", terms: terms{byLabels(want("baz", "invalid", "5"))}, labels: map[string]string{"baz": "5"}},
+	}...)
 	// The second test: the order of values stays.
 	for _, values := range [][]string{{"label_1_val", "label_2_val"}, {"label_2_val", "label_1_val"}} {
 		ordered := want("label_1", in, values...)

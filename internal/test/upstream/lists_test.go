@@ -163,7 +163,7 @@ func TestParse_refusesWhatIsIncomplete(t *testing.T) {
 		"a test that nobody has":           "test TestA\n",
 		"a test that is left out, and has": "test TestA = TestUpstream_a\n  - why\n",
 		"cases that no test has":           "test TestA\n  - why\n  1 one\n    row\n",
-		"a row twice":                      "test TestA = TestUpstream_a\n  1 one\n    row\n    row\n",
+		"a row twice":                      "test TestA = TestUpstream_a\n  1 one\n" + strings.Repeat("    row\n", 2),
 		"a row of no case":                 "test TestA = TestUpstream_a\n    row\n",
 		"a case of no test":                "  1 one\n",
 		"a subject without a reason":       "subject s\n",
