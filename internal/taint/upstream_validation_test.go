@@ -12,10 +12,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
-// TestUpstream_validationOfTolerations has the facts about tolerations of
-// TestValidatePod and TestNumericTolerationsWithFeatureGate in
-// k8s.io/kubernetes v1.37.2 pkg/apis/core/validation/validation_test.go. Cases with the feature gate off are in internal/fw:
-// the API does not show the gate.
+// TestUpstream_validationOfTolerations has the facts about tolerations of TestValidatePod and
+// TestNumericTolerationsWithFeatureGate in k8s.io/kubernetes v1.37.2
+// pkg/apis/core/validation/validation_test.go. The API does not show whether the feature gate is
+// off: what holds then is tested in internal/fw.
 func TestUpstream_validationOfTolerations(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)

@@ -18,7 +18,8 @@
 //
 // A case has its place in upstream's table, from 1, and the beginning of its name there. A test
 // without a table is one case without a name. Where several local tests share a table, each has
-// a part of the list. A list can have a part of a file: "file PATH, cases about taints".
+// a part of the list. A list can have a part of a file, "file PATH, cases about taints": the places
+// are then those among these cases.
 //
 // Where many cases of a list are about one thing that nothing here can know of, the list names
 // this once, and the cases refer to it:
