@@ -15,8 +15,10 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -53,6 +55,37 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}
 	return diag.NewAttributeErrorDiagnostic(at, summary, detail)
+}
+
+// Readable reports whether all records of an object can be read. An import must not take an entry for
+// one without an owner whose mark it cannot read.
+func Readable(thing string, diags *diag.Diagnostics, errs ...error) bool {
+	ok := true
+	for _, err := range errs {
+		if said := ExplainRecord(err, thing, path.Empty()); said != nil {
+			diags.Append(said)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// ReadableNodes reports the same of the nodes that an import is about.
+func ReadableNodes(nodes []*snapshot.Node, target planner.Target, diags *diag.Diagnostics) bool {
+	ok, matches := true, Importable(target)
+	for _, n := range nodes {
+		ok = (!matches(n) || Readable(`node "`+n.Name+`"`, diags, n.RecordErr, n.LabelRecordErr)) && ok
+	}
+	return ok
+}
+
+// ReadableSets reports the same of MachineSets.
+func ReadableSets(sets []machineset.Observed, target machineset.Target, diags *diag.Diagnostics) bool {
+	ok := true
+	for _, o := range sets {
+		ok = (!target.Matches(o.Set) || Readable(o.Set.Title(), diags, o.Set.RecordErr, o.Set.LabelRecordErr)) && ok
+	}
+	return ok
 }
 
 // WarnUnreadable warns of nodes whose record of an annotation cannot be read. Nothing is written

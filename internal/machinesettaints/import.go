@@ -47,6 +47,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 	if err != nil {
 		resp.Diagnostics.Append(fw.UnableTo("import taints of "+t.Place(), err))
 	}
+	fw.ReadableSets(sets, t, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -37,7 +37,7 @@ func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRe
 		return
 	}
 	found, ok := fw.InspectTaints(nodes, target, ids, &resp.Diagnostics)
-	if !ok {
+	if !fw.ReadableNodes(nodes, target, &resp.Diagnostics) || !ok {
 		return
 	}
 	own := fw.NewOwnership[taint.ID](cluster)

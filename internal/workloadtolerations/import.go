@@ -46,6 +46,12 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 		resp.Diagnostics.Append(explain("import", desired, err))
 		return
 	}
+	for _, w := range observed.workloads {
+		fw.Readable(w.Title(), &resp.Diagnostics, w.RecordErr)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	found := r.inspect(desired.target, observed.workloads)
 	if len(found.tolerations) == 0 && !resp.Diagnostics.HasError() {
 		resp.Diagnostics.AddError("Unable to import tolerations of "+desired.target.title(),

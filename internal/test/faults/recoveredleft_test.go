@@ -118,3 +118,38 @@ func TestImported_whatJoinsWithoutAMarkIsOfOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestImported_whatCannotBeReadIsRefused damages one record at a time of what an import is about: it
+// takes no entry for one without an owner whose mark it cannot read, and names the object.
+func TestImported_whatCannotBeReadIsRefused(t *testing.T) {
+	t.Parallel()
+	tried := map[string]bool{}
+	for _, s := range subjects() {
+		if s.action || !s.importable() || !slices.Contains(cheap, s.name()) {
+			continue
+		}
+		start := settle(t, s)
+		for at, o := range annotatedObjects(start.api) {
+			for _, annotation := range s.reads(o) {
+				// Labels and workloads of dedicated_nodes are found by marks that can be read.
+				if o.annotations[annotation] == "" || s.typeName == "dedicated_nodes" && o.kind != "Node" && o.kind != "MachineSet" {
+					continue
+				}
+				tried[s.typeName] = true
+				t.Run(s.name()+" "+o.title()+" "+annotation, func(t *testing.T) {
+					bubble(t, start.moment, func(t *testing.T, api *fakeapi.Server) {
+						object := annotatedObjects(api)[at]
+						object.annotations[annotation] = "{"
+						object.put(object.annotations)
+						time.Sleep(calm)
+						_, d := through(api.Client()).ImportAgain(t, &start.instance)
+						acctest.WantAll(t, d.Errors(), object.name, annotation)
+					})
+				})
+			}
+		}
+	}
+	if len(tried) < 6 {
+		t.Errorf("only %v are tried", tried)
+	}
+}
