@@ -109,6 +109,7 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 		fw.WarnLeftBehind(changes, diags)
 	} else {
 		warnUnreadableNodes(changes, diags)
+		fw.WarnUnnamed(planner.UnnamedInSets(changes, desired.named(), desired.shed), "MachineSet", diags)
 	}
 	if target == nil || desired.releases() {
 		return

@@ -5,6 +5,7 @@ package dedicatednodes
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -19,6 +20,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // ModifyPlan completes the plan and reports what it would do to pods.
@@ -167,10 +170,26 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	r.warnWorkloads(ctx, desired, observed, plan, diags)
+	if !desired.releases() {
+		fw.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
+	}
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	warnLeft(observed, displaced, diags)
 	fw.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
 	r.Data.WarnRestarts(taken, snapshot, change, whole, desired.owner(), diags)
+}
+
+// namedBy returns what members name for a workload. Members that were found by their marks alone name
+// nothing.
+func namedBy(members []member) func(workload.Ref) ([]toleration.ID, []string) {
+	return func(ref workload.Ref) (tolerations []toleration.ID, pins []string) {
+		for _, m := range members {
+			if m.Ref == ref && !m.left {
+				tolerations, pins = append(tolerations, toleration.IDs(m.claim.Tolerations)...), slices.AppendSeq(pins, maps.Keys(m.pin.Labels))
+			}
+		}
+		return tolerations, pins
+	}
 }
 
 // retained adds to a change what others have left behind for the sake of the taints that it
@@ -234,7 +253,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	if desired.nodes.Target.MachineSets == nil {
 		warnTarget(desired, observed, nodes, diags)
 		fw.WarnControlPlane(nodes, diags)
-		fw.WarnUnnamed(planner.Unnamed(nodes, labels, desired.named(), desired.shed), diags)
+		fw.WarnUnnamed(planner.Unnamed(nodes, labels, desired.named(), desired.shed), "node", diags)
 	}
 	return !diags.HasError()
 }

@@ -39,17 +39,17 @@ func WarnPutBack(back map[string][]string, diags *diag.Diagnostics) {
 	if len(back) == 0 {
 		return
 	}
-	lines, affected := perEntry(back)
+	lines, affected := perEntry(back, "node")
 	diags.AddWarning(fmt.Sprintf("OpenShift will put back %s, which this plan removes from %s", strings.Join(slices.Sorted(maps.Keys(back)), ", "), Count(affected, "node")),
 		"The Machines of these nodes carry them, or the machine-config operator sets them:\n\n"+strings.Join(lines, "\n")+
 			"\n\nNothing manages them then. To have them gone, take them out of the MachineSet's template and of the Machines (kubetaint_machine_set_taints does it in place), in this apply or before.")
 }
 
-// perEntry lists the nodes of each entry, and counts all of them.
-func perEntry(entries map[string][]string) (lines []string, nodes int) {
+// perEntry lists the objects of each entry, and counts all of them.
+func perEntry(entries map[string][]string, noun string) (lines []string, objects int) {
 	affected := map[string]bool{}
 	for _, entry := range slices.Sorted(maps.Keys(entries)) {
-		lines = append(lines, "  "+entry+": "+Agree(len(entries[entry]), "node ", "nodes ")+Some(entries[entry]))
+		lines = append(lines, "  "+entry+": "+Agree(len(entries[entry]), noun+" ", noun+"s ")+Some(entries[entry]))
 		for _, node := range entries[entry] {
 			affected[node] = true
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 )
 
-// WarnUnnamed names what a plan removes from nodes beyond what the attributes of the resource show, as
-// planner.Unnamed returns it.
-func WarnUnnamed(unnamed map[string][]string, diags *diag.Diagnostics) {
+// WarnUnnamed names what a plan removes from nodes, MachineSets or workloads beyond what the attributes
+// of the resource show, as planner.Unnamed and its siblings return it. The noun is one of these.
+func WarnUnnamed(unnamed map[string][]string, noun string, diags *diag.Diagnostics) {
 	if len(unnamed) == 0 {
 		return
 	}
-	lines, affected := perEntry(unnamed)
-	diags.AddWarning(fmt.Sprintf("Removing %s beyond the changed attributes, from %s", strings.Join(slices.Sorted(maps.Keys(unnamed)), ", "), Count(affected, "node")),
-		"The nodes do not match any more, or an interrupted update left the entries there. Their marks prove that this resource wrote them:\n\n"+strings.Join(lines, "\n"))
+	lines, affected := perEntry(unnamed, noun)
+	diags.AddWarning(fmt.Sprintf("Removing %s beyond the changed attributes, from %s", strings.Join(slices.Sorted(maps.Keys(unnamed)), ", "), Count(affected, noun)),
+		"The "+noun+"s do not match any more, or an interrupted update left the entries there. Their marks prove that this resource wrote them:\n\n"+strings.Join(lines, "\n"))
 }

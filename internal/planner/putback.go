@@ -86,8 +86,5 @@ func PutBack(nodes NodePlan, labels LabelPlan, machines Machines) map[string][]s
 			}
 		}
 	}
-	for _, names := range out {
-		slices.Sort(names)
-	}
-	return out
+	return sorted(out)
 }

@@ -6,7 +6,12 @@ package planner
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Unnamed returns what the plans remove from nodes and the attributes of a resource do not show, such as
@@ -29,8 +34,57 @@ func Unnamed(nodes NodePlan, labels LabelPlan, taints []taint.ID, keys []string)
 			}
 		}
 	}
-	for _, names := range out {
-		slices.Sort(names)
+	return sorted(out)
+}
+
+// UnnamedInSets returns the same for MachineSets: what leaves their templates.
+func UnnamedInSets(sets MachineSets, taints []taint.ID, keys []string) map[string][]string {
+	out := map[string][]string{}
+	for _, c := range sets.Sets {
+		after := machineset.Plan(c.Observed, c.Desired).Template
+		for _, t := range c.Set.Taints {
+			if id := taint.IDOf(t); after.Changed && taint.Find(after.Taints, id) < 0 && (c.Desired.Claim.Release || !slices.Contains(taints, id)) {
+				out["taint "+id.String()] = append(out["taint "+id.String()], c.Set.Key())
+			}
+		}
+		for _, key := range machineset.PlanLabels(c.Observed, c.Labels).Template.Removed {
+			if c.Labels.Release || !slices.Contains(keys, key) {
+				out["label "+key] = append(out["label "+key], c.Set.Key())
+			}
+		}
 	}
-	return out
+	return sorted(out)
+}
+
+// UnnamedInWorkloads returns the same for the templates of workloads. named returns the entries that
+// configuration or state name for a workload, none for one that neither names.
+func UnnamedInWorkloads(steps []Step, named func(workload.Ref) (tolerations []toleration.ID, pins []string)) map[string][]string {
+	out := map[string][]string{}
+	for _, s := range steps {
+		if s.Workload == nil || s.Retained {
+			continue
+		}
+		tolerations, pins := named(s.Workload.Ref)
+		for _, t := range s.Merged.Removed {
+			if !slices.Contains(tolerations, toleration.IDOf(t)) {
+				entry := "toleration " + toleration.Format([]corev1.Toleration{t})
+				out[entry] = append(out[entry], s.Workload.Ref.String())
+			}
+		}
+		for _, key := range s.Pins.Removed {
+			if !slices.Contains(pins, key) {
+				out["node selector "+key] = append(out["node selector "+key], s.Workload.Ref.String())
+			}
+		}
+	}
+	return sorted(out)
+}
+
+// sorted has the names of each entry sorted, each once.
+func sorted(entries map[string][]string) map[string][]string {
+	for entry, names := range entries {
+		slices.Sort(names)
+		entries[entry] = slices.Compact(names)
+	}
+	return entries
 }

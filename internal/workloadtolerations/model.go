@@ -111,6 +111,8 @@ type wanted struct {
 	claim  toleration.Claim
 	now    bool
 	noWait bool
+	// former are the entries that the state names.
+	former []toleration.ID
 }
 
 // desired returns what the model wants and what it may call its own; false while

@@ -19,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // ModifyPlan completes the plan, tells the other resources of the run what is
@@ -72,6 +73,10 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	}
 	r.Data.RefuseOperators(path.Root("tolerations"), desired.claim.Tolerations, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
+		if !creating {
+			before, _ := state.desired(ctx, own, &resp.Diagnostics)
+			desired.former = toleration.IDs(before.claim.Tolerations)
+		}
 		r.preview(ctx, desired, own, &resp.Diagnostics)
 	}
 }
@@ -125,6 +130,12 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 	if !desired.claim.Release && !diags.HasError() {
 		warnTakeOver(desired, plan, own, diags)
 		warnLeft(desired, observed, own, diags)
+		fw.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, func(ref workload.Ref) ([]toleration.ID, []string) {
+			if !slices.ContainsFunc(observed.workloads, func(w *workload.Workload) bool { return w.Ref == ref }) {
+				return nil, nil
+			}
+			return slices.Concat(toleration.IDs(desired.claim.Tolerations), desired.former), nil
+		}), "workload", diags)
 	}
 }
 
