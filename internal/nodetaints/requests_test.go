@@ -8,9 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -98,52 +95,4 @@ func TestNodeTaints_readsProtobuf(t *testing.T) {
 		}
 		tf.Destroy(t, i)
 	})
-}
-
-// TestNodeTaints_missingGroupsCostNothing: nodes of OpenShift's machine-config operator have a
-// label for which kinds of four groups are looked for. A cluster that serves none of them is
-// asked for them once, by discovery, and what is not served is not waited for.
-func TestNodeTaints_missingGroupsCostNothing(t *testing.T) {
-	t.Parallel()
-	type cost struct {
-		requests map[string]int
-		time     time.Duration
-	}
-	costs := map[string]map[string]cost{}
-	for _, labels := range []map[string]string{nil, {"node.openshift.io/os_id": "rhcos"}} {
-		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
-			audit, provider := c.Audit(t)
-			tf, i, name := &acctest.Terraform{Provider: provider}, newInstance(), acctest.Name(t, "node")
-			c.Node(t, acctest.Node{Name: name, Labels: labels})
-			config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pods": 0}}
-			for _, step := range []struct {
-				phase string
-				to    map[string]any
-			}{{"create", config}, {"update", acctest.With(config, map[string]any{"taints": acctest.Objects(t, "dedicated=web:NoExecute")})}, {"destroy", nil}} {
-				audit.Reset()
-				began := time.Now()
-				if d := tf.Apply(t, i, step.to); d.Errors() != "" {
-					t.Fatalf("%s: %s", step.phase, d.Errors())
-				}
-				if costs[step.phase] == nil {
-					costs[step.phase] = map[string]cost{}
-				}
-				costs[step.phase][fmt.Sprint(labels != nil)] = cost{acctest.Counted(t, step.phase, audit.Requests()), time.Since(began)}
-			}
-		})
-	}
-	for phase, of := range costs {
-		plain, labelled := of["false"], of["true"]
-		if labelled.time > plain.time+time.Second {
-			t.Errorf("%s takes %s with the label, and %s without", phase, labelled.time, plain.time)
-		}
-		// Plan and apply are two processes.
-		if n := labelled.requests["get"]; n > 4 {
-			t.Errorf("%s asks %d times what the cluster serves", phase, n)
-		}
-		delete(labelled.requests, "get")
-		if d := cmp.Diff(plain.requests, labelled.requests); d != "" {
-			t.Errorf("%s sends other requests with the label:\n%s", phase, d)
-		}
-	}
 }
