@@ -12,15 +12,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // linkedTo returns the workloads to which the resources of these ids give tolerations, as
 // waits: those that this run plans, and those that their marks tell of. Errors: those of
-// MarkedBy. known are the seals of resources, by which marks are proved.
-func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string, known []record.Seal) ([]Tolerations, error) {
+// MarkedBy. known knows the seals of resources, by which marks are proved.
+func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared, ids []string, known toleration.Claim) ([]Tolerations, error) {
 	var waits []Tolerations
 	for _, id := range ids {
 		if admission.IsID(id) {
@@ -52,7 +51,7 @@ func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared
 // proves any mark, only those that one proves count. Where none does, all of them do that the id
 // can name, since a taint that does not wait evicts pods. Errors: *UnseenError where it finds none
 // and some may not be looked for, those of kube.
-func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string, known []record.Seal) ([]Tolerations, error) {
+func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string, known toleration.Claim) ([]Tolerations, error) {
 	marked, err := cluster.MarkedAnywhere(ctx)
 	forbidden := errors.Is(err, kube.ErrForbidden)
 	if err != nil && !forbidden {
@@ -65,9 +64,7 @@ func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string, known []rec
 		}
 		all = append(all, claimed(m, func(mark toleration.Mark) bool { return mark.Owner == id && !mark.Retiring })...)
 		proved = append(proved, claimed(m, func(mark toleration.Mark) bool {
-			return mark.Owner == id && !mark.Retiring && slices.ContainsFunc(known, func(seal record.Seal) bool {
-				return seal.Resource == id && seal.On(m.String()).Proves(mark.Sealed())
-			})
+			return mark.Owner == id && !mark.Retiring && known.Proves(id, m.String(), mark)
 		})...)
 	}
 	if forbidden && len(all) == 0 {

@@ -106,7 +106,7 @@ func TestMarkedBy(t *testing.T) {
 				api := newServer(t, aNode("n1", "gpu"))
 				api.addSets(tt.sets...)
 				api.forbidLists(tt.resource, tt.status)
-				found, err := MarkedBy(t.Context(), api.connect(t), web, nil)
+				found, err := MarkedBy(t.Context(), api.connect(t), web, toleration.Claim{})
 				if (err != nil) != (tt.fails != nil) || tt.fails != nil && !errors.Is(err, tt.fails) || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %v that says %q", err, tt.fails, tt.says)
 				}

@@ -34,6 +34,11 @@ func (c Claim) Hold(mark Mark, held record.Held) {
 	}
 }
 
+// Proves reports whether a seal of the resource of an id is known and proves a mark on an object.
+func (c Claim) Proves(id, object string, mark Mark) bool {
+	return slices.ContainsFunc(c.Known, func(seal record.Seal) bool { return seal.Resource == id && seal.On(object).Proves(mark.Sealed()) })
+}
+
 // proves reports whether the resource has written a mark. That it retires is not asked: builds
 // before that was proved wrote such marks too, and what is ours goes in any case.
 func (c Claim) proves(mark Mark) bool {

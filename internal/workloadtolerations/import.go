@@ -116,7 +116,7 @@ type finding struct {
 	tolerations []corev1.Toleration
 	generations map[toleration.ID][]string
 	owner       string
-	// marks are those of the entries, by object; unmarked are the entries without one.
+	// marks are those of the entries, by object, and those without one.
 	marks    map[string]toleration.Record
 	unmarked map[string][]toleration.ID
 	path     string

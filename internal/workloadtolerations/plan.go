@@ -73,10 +73,9 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	}
 	r.Data.RefuseOperators(path.Root("tolerations"), desired.claim.Tolerations, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
-		if !creating {
-			before, _ := state.desired(ctx, own, &resp.Diagnostics)
-			desired.former = toleration.IDs(before.claim.Tolerations)
-		}
+		// None of a create.
+		before, _ := fw.Tolerations(ctx, state.Tolerations, &resp.Diagnostics)
+		desired.former = toleration.IDs(before)
 		r.preview(ctx, desired, own, &resp.Diagnostics)
 	}
 }
