@@ -19,6 +19,7 @@ import (
 // client-go makes those of all 57 groups and versions whenever a process starts.
 type clients struct {
 	core          *corev1.CoreV1Client
+	pods          podReader
 	apps          *appsv1.AppsV1Client
 	policy        *policyv1.PolicyV1Client
 	authorization *authorizationv1.AuthorizationV1Client
@@ -33,6 +34,9 @@ func newClients(rc *rest.Config, through *http.Client) (c clients, err error) {
 		shared.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(shared.QPS, shared.Burst)
 	}
 	if c.core, err = corev1.NewForConfigAndClient(&shared, through); err != nil {
+		return clients{}, err
+	}
+	if c.pods, err = newPodReader(&shared, through, newSlimmer()); err != nil {
 		return clients{}, err
 	}
 	if c.apps, err = appsv1.NewForConfigAndClient(&shared, through); err != nil {

@@ -98,7 +98,6 @@ func connect(rc *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	slim := newSlimmer()
 	serves := memory.NewMemCacheClientWithContext(discovery.ToDiscoveryInterfaceWithContext(client.discovery))
 	c := &Cluster{
 		host: rc.Host, client: client, meta: metadata, dynamic: dynamic, serves: serves,
@@ -117,14 +116,10 @@ func connect(rc *rest.Config) (*Cluster, error) {
 		}),
 		pods: newCollection(kind[*snapshot.Pod]{
 			plural: "pods",
-			list: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return client.core.Pods("").List(ctx, o)
-			},
-			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return client.core.Pods("").Watch(ctx, o)
-			},
-			slim: func(o runtime.Object) *snapshot.Pod { return slim.pod(o.(*corev1.Pod)) }, //nolint:forcetypeassert // A list of pods holds nothing else.
-			key:  (*snapshot.Pod).Key,
+			list:   client.pods.list,
+			watch:  client.pods.watch,
+			slim:   client.pods.pod,
+			key:    (*snapshot.Pod).Key,
 		}),
 		sets:     newCollection(machineKind(dynamic, "machinesets", slimSet, (*machineset.Set).Key, func(s *machineset.Set) string { return s.ResourceVersion })),
 		machines: newCollection(machineKind(dynamic, "machines", slimMachine, (*machineset.Machine).Key, func(m *machineset.Machine) string { return m.ResourceVersion })),
