@@ -65,7 +65,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 				NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 			},
 			"admission":   admissionAttribute(),
-			"on_conflict": fw.OnConflictAttribute("on a node"),
+			"on_conflict": fw.OnConflictAttribute(),
 			"evictions":   fw.EvictionsAttribute(),
 			"steps": schema.ListAttribute{
 				Computed:            true,
@@ -144,7 +144,7 @@ func workloadAttributes() map[string]schema.Attribute {
 		},
 		"path": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: fw.PathDescription(),
+			MarkdownDescription: fw.PathDescription,
 			Validators:          []validator.String{fw.TolerationPath()},
 		},
 		"toleration_seconds": schema.Int64Attribute{

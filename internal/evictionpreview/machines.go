@@ -27,7 +27,7 @@ import (
 func machineSetsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: "OpenShift's MachineSets whose templates change, and how that reaches their machines: the verdicts are those of the plan of `kubetaint_machine_set_taints`. Either this, `node_name` or `node_selector` is required.",
+		MarkdownDescription: "MachineSets whose template changes, and their rollout. Required without `node_name` and `node_selector`.",
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				Optional:            true,

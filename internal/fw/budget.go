@@ -121,11 +121,11 @@ var (
 
 // Descriptions of the evictions block, shared in the same way.
 const (
-	EvictionsDescription           = "Limits on the pods that a change evicts. They are checked at plan and again right before the first write: where one is exceeded, the run ends with an error, and no pod is evicted. Without a limit, the change proceeds however many pods it evicts. Pods that preemption evicts on other nodes count, pods whose outcome is unknown count as evicted, a range counts with its upper end, and completed pods do not count."
+	EvictionsDescription           = "Limits on evicted pods, checked at plan and before the first write. Default: the provider's."
 	MaxPodsDescription             = "Most pods that may be evicted. `0` allows none. Default: no limit."
-	MaxPendingDescription          = "Most replacements that may stay Pending, until new machines come included. Default: no limit."
-	MaxLostDescription             = "Most pods without a controller that may be evicted: nothing recreates them. Default: no limit."
-	ProtectedNamespacesDescription = "Namespaces of which no pod may be evicted. Default: none."
-	ProtectedSelectorDescription   = "Label selector, in kubectl's syntax, of pods that may not be evicted. Default: none."
-	StrandedDescription            = "What to do about pods that tolerate a taint which is replaced and not the new one: `refuse` (the default) writes no taint while there are any, `evict` goes on."
+	MaxPendingDescription          = "Most replacement pods that may stay Pending, also for new machines. Default: no limit."
+	MaxLostDescription             = "Most pods without a controller that may be evicted and lost. Default: no limit."
+	ProtectedNamespacesDescription = "Namespaces whose pods must not be evicted. Default: none."
+	ProtectedSelectorDescription   = "Label selector of pods that must not be evicted. Default: none."
+	StrandedDescription            = "Pods that tolerate only the replaced taint: `refuse` (default) the change, or `evict` them."
 )

@@ -15,7 +15,7 @@ import (
 func UnmanagedOnlyAttribute() schema.Attribute {
 	return schema.BoolAttribute{
 		Optional:            true,
-		MarkdownDescription: "Whether only taints are listed that no kubetaint resource has marked as its own. Default: `false`: taints of each owner are a result of their own.",
+		MarkdownDescription: "Whether to list only taints that no kubetaint resource owns. Default: `false`.",
 	}
 }
 

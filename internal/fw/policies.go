@@ -51,28 +51,28 @@ func MatchAttributes() map[string]schema.Attribute {
 		"namespaces": schema.SetAttribute{
 			Optional:            true,
 			ElementType:         types.StringType,
-			MarkdownDescription: "Names of the namespaces of the pods. Those of the system (`kube-system`, `kube-public`, `kube-node-lease` and those that begin with `openshift-`) are included only where they are named here.",
+			MarkdownDescription: "Namespaces of the pods. Includes a system namespace only if it is named here.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(namespaceName())},
 		},
 		"namespace_selector": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: "Label selector, in kubectl's syntax, of the namespaces of the pods, in place of `namespaces`. One that matches a namespace of the system is refused; of those that come to match later, the pods are left alone.",
+			MarkdownDescription: "Label selector of the namespaces, instead of `namespaces`. It must match no system namespace.",
 			Validators:          []validator.String{Selector()},
 		},
 		"pod_selector": schema.StringAttribute{
 			Optional:            true,
-			MarkdownDescription: "Label selector, in kubectl's syntax, of the pods themselves.",
+			MarkdownDescription: "Label selector of the pods.",
 			Validators:          []validator.String{Selector()},
 		},
 		"requests": schema.SetAttribute{
 			Optional:            true,
 			ElementType:         types.StringType,
-			MarkdownDescription: "Names of extended resources, such as `nvidia.com/gpu`: of the pods, those of which a container, init containers and sidecars included, or the pod as a whole requests at least one of these.",
+			MarkdownDescription: "Extended resources, such as `nvidia.com/gpu`: matches pods that request at least one of them.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(ExtendedResource())},
 		},
 		"match_all": schema.BoolAttribute{
 			Optional:            true,
-			MarkdownDescription: "Set it to `true` to mean every pod outside the namespaces of the system, in place of everything else here.",
+			MarkdownDescription: "Whether to match every pod outside system namespaces, instead of other criteria.",
 		},
 	}
 }

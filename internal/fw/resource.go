@@ -6,7 +6,6 @@ package fw
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -18,8 +17,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
-
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // What to do with a wanted taint that nobody has marked.
@@ -46,14 +43,13 @@ func TaintAttributes() map[string]schema.Attribute {
 	}
 }
 
-// OnConflictAttribute is the on_conflict attribute of a resource that writes taints;
-// where they may stand already, such as: on a node.
-func OnConflictAttribute(where string) schema.Attribute {
+// OnConflictAttribute is the on_conflict attribute of a resource that writes taints.
+func OnConflictAttribute() schema.Attribute {
 	return schema.StringAttribute{
 		Optional:            true,
 		Computed:            true,
 		Default:             stringdefault.StaticString(OnConflictFail),
-		MarkdownDescription: "What to do with a wanted taint that stands " + where + " already and that no one has marked: `fail` (the default) refuses, `adopt` takes it on, and destroying the resource then removes it. A taint that another resource has marked is refused in any case.",
+		MarkdownDescription: "If a wanted taint exists without an owner: `fail` (default), or `adopt` it.",
 		Validators:          []validator.String{stringvalidator.OneOf(OnConflictFail, OnConflictAdopt)},
 	}
 }
@@ -62,7 +58,7 @@ func OnConflictAttribute(where string) schema.Attribute {
 func EvictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: EvictionsDescription + " It counts for this resource alone. Attributes that are left out are those of the provider block.",
+		MarkdownDescription: EvictionsDescription,
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
 			"max_pending":          schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPendingDescription, Validators: MaxPodsValidators},
@@ -78,7 +74,7 @@ func EvictionsAttribute() schema.Attribute {
 func WorkloadAPIVersion() schema.Attribute {
 	return schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "API version, such as `apps/v1`. Needed only for kinds that the provider does not know: those that `path` does not list.",
+		MarkdownDescription: "API version, such as `apps/v1`. Required for kinds that are not built in.",
 		Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 	}
 }
@@ -101,28 +97,17 @@ func WorkloadNamespace() schema.Attribute {
 	}
 }
 
-// PathDescription describes the path of a workload in a resource. Three of the kinds that
-// it lists exist in other groups as well.
-func PathDescription() string {
-	var known []string
-	for _, kind := range append(workload.BuiltinKinds(), workload.OpenShiftKinds()...) {
-		name := "`" + kind.Kind + "`"
-		if !kind.Builtin {
-			name += " (`" + kind.Resource().Group + "`)"
-		}
-		known = append(known, name)
-	}
-	return "Where the list of tolerations stands in the object, such as `spec.nodePlacement.tolerations`. Needed only for custom resources; known for " + strings.Join(known, ", ") + "."
-}
+// PathDescription describes the path of a workload in a resource. The page of
+// kubetaint_workload_tolerations lists the kinds that need none.
+const PathDescription = "Path of the tolerations in a custom resource, such as `spec.nodePlacement.tolerations`."
 
 // ToleratedByAttribute is the tolerated_by attribute of a resource that writes taints.
 func ToleratedByAttribute() schema.Attribute {
 	return schema.SetAttribute{
-		Optional:    true,
-		ElementType: types.StringType,
-		MarkdownDescription: "The `id`s of `kubetaint_workload_tolerations` and `kubetaint_toleration_policy` on which pods rely. They are changed before the taints and given up after them, and what they give counts in the plan. " +
-			"No taint is written before every live pod of these workloads carries its tolerations. Pods that exist get nothing from a policy, and are not waited for.",
-		Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues()},
+		Optional:            true,
+		ElementType:         types.StringType,
+		MarkdownDescription: "`id`s of tolerations and policies that pods rely on. Taints wait for their rollouts.",
+		Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues()},
 	}
 }
 

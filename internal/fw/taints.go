@@ -38,7 +38,7 @@ var (
 
 // Descriptions of the taint object, shared by all schemas.
 const (
-	KeyDescription    = "Key of the taint: a name of at most 63 letters, digits, `-`, `_` and `.`, optionally after a DNS prefix and a slash."
+	KeyDescription    = "Key of the taint, such as `example.com/dedicated`."
 	ValueDescription  = "Value of the taint. Leaving it out and `\"\"` are the same."
 	EffectDescription = "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."
 )

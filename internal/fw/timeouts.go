@@ -18,8 +18,7 @@ func TimeoutsAttribute(ctx context.Context, create, update, destroy string) sche
 		CreateDescription: create, UpdateDescription: update, DeleteDescription: destroy,
 	})
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long operations may take, each as a number with its unit, such as `90s`, `10m` or `1h30m`. " +
-			"When the time is over, apply ends with an error, and the next one goes on where it stopped. Changing these times writes nothing by itself."
+		nested.MarkdownDescription = "How long operations may take, such as `90s`, `10m` or `1h30m`."
 		attribute = nested
 	}
 	return attribute

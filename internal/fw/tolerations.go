@@ -38,11 +38,11 @@ var TolerationType = types.ObjectType{AttrTypes: map[string]attr.Type{
 
 // Descriptions of the toleration object, shared by all schemas.
 const (
-	TolerationKeyDescription      = "Key of the taints that are tolerated. Leaving it out means every key, and needs `operator = \"Exists\"`."
-	TolerationOperatorDescription = "How the taint's value is compared: `Equal` (the default), `Exists` (any value), or `Lt` and `Gt` (as whole numbers; only on clusters whose feature gate TaintTolerationComparisonOperators is on)."
-	TolerationValueDescription    = "Value that is compared with. Not with `Exists`."
-	TolerationEffectDescription   = "Effect of the taints that are tolerated: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Leaving it out means every effect."
-	TolerationSecondsDescription  = "For how many seconds a `NoExecute` taint is tolerated. Leaving it out means for ever; zero and less mean not at all."
+	TolerationKeyDescription      = "Key of tolerated taints. Default: every key, which needs `operator = \"Exists\"`."
+	TolerationOperatorDescription = "How values compare: `Equal` (default), `Exists` (any value), `Lt` or `Gt` (need a feature gate)."
+	TolerationValueDescription    = "Value of tolerated taints. Not with `Exists`."
+	TolerationEffectDescription   = "Effect of tolerated taints: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: every effect."
+	TolerationSecondsDescription  = "How many seconds a `NoExecute` taint is tolerated. Default: forever; `0` or less evicts immediately."
 )
 
 // TolerationAttributes are the attributes of a toleration object in a resource.

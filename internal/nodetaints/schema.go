@@ -55,7 +55,7 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"effect": schema.StringAttribute{Required: true, MarkdownDescription: fw.EffectDescription, Validators: fw.EffectValidators()},
 				}},
 			},
-			"on_conflict":  fw.OnConflictAttribute("on a node"),
+			"on_conflict":  fw.OnConflictAttribute(),
 			"evictions":    fw.EvictionsAttribute(),
 			"tolerated_by": fw.ToleratedByAttribute(),
 			"nodes": schema.MapAttribute{

@@ -9,11 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // repository is the folder of the repository.
@@ -233,5 +236,22 @@ func TestDocs_linksLeadSomewhere(t *testing.T) {
 	}
 	if links < 30 || anchors < 20 {
 		t.Fatalf("only %d links were found, %d of them to headings", links, anchors)
+	}
+}
+
+// TestDocs_pageListsTheKindsThatNeedNoPath: descriptions of attributes are too short for them.
+func TestDocs_pageListsTheKindsThatNeedNoPath(t *testing.T) {
+	t.Parallel()
+	for _, page := range files(t, filepath.Join("docs", "resources"), "workload_tolerations.md") {
+		_, after, _ := strings.Cut(page, "\n## Which kinds\n")
+		section, _, _ := strings.Cut(after, "\n## ")
+		rows := strings.Split(section, "\n")
+		for _, kind := range append(workload.BuiltinKinds(), workload.OpenShiftKinds()...) {
+			if !slices.ContainsFunc(rows, func(row string) bool {
+				return strings.Contains(row, kind.Kind) && strings.Contains(row, "| not needed |") && (kind.Builtin || strings.Contains(row, "(`"+kind.Resource().Group+"`)"))
+			}) {
+				t.Errorf("the page does not list %s of %s as a kind that needs no path", kind.Kind, kind.APIVersion)
+			}
+		}
 	}
 }

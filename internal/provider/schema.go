@@ -118,7 +118,7 @@ func execAttribute() schema.Attribute {
 func evictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: fw.EvictionsDescription + " These are the defaults for each resource and action by itself, and no sum over all of them: two resources with `max_pods = 5` may evict ten pods. An attribute in the block of a resource or action replaces the one here.",
+		MarkdownDescription: "Default limits on evicted pods, for each resource and action by itself, not in sum.",
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
 			"max_pending":          schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPendingDescription, Validators: fw.MaxPodsValidators},

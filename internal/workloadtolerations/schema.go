@@ -39,7 +39,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 			"workload": workloadAttribute(),
 			"path": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: fw.PathDescription() + " Changing it replaces the resource.",
+				MarkdownDescription: "Path of the tolerations in a custom resource. Changing it replaces the resource.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 				Validators:          []validator.String{fw.TolerationPath()},
 			},
