@@ -155,7 +155,7 @@ func TestDedicatedNodes_failedCreateIsTakenUp(t *testing.T) {
 		}
 		proxy.Spoil(nil)
 		p.wantOwned("Deployment")
-		acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(), "Creating takes over entries of", p.nodes[0], fmt.Sprintf("Deployment \"%s/deployment\": team=a:NoExecute", p.namespace))
+		acctest.WantAll(t, tf.Plan(t, i, p.config(w)).Diagnostics.Warnings(), "Creating adopts entries of", p.nodes[0], fmt.Sprintf("Deployment \"%s/deployment\": team=a:NoExecute", p.namespace))
 		tf.Settle(t, i, p.config(w))
 		p.want(w, "Deployment")
 		tf.Destroy(t, i)

@@ -135,6 +135,6 @@ func TestDedicatedNodes_budgetWithoutPermissionForPodsFailsAtPlan(t *testing.T) 
 		p := newPool(t, c, "Deployment")
 		tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, acctest.Without(c.Rights(t), "pods", "list", "watch")...))}
 		config := acctest.With(p.config(wish{taints: "team=a:NoExecute"}), map[string]any{"evictions": map[string]any{"max_pods": 0}})
-		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `[AttributeName("evictions")] Unable to check the budget for what happens on nodes`, "cannot be checked", "no permission")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `[AttributeName("evictions")] Unable to check the eviction limits for what happens on nodes`, "cannot be checked", "no permission")
 	})
 }

@@ -47,8 +47,8 @@ func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own o
 	if len(taken) == 0 || own.Generation != "" || desired.releases() {
 		return
 	}
-	diags.AddWarning(fmt.Sprintf("Creating takes over entries of %q on %s", desired.owner(), desired.place()),
-		"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
+	diags.AddWarning(fmt.Sprintf("Creating adopts entries of %q on %s", desired.owner(), desired.place()),
+		"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are, which evicts no pod. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the entries from each other.")
 }
 

@@ -60,13 +60,13 @@ func worth(b *snapshot.Budget, leaving int, drained bool) string {
 		and = "but"
 	}
 	if drained {
-		return fmt.Sprintf("%s is obeyed: it allows %s now, %s %d of its pods must be drained", b.Name, allows, and, leaving)
+		return fmt.Sprintf("%s is respected: it allows %s now, %s %d of its pods must be drained", b.Name, allows, and, leaving)
 	}
-	leave := "leave"
+	what := "are evicted"
 	if leaving == 1 {
-		leave = "leaves"
+		what = "is evicted"
 	}
-	return fmt.Sprintf("%s is ignored: it allows %s, %s %d of its pods %s", b.Name, allows, and, leaving, leave)
+	return fmt.Sprintf("%s is bypassed: it allows %s, %s %d of its pods %s", b.Name, allows, and, leaving, what)
 }
 
 // asks says whether a pod that leaves is evicted through the eviction API.

@@ -109,7 +109,7 @@ func TestEvaluate_machinesThatGoWithoutADrainAskNoBudget(t *testing.T) {
 	for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {
 		got[v.Pod.Name] = v.Budget
 	}
-	want := map[string]string{"one": "pdb is ignored: it allows 0 disruptions, but 1 of its pods leaves", "two": "pdb is obeyed: it allows 0 disruptions now, but 1 of its pods must be drained"}
+	want := map[string]string{"one": "pdb is bypassed: it allows 0 disruptions, but 1 of its pods is evicted", "two": "pdb is respected: it allows 0 disruptions now, but 1 of its pods must be drained"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

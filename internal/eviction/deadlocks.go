@@ -153,7 +153,7 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 		for i, v := range h.pods {
 			pods[i] = v.Pod.Key()
 		}
-		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s): the drain waits until the workload has more pods or the budget allows an unavailable pod",
+		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s): the drain waits until the workload has more pods or the PodDisruptionBudget allows an unavailable pod",
 			name, isAre(len(pods)), some(pods))}, true
 	}
 	allows := name + " allows " + unavailable(most)
@@ -166,7 +166,7 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	gone := h.missing(r)
 	switch left := most - broken; {
 	case len(gone.gone) > left:
-		return Deadlock{Why: fmt.Sprintf("%s, and %d that are to be drained cannot run anywhere else (%s): the drain waits until they can, or until the budget allows more",
+		return Deadlock{Why: fmt.Sprintf("%s, and %d that are to be drained cannot run anywhere else (%s): the drain waits until they can, or until the PodDisruptionBudget allows more",
 			allows, len(gone.gone), some(gone.gone))}, true
 	case last && len(gone.gone)+len(gone.awaiting) > left:
 		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d that are to be drained can run only on new machines (%s), which come when the last old one is gone: the drain and the new machines wait for each other",

@@ -62,9 +62,9 @@ func (j judgement) outcome() string {
 	case Stays:
 		return "stays"
 	case EvictedNow:
-		return "evicted at once"
+		return "evicted immediately"
 	case EvictedAfter:
-		return fmt.Sprintf("evicted after %d s", j.seconds)
+		return fmt.Sprintf("evicted after %ds", j.seconds)
 	default:
 		return "not known"
 	}
@@ -137,7 +137,7 @@ func tolerance(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool
 		return judgement{verdict: Stays, taint: out.taint, toleration: out.toleration, reason: "tolerates " + taint.Format(*out.taint)}
 	}
 	out.seconds = int64(delay / time.Second)
-	out.reason = fmt.Sprintf("tolerates %s for %d s", taint.Format(*out.taint), out.seconds)
+	out.reason = fmt.Sprintf("tolerates %s for %ds", taint.Format(*out.taint), out.seconds)
 	if out.seconds == 0 {
 		out.verdict = EvictedNow
 	}

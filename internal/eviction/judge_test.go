@@ -62,7 +62,7 @@ func TestJudge_theFirstMatchOfEachTaintDecides(t *testing.T) {
 		{
 			// min(60 of a, 30 of b) = 30.
 			name: "of several taints the shortest toleration decides", tolerations: []corev1.Toleration{minute, lasting(exists("b", noEx), 30)},
-			after: []string{"a=1:NoExecute", "b:NoExecute"}, want: EvictedAfter, seconds: 30, reason: "tolerates b:NoExecute for 30 s",
+			after: []string{"a=1:NoExecute", "b:NoExecute"}, want: EvictedAfter, seconds: 30, reason: "tolerates b:NoExecute for 30s",
 		},
 		{
 			// a for ever has no seconds and takes no part in the minimum: min(90) = 90.
@@ -107,7 +107,7 @@ func TestJudge_secondsOfZeroAndLessMeanAtOnce(t *testing.T) {
 		return []corev1.Toleration{lasting(exists("a", noEx), seconds)}
 	}
 	runJudge(t, []judgeCase{
-		{name: "0 s means at once", tolerations: of(0), after: after, want: EvictedNow, reason: "tolerates a=1:NoExecute for 0 s"},
+		{name: "0 s means at once", tolerations: of(0), after: after, want: EvictedNow, reason: "tolerates a=1:NoExecute for 0s"},
 		{name: "-1 s means at once", tolerations: of(-1), after: after, want: EvictedNow},
 		{name: "1 s means after 1 s", tolerations: of(1), after: after, want: EvictedAfter, seconds: 1},
 		// 9223372036 s * 1e9 = 9.223372036e18 ns, just below 2^63.
@@ -211,7 +211,7 @@ func TestJudge_LtAndGtDependOnTheFeatureGate(t *testing.T) {
 	runJudge(t, []judgeCase{
 		{name: "Lt matches a smaller value while the gate is on", tolerations: lt, after: after, comparison: ComparisonOn, want: Stays},
 		{name: "Lt matches nothing while the gate is off", tolerations: lt, after: after, comparison: ComparisonOff, want: EvictedNow},
-		{name: "Lt is unknown while the gate is", tolerations: lt, after: after, want: Unknown, reason: "stays if the feature gate TaintTolerationComparisonOperators is on, evicted at once if it is off"},
+		{name: "Lt is unknown while the gate is", tolerations: lt, after: after, want: Unknown, reason: "stays if the feature gate TaintTolerationComparisonOperators is on, evicted immediately if it is off"},
 		{name: "Gt does not match a smaller value whatever the gate", tolerations: gt, after: after, comparison: ComparisonUnknown, want: EvictedNow},
 		{name: "Lt does not match an equal value", tolerations: []corev1.Toleration{lessThan("cost", "5")}, after: after, comparison: ComparisonOn, want: EvictedNow},
 		{name: "Gt matches a greater value while the gate is on", tolerations: []corev1.Toleration{greaterThan("cost", "4")}, after: after, comparison: ComparisonOn, want: Stays},
@@ -223,7 +223,7 @@ func TestJudge_LtAndGtDependOnTheFeatureGate(t *testing.T) {
 		{
 			// Gate on: the first match is Lt for 60 s. Gate off: the first match is Exists for ever.
 			name: "Lt for a while before Exists for ever is unknown while the gate is", tolerations: []corev1.Toleration{lasting(lessThan("cost", "10"), 60), exists("cost", noEx)},
-			after: after, want: Unknown, reason: "evicted after 60 s if the feature gate TaintTolerationComparisonOperators is on, stays if it is off; set comparison_operators",
+			after: after, want: Unknown, reason: "evicted after 60s if the feature gate TaintTolerationComparisonOperators is on, stays if it is off; set comparison_operators",
 		},
 	})
 }

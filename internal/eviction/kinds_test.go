@@ -200,13 +200,13 @@ func TestJudge_namesTheTaintThatDecides(t *testing.T) {
 		at, reason    string
 	}{
 		"the first of those that are tolerated for ever":       {tolerations: []corev1.Toleration{forever, exists("b", noEx)}, after: []string{"a:NoExecute", "b:NoExecute"}, want: Stays, at: "b", reason: "tolerates b:NoExecute"},
-		"one that is tolerated for a time before one for ever": {tolerations: []corev1.Toleration{forever, minute}, after: []string{"b:NoExecute", "a:NoExecute"}, want: EvictedAfter, seconds: 60, at: "b", reason: "tolerates b:NoExecute for 60 s"},
-		"the first of two that are tolerated equally long":     {tolerations: []corev1.Toleration{minute, lasting(exists("c", noEx), 60)}, after: []string{"b:NoExecute", "c:NoExecute"}, want: EvictedAfter, seconds: 60, at: "b", reason: "tolerates b:NoExecute for 60 s"},
+		"one that is tolerated for a time before one for ever": {tolerations: []corev1.Toleration{forever, minute}, after: []string{"b:NoExecute", "a:NoExecute"}, want: EvictedAfter, seconds: 60, at: "b", reason: "tolerates b:NoExecute for 60s"},
+		"the first of two that are tolerated equally long":     {tolerations: []corev1.Toleration{minute, lasting(exists("c", noEx), 60)}, after: []string{"b:NoExecute", "c:NoExecute"}, want: EvictedAfter, seconds: 60, at: "b", reason: "tolerates b:NoExecute for 60s"},
 		// 2^64 ns are 18446744073.7 s: the controller's nanoseconds begin at zero again.
-		"seconds that overflow twice are what is left of them": {tolerations: []corev1.Toleration{lasting(forever, 18446744084)}, after: []string{"a:NoExecute"}, want: EvictedAfter, seconds: 10, at: "a", reason: "tolerates a:NoExecute for 10 s"},
+		"seconds that overflow twice are what is left of them": {tolerations: []corev1.Toleration{lasting(forever, 18446744084)}, after: []string{"a:NoExecute"}, want: EvictedAfter, seconds: 10, at: "a", reason: "tolerates a:NoExecute for 10s"},
 		"a gate on which it depends whether a countdown runs": {
 			tolerations: []corev1.Toleration{lasting(greaterThan("a", "1"), 60), lasting(exists("b", noEx), 30)}, before: []string{"a=5:NoExecute"}, after: []string{"a=5:NoExecute", "b:NoExecute"}, want: Unknown, at: "a",
-			reason: "has a toleration with Lt or Gt: not known if the feature gate TaintTolerationComparisonOperators is on, evicted at once if it is off; " + makeCertain,
+			reason: "has a toleration with Lt or Gt: not known if the feature gate TaintTolerationComparisonOperators is on, evicted immediately if it is off; " + makeCertain,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestRepin_tellsWhichBudgetsItIgnores(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1")).template("agent", corev1.PodSpec{}).budget("app", "agents", "app=web", 0)
 	report := Repin(w.Snapshot, []*snapshot.Pod{pod("agent-1", "n1", ownedBy("DaemonSet", "agent"), pinned("n1"))}, map[string]string{"pool": "gpu"}, ComparisonOff)
-	if v := only(t, report); v.Budget != "agents is ignored: it allows 0 disruptions, but 1 of its pods leaves" {
+	if v := only(t, report); v.Budget != "agents is bypassed: it allows 0 disruptions, but 1 of its pods is evicted" {
 		t.Errorf("it says %q", v.Budget)
 	}
 }

@@ -37,17 +37,17 @@ func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
 		{
 			// Leaving and not completed: p1, p2, p3 = 3. p5 stays.
 			name: "taints on two nodes", change: taintBoth,
-			want: map[string]string{"p1": "web is ignored: it allows 1 disruption, but 3 of its pods leave", "p2": "web is ignored: it allows 1 disruption, but 3 of its pods leave", "p3": "web is ignored: it allows 1 disruption, but 3 of its pods leave", "p4": "", "p5": ""},
+			want: map[string]string{"p1": "web is bypassed: it allows 1 disruption, but 3 of its pods are evicted", "p2": "web is bypassed: it allows 1 disruption, but 3 of its pods are evicted", "p3": "web is bypassed: it allows 1 disruption, but 3 of its pods are evicted", "p4": "", "p5": ""},
 		},
 		{
 			// Drains take p1, p2, p3 and p5 = 4: a toleration keeps nobody.
 			name: "drains of two nodes", change: draining("n1", "n2"),
-			want: map[string]string{"p1": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained", "p2": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained", "p3": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained", "p4": "", "p5": "web is obeyed: it allows 1 disruption now, but 4 of its pods must be drained"},
+			want: map[string]string{"p1": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained", "p2": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained", "p3": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained", "p4": "", "p5": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained"},
 		},
 		{
 			// p1 and p2 by the taint, p3 and p5 by the drain: two each way.
 			name: "a taint on one node and a drain of another count apart", change: mixed,
-			want: map[string]string{"p1": "web is ignored: it allows 1 disruption, but 2 of its pods leave", "p2": "web is ignored: it allows 1 disruption, but 2 of its pods leave", "p3": "web is obeyed: it allows 1 disruption now, but 2 of its pods must be drained", "p4": "", "p5": "web is obeyed: it allows 1 disruption now, but 2 of its pods must be drained"},
+			want: map[string]string{"p1": "web is bypassed: it allows 1 disruption, but 2 of its pods are evicted", "p2": "web is bypassed: it allows 1 disruption, but 2 of its pods are evicted", "p3": "web is respected: it allows 1 disruption now, but 2 of its pods must be drained", "p4": "", "p5": "web is respected: it allows 1 disruption now, but 2 of its pods must be drained"},
 		},
 	}
 	for _, tt := range tests {
@@ -80,7 +80,7 @@ func TestBudgets_coverOnlyTheirOwnPods(t *testing.T) {
 		{name: "a pod of another namespace is not covered", pod: elsewhere},
 		{name: "a terminating pod is not covered", pod: pod("p", "n1", terminating)},
 		{name: "a pod that stays is not covered", pod: pod("p", "n1", tolerating(exists("", "")))},
-		{name: "a pod that leaves later is covered", pod: pod("p", "n1", tolerating(lasting(exists("a", noEx), 9))), want: "web is ignored: it allows 0 disruptions, but 1 of its pods leaves"},
+		{name: "a pod that leaves later is covered", pod: pod("p", "n1", tolerating(lasting(exists("a", noEx), 9))), want: "web is bypassed: it allows 0 disruptions, but 1 of its pods is evicted"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestBudgets_areNotAskedForAPodThatHasNotStarted(t *testing.T) {
 		want   string
 	}{
 		"a drain evicts it whatever they say":    {draining("n1"), ""},
-		"a taint ignores them as it always does": {tainting("n1", "a:NoExecute"), "web is ignored: it allows 0 disruptions, but 1 of its pods leaves"},
+		"a taint ignores them as it always does": {tainting("n1", "a:NoExecute"), "web is bypassed: it allows 0 disruptions, but 1 of its pods is evicted"},
 	} {
 		if got := only(t, Evaluate(w.Snapshot, tt.change, ComparisonOff)).Budget; got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
@@ -114,7 +114,7 @@ func TestBudgets_thatCoverOnePodTogetherHoldItsDrain(t *testing.T) {
 	w := newWorld(node("n1")).run(pod("p", "n1")).budget("app", "web", "app=web", 1).budget("app", "all", "", 1)
 	for want, change := range map[string]Change{
 		"web and all cover the same pods: the eviction API evicts no pod that more than one PodDisruptionBudget covers": draining("n1"),
-		"web is ignored: it allows 1 disruption, and 1 of its pods leaves":                                              tainting("n1", "a:NoExecute"),
+		"web is bypassed: it allows 1 disruption, and 1 of its pods is evicted":                                         tainting("n1", "a:NoExecute"),
 	} {
 		if got := only(t, Evaluate(w.Snapshot, change, ComparisonOff)).Budget; got != want {
 			t.Errorf("got %q, want %q", got, want)

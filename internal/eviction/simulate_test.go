@@ -96,7 +96,7 @@ func TestSimulate_takesTheSecondsOfTheVerdict(t *testing.T) {
 	change.Taints["n2"] = taintsOf("b:NoExecute")
 	_, out := simulate(w, change)
 	if got := outcomeOf(t, out, "web-5d"); got.Placed != number(1) || got.Delayed != number(1) {
-		t.Errorf("behind a pod that is evicted after 300 s: %+v", got)
+		t.Errorf("behind a pod that is evicted after 300s: %+v", got)
 	}
 }
 

@@ -67,7 +67,7 @@ output "markdown" {
 	if len(pods) != 2 || pods["leaves"] != "evicted_now 0 true" || pods["later"] != "evicted_after 60 true" {
 		t.Fatalf("pods are %v", pods)
 	}
-	if markdown := cli.MustRun("output", "-raw", "markdown"); !strings.Contains(markdown, namespace+"/leaves") || !strings.Contains(markdown, "60 s") {
+	if markdown := cli.MustRun("output", "-raw", "markdown"); !strings.Contains(markdown, namespace+"/leaves") || !strings.Contains(markdown, "60s") {
 		t.Fatalf("the Markdown does not tell what happens:\n%s", markdown)
 	}
 }

@@ -43,7 +43,7 @@ func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diag
 	}
 	summary := fmt.Sprintf("%s now: %s on nodes tainted %s", subject, CountVerb(len(pods), "pod loses its place", "pods lose their place"), under(pods))
 	if atOnce > 0 {
-		const deleted = "deleted at once by the DaemonSet controller"
+		const deleted = "deleted immediately by the DaemonSet controller"
 		summary += "; " + portion(atOnce, len(pods), "is "+deleted, "are "+deleted, "all of them are "+deleted)
 	}
 	if homeless > 0 {
@@ -82,7 +82,7 @@ func WarnShortened(subject string, pods []planner.Displaced, at path.Path, diags
 	for _, d := range pods {
 		shortest, longest = min(shortest, d.Lasts()), max(longest, d.Lasts())
 	}
-	when := fmt.Sprintf("%d s", shortest)
+	when := fmt.Sprintf("%ds", shortest)
 	if longest != shortest {
 		when += " or more"
 	}
@@ -138,9 +138,9 @@ func lossOf(d planner.Displaced) string {
 	}
 	switch {
 	case d.AtOnce():
-		return "deleted at once, whatever its update strategy, and not recreated while its node is " + tainted
+		return "deleted immediately, whatever its update strategy, and not recreated while its node is " + tainted
 	case shortest != toleration.Untolerated:
-		return fmt.Sprintf("%s; its replacement is evicted after %d s from a node that is %s", fate, shortest, tainted)
+		return fmt.Sprintf("%s; its replacement is evicted after %ds from a node that is %s", fate, shortest, tainted)
 	case d.Owner.DaemonSet() && d.Hold == "":
 		return "deleted by the rollout, and not recreated while its node is " + tainted
 	case d.Owner.DaemonSet():

@@ -52,10 +52,10 @@ func (g *Generations) One(objects string, diags *diag.Diagnostics) string {
 		slices.Sort(g.objects[generation])
 		lines = append(lines, fmt.Sprintf("  generation %q: ", generation)+Some(g.objects[generation]))
 	}
-	diags.AddError("Unable to tell which marks of \""+g.id+"\" this state has written",
-		"An earlier update was killed, and the generation that the state wrote is lost with it. Objects of this cluster carry marks of this id with several generations:\n\n"+strings.Join(lines, "\n")+"\n\n"+
+	diags.AddError("Unable to determine which ownership records of \""+g.id+"\" this state has written",
+		"An earlier update was killed before it saved the generation of its ownership records. Objects of this cluster have records of this id with several generations:\n\n"+strings.Join(lines, "\n")+"\n\n"+
 			"Another instance of this resource wrote some of them (a replacement that was interrupted, or a second state with the same configuration), or somebody has edited the annotations. "+
-			"Nothing is written while that is so. Remove the marks that are not this state's from the annotations of their objects (those that begin with kubetaint.io/owned-), and run again. "+
+			"Nothing is written until then. Remove the other records from the annotations of their objects (those that begin with kubetaint.io/owned-), and run again. "+
 			"If all of them are this resource's, remove the resource from the state with \"terraform state rm\" and import it: an import takes the entries of every generation.")
 	return ""
 }

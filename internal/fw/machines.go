@@ -20,7 +20,7 @@ func RolloutCost(s Subject, all []machineset.Affected, atOnce int, summary, deta
 	cost := MachineCost(all, atOnce)
 	if cost == "" {
 		if summary != "" && slices.ContainsFunc(all, func(a machineset.Affected) bool { return a.Effect.Strategy == machineset.InPlace }) {
-			detail = "No machine is replaced, and none is missing. NoExecute evicts as soon as a node has the taint: PodDisruptionBudgets are ignored.\n\n" + detail
+			detail = "No machine is replaced, and none is missing. NoExecute evicts as soon as a node has the taint: PodDisruptionBudgets are bypassed.\n\n" + detail
 		}
 		return summary, detail
 	}
@@ -55,7 +55,7 @@ func MachineCost(all []machineset.Affected, atOnce int) string {
 	if replaced == 1 {
 		verb = "is replaced. Its"
 	}
-	out := fmt.Sprintf("%s of %s %s pods are drained: PodDisruptionBudgets are obeyed, and can hold a machine up.%s\n\nWhat is missing at most, and for how long:",
+	out := fmt.Sprintf("%s of %s %s pods are drained: PodDisruptionBudgets are respected, and can hold a machine up.%s\n\nWhat is missing at most, and for how long:",
 		Count(replaced, "machine"), Count(len(lines), "MachineSet"), verb, order)
 	for _, line := range lines[:min(len(lines), maxLines)] {
 		out += "\n  " + line
@@ -97,5 +97,5 @@ func warnDeadlocks(what, scale, instead string, found []eviction.Deadlock, diags
 		lines = append(lines, fmt.Sprintf("  … and %d more", more))
 	}
 	diags.AddWarning("Draining "+what+gets,
-		"The drain obeys PodDisruptionBudgets, and these "+would+" hold it until it times out. "+scale+" the workloads up or relax the PodDisruptionBudgets"+instead+":\n\n"+strings.Join(lines, "\n"))
+		"The drain respects PodDisruptionBudgets, and these "+would+" hold it until it times out. "+scale+" the workloads up or relax the PodDisruptionBudgets"+instead+":\n\n"+strings.Join(lines, "\n"))
 }

@@ -24,7 +24,7 @@ func ExplainPolicy(verb, name string, at path.Path, err error) diag.Diagnostic {
 	switch {
 	case errors.As(err, &conflict) && conflict.Owner == "":
 		return diag.NewAttributeErrorDiagnostic(at, summary+": the name is taken",
-			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not create, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is left alone. Choose another name, or delete it if nobody needs it ("+remove+").\n\nOriginal error: "+err.Error())
+			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not create, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is left alone. Choose another name, or delete it if it is not needed ("+remove+").\n\nOriginal error: "+err.Error())
 	case errors.As(err, &conflict):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": it belongs to another resource",
 			fmt.Sprintf("The policy belongs to %q. ", conflict.Owner)+"It is left alone. Choose another name, or import the policy and remove it from that resource's configuration. If there is no such resource, somebody made its mark up, or its state is lost: delete the policy ("+remove+").\n\nOriginal error: "+err.Error())

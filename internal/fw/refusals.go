@@ -126,9 +126,9 @@ func remedy(owner string, refusals []planner.Refusal) string {
 				add(MadeUp(annotation, `node "`+r.Node+`"`))
 			}
 		case r.Label != nil:
-			add("A label that somebody else has written is never overwritten: remove it from the node (kubectl label node NAME KEY-), or choose another key.")
+			add("The value of a label without an owner is never overwritten: remove the label from the node (kubectl label node NAME KEY-), or choose another key.")
 		default:
-			add("To take on a taint that nobody has marked, set on_conflict = \"adopt\": destroying the resource will then remove it. Or import it.")
+			add("To adopt a taint without an owner, set on_conflict = \"adopt\": destroying the resource then removes it. Or import it.")
 		}
 	}
 	return strings.Join(out, " ")

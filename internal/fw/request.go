@@ -88,7 +88,7 @@ func Advise(err error) string {
 	case errors.Is(err, kube.ErrUnauthorized):
 		return "The cluster refused the credentials; they may have expired. Renew them and run again."
 	case kube.Unusable(err):
-		return "No trusted connection came about: the server's certificate is not trusted, or the command that prints the credentials failed. Check the provider block; the original error says which it is."
+		return "Could not establish a trusted connection: the server's certificate is not trusted, or the command that prints the credentials failed. Check the provider block and the original error."
 	case errors.Is(err, errNotConnected):
 		return notConnected
 	case errors.Is(err, kube.ErrUnreachable):
@@ -96,7 +96,7 @@ func Advise(err error) string {
 	case errors.Is(err, kube.ErrInvalid):
 		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration. A webhook checks the whole object: correct first what else the error names in it."
 	case errors.As(err, &fight):
-		return "Somebody else changes back what is written as soon as it is there, again and again, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Have that tool leave these entries to this configuration, or take them out of it; only then run again."
+		return "Another controller keeps reverting this change, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Make that tool leave these entries alone, or remove them from this configuration. Then run again."
 	case errors.Is(err, context.Canceled):
 		return "The run was interrupted. Run it again."
 	}

@@ -64,5 +64,5 @@ func WarnRestoredNodes(nodes []*snapshot.Node, taints taint.Claim, labels label.
 	}
 	diags.AddWarning(Agree(len(found), "A node has", "Nodes have")+" entries with marks of this resource that do not count: "+Some(found),
 		"A backup brings entries back with their marks. Others can write old marks, too, so that this resource leaves the entries where they are, a destroy included:\n\n"+strings.Join(lines, "\n")+"\n\n"+
-			"Remove those that nobody needs (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-), and their marks from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
+			"Remove those that are not needed (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-), and their marks from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
 }

@@ -49,7 +49,7 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))
 	}
 	if e.Template.Changed && len(e.Template.TakenOver) > 0 && d.Claim.TakeOver {
-		diags.AddWarning(fmt.Sprintf("Creating takes over taints of %q on %s", d.Claim.Owner, o.Set.Title()),
+		diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", d.Claim.Owner, o.Set.Title()),
 			"Entries with this resource's id are in its template already. An earlier create was interrupted, or this object replaces another one. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 	}
@@ -84,7 +84,7 @@ func carriers(o machineset.Observed, left machineset.Remnants) (names []string, 
 // anotherInstance says, after what the entry is called, why one with the resource's own id
 // may not be its own, and what to do.
 const anotherInstance = "carries this resource's id, but another instance of it wrote it: either an earlier create or replacement was interrupted, or a second state (another workspace or pipeline) applies the same configuration. " +
-	"If there is a second state, give one of the two another owner in the provider block. If not, apply with -replace=ADDRESS to take over what carries the id."
+	"If there is a second state, give one of the two another owner in the provider block. If not, apply with -replace=ADDRESS to adopt the entries with this id."
 
 // leftAlone says of an entry of somebody else what has been done about it.
 const leftAlone = "It is left as it is."
@@ -105,7 +105,7 @@ func ExplainSetConflict(owner string, e *rollout.SetConflictError) diag.Diagnost
 		return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, anotherOwner(c.Owner, "taint", taint.OwnedAnnotation, e.Set.Title()))
 	}
 	return diag.NewAttributeErrorDiagnostic(path.Root("taints"), summary, fmt.Sprintf("It is in the template already, with the value %q, and this resource did not write it. "+leftAlone+" "+
-		"To take it on, set on_conflict = \"adopt\": destroying the resource will then remove it. Or import it.", c.Value))
+		"To adopt it, set on_conflict = \"adopt\": destroying the resource then removes it. Or import it.", c.Value))
 }
 
 // ExplainLabelConflict words that somebody else has given a label another value.

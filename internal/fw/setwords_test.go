@@ -138,7 +138,7 @@ func TestConflicts_sayHowToRemoveAMarkOfNobody(t *testing.T) {
 func TestExplainPolicy_saysHowToRemoveOneOfNobody(t *testing.T) {
 	t.Parallel()
 	for owner, want := range map[string]string{
-		"":        "delete it if nobody needs it (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
+		"":        "delete it if it is not needed (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
 		"strange": "If there is no such resource, somebody made its mark up, or its state is lost: delete the policy (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
 	} {
 		said := ExplainPolicy("create", "gpu", path.Root("name"), &admission.Conflict{Name: "gpu", Owner: owner})

@@ -29,7 +29,7 @@ func stuckDetail(verb string, stuck *rollout.StuckError) string {
 	}
 	out := unfinished(stuck) + "\n\n" + consequence + findOut(stuck.Workload.Ref)
 	if verb == "create" {
-		out += " Nothing is saved in the state; what was written is marked, and the next apply takes it over."
+		out += " Nothing is saved in the state; what was written has ownership records, and the next apply continues with it."
 	}
 	return out + "\n\nOriginal error: " + stuck.Err.Error()
 }
@@ -43,7 +43,7 @@ func unfinished(stuck *rollout.StuckError) string {
 		without = "still of the old template"
 		b.WriteString("The template no longer requires the labels of the nodes, but not every pod has been recreated from it:\n")
 	case stuck.Lost:
-		b.WriteString("The template does not have the tolerations: somebody else has removed them. Find out who" + whoWrote(stuck.Workload.Ref) + ".\n")
+		b.WriteString("The template does not have the tolerations: another writer has removed them. Find out who" + whoWrote(stuck.Workload.Ref) + ".\n")
 	case stuck.Relapses:
 		b.WriteString("The template and every pod have the tolerations, but the update is not complete: until all pods are ready, a pod below the partition that is lost is recreated from the old template.\n")
 	default:

@@ -131,7 +131,7 @@ func TestValidators_sayItOnce(t *testing.T) {
 		summary, detail string
 	}{
 		"an effect":  {fw.EffectValidators(), "NoExec", `Unable to use effect "NoExec"`, "Use one of NoSchedule, PreferNoSchedule, NoExecute."},
-		"a path":     {[]validator.String{fw.TolerationPath()}, "spec", `Unable to use effect "spec"`, `"spec" is not a path to tolerations: it has to lead through the spec, such as spec.nodePlacement.tolerations.`},
+		"a path":     {[]validator.String{fw.TolerationPath()}, "spec", `Unable to use effect "spec"`, `"spec" is not a path to tolerations: it must lead through the spec, such as spec.nodePlacement.tolerations.`},
 		"a selector": {[]validator.String{fw.Selector()}, "", `Unable to use effect ""`, "An empty selector would match everything: name at least one label. It must be a label selector in kubectl's syntax, such as pool=gpu,zone in (a,b)."},
 		"a good one": {fw.EffectValidators(), "NoExecute", "", ""},
 	} {

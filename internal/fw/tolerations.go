@@ -212,7 +212,7 @@ func (d *Data) RefuseOperators(at path.Path, tolerations []corev1.Toleration, di
 	for _, t := range tolerations {
 		if taint.Compares(t) && d.Comparison == eviction.ComparisonOff {
 			diags.AddAttributeError(at, fmt.Sprintf("Unable to use the operator %s in toleration %q", t.Operator, taint.FormatToleration(t)),
-				"The cluster takes Lt and Gt only where its feature gate TaintTolerationComparisonOperators is on, and the provider block says that it is off (comparison_operators = false). Use Equal or Exists.")
+				"The cluster accepts Lt and Gt only with the feature gate TaintTolerationComparisonOperators, and the provider block has comparison_operators = false. Use Equal or Exists.")
 		}
 	}
 }

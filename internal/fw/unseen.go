@@ -29,8 +29,8 @@ func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.
 	}
 	switch {
 	case strict && data.Cluster == nil:
-		diags.AddWarning("Unable to check the budget for "+of+" before apply: the provider block is not known yet",
-			notConnected+" The change is planned, and which pods it "+does+" is not known. Apply checks the budget before its first write, and ends with an error where it is exceeded.")
+		diags.AddWarning("Unable to check the eviction limits for "+of+" before apply: the provider block is not known yet",
+			notConnected+" The change is planned, and which pods it "+does+" is not known. Apply checks the limits before its first write, and ends with an error if one is exceeded.")
 	case strict:
 		diags.Append(unchecked(of, why, original, data))
 	case kube.OutOfReach(err):
@@ -43,12 +43,12 @@ func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.
 // unchecked says that a budget cannot be checked. Where the provider block has one, it
 // may be that one, and no attribute of the resource is to blame.
 func unchecked(of, why, original string, data *Data) diag.Diagnostic {
-	summary := "Unable to check the budget for " + of + ": the cluster could not be read"
+	summary := "Unable to check the eviction limits for " + of + ": the cluster could not be read"
 	where := "in evictions"
 	if data.Evictions.Set() {
 		where += ", here or in the provider block"
 	}
-	detail := strings.TrimSpace("A budget is set "+where+". It cannot be checked, so this is an error. "+why) + " To go on without this check, remove the budget for this run." + original
+	detail := strings.TrimSpace("A limit is set "+where+". It cannot be checked, so this is an error. "+why) + " To go on without this check, remove the limit for this run." + original
 	if data.Evictions.Set() {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}

@@ -60,7 +60,7 @@ func (s Subject) instead() string {
 	if s.What != "" {
 		return "Tolerations do not keep these pods: choose other machines or nodes"
 	}
-	return "Add tolerations to the pods that are meant to stay, choose other nodes"
+	return "Add tolerations to the pods that must stay, choose other nodes"
 }
 
 // written says what a refused change has left.
@@ -94,7 +94,7 @@ func (s Subject) String() string {
 // What the answer to "would another node take it?" rests on where pods are looked at one by one, and what
 // may make it wrong.
 const (
-	Judged        = "Whether another node would take a pod is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod as if it came alone."
+	Judged        = "Whether another node would take a pod is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod independently of the others."
 	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
 )
 

@@ -137,7 +137,7 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 	}
 	detail := "Nothing has been written:\n\n" + strings.Join(lines, "\n") + "\n\n"
 	if first.Pin != nil {
-		detail += "An entry of a node selector that somebody else wrote is never overwritten: change it there, choose another label, or leave out pin."
+		detail += "An entry of a node selector without an owner is never overwritten: change it there, choose another label, or leave out pin."
 		if first.Pin.Owner != "" {
 			detail += " " + MadeUp(label.OwnedAnnotation, first.Workload.Title())
 		}
@@ -258,7 +258,7 @@ func warnDefault(w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt
 		return
 	}
 	diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("The first toleration of %s replaces its operator's own: %s", w.Title(), kind.Default),
-		"Where the list is empty, the operator lets its pods tolerate that. Where it is not, the list is all they tolerate. Add the operator's own toleration to yours, unless its pods shall leave these nodes.")
+		"Where the list is empty, the operator lets its pods tolerate that. Where it is not, the list is all they tolerate. Add the operator's own toleration to yours, unless its pods should not run on these nodes.")
 }
 
 // WarnWriters says who else writes a template that is about to change.
@@ -270,7 +270,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 			"What controls it is likely to put its own template back, and the tolerations with it. Set them where that owner takes them from: in its custom resource, or in the workload that it is made of.")
 	case len(w.Writers) > 0:
 		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),
-			"The next run of it may put its own list of tolerations back, and the next plan here adds them again. Add the tolerations there instead, or have it ignore the field "+workload.JoinPath(w.Path)+" (the guide \"Use with Helm, Argo CD and Flux\" says how).")
+			"Its next run may restore its own list of tolerations, and the next plan here adds them again. Add the tolerations there instead, or make it ignore the field "+workload.JoinPath(w.Path)+": see the guide \"Use with Helm, Argo CD and Flux\".")
 	}
 	if !t.Claim.Release {
 		d.warnWhitelist(ctx, w, t.Claim.Tolerations, at, diags)

@@ -38,7 +38,7 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 		"labels that wait for the pods": {rollout.StuckError{Lacking: []string{"web-0"}, Shed: true, Switched: true}, []string{"1 pod still of the old template: web-0", "The labels stay on the nodes until then."}, []string{untainted, tainted}},
 		"pods that would relapse":       {rollout.StuckError{Relapses: true}, []string{"a pod below the partition that is lost is recreated from the old template"}, []string{"not every pod"}},
 		"pods that block the others":    {rollout.StuckError{Lacking: []string{"web-0", "web-1"}, Blocking: []string{"web-1"}}, []string{"1 pod not ready or terminating: web-1", "OrderedReady", "kubectl delete pod web-1 -n shop"}, nil},
-		"a template that was undone":    {rollout.StuckError{Lost: true, Lacking: []string{"web-0"}}, []string{"somebody else has removed them", "1 pod still without"}, []string{"The template has the tolerations"}},
+		"a template that was undone":    {rollout.StuckError{Lost: true, Lacking: []string{"web-0"}}, []string{"another writer has removed them", "1 pod still without"}, []string{"The template has the tolerations"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,9 +138,9 @@ func TestNoPreview(t *testing.T) {
 	}{
 		"no right":                 {&Data{Cluster: &kube.Cluster{}}, forbidden, false, `Unable to preview evictions on node "a"`, []string{"The change is planned, but which pods it evicts is not known. The credentials", "Original error: list pods: 403"}, false},
 		"any other error":          {&Data{Cluster: &kube.Cluster{}}, errors.New("strange"), false, `Unable to preview evictions on node "a"`, []string{"is not known.\n\nOriginal error: strange"}, false},
-		"a budget of the resource": {&Data{Cluster: &kube.Cluster{}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"A budget is set in evictions. ", "remove the budget for this run"}, true},
-		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: Budget{Limits: eviction.Limits{MaxPods: &none}}}, forbidden, true, `Unable to check the budget for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
-		"no cluster yet":           {&Data{}, errNotConnected, true, `Unable to check the budget for evictions on node "a" before apply: the provider block is not known yet`, []string{"known only after apply", "Apply checks the budget before its first write"}, false},
+		"a budget of the resource": {&Data{Cluster: &kube.Cluster{}}, forbidden, true, `Unable to check the eviction limits for evictions on node "a": the cluster could not be read`, []string{"A limit is set in evictions. ", "remove the limit for this run"}, true},
+		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: Budget{Limits: eviction.Limits{MaxPods: &none}}}, forbidden, true, `Unable to check the eviction limits for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
+		"no cluster yet":           {&Data{}, errNotConnected, true, `Unable to check the eviction limits for evictions on node "a" before apply: the provider block is not known yet`, []string{"known only after apply", "Apply checks the limits before its first write"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -101,6 +101,6 @@ func TestMachineSetTaints_somebodyWhoKeepsRevertingTheTemplateIsAnError(t *testi
 			}
 		})
 		errors := tf.Carry(t, i, planned, config).Errors()
-		acctest.WantAll(s.T, errors, "somebody else keeps changing back what is written to MachineSet \""+p.Namespace+"/"+p.Name+"\"", "Find out who by its managedFields (kubectl get machineset.machine.openshift.io "+p.Name+" -n "+p.Namespace+" -o yaml --show-managed-fields)")
+		acctest.WantAll(s.T, errors, "another controller keeps reverting what is written to MachineSet \""+p.Namespace+"/"+p.Name+"\"", "Find out who by its managedFields (kubectl get machineset.machine.openshift.io "+p.Name+" -n "+p.Namespace+" -o yaml --show-managed-fields)")
 	})
 }

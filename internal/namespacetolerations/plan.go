@@ -90,8 +90,8 @@ func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own 
 		return
 	}
 	if taken := merged.TakenOver(); len(taken) > 0 && own.Generation == "" {
-		diags.AddWarning(fmt.Sprintf("Creating takes over tolerations of namespace %q", desired.namespace),
-			"Entries with the id \""+desired.owner()+"\" are there already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are. "+
+		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of namespace %q", desired.namespace),
+			"Entries with the id \""+desired.owner()+"\" are there already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
 	}
 	r.warnPlugIn(ctx, desired, diags)

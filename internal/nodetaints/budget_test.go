@@ -48,7 +48,7 @@ func TestNodeTaints_budgetOnAClusterThatTheSameApplyMakes(t *testing.T) {
 			if planned.Diagnostics.Errors() != "" {
 				t.Fatalf("within %d: %s", most, planned.Diagnostics.Errors())
 			}
-			acctest.WantAll(t, planned.Diagnostics.Warnings(), `Unable to check the budget for evictions on node "`+name+`" before apply`, "known only after apply")
+			acctest.WantAll(t, planned.Diagnostics.Warnings(), `Unable to check the eviction limits for evictions on node "`+name+`" before apply`, "known only after apply")
 			d := tf.Carry(t, newInstance(), planned, config(most))
 			if most == 0 {
 				acctest.WantAll(t, d.Errors(), "max_pods")
@@ -116,7 +116,7 @@ func TestNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
 		tf := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, token)}
 		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
 		strict := acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 10}})
-		acctest.WantAll(t, tf.Plan(t, newInstance(), strict).Diagnostics.Errors(), `Unable to check the budget for evictions on node "`+name+`": the cluster could not be read`, "evictions")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), strict).Diagnostics.Errors(), `Unable to check the eviction limits for evictions on node "`+name+`": the cluster could not be read`, "evictions")
 
 		i := newInstance()
 		d := tf.Settle(t, i, config)

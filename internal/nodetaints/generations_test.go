@@ -229,8 +229,8 @@ func TestNodeTaints_lostPrivateStateAmongSeveralGenerationsIsAnError(t *testing.
 		record := c.Get(t, nodes[1]).Annotations["kubetaint.io/owned-taints"]
 		generation := regexp.MustCompile(`"generation":"[^"]*"`)
 		annotate(t, c, nodes[1], generation.ReplaceAllString(record, `"generation":"forged"`))
-		acctest.WantAll(t, tf.Plan(t, &lost, config).Diagnostics.Errors(), "Unable to tell which marks of", "node "+nodes[0], `generation "forged": node `+nodes[1], "terraform state rm")
-		acctest.WantAll(t, tf.Apply(t, &lost, nil).Errors(), "Unable to tell which marks of")
+		acctest.WantAll(t, tf.Plan(t, &lost, config).Diagnostics.Errors(), "Unable to determine which ownership records of", "node "+nodes[0], `generation "forged": node `+nodes[1], "terraform state rm")
+		acctest.WantAll(t, tf.Apply(t, &lost, nil).Errors(), "Unable to determine which ownership records of")
 		wantTaints(t, c, nodes[0], foreignTaint+", dedicated=gpu:NoSchedule")
 		annotate(t, c, nodes[1], record)
 		if d := tf.Apply(t, &lost, nil); d.Errors() != "" {

@@ -160,7 +160,7 @@ func TestNodeTaints_replaceCreatingBeforeDestroyingLosesNoTaint(t *testing.T) {
 		if d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		acctest.WantAll(t, d.Warnings(), "takes over taints of", "terraform/node_taints/node/"+name+"/dedicated:NoSchedule")
+		acctest.WantAll(t, d.Warnings(), "adopts taints of", "terraform/node_taints/node/"+name+"/dedicated:NoSchedule")
 		tf.Destroy(t, old)
 		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
 		if planned := tf.Plan(t, fresh, config); !planned.Empty {

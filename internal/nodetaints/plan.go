@@ -183,8 +183,8 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 	if len(plan.TakenOver) == 0 || own.Generation != "" {
 		return
 	}
-	diags.AddWarning(fmt.Sprintf("Creating takes over taints of %q on %s", desired.Claim.Owner, fw.Place(desired.Target)),
-		"Entries with this resource's id are on these nodes already: "+fw.Some(plan.TakenOver)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are, and nothing is evicted by that. "+
+	diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", desired.Claim.Owner, fw.Place(desired.Target)),
+		"Entries with this resource's id are on these nodes already: "+fw.Some(plan.TakenOver)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are, which evicts no pod. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 }
 

@@ -55,7 +55,7 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 		config := taintsOf(t, all)(pool)
 		// Writers that keep removing our taint are reported; by chance the careless ones do.
 		d := tf.Apply(t, i, config)
-		for strings.Contains(d.Errors(), "Somebody else changes back what is written") {
+		for strings.Contains(d.Errors(), "Another controller keeps reverting this change") {
 			d = tf.Apply(t, i, config)
 		}
 		if d.Errors() != "" {

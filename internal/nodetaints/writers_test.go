@@ -35,7 +35,7 @@ func TestNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
 		})
 		i := newInstance()
 		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule")}
-		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), "Somebody else changes back what is written", "--show-managed-fields")
+		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), "Another controller keeps reverting this change", "--show-managed-fields")
 		proxy.After(nil)
 		tf.Settle(t, i, config)
 		tf.Destroy(t, i)

@@ -97,7 +97,7 @@ func MergeLabels(n *snapshot.Node, desired NodeLabels) label.Merged {
 func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []Refusal {
 	if n.LabelRecordErr != nil {
 		return []Refusal{{Node: n.Name, Labels: true, Why: n.LabelRecordErr.Error() +
-			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + label.OwnedAnnotation + "-\", after which its labels are nobody's)"}}
+			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + label.OwnedAnnotation + "-\", after which its labels have no owner)"}}
 	}
 	var out []Refusal
 	for _, c := range merged.Conflicts {
@@ -122,7 +122,7 @@ func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []R
 	after := *n
 	after.Labels = merged.Labels
 	if !desired.Target.Matches(&after) {
-		out = append(out, Refusal{Node: n.Name, Labels: true, Why: "with its labels as wanted, the selector \"" + desired.Target.Selector.String() + "\" would not match it any more: select the nodes by labels that this resource does not change"})
+		out = append(out, Refusal{Node: n.Name, Labels: true, Why: "with its new labels, the selector \"" + desired.Target.Selector.String() + "\" would not match it any more: select the nodes by labels that this resource does not change"})
 	}
 	return out
 }

@@ -359,12 +359,12 @@ func TestOrder_refusesWhatIsNotItsOwn(t *testing.T) {
 			for _, n := range w.nodes[:2] {
 				n.LabelRecord = label.Record{{Key: "pool", Owner: "me", Generation: "g2"}}
 			}
-		}, "pool=other", "a: with its labels as wanted"},
+		}, "pool=other", "a: with its new labels"},
 		{"taking away the label by which nodes are selected", func(w *world) {
 			for _, n := range w.nodes[:2] {
 				n.LabelRecord = label.Record{{Key: "pool", Owner: "me", Generation: "g2"}}
 			}
-		}, "", "a: with its labels as wanted"},
+		}, "", "a: with its new labels"},
 		{"a pin where the template requires another value", func(w *world) { w.workloads[0].NodeSelector = map[string]string{"dedicated": "web"} }, "dedicated=gpu", "job: dedicated has web of nobody"},
 	}
 	for _, tt := range tests {

@@ -128,12 +128,12 @@ func TestPreviewDataSource(t *testing.T) {
 		return object{
 			"namespace": "shop", "name": name, "node": "a", "owner": "Deployment/web", "verdict": verdict, "after_seconds": after,
 			"taint": "node.kubernetes.io/unreachable:NoExecute", "toleration": toleration, "reason": reason,
-			"lost": false, "placement": "fits", "reschedulable": true, "local_data": false, "budget": "web is ignored: it allows 1 disruption, but 2 of its pods leave",
+			"lost": false, "placement": "fits", "reschedulable": true, "local_data": false, "budget": "web is bypassed: it allows 1 disruption, but 2 of its pods are evicted",
 		}
 	}
 	wantPods := []any{
 		pod("web-1", "evicted_now", nil, nil, "does not tolerate node.kubernetes.io/unreachable:NoExecute"),
-		pod("web-2", "evicted_after", int64(30), "node.kubernetes.io/unreachable Exists:NoExecute for 30s", "tolerates node.kubernetes.io/unreachable:NoExecute for 30 s"),
+		pod("web-2", "evicted_after", int64(30), "node.kubernetes.io/unreachable Exists:NoExecute for 30s", "tolerates node.kubernetes.io/unreachable:NoExecute for 30s"),
 	}
 	if diff := cmp.Diff(wantPods, got["pods"]); diff != "" {
 		t.Error(diff)

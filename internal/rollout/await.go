@@ -67,7 +67,7 @@ func shedding(labels map[string][]string) waiting {
 
 // errOverwritten reports that the template does not have what is waited for: pods
 // that carry it will not come.
-var errOverwritten = errors.New("somebody else has taken it out of the template")
+var errOverwritten = errors.New("another writer has removed it from the template")
 
 // wait is a wait for the pods of one workload. The controller must have seen the
 // change, and the pods be as many as desired: between the end of the old
@@ -117,7 +117,7 @@ func (a *wait) end(ctx context.Context) error {
 			tried, due, reads = s.pods(), time.Now().Add(s.patience(reads)), reads+1
 		}
 		if now := fmt.Sprintf("%d of %d pods", len(s.all)-len(s.lacking), len(s.all)); now != told {
-			tflog.Info(ctx, "waiting for live pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})
+			tflog.Info(ctx, "waiting for running pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})
 			told = now
 		}
 		last, fresh, a.waited = s.stuck(), false, true

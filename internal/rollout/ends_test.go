@@ -123,7 +123,7 @@ func TestRun_labelsOfMachineSetsEndInTheMiddle(t *testing.T) {
 			meanwhile: func(w *machineWorld, _ func()) { w.api.Remove(w.sets()[0]) },
 		},
 		"a label that somebody else has given is a conflict": {
-			value: "b", says: `label "tier" of node "pool-000" is not ours to write`,
+			value: "b", says: `label "tier" of node "pool-000" has another owner`,
 			meanwhile: func(w *machineWorld, _ func()) {
 				w.edit(func(u *unstructured.Unstructured) {
 					annotated(label.OwnedAnnotation, "")(u)

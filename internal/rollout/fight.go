@@ -16,7 +16,7 @@ type FightError struct {
 
 // Error names the object.
 func (e *FightError) Error() string {
-	out := "somebody else keeps changing back what is written"
+	out := "another controller keeps reverting what is written"
 	if e.Thing.Name != "" {
 		out += " to " + e.Thing.Title()
 	}

@@ -27,8 +27,8 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 		"it stands still": &StoppedError{Set: set, Why: "it stands still"},
 		"too late":        &MachinesError{Set: set, Holds: []string{"a pod"}, Err: late},
 		"waiting for machines: a is being deleted; a pod: too late":                  &MachinesError{Set: set, Waiting: []string{"a is being deleted"}, Holds: []string{"a pod"}, Err: late},
-		"somebody else keeps changing back what is written":                          &FightError{},
-		`somebody else keeps changing back what is written to Deployment "shop/web"`: &FightError{web},
+		"another controller keeps reverting what is written":                          &FightError{},
+		`another controller keeps reverting what is written to Deployment "shop/web"`: &FightError{web},
 		"1 nodes must not be changed, the first is n1":                               &RefusedError{Refusals: []planner.Refusal{{Node: "n1"}}},
 		"pod shop/web has local data":                                                &DrainRefusedError{Refusals: []planner.DrainRefusal{{Pod: &snapshot.Pod{Namespace: "shop", Name: "web"}, Why: "has local data"}}},
 	} {
@@ -63,7 +63,7 @@ func TestFightAbout_namesTheObjectOfTheWrite(t *testing.T) {
 	for want, intent := range map[string]machineset.Intent{
 		`to MachineSet "machines/pool"`: {}, `to Machine "machines/a"`: {Machine: m}, `to Node "n"`: {Machine: m, Node: nodeNamed("n")},
 	} {
-		if got := fightAbout(set, intent).Error(); got != "somebody else keeps changing back what is written "+want {
+		if got := fightAbout(set, intent).Error(); got != "another controller keeps reverting what is written "+want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

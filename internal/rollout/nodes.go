@@ -149,7 +149,7 @@ func switchOne(ctx context.Context, cluster *kube.Cluster, desired planner.NodeT
 		return nil, nil
 	}
 	if err == nil {
-		tflog.Debug(ctx, "node taints are as wanted", map[string]any{"node": name})
+		tflog.Debug(ctx, "node taints are in sync", map[string]any{"node": name})
 	}
 	return node, err
 }

@@ -162,7 +162,7 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 					s.Status.CurrentRevision, s.Status.UpdateRevision, s.Status.ObservedGeneration = "web-a", "web-b", s.Generation+1
 				})
 			},
-			[]string{"a pod that is lost would come back from an older template"},
+			[]string{"a lost pod would be recreated from an older template"},
 		},
 	}
 	for _, tt := range tests {

@@ -29,7 +29,7 @@ type LabelConflictError struct {
 // Error names the first conflict.
 func (e *LabelConflictError) Error() string {
 	c := e.Conflicts[0]
-	return fmt.Sprintf("label %q of %s is not ours to write", c.Key, c.Where)
+	return fmt.Sprintf("label %q of %s has another owner", c.Key, c.Where)
 }
 
 // CheckLabels reports whether the labels of a MachineSet can be written. A node whose record cannot

@@ -88,7 +88,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 		"a value changes everywhere":                                                   {first: []string{"a"}, value: "b", labels: "*b/b/b/b/b", done: []string{set, machine, machine, node, node}},
 		"what goes leaves the template, the machines, their nodes, and at last a mark": {first: []string{"a"}, labels: "-/-/-/-/-", done: []string{set, machine, machine, node, node, set}},
 		"a label of somebody else on a node stops it before the first write": {
-			value: "a", prepare: func(w *machineWorld) { relabel(w, "pool-001", "other") }, labels: "-/-/-/-/other", says: `label "tier" of node "pool-001" is not ours to write`,
+			value: "a", prepare: func(w *machineWorld) { relabel(w, "pool-001", "other") }, labels: "-/-/-/-/other", says: `label "tier" of node "pool-001" has another owner`,
 		},
 		"a node whose record cannot be read is skipped with its machine":                               {value: "a", labels: "*a/a/-/a/-", prepare: damaged, done: []string{set, machine, node}},
 		"a node whose record cannot be read is skipped whatever its label":                             {value: "a", labels: "*a/a/-/a/other", done: []string{set, machine, node}, prepare: func(w *machineWorld) { damaged(w); relabel(w, "pool-001", "other") }},
@@ -116,7 +116,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 					machineLabel(w, "c")
 				}
 			},
-			labels: "*b/c/b/c/b", done: append([]string{set}, times(maxRounds+1, machine)...), says: `somebody else keeps changing back what is written to Machine "` + machineset.OperatorNamespace + `/pool-000"`,
+			labels: "*b/c/b/c/b", done: append([]string{set}, times(maxRounds+1, machine)...), says: `another controller keeps reverting what is written to Machine "` + machineset.OperatorNamespace + `/pool-000"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (e *StuckError) Error() string {
 		parts = append(parts, "its rollout stands still: "+stop.Why)
 	}
 	if e.Relapses {
-		parts = append(parts, "a pod that is lost would come back from an older template")
+		parts = append(parts, "a lost pod would be recreated from an older template")
 	}
 	if e.Lost {
 		parts = append(parts, "its template does not have the tolerations")

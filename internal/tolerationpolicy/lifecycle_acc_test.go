@@ -101,7 +101,7 @@ func TestAccTolerationPolicy_createBeforeDestroy(t *testing.T) {
 	name, older, newer := acctest.Name(t, "policy"), fresh(), fresh()
 	config := s.config(name, "team=a:NoSchedule", nil)
 	s.apply(older, config)
-	acctest.WantAll(s.t, s.apply(newer, config).Warnings(), `Creating takes over toleration policy "`+name+`"`)
+	acctest.WantAll(s.t, s.apply(newer, config).Warnings(), `Creating adopts toleration policy "`+name+`"`)
 	s.tf.Destroy(s.t, older)
 	s.becomes("tolerations", s.given, "team=a:NoSchedule")
 	s.tf.Destroy(s.t, newer)

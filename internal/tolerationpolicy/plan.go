@@ -93,8 +93,8 @@ func (r *tolerationPolicy) try(ctx context.Context, seen *admission.Observed, cl
 		return err
 	}
 	if seen != nil && own.Generation == "" {
-		diags.AddWarning("Creating takes over toleration policy \""+claim.Name+"\"",
-			"A policy with the id \""+claim.Owner+"\" is there already. An earlier create was interrupted, or this object replaces another one. It is taken over and changed in place. "+
+		diags.AddWarning("Creating adopts toleration policy \""+claim.Name+"\"",
+			"A policy with the id \""+claim.Owner+"\" is there already. An earlier create was interrupted, or this object replaces another one. It is adopted and changed in place. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block, or the policies different names: the two would take the policy from each other.")
 	}
 	return nil

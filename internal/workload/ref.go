@@ -75,7 +75,7 @@ func SplitPath(path string) ([]string, error) {
 		}
 	}
 	if len(fields) < 2 || fields[0] == "metadata" || fields[0] == "status" {
-		return nil, fmt.Errorf("%q is not a path to tolerations: it has to lead through the spec, such as spec.nodePlacement.tolerations", path)
+		return nil, fmt.Errorf("%q is not a path to tolerations: it must lead through the spec, such as spec.nodePlacement.tolerations", path)
 	}
 	return fields, nil
 }

@@ -22,7 +22,7 @@ func TestSplitPath(t *testing.T) {
 		{name: "the shortest path", path: "spec.tolerations", want: []string{"spec", "tolerations"}},
 		{name: "names with dashes", path: "spec.node-placement.tolerations", want: []string{"spec", "node-placement", "tolerations"}},
 		{name: "nothing", path: "", wrong: "write the names of the fields joined by dots"},
-		{name: "one field", path: "spec", wrong: "has to lead through the spec"},
+		{name: "one field", path: "spec", wrong: "must lead through the spec"},
 		{name: "a field without a name", path: "spec..tolerations", wrong: "write the names of the fields joined by dots"},
 		{name: "a dot at the beginning, as JSONPath has it", path: ".spec.tolerations", wrong: "write the names of the fields joined by dots"},
 		{name: "a dot at the end", path: "spec.tolerations.", wrong: "write the names of the fields joined by dots"},
@@ -31,8 +31,8 @@ func TestSplitPath(t *testing.T) {
 		{name: "a star", path: "spec.*.tolerations", wrong: "write the names of the fields joined by dots"},
 		{name: "a space", path: "spec. tolerations", wrong: "write the names of the fields joined by dots"},
 		{name: "a line break", path: "spec.tolerations\n", wrong: "write the names of the fields joined by dots"},
-		{name: "metadata", path: "metadata.annotations", wrong: "has to lead through the spec"},
-		{name: "status", path: "status.tolerations", wrong: "has to lead through the spec"},
+		{name: "metadata", path: "metadata.annotations", wrong: "must lead through the spec"},
+		{name: "status", path: "status.tolerations", wrong: "must lead through the spec"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

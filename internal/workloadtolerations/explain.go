@@ -95,8 +95,8 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 		return
 	}
 	if taken := fw.TakenOver(plan, desired.claim.Owner); len(taken) > 0 {
-		diags.AddWarning(fmt.Sprintf("Creating takes over tolerations of %q", desired.claim.Owner),
-			"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are taken over as they are. "+
+		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of %q", desired.claim.Owner),
+			"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
 	}
 }

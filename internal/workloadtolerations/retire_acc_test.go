@@ -38,11 +38,11 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 		settled func(kept, moved, waiting int) bool
 	}{
 		"a DaemonSet under NoExecute": {
-			kind: "DaemonSet", effect: "NoExecute", says: []string{"it is deleted at once by the DaemonSet controller", "deleted at once, whatever its update strategy, and not recreated"},
+			kind: "DaemonSet", effect: "NoExecute", says: []string{"it is deleted immediately by the DaemonSet controller", "deleted immediately, whatever its update strategy, and not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a DaemonSet with OnDelete under NoExecute": {
-			kind: "DaemonSet", spec: onDelete, effect: "NoExecute", says: []string{"it is deleted at once by the DaemonSet controller", "deleted at once, whatever its update strategy, and not recreated"},
+			kind: "DaemonSet", spec: onDelete, effect: "NoExecute", says: []string{"it is deleted immediately by the DaemonSet controller", "deleted immediately, whatever its update strategy, and not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a DaemonSet under NoSchedule": {
@@ -133,7 +133,7 @@ func TestAccWorkloadTolerations_shorterSecondsEvictAsThePlanSaid(t *testing.T) {
 	title := `Changing the tolerations of Deployment "` + s.namespace + `/web" evicts 2 pods `
 	config := s.manage(thing, "team=a:NoExecute@3", map[string]any{"wait_for_rollout": false})
 	planned := s.planned(i, config)
-	says(t, "warning", planned.Diagnostics.Warnings(), `[AttributeName("tolerations")] `+title+"3 s after they are recreated on nodes tainted team=a:NoExecute", "2 pods: replaced; its replacement is evicted after 3 s from a node that is tainted team=a:NoExecute", "leave out toleration_seconds")
+	says(t, "warning", planned.Diagnostics.Warnings(), `[AttributeName("tolerations")] `+title+"3s after they are recreated on nodes tainted team=a:NoExecute", "2 pods: replaced; its replacement is evicted after 3s from a node that is tainted team=a:NoExecute", "leave out toleration_seconds")
 	if d := s.tf.Carry(t, i, planned, config); d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}

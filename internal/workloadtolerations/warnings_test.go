@@ -104,7 +104,7 @@ func TestWorkloadTolerations_takingOverIsSaid(t *testing.T) {
 		s.apply(s.fresh(), config)
 		i := s.fresh()
 		d := s.apply(i, config)
-		says(t, "warning", d.Warnings(), "takes over tolerations of", `Deployment "`+s.namespace+`/web"`, "team=a:NoExecute", "spot Exists", "terraform/workload_tolerations/Deployment/"+s.namespace+"/web/")
+		says(t, "warning", d.Warnings(), "adopts tolerations of", `Deployment "`+s.namespace+`/web"`, "team=a:NoExecute", "spot Exists", "terraform/workload_tolerations/Deployment/"+s.namespace+"/web/")
 		s.destroy(i)
 		s.want(thing, "", 0)
 	})

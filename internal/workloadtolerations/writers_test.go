@@ -216,7 +216,7 @@ func TestWorkloadTolerations_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T)
 				s.replace(thing, "foreign*")
 			}
 		})
-		says(t, "error", s.tf.Carry(t, i, planned, config).Errors(), "Somebody else changes back what is written", "--show-managed-fields")
+		says(t, "error", s.tf.Carry(t, i, planned, config).Errors(), "Another controller keeps reverting this change", "--show-managed-fields")
 		proxy.After(nil)
 		s.apply(i, config)
 		s.want(thing, "foreign* team=a:NoExecute", 1)

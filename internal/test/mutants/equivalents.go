@@ -179,7 +179,7 @@ var equivalents = []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
-		file: "internal/rollout/await.go", function: "wait.end", was: `tflog.Info(ctx, "waiting for live pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})`,
+		file: "internal/rollout/await.go", function: "wait.end", was: `tflog.Info(ctx, "waiting for running pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})`,
 		reason: "it is only logged",
 	},
 	{
@@ -211,11 +211,11 @@ var equivalents = []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/nodes.go", function: "switchOne", was: `if err == nil { tflog.Debug(ctx, "node taints are as wanted", map[string]any{"node": name}) }`,
+		file: "internal/rollout/nodes.go", function: "switchOne", was: `if err == nil { tflog.Debug(ctx, "node taints are in sync", map[string]any{"node": name}) }`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/nodes.go", function: "switchOne", was: `tflog.Debug(ctx, "node taints are as wanted", map[string]any{"node": name})`,
+		file: "internal/rollout/nodes.go", function: "switchOne", was: `tflog.Debug(ctx, "node taints are in sync", map[string]any{"node": name})`,
 		reason: "it is only logged",
 	},
 	{
