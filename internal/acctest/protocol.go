@@ -92,6 +92,8 @@ type Walk struct {
 	// Between is called, where it is set, after an apply has planned again and
 	// before it applies.
 	Between func()
+
+	warned warned
 }
 
 // schemas are the same in every process.
@@ -122,24 +124,6 @@ func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	return w, configured.Diagnostics
 }
 
-// valid are the configurations of providers and resources of which validation has said
-// nothing.
-var valid sync.Map
-
-// validOnce validates a configuration unless it was found valid before: validation knows the
-// configuration alone, and thousands of processes are started with few of them.
-func validOnce(typeName string, config *tfprotov6.DynamicValue, validate func() []*tfprotov6.Diagnostic) Diagnostics {
-	key := typeName + " " + string(config.MsgPack)
-	if _, is := valid.Load(key); is {
-		return nil
-	}
-	d := Diagnostics(validate())
-	if len(d) == 0 {
-		valid.Store(key, true)
-	}
-	return d
-}
-
 // Walk configures a provider and fails the test where that is not possible.
 func (tf *Terraform) Walk(t testing.TB) *Walk {
 	t.Helper()
@@ -160,6 +144,7 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 		TypeName: i.Type, CurrentState: i.State, Private: i.Private, CurrentIdentity: i.Identity,
 	})
 	must(w.t, err)
+	w.warned.once(w.t, i, resp.Diagnostics)
 	if Diagnostics(resp.Diagnostics).Errors() == "" {
 		i.Private, i.Identity = resp.Private, resp.NewIdentity
 		i.State = w.orGone(i.Type, resp.NewState)
@@ -196,8 +181,9 @@ func (w *Walk) Plan(i *Instance, config map[string]any) Planned {
 		again := w.planOnce(i.Type, nil, planned.Private, nil, config)
 		again.Diagnostics = append(planned.Diagnostics, again.Diagnostics...)
 		again.Replace = true
-		return again
+		planned = again
 	}
+	w.warned.once(w.t, i, planned.Diagnostics)
 	return planned
 }
 
@@ -253,6 +239,7 @@ func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) 
 	resp, err := w.server.ApplyResourceChange(w.ctx, request)
 	must(w.t, err)
 	diagnostics := append(before, resp.Diagnostics...)
+	w.warned.once(w.t, i, diagnostics)
 	if config != nil && Diagnostics(resp.Diagnostics).Errors() == "" {
 		w.consistent(typ, request.PlannedState, resp.NewState)
 	}

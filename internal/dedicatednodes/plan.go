@@ -34,6 +34,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if r.Data == nil {
 		return
 	}
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	// Of a replacement, that of what is replaced: it claims the same a second time.
 	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
 	var state *model

@@ -24,6 +24,7 @@ import (
 // applied last, so that a destroy finds all of it; only drift reports where the
 // cluster differs. Pods are not looked at: they come and go by themselves.
 func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {

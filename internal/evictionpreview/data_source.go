@@ -102,7 +102,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 // remark tells what makes the preview worth less than it looks.
 func (w whatIf) remark(diags *diag.Diagnostics) {
 	if w.fleet != nil {
-		w.fleet.remark(diags)
+		w.fleet.remark(w.nothing(), diags)
 	}
 	switch {
 	case w.fleet != nil, w.matched > 0:
@@ -111,8 +111,8 @@ func (w whatIf) remark(diags *diag.Diagnostics) {
 			"The cluster has no node of this name. Check the name (kubectl get nodes). If this apply makes the node, add depends_on to the data source.")
 		return
 	default:
-		diags.AddAttributeWarning(path.Root("node_selector"), fmt.Sprintf("No node matches %q: the preview is empty", w.target.Selector),
-			"There is nothing to change. Check the selector (kubectl get nodes --show-labels).")
+		diags.AddAttributeWarning(path.Root("node_selector"), w.nothing(),
+			"The preview is empty. Check the selector (kubectl get nodes --show-labels).")
 	}
 	for _, name := range w.strangers {
 		diags.AddAttributeWarning(path.Root("added_tolerations"), "No pod belongs to "+name,

@@ -122,8 +122,9 @@ func (w whatIf) imagine(s *snapshot.Snapshot, all []machineset.Observed, compari
 	return w
 }
 
-// remark tells what makes the preview worth less than it looks.
-func (f *fleet) remark(diags *diag.Diagnostics) {
+// remark reports what makes the preview worth less than it looks; nothing is the summary
+// where no MachineSet is there.
+func (f *fleet) remark(nothing string, diags *diag.Diagnostics) {
 	at := path.Root("machine_sets")
 	switch {
 	case len(f.sets) > 0:
@@ -131,8 +132,8 @@ func (f *fleet) remark(diags *diag.Diagnostics) {
 		diags.AddAttributeError(at.AtName("name"), "Unable to preview "+f.where(),
 			"The cluster has no MachineSet of this name. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A). If this apply makes the MachineSet, add depends_on to the data source.")
 	default:
-		diags.AddAttributeWarning(at.AtName("selector"), fmt.Sprintf("No MachineSet matches %q: the preview is empty", f.target.Selector),
-			"There is nothing to change. Check the selector (kubectl get machinesets.machine.openshift.io -n "+f.target.Namespace+" --show-labels).")
+		diags.AddAttributeWarning(at.AtName("selector"), nothing,
+			"The preview is empty. Check the selector (kubectl get machinesets.machine.openshift.io -n "+f.target.Namespace+" --show-labels).")
 	}
 	if len(f.doubts) > 0 {
 		diags.AddAttributeWarning(at, "The rollout of "+f.where()+" may not go through", "  "+strings.Join(f.doubts[:min(len(f.doubts), maxDoubts)], "\n  "))

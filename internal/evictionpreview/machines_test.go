@@ -88,7 +88,7 @@ func TestImagine_remarks(t *testing.T) {
 		fails  bool
 	}{
 		"a MachineSet that there is not":      {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "none"}, rollout: rolling}, nil, []string{`Unable to preview MachineSet "openshift-machine-api/none"`}, true},
-		"a selector that matches nothing":     {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Selector: labels.SelectorFromSet(labels.Set{"role": "none"})}, rollout: rolling}, nil, []string{`No MachineSet matches "role=none": the preview is empty`}, false},
+		"a selector that matches nothing":     {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Selector: labels.SelectorFromSet(labels.Set{"role": "none"})}, rollout: rolling}, nil, []string{`No MachineSet matches "role=none": applying dedicated=gpu:NoExecute changes nothing`}, false},
 		"what the resource refuses":           {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: rolling}, func(all []machineset.Observed) { all[1].Set.Hive = true }, []string{`MachineSet "openshift-machine-api/gpu-b" is refused: Hive manages this MachineSet`}, false},
 		"what holds the machines up":          {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-a"}, rollout: rolling}, nil, []string{"waits for the lifecycle hook Migrate of storage", `PodDisruptionBudget "shop/train" allows no eviction`}, false},
 		"nothing where nothing holds them up": {&fleet{target: machineset.Target{Namespace: "openshift-machine-api", Name: "gpu-b"}, rollout: rolling}, nil, nil, false},
@@ -100,7 +100,8 @@ func TestImagine_remarks(t *testing.T) {
 				tt.change(all)
 			}
 			var diags diag.Diagnostics
-			whatIf{fleet: tt.fleet, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1).fleet.remark(&diags)
+			w := whatIf{fleet: tt.fleet, taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1)
+			w.fleet.remark(w.nothing(), &diags)
 			text := ""
 			for _, d := range diags {
 				text += d.Summary() + "\n" + d.Detail() + "\n"

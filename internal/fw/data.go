@@ -51,6 +51,8 @@ type Data struct {
 
 	renames     renames
 	unreachable sync.Once
+	// warned are the ids of the resources that have used a summary first, by summary.
+	warned sync.Map
 }
 
 // DataFrom takes the provider's data out of a Configure request. It is nil

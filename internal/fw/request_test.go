@@ -30,7 +30,7 @@ func TestAdvise(t *testing.T) {
 		later bool
 	}{
 		"a timeout":                {class(kube.ErrUnreachable, fmt.Errorf("get: %w", context.DeadlineExceeded)), "Run it again, with a longer timeout", true},
-		"no permission":            {class(kube.ErrForbidden, plain), `Grant it: the guide "Permissions"`, false},
+		"no permission":            {class(kube.ErrForbidden, plain), "The credentials have no permission for this request. Grant it: the guide \"Permissions\"", false},
 		"refused credentials":      {class(kube.ErrUnauthorized, plain), "Renew them and run again.", false},
 		"an untrusted certificate": {class(kube.ErrUnreachable, &tls.CertificateVerificationError{Err: plain}), "certificate is not trusted", true},
 		"a command that fails":     {class(kube.ErrUnreachable, errors.New("getting credentials: exec: exit 1")), "the command that prints the credentials failed", true},
@@ -56,5 +56,31 @@ func TestAdvise(t *testing.T) {
 				t.Errorf("a data source says %q", said)
 			}
 		})
+	}
+}
+
+// TestData_Connected_refusesWhatIsNotTheStatesCluster before anything else is read.
+func TestData_Connected_refusesWhatIsNotTheStatesCluster(t *testing.T) {
+	t.Parallel()
+	var diags diag.Diagnostics
+	if _, ok := (&Data{}).Connected(t.Context(), "", &diags); ok || len(diags) != 1 || diags[0].Summary() != "Unable to connect to the cluster: the provider block is not known yet" {
+		t.Errorf("without a cluster: connected %t, %v", ok, diags)
+	}
+	diags = nil
+	if sameCluster("one", "two", &diags) || len(diags) != 1 || diags[0].Summary() != "Unable to use this state with another cluster" {
+		t.Errorf("of another cluster: %v", diags)
+	}
+	diags = nil
+	if !sameCluster("", "two", &diags) || !sameCluster("two", "two", &diags) || len(diags) > 0 {
+		t.Errorf("of any cluster, or of the same: %v", diags)
+	}
+}
+
+func TestLoadOwnership_refusesADamagedPrivateState(t *testing.T) {
+	t.Parallel()
+	var diags diag.Diagnostics
+	LoadOwnership[string](t.Context(), memory{ownershipKey: []byte("{")}, &diags)
+	if len(diags) != 1 || diags[0].Summary() != "Unable to read the private state" || !strings.Contains(diags[0].Detail(), "import it again") {
+		t.Errorf("got %v", diags)
 	}
 }

@@ -28,6 +28,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if r.Data == nil {
 		return
 	}
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
 	var state, plan model
 	creating := req.State.Raw.IsNull()

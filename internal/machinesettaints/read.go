@@ -23,6 +23,7 @@ import (
 // Read compares the MachineSets with the state. State is dropped on one ground
 // alone: the named MachineSet does not exist, in a cluster that has the Machine API.
 func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)

@@ -70,7 +70,7 @@ func TestAccNamespaceTolerations_kill9AfterEachRequest(t *testing.T) {
 // and are refused as it says; without it, the plan reports that nothing comes of it.
 func TestAccNamespaceTolerations_thePlugIn(t *testing.T) {
 	t.Parallel()
-	const off = "the admission plug-in PodTolerationRestriction is off"
+	const off = "have no effect: the admission plug-in PodTolerationRestriction is off"
 	without := stageOn(t, acctest.Connect(t))
 	acctest.WantAll(without.t, without.tf.Plan(t, fresh(), without.config("team=a:NoSchedule", "")).Diagnostics.Warnings(), off, "kubetaint_toleration_policy")
 

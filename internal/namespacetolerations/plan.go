@@ -28,6 +28,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	if r.Data == nil {
 		return
 	}
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	var own ownership
 	var state, plan model
 	creating := req.State.Raw.IsNull()

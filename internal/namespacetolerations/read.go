@@ -36,6 +36,7 @@ func words(by map[string][]string) string {
 // the state, and so the next plan adds it again; entries of others are never taken up.
 // State is dropped where the namespace does not exist, and on nothing else.
 func (r *namespaceTolerations) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {

@@ -30,6 +30,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if r.Data == nil {
 		return
 	}
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
 	var state, plan model
 	if !req.State.Raw.IsNull() {

@@ -22,6 +22,7 @@ import (
 // applied last, and only nodes reports where the cluster differs. State is dropped
 // on one ground alone: the named node does not exist.
 func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)

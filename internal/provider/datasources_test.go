@@ -209,7 +209,7 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		want      []string
 	}{
 		{"a node that does not exist is named", previewData, nil, "", values{"node_name": "z", "taints": one}, []string{`ERROR Unable to preview node "z"`}},
-		{"a selector that matches nothing warns", previewData, nil, "", values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none": the preview is empty`}},
+		{"a selector that matches nothing warns", previewData, nil, "", values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none": applying dedicated=gpu:NoExecute changes nothing`}},
 		{"what there is no permission to read is told", previewData, nil, "jobs", values{"node_name": "a", "taints": one}, []string{`WARNING The preview is not complete: Applying dedicated=gpu:NoExecute to node "a"`}},
 		{"no permission to list pods is an error", previewData, nil, "pods", values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview"}},
 		{"no permission to list nodes is an error", nodesData, nil, "nodes", nil, []string{"ERROR Unable to read data.kubetaint_nodes"}},

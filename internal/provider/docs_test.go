@@ -97,35 +97,6 @@ func TestDocs_everyBlockOfConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-// TestDocs_troubleshootingNamesMessagesThatThereAre: each part of a message that the guide
-// has as a heading stands somewhere in the code.
-func TestDocs_troubleshootingNamesMessagesThatThereAre(t *testing.T) {
-	t.Parallel()
-	var code strings.Builder
-	for path, text := range files(t, "internal", ".go") {
-		if !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "testbed") {
-			code.WriteString(text)
-		}
-	}
-	guide := files(t, "docs", "troubleshooting.md")
-	headings := 0
-	for _, text := range guide {
-		for _, line := range regexp.MustCompile("(?m)^### .*`.*$").FindAllString(text, -1) {
-			for _, quoted := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(line, -1) {
-				headings++
-				for part := range strings.SplitSeq(quoted[1], "…") {
-					if !strings.Contains(code.String(), strings.Trim(part, " :")) {
-						t.Errorf("no message says %q", part)
-					}
-				}
-			}
-		}
-	}
-	if headings < 20 {
-		t.Fatalf("only %d headings were found", headings)
-	}
-}
-
 // TestDocs_pagesAreShortBeforeTheSchema: a page of a resource, an action or a data source
 // reports what is needed before the schema; the rest is in guides.
 func TestDocs_pagesAreShortBeforeTheSchema(t *testing.T) {

@@ -166,21 +166,25 @@ func TestConfigureEvictions(t *testing.T) {
 
 func TestConfigureErrors(t *testing.T) {
 	t.Parallel()
-	const missing = "/nonexistent/kubeconfig"
+	const (
+		missing      = "/nonexistent/kubeconfig"
+		unconfigured = "Unable to configure the connection to the cluster"
+	)
 	cases := []struct {
 		name        string
 		block       values
 		environment map[string]string
 		at          string
 		detail      string
+		summary     string
 	}{
-		{"a kubeconfig that is missing is an error at config_path", values{"config_path": missing}, nil, "config_path", missing},
-		{"one that the environment names tells the variable", nil, map[string]string{"KUBE_CONFIG_PATH": missing}, "config_path", "environment variable KUBE_CONFIG_PATH"},
-		{"one in a list of one is an error at config_paths", values{"config_paths": tftypes.NewValue(stringList, []tftypes.Value{tftypes.NewValue(tftypes.String, missing)})}, nil, "config_paths", missing},
-		{"one in the environment's list tells that variable", nil, map[string]string{"KUBE_CONFIG_PATHS": missing + ":/nonexistent/other"}, "config_paths", "environment variable KUBE_CONFIG_PATHS"},
-		{"a host that is no address is an error at host", values{"host": "https://a b"}, nil, "host", "a b"},
-		{"a flag that is no bool tells the variable", values{"host": "https://127.0.0.1:1"}, map[string]string{"KUBE_INSECURE": "perhaps"}, "insecure", "environment variable KUBE_INSECURE"},
-		{"an unknown owner cannot be planned with", values{"owner": unknownString}, nil, "owner", "known only after apply"},
+		{"a kubeconfig that is missing is an error at config_path", values{"config_path": missing}, nil, "config_path", missing, unconfigured},
+		{"one that the environment names tells the variable", nil, map[string]string{"KUBE_CONFIG_PATH": missing}, "config_path", "environment variable KUBE_CONFIG_PATH", unconfigured},
+		{"one in a list of one is an error at config_paths", values{"config_paths": tftypes.NewValue(stringList, []tftypes.Value{tftypes.NewValue(tftypes.String, missing)})}, nil, "config_paths", missing, unconfigured},
+		{"one in the environment's list tells that variable", nil, map[string]string{"KUBE_CONFIG_PATHS": missing + ":/nonexistent/other"}, "config_paths", "environment variable KUBE_CONFIG_PATHS", unconfigured},
+		{"a host that is no address is an error at host", values{"host": "https://a b"}, nil, "host", "a b", unconfigured},
+		{"a flag that is no bool tells the variable", values{"host": "https://127.0.0.1:1"}, map[string]string{"KUBE_INSECURE": "perhaps"}, "insecure", "environment variable KUBE_INSECURE", unconfigured},
+		{"an unknown owner cannot be planned with", values{"owner": unknownString}, nil, "owner", "known only after apply", "Unable to plan with an unknown owner"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -193,8 +197,8 @@ func TestConfigureErrors(t *testing.T) {
 			if !ok || !at.Path().Equal(path.Root(c.at)) {
 				t.Errorf("the error is not at %s: %v", c.at, diags[0])
 			}
-			if !strings.Contains(diags[0].Detail(), c.detail) {
-				t.Errorf("the detail does not say %q: %s", c.detail, diags[0].Detail())
+			if !strings.Contains(diags[0].Detail(), c.detail) || diags[0].Summary() != c.summary {
+				t.Errorf("the summary is %q, or the detail does not say %q: %s", diags[0].Summary(), c.detail, diags[0].Detail())
 			}
 		})
 	}

@@ -21,6 +21,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if r.Data == nil {
 		return
 	}
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	var own ownership
 	var state, plan model
 	creating := req.State.Raw.IsNull()

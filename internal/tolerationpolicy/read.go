@@ -22,6 +22,7 @@ import (
 // Read compares the policy with the state. State is dropped where neither the policy nor
 // its binding exists, and on nothing else.
 func (r *tolerationPolicy) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {

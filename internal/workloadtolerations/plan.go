@@ -31,6 +31,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 	if r.Data == nil {
 		return
 	}
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	own := fw.LoadOwnership[toleration.ID](ctx, req.Private, &resp.Diagnostics)
 	var state, plan model
 	if !req.State.Raw.IsNull() {

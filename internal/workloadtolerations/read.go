@@ -31,6 +31,7 @@ import (
 // Tolerations of others are never taken up. State is dropped on one ground
 // alone: the named workload does not exist, or not even its kind.
 func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if resp.Diagnostics.HasError() {

@@ -1,0 +1,52 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// attributes is a plan or a state.
+type attributes interface {
+	GetAttribute(ctx context.Context, at path.Path, target any) diag.Diagnostics
+}
+
+// Distinguish adds the id of a resource to each of its warnings whose summary another resource
+// of this run has used already. Command lines show warnings with equal summaries as one, of the
+// first resource alone (Terraform's internal/tfdiags/consolidate_warnings.go). The id is that of
+// the first of all that has one.
+func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...attributes) {
+	id := idOf(ctx, all)
+	if id == "" {
+		return
+	}
+	for i, one := range *diags {
+		if one.Severity() != diag.SeverityWarning {
+			continue
+		}
+		if first, used := d.warned.LoadOrStore(one.Summary(), id); !used || first == id {
+			continue
+		}
+		summary := one.Summary() + " (for " + id + ")"
+		if placed, ok := one.(diag.DiagnosticWithPath); ok {
+			(*diags)[i] = diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail())
+		} else {
+			(*diags)[i] = diag.NewWarningDiagnostic(summary, one.Detail())
+		}
+	}
+}
+
+func idOf(ctx context.Context, all []attributes) string {
+	for _, one := range all {
+		var id types.String
+		if diags := one.GetAttribute(ctx, path.Root("id"), &id); !diags.HasError() && id.ValueString() != "" {
+			return id.ValueString()
+		}
+	}
+	return ""
+}
