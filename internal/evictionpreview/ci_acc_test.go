@@ -68,6 +68,29 @@ func gitlab(t *testing.T) pipeline {
 	}
 }
 
+// atlantis reads the run step of the guide's workflow, which "sh -c" runs
+// (github.com/runatlantis/atlantis server/core/runtime/run_step_runner.go).
+func atlantis(t *testing.T) pipeline {
+	t.Helper()
+	var config struct {
+		Workflows map[string]struct{ Plan struct{ Steps []any } }
+	}
+	guide(t, "atlantis.yml", &config)
+	p := pipeline{
+		shell: []string{"sh"}, posts: "gh", file: "--body-file preview.md",
+		env: []string{"PLANFILE=default.tfplan", "PULL_NUM=17", "BASE_REPO_OWNER=o", "BASE_REPO_NAME=r"},
+	}
+	for _, step := range config.Workflows["kubetaint"].Plan.Steps {
+		if custom, is := step.(map[string]any); is {
+			p.steps = append(p.steps, fmt.Sprint(custom["run"]))
+		}
+	}
+	if len(p.steps) != 1 {
+		t.Fatalf("the workflow has %d run steps, want 1", len(p.steps))
+	}
+	return p
+}
+
 func guide(t *testing.T, file string, into any) {
 	t.Helper()
 	if err := yaml.Unmarshal([]byte(example(t, file)), into); err != nil {
@@ -88,7 +111,7 @@ func example(t *testing.T, file string) string {
 // command line: what would post a comment is put aside instead.
 func TestAccEvictionPreview_pipelinesCommentOnFailedPlans(t *testing.T) {
 	t.Parallel()
-	for forge, p := range map[string]pipeline{"GitHub": github(t), "GitLab": gitlab(t)} {
+	for forge, p := range map[string]pipeline{"GitHub": github(t), "GitLab": gitlab(t), "Atlantis": atlantis(t)} {
 		for name, tt := range map[string]struct {
 			limit    string
 			breaks   func(config string) string
