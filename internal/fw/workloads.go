@@ -155,7 +155,7 @@ func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 	if w.Rolling.Immutable {
 		summary = "Unable to change the tolerations of " + w.Title() + ": its template is fixed"
 	}
-	detail, after := "Running pods keep their tolerations, and "+w.Rolling.Hold+". ", ""
+	detail, after := "Running pods will not get the tolerations: "+w.Rolling.Hold+". ", ""
 	if hold.Written {
 		detail += "The template has the new tolerations already."
 		after = " Then apply again."
