@@ -50,7 +50,7 @@ func (d *Data) NoRestarts(about Subject, err error, diags *diag.Diagnostics) {
 		d.Unreachable(err, diags)
 	default:
 		diags.AddWarning("Unable to determine which pods restart when taints are removed from "+about.Where,
-			"The change is planned. It also removes tolerations that no resource claims and no taint needs any more, which restarts the pods of their workloads. Which these are is not known.\n\nOriginal error: "+err.Error())
+			"The change is planned. It also removes tolerations that no resource claims and no taint needs any more, which restarts the pods of their workloads. These workloads are unknown.\n\nOriginal error: "+err.Error())
 	}
 }
 
@@ -128,7 +128,7 @@ func warnStays(subject Subject, steps []planner.Step, diags *diag.Diagnostics) {
 		whose = steps[0].Workload.Title()
 	}
 	diags.AddWarning(subject.String()+" leaves "+Count(count, "toleration")+" of "+whose+" that no taint needs any more",
-		"They are marked as retiring, and would go with the taints. But whoever may change a workload may write such marks, and this resource does not know the resource that these are said to be of: "+
+		"They are marked as retiring, and would be removed with the taints. But other writers of a workload can write such marks too, and this resource does not know the resource that these marks name: "+
 			"it is neither named in tolerated_by nor part of the same run.\n"+lines+
 			"\n\nA resource that has left tolerations and still exists removes them itself: apply again. Otherwise remove them from the template by hand, together with their entries in the annotation "+toleration.OwnedAnnotation+", unless another tool needs them.")
 }

@@ -36,7 +36,7 @@ func WarnRestored(w *workload.Workload, claim toleration.Claim, pin label.Claim,
 		return
 	}
 	diags.AddWarning(w.Title()+" has "+Some(entries)+" again, which this resource removed before",
-		"A rollback brings them back with their marks, such as kubectl rollout undo. Others can write old marks, too, so that this resource leaves the entries where they are, a destroy included. "+
+		"A rollback restores them with their marks, such as kubectl rollout undo. Others can write old marks too, so this resource does not remove these entries, not even on destroy. "+
 			"Remove them from the pod template, and their marks from the annotation "+strings.Join(annotations, " and ")+": kubectl edit "+w.Kubectl(w.Name))
 }
 
@@ -63,6 +63,6 @@ func WarnRestoredNodes(nodes []*snapshot.Node, taints taint.Claim, labels label.
 		lines = append(lines[:maxLines], fmt.Sprintf("  … and %d more", more))
 	}
 	diags.AddWarning(Agree(len(found), "A node has", "Nodes have")+" entries with marks of this resource that do not count: "+Some(found),
-		"A backup brings entries back with their marks. Others can write old marks, too, so that this resource leaves the entries where they are, a destroy included:\n\n"+strings.Join(lines, "\n")+"\n\n"+
+		"A backup restores entries with their marks. Others can write old marks too, so this resource does not remove these entries, not even on destroy:\n\n"+strings.Join(lines, "\n")+"\n\n"+
 			"Remove those that are not needed (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-), and their marks from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
 }

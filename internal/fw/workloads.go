@@ -245,7 +245,7 @@ func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, 
 			attribute = *at.Wait
 		}
 		diags.AddAttributeWarning(attribute, "The pods of "+w.Title()+" are not known",
-			"No workload in the cluster names this object as its owner, so that apply cannot wait for pods. A taint should not rely on these tolerations before the pods carry them: data.kubetaint_workloads shows it.")
+			"No workload in the cluster names this object as its owner, so apply cannot wait for its pods. No taint should rely on these tolerations before the pods have them: data.kubetaint_workloads shows that.")
 	}
 }
 
@@ -258,7 +258,7 @@ func warnDefault(w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt
 		return
 	}
 	diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("The first toleration of %s replaces its operator's own: %s", w.Title(), kind.Default),
-		"Where the list is empty, the operator lets its pods tolerate that. Where it is not, the list is all they tolerate. Add the operator's own toleration to yours, unless its pods should not run on these nodes.")
+		"With an empty list, the operator adds that toleration to its pods. With any entry, its pods have the list alone. Add the operator's own toleration to yours, unless its pods should not run on these nodes.")
 }
 
 // WarnWriters says who else writes a template that is about to change.
@@ -267,7 +267,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 	switch {
 	case w.Reverter != "":
 		diags.AddAttributeWarning(at.Workload, w.Title()+" belongs to "+w.Reverter,
-			"What controls it is likely to put its own template back, and the tolerations with it. Set them where that owner takes them from: in its custom resource, or in the workload that it is made of.")
+			"Its owner is likely to restore its own template, without the tolerations. Set them in the owner: in its custom resource, or in the workload that creates this one.")
 	case len(w.Writers) > 0:
 		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),
 			"Its next run may restore its own list of tolerations, and the next plan here adds them again. Add the tolerations there instead, or make it ignore the field "+workload.JoinPath(w.Path)+": see the guide \"Use with Helm, Argo CD and Flux\".")

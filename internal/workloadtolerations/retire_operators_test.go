@@ -32,7 +32,7 @@ func TestOrder_customObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 				}
 			}
 			s.together(tolerations, taints)
-			says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes it as well.")
+			says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes it too.")
 			if got := formatted(s.standing(object, path)); got != "team=a:NoExecute" {
 				t.Fatalf("%s has %s", object.Kind, got)
 			}
@@ -103,7 +103,7 @@ func TestOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 			t.Fatal(d.Errors())
 		}
 		s.together(tolerations, taints)
-		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes it as well.")
+		says(t, "warning", s.destroy(tolerations).Warnings(), "stays for now: team=a:NoExecute", "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes it too.")
 		if got := formatted(s.standing(o.object, path)); got != "team=a:NoExecute" {
 			t.Fatalf("the object has %s", got)
 		}

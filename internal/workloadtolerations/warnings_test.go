@@ -61,7 +61,7 @@ func TestWorkloadTolerations_ownerThatRevertsIsNamed(t *testing.T) {
 		widget := s.c.Look(t, s.widget("gpu", nil))
 		thing := s.make("Deployment", "web", 1, "", nil)
 		s.c.Change(t, thing, "operator", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"test.kubetaint.io/v1","kind":"Widget","name":"gpu","uid":%q,"controller":true}]}}`, widget.GetUID()))
-		s.warned(s.manage(thing, "team=a:NoExecute", nil), `Deployment "`+s.namespace+`/web" belongs to Widget "gpu"`, "put its own template back", "in its custom resource")
+		s.warned(s.manage(thing, "team=a:NoExecute", nil), `Deployment "`+s.namespace+`/web" belongs to Widget "gpu"`, "restore its own template", "in its custom resource")
 
 		sets, err := s.c.Admin.AppsV1().ReplicaSets(s.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(sets.Items) != 1 {
