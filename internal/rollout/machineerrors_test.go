@@ -26,11 +26,11 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 		`MachineSet "machines/pool" has team:NoExecute already`:                   &SetConflictError{Set: set, Conflicts: []taint.Conflict{{ID: taint.ID{Key: "team", Effect: "NoExecute"}}}},
 		"it stands still": &StoppedError{Set: set, Why: "it stands still"},
 		"too late":        &MachinesError{Set: set, Holds: []string{"a pod"}, Err: late},
-		"waiting for machines: a is being deleted; a pod: too late":                  &MachinesError{Set: set, Waiting: []string{"a is being deleted"}, Holds: []string{"a pod"}, Err: late},
+		"waiting for machines: a is being deleted; a pod: too late":                   &MachinesError{Set: set, Waiting: []string{"a is being deleted"}, Holds: []string{"a pod"}, Err: late},
 		"another controller keeps reverting what is written":                          &FightError{},
 		`another controller keeps reverting what is written to Deployment "shop/web"`: &FightError{web},
-		"1 nodes must not be changed, the first is n1":                               &RefusedError{Refusals: []planner.Refusal{{Node: "n1"}}},
-		"pod shop/web has local data":                                                &DrainRefusedError{Refusals: []planner.DrainRefusal{{Pod: &snapshot.Pod{Namespace: "shop", Name: "web"}, Why: "has local data"}}},
+		"1 nodes must not be changed, the first is n1":                                &RefusedError{Refusals: []planner.Refusal{{Node: "n1"}}},
+		"pod shop/web has local data":                                                 &DrainRefusedError{Refusals: []planner.DrainRefusal{{Pod: &snapshot.Pod{Namespace: "shop", Name: "web"}, Why: "has local data"}}},
 	} {
 		if err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)
