@@ -40,7 +40,7 @@ func (*preview) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *
 	resp.TypeName = typeName
 }
 
-// ConfigValidators says which attributes go together.
+// ConfigValidators reports which attributes go together.
 func (*preview) ConfigValidators(context.Context) []datasource.ConfigValidator {
 	return []datasource.ConfigValidator{
 		datasourcevalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"), path.MatchRoot("machine_sets")),
@@ -99,7 +99,7 @@ func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// remark tells what makes the preview worth less than it looks.
+// remark reports what makes the preview worth less than it looks.
 func (w whatIf) remark(diags *diag.Diagnostics) {
 	if w.fleet != nil {
 		w.fleet.remark(w.nothing(), diags)

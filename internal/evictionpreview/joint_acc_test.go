@@ -60,7 +60,7 @@ func TestAccEvictionPreview_tenPodsAndRoomForOne(t *testing.T) {
 		}
 	}
 	for _, p := range preview["pods"].([]any) {
-		// Nobody can tell which one it will be.
+		// Chance decides which one it will be.
 		if word := p.(map[string]any)["placement"]; word != nil {
 			t.Errorf("a pod has the placement %v", word)
 		}
@@ -78,7 +78,7 @@ func TestAccEvictionPreview_tenPodsAndRoomForOne(t *testing.T) {
 	})
 }
 
-// A replacement pushes a pod off a node that nobody touches, in a namespace that is protected.
+// A replacement pushes a pod off a node that no change touches, in a namespace that is protected.
 // Alone, because Pending pods of other tests preempt as well, and count.
 //
 //nolint:paralleltest // See above.

@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// count says how often each of the kinds comes up in the world as it stands, right
+// count reports how often each of the kinds comes up in the world as it stands, right
 // before its nodes get other taints.
 func (w *world) count(change []any) map[string]int {
 	w.t.Helper()

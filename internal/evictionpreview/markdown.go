@@ -11,7 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
-// What bounds the length, so that the text fits into a comment of a forge,
+// Bounds of the length, so that the text fits into a comment of a forge,
 // which takes some 65,000 characters.
 const (
 	maxPods      = 50
@@ -61,7 +61,7 @@ func (w whatIf) heading() string {
 	return w.subject().String() + " evicts no pods"
 }
 
-// nothing says that there is nothing to change.
+// nothing reports that there is nothing to change.
 func (w whatIf) nothing() string {
 	about := w.subject()
 	about.Preposition, about.Where = "", ""
@@ -78,7 +78,7 @@ func (w whatIf) nothing() string {
 	return fmt.Sprintf("There is no node %q: %s", w.target.Name, what)
 }
 
-// already says that the nodes are as the change would make them.
+// already reports that the nodes are as the change would make them.
 func (w whatIf) already() string {
 	out := fw.Agree(w.matched, "the node already ", "the nodes already ")
 	has, lacks := fw.Agree(w.matched, "has ", "have ")+fw.Agree(len(w.taints), "it", "them"), fw.Agree(w.matched, "lacks ", "lack ")+fw.Agree(len(w.absent), "it", "them")
@@ -98,7 +98,7 @@ func (w whatIf) doubts(b *strings.Builder) {
 	}
 }
 
-// machines says what is missing of MachineSets meanwhile.
+// machines reports what is missing of MachineSets meanwhile.
 func (w whatIf) machines(b *strings.Builder) {
 	if w.fleet == nil {
 		return
@@ -115,7 +115,7 @@ func (w whatIf) machines(b *strings.Builder) {
 	}
 }
 
-// notes says what the table does not.
+// notes reports what the table does not.
 func (w whatIf) notes(b *strings.Builder) {
 	notes := fw.Asides(w.subject(), w.report)
 	if same := w.matched - len(w.report.Nodes); w.fleet == nil && same > 0 && len(w.report.Nodes) > 0 {

@@ -101,7 +101,7 @@ func TestHeading_whereNothingChanges(t *testing.T) {
 	}
 }
 
-// Every pod that is not recreated at once has a row of its kind, as in the warnings of a plan.
+// Every pod that is not recreated immediately has a row of its kind, as in the warnings of a plan.
 func TestMarkdown_tellsLostFromPending(t *testing.T) {
 	t.Parallel()
 	agent := pod("ops", "agent", "agent-1", "a")

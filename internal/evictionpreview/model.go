@@ -20,7 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// model is the data source as it stands in configuration and state.
+// model is the data source as configuration and state have it.
 type model struct {
 	NodeName          types.String `tfsdk:"node_name"`
 	NodeSelector      types.String `tfsdk:"node_selector"`

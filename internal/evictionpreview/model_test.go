@@ -64,7 +64,7 @@ func TestTake(t *testing.T) {
 		all             types.Bool
 		pods, workloads []string
 	}{
-		// On node a: web-1 now, cache-1 after 30 s, debug now, agent-1 stays.
+		// On node a: web-1 now, cache-1 after 30s, debug now, agent-1 stays.
 		{"pods that plainly stay are left out", types.BoolNull(), []string{"ops/debug", "shop/cache-1", "shop/web-1"}, []string{"Pod/debug", "Deployment/cache", "Deployment/web"}},
 		{"all pods of the node are there on request", types.BoolValue(true), []string{"ops/agent-1", "ops/debug", "shop/cache-1", "shop/web-1"}, []string{"Pod/debug", "Deployment/cache", "Deployment/web", "Deployment/agent"}},
 	}

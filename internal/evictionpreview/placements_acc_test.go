@@ -28,7 +28,7 @@ const still = 8
 
 // TestAccPlacements makes random crowded clusters, simulates where the replacements go of the pods
 // that a taint evicts, taints the nodes, and compares the simulation with what the real controllers
-// and the real scheduler come to: how many pods of each workload stay Pending. A proof has to hold.
+// and the real scheduler come to: how many pods of each workload stay Pending. A proof must hold.
 // Some workload may be outside of its range in one cluster in 25, and in two more: 30 orders are not
 // all that can happen.
 func TestAccPlacements(t *testing.T) {
@@ -71,7 +71,7 @@ type placed struct {
 	wrong int
 }
 
-// places is a random cluster: a pool of nodes that nobody else uses, and Deployments on it.
+// places is a random cluster: a pool of nodes that no other test uses, and Deployments on it.
 type places struct {
 	move
 	r         *rand.Rand

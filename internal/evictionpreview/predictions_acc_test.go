@@ -223,8 +223,8 @@ func (w *world) note(p *corev1.Pod, taints map[string][]corev1.Taint) {
 }
 
 // followLimited does the same for pods that come meanwhile, until the function that it
-// returns is called: one that a DaemonSet's controller makes, and that is evicted at
-// once, may be in the preview alone.
+// returns is called: one that a DaemonSet's controller makes, and that is evicted
+// immediately, may be in the preview alone.
 func (w *world) followLimited() func() {
 	w.t.Helper()
 	taints := w.standing()
@@ -247,7 +247,7 @@ func (w *world) followLimited() func() {
 	}
 }
 
-// expected names the pods that have to leave while the cluster is watched.
+// expected names the pods that must leave while the cluster is watched.
 func (w *world) expected(predicted map[string]prediction) []string {
 	var names []string
 	for name, p := range predicted {
@@ -258,20 +258,20 @@ func (w *world) expected(predicted map[string]prediction) []string {
 	return names
 }
 
-// leaves says that a pod was predicted to leave within the window.
+// leaves reports that a pod was predicted to leave within the window.
 func (p prediction) leaves() bool {
 	return (p.verdict == "evicted_now" || p.verdict == "evicted_after") && p.after <= window-slack
 }
 
-// endedBefore says that an old countdown of a pod ended between the preview and the
+// endedBefore reports that an old countdown of a pod ended between the preview and the
 // change.
 func (w *world) endedBefore(name string) bool {
 	return !w.there[name] && w.limited[name]
 }
 
-// sharedLag returns what the pods that left were late by at least. Pods whose old
-// countdown may have ended first say nothing about it. That the change took a while
-// to come back, so that all seem to be early, excuses nobody.
+// sharedLag returns what the evicted pods were late by at least. Pods whose old
+// countdown may have ended first say nothing about it. That the answer to the change
+// took a while, so that all seem to be early, excuses none.
 func (w *world) sharedLag(predicted map[string]prediction, seen map[string]time.Time, written time.Time) time.Duration {
 	var lags []time.Duration
 	for name, p := range predicted {
@@ -285,7 +285,7 @@ func (w *world) sharedLag(predicted map[string]prediction, seen map[string]time.
 	return max(slices.Min(lags), 0)
 }
 
-// departure is when a pod left, counted from before the change was written and
+// departure is when a pod was gone, counted from before the change was written and
 // from when it surely was, what all pods were late by, and how long they were watched.
 type departure struct {
 	sinceBefore, sinceWritten, shared, watched time.Duration

@@ -32,7 +32,7 @@ func TestAccEvictionPreview_whoFindsNoNodeStaysPending(t *testing.T) {
 	workloads := map[string]struct {
 		shape func(*corev1.PodSpec)
 		// obstacle is a part of what keeps the pods away from other nodes, "" for
-		// those that come back; scheduler is what the scheduler says of it.
+		// those that are recreated elsewhere; scheduler is what the scheduler says of it.
 		obstacle, scheduler string
 	}{
 		"fits":  {shape: memory("1Gi")},
@@ -79,8 +79,8 @@ func TestAccEvictionPreview_whoFindsNoNodeStaysPending(t *testing.T) {
 	}
 
 	m.c.Patch(t, m.from, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
-	// The scheduler says "pending" of a pod that has to wait for another to make
-	// room too: only when all that come back are there is it the last word.
+	// The scheduler says "pending" of a pod that must wait for another to make
+	// room too: only when all recreated ones are there is it the last word.
 	as := func(p *corev1.Pod) (predicted bool) {
 		w := workloads[p.Labels["app"]]
 		if w.obstacle == "" {
@@ -94,8 +94,8 @@ func TestAccEvictionPreview_whoFindsNoNodeStaysPending(t *testing.T) {
 	})
 }
 
-// move is a node that pods leave and one that they could go to. Nobody else uses
-// the two.
+// move is a node whose pods are evicted, and one that they could go to. No other test
+// uses the two.
 type move struct {
 	t                         *testing.T
 	c                         *acctest.Cluster

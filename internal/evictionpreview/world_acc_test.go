@@ -34,16 +34,16 @@ type world struct {
 	label     string
 	nodes     []string
 	quiet     bool
-	// oldDaemons says that the DaemonSet's pods are older than its template.
+	// oldDaemons reports that the DaemonSet's pods are older than its template.
 	oldDaemons bool
-	// limited says which pods tolerate a NoExecute taint, that stood on their node
+	// limited reports which pods tolerate a NoExecute taint, that was on their node
 	// before the change, for a limited time: a countdown may run for them whose
 	// start the API does not show, and only they may get the verdict unknown.
 	limited map[string]bool
-	// unchanged says which nodes are as the change wants them already: nothing
+	// unchanged reports which nodes are as the change wants them already: nothing
 	// happens to them by it, and countdowns that run there run on.
 	unchanged map[string]bool
-	// before holds the pods that were there right before the preview: it has to
+	// before holds the pods that were there right before the preview: it must
 	// name these. A DaemonSet's controller may make one between the preview and
 	// the change, of which nothing was said.
 	before map[string]bool
@@ -83,7 +83,7 @@ func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 }
 
 // daemonSet makes a DaemonSet over the world's nodes, whose pods the real
-// controller makes and gives its own tolerations. The scheduler has to let them
+// controller makes and gives its own tolerations. The scheduler must let them
 // in, so that they tolerate everything but what evicts.
 func (w *world) daemonSet() {
 	w.t.Helper()

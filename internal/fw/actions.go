@@ -80,7 +80,7 @@ func TimeoutOf(s types.String, otherwise time.Duration) time.Duration {
 // duration is a validator of lengths of time.
 type duration struct{}
 
-// Description says what is accepted.
+// Description reports what is accepted.
 func (duration) Description(context.Context) string {
 	return "value must be a length of time above zero, such as 90m or 2h"
 }

@@ -42,7 +42,7 @@ func (b Budget) own(x eviction.Excess) bool {
 	return b.Ours && !slices.Contains(b.Inherited, string(x.Limit))
 }
 
-// exceeds says what is exceeded, without a full stop.
+// exceeds reports what is exceeded, without a full stop.
 func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	verb := "might"
 	if x.Certain {
@@ -63,7 +63,7 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	return fmt.Sprintf("%s %s be evicted%s, and max_pods allows %d", pods, verb, elsewhere(x), x.Allowed)
 }
 
-// elsewhere says how many of the pods run on nodes that do not change.
+// elsewhere reports how many of the pods run on nodes that do not change.
 func elsewhere(x eviction.Excess) string {
 	if x.Preempted == 0 {
 		return ""
@@ -71,7 +71,7 @@ func elsewhere(x eviction.Excess) string {
 	return fmt.Sprintf(" (%d elsewhere, by preemption)", x.Preempted)
 }
 
-// named says what the summary does not: the names of pods, and the other limits.
+// named reports what the summary does not: the names of pods, and the other limits.
 func named(e *eviction.LimitsError) string {
 	var lines []string
 	for _, x := range e.Exceeded {
@@ -93,8 +93,8 @@ func named(e *eviction.LimitsError) string {
 	return strings.Join(lines, "\n")
 }
 
-// change says which attributes are to be changed to let the pods leave, and where they
-// stand.
+// change reports which attributes are to be changed to allow the evictions, and where they
+// are.
 func (b Budget) change(exceeded []eviction.Excess) string {
 	var own, inherited []string
 	for _, x := range exceeded {

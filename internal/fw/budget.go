@@ -41,7 +41,7 @@ func Some(all []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:few], ", "), len(all)-few)
 }
 
-// The attributes of the evictions block that bound who leaves.
+// Attributes of the evictions block that limit which pods are evicted.
 const (
 	maxPods             = string(eviction.MaxPods)
 	maxPending          = string(eviction.MaxPending)
@@ -65,7 +65,7 @@ type EvictionsModel struct {
 	Stranded            types.String `tfsdk:"stranded"`
 }
 
-// Known says whether every value of the block is known; nil is.
+// Known reports whether every value of the block is known; nil is.
 func (m *EvictionsModel) Known() bool {
 	if m == nil {
 		return true
@@ -74,7 +74,7 @@ func (m *EvictionsModel) Known() bool {
 	return !unknown && !slices.ContainsFunc(m.ProtectedNamespaces.Elements(), attr.Value.IsUnknown)
 }
 
-// Budget returns the block's budget; attributes that it leaves out are those
+// Budget returns the block's limits; attributes that it leaves out are those
 // of defaults. All values must be known.
 func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, diag.Diagnostics) {
 	var diags diag.Diagnostics

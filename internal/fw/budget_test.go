@@ -29,7 +29,7 @@ func parsed(t *testing.T, selector string) labels.Selector {
 
 func of(n int64) *int64 { return &n }
 
-// TestBudget_says: what is exceeded, in words. What counts stands in the tests of eviction.Limits.
+// TestBudget_says: what is exceeded, in words. The tests of eviction.Limits show what counts.
 func TestBudget_says(t *testing.T) {
 	t.Parallel()
 	report := reportOf(leaving(2, "Deployment/now", eviction.EvictedNow, func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"tier": "gold"} }), leaving(1, "Deployment/unknown", eviction.Unknown, func(v *eviction.PodVerdict) { v.Pod.Namespace = "prod" }))

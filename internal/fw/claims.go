@@ -86,7 +86,7 @@ func (d *Data) ClaimSets(holder string, target machineset.Target, taints []taint
 	}
 }
 
-// ClaimPins does the same for labels that the template of a workload shall
+// ClaimPins does the same for labels that the template of a workload must
 // require, at an attribute; false means that one is claimed twice.
 func (d *Data) ClaimPins(holder string, ref workload.Ref, labels map[string]string, at path.Path, diags *diag.Diagnostics) bool {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {

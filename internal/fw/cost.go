@@ -68,7 +68,7 @@ func (c *cost) add(step planner.Step) {
 	}
 }
 
-// pins says what the template requires of nodes.
+// pins reports what the template requires of nodes.
 func (c *cost) pins(step planner.Step) {
 	var requires []string
 	for _, key := range slices.Concat(step.Pins.Missing, step.Pins.Different) {
@@ -82,9 +82,9 @@ func (c *cost) pins(step planner.Step) {
 	}
 }
 
-// WarnCost says how many pods restart, in how many rollouts. The subject begins
+// WarnCost reports how many pods restart, in how many rollouts. The subject begins
 // the sentence, such as: Changing the tolerations of Deployment "shop/web". Where
-// no pod is known to restart it says what stays for now, if anything does.
+// no pod is known to restart it reports what stays for now, if anything does.
 func WarnCost(subject string, plan planner.Plan, diags *diag.Diagnostics) {
 	b := add(costs(plan))
 	if b.pods == 0 {

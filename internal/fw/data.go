@@ -24,7 +24,7 @@ type Data struct {
 	Cluster *kube.Cluster
 	// Owner stands at the head of every id.
 	Owner string
-	// Evictions are the budgets of resources that set none.
+	// Evictions are the limits of resources that set none.
 	Evictions Budget
 	// Comparison is what is known of the cluster's gate for Lt and Gt.
 	Comparison eviction.Comparison
@@ -46,7 +46,7 @@ type Data struct {
 	// the changes of taints.
 	Planned   planner.Shared
 	Switching planner.Switching
-	// Policies are what resources of this run give to pods that are made.
+	// Policies are what resources of this run give to new pods.
 	Policies planner.Policies
 
 	renames     renames
@@ -69,7 +69,7 @@ func DataFrom(providerData any, diags *diag.Diagnostics) *Data {
 	return data
 }
 
-// notConnected says why there is no cluster.
+// notConnected reports why there is no cluster.
 const notConnected = "The provider block holds values that are known only after apply, so there is no cluster to read yet."
 
 // errNotConnected is the error where there is no cluster yet. It counts as a cluster out

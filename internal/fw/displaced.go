@@ -18,14 +18,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// GivenUp says why tolerations are removed now: which attribute asks for it, in words, and
+// GivenUp reports why tolerations are removed now: which attribute asks for it, in words, and
 // what to do where that is not wanted.
 type GivenUp struct {
 	At           path.Path
 	Why, Instead string
 }
 
-// WarnDisplaced says which pods lose their places because tolerations go at once.
+// WarnDisplaced reports which pods lose their places because tolerations are removed immediately.
 // The subject begins the sentence, as that of WarnCost.
 func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diags *diag.Diagnostics) {
 	pods = slices.DeleteFunc(slices.Clone(pods), func(d planner.Displaced) bool { return d.Shortened })
@@ -71,7 +71,7 @@ func portion(n, of int, one, many, all string) string {
 	return fmt.Sprintf("%d of the %d %s", n, of, Agree(n, one, many))
 }
 
-// WarnShortened says which pods are evicted because their tolerations come to last for
+// WarnShortened reports which pods are evicted because their tolerations come to last for
 // a shorter time. Those that do not follow their template keep what they have.
 func WarnShortened(subject string, pods []planner.Displaced, at path.Path, diags *diag.Diagnostics) {
 	pods = slices.DeleteFunc(slices.Clone(pods), func(d planner.Displaced) bool { return !d.Shortened || d.Hold != "" })
@@ -119,7 +119,7 @@ func listLosses(b *strings.Builder, pods []planner.Displaced) {
 	list(b, report)
 }
 
-// homelessBy says that the pod is replaced by one that no node takes.
+// homelessBy reports that the pod is replaced by one that no node takes.
 func homelessBy(d planner.Displaced) bool {
 	return d.Hold == "" && !d.Owner.DaemonSet() && !d.Found
 }

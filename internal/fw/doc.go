@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Package fw holds the Terraform pieces that more than one type needs: what the
-// provider hands to its resources, nested attributes, validators, the eviction
-// budget, and the wording of diagnostics.
+// provider hands to its resources, nested attributes, validators, the limits of
+// evictions, and the wording of diagnostics.
 package fw

@@ -33,7 +33,7 @@ func (g *Generations) Note(object, owner, generation string) {
 	}
 }
 
-// One returns the generation of all marks. None is the error NotThisCluster, where objects says
+// One returns the generation of all marks. None is the error NotThisCluster, where objects names
 // what was looked at, such as: No node. Several are an error that names their objects: to take
 // one would leave the entries of the others behind, or take what another instance has written.
 func (g *Generations) One(objects string, diags *diag.Diagnostics) string {

@@ -59,7 +59,7 @@ func (h hedges) reservation(refusesStranded bool, stranded, affected int) string
 	return ""
 }
 
-// advice says what it depends on, and how to have the plan know.
+// advice reports what it depends on, and how to have the plan know.
 func (h hedges) advice(refusesStranded bool) string {
 	otherwise := "the pods count as they are"
 	if h.spared > 0 && refusesStranded {

@@ -33,7 +33,7 @@ type identityModel struct {
 }
 
 // WantedImport reads which taints of which nodes are to be imported, from an id
-// or an identity; forms says how an id is written.
+// or an identity; forms reports how an id is written.
 func WantedImport(ctx context.Context, req resource.ImportStateRequest, forms string, diags *diag.Diagnostics) (planner.Target, []taint.ID, bool) {
 	id := req.ID
 	if id == "" && req.Identity != nil {
@@ -60,8 +60,8 @@ func WantedImport(ctx context.Context, req resource.ImportStateRequest, forms st
 }
 
 // parseImportID splits an import id. Selectors and keys may hold slashes
-// themselves, so that every split is tried; where two make sense the user has
-// to say which is meant.
+// themselves, so that every split is tried; where two make sense the user must
+// name the right one.
 func parseImportID(id string) (planner.Target, []taint.ID, error) {
 	type reading struct {
 		target planner.Target
@@ -198,7 +198,7 @@ func ImportedSeal(seal record.Seal, target planner.Target, n *snapshot.Node) rec
 	return seal.OnNode(n.Name, string(n.UID))
 }
 
-// Importable says which nodes an import is about. Of MachineSets, the caller gives what
+// Importable reports which nodes an import is about. Of MachineSets, the caller gives what
 // stands for them.
 func Importable(target planner.Target) func(*snapshot.Node) bool {
 	if target.MachineSets == nil {

@@ -160,7 +160,7 @@ func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics
 	diags.Append(found...)
 	var known []key
 	if len(raw) > 0 && json.Unmarshal(raw, &known) != nil {
-		// What cannot be read proves nothing.
+		// Keys that cannot be read prove nothing.
 		return nil
 	}
 	out := make([]record.Seal, len(known))

@@ -15,7 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// CheckLinks refuses to rely on tolerations that live pods do not carry and will
+// CheckLinks refuses to rely on tolerations that running pods do not have and will
 // not by themselves.
 func (d *Data) CheckLinks(linked []string, snapshot *snapshot.Snapshot, diags *diag.Diagnostics) bool {
 	for _, id := range linked {
@@ -39,7 +39,7 @@ func (d *Data) Foreseen(snapshot *snapshot.Snapshot, linked []string) *snapshot.
 	return snapshot
 }
 
-// unreliable words that linked tolerations are not carried by live pods that do not
+// unreliable words that linked tolerations are missing on running pods that do not
 // follow their template.
 func unreliable(id string, p planner.PlannedTolerations, pods []*snapshot.Pod) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to rely on the tolerations of "+p.Ref.Title(),
@@ -47,7 +47,7 @@ func unreliable(id string, p planner.PlannedTolerations, pods []*snapshot.Pod) d
 			"To fix this: apply the tolerations without these taints, and "+p.WayOut+". Once every running pod has the tolerations, this resource can be applied.")
 }
 
-// behind counts and names live pods without the tolerations of their workload.
+// behind counts and names running pods without the tolerations of their workload.
 func behind(pods []*snapshot.Pod) string {
 	names := make([]string, len(pods))
 	for i, p := range pods {

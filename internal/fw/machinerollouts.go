@@ -24,7 +24,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
-// What scale_to_zero waits for before it scales back.
+// Conditions that scale_to_zero waits for before it scales up again.
 const (
 	WaitMarkedDeleted = "marked_deleted"
 	WaitRemoved       = "removed"
@@ -126,7 +126,7 @@ func RefuseRolloutParameters(ctx context.Context, at path.Path, from types.Objec
 	}
 }
 
-// ExplainMachines words why a rollout of machines ended before its end; goesOn says
+// ExplainMachines words why a rollout of machines ended before its end; goesOn names
 // how it can go on where no more than another run is needed for that.
 func ExplainMachines(summary, goesOn string, err error) diag.Diagnostic {
 	late, stopped, gone := new(rollout.MachinesError), new(rollout.StoppedError), new(rollout.SetGoneError)
@@ -157,7 +157,7 @@ func paragraphs(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(one string) bool { return one == "" }), "\n\n")
 }
 
-// restored says that a count has been brought back, or what to do where that failed; ""
+// restored reports that a count has been brought back, or what to do where that failed; ""
 // where none had to be. The command writes the subresource scale, which webhooks do not see.
 func restored(err error) string {
 	if zero := new(rollout.AtZeroError); errors.As(err, &zero) {
@@ -169,7 +169,7 @@ func restored(err error) string {
 	return ""
 }
 
-// Ended says how something ended that did not come to its end.
+// Ended reports how something ended that did not come to its end.
 func Ended(what string, err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return what + " timed out"
@@ -177,7 +177,7 @@ func Ended(what string, err error) string {
 	return "the run was interrupted"
 }
 
-// explainLate says what a rollout waited for, what to do about that, and how far it is.
+// explainLate reports what a rollout waited for, what to do about that, and how far it is.
 func explainLate(e *rollout.MachinesError) string {
 	waiting, fix := waitedFor(e)
 	holds := ""
@@ -192,7 +192,7 @@ func explainLate(e *rollout.MachinesError) string {
 	return paragraphs(waiting, holds, fix, standing(e))
 }
 
-// waitedFor says what a rollout waited for, and what to do about that; "" and "" for
+// waitedFor reports what a rollout waited for, and what to do about that; "" and "" for
 // nothing.
 func waitedFor(e *rollout.MachinesError) (waiting, fix string) {
 	if len(e.Waiting) == 0 {
@@ -209,7 +209,7 @@ func waitedFor(e *rollout.MachinesError) (waiting, fix string) {
 	return "The rollout last waited for the controller of " + e.Set.Title() + last, fix
 }
 
-// standing says how far a rollout is, and which count it has left.
+// standing reports how far a rollout is, and which count it has left.
 func standing(e *rollout.MachinesError) string {
 	m := e.Set.Marker
 	if m == nil {

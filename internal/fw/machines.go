@@ -15,7 +15,7 @@ import (
 )
 
 // RolloutCost puts before the wording of a report what a rollout of MachineSets costs
-// in machines, how it makes pods leave, and how much capacity is missing at most.
+// in machines, how it evicts pods, and how much capacity is missing at most.
 func RolloutCost(s Subject, all []machineset.Affected, atOnce int, summary, detail string) (withCost, costs string) {
 	cost := MachineCost(all, atOnce)
 	if cost == "" {
@@ -30,8 +30,8 @@ func RolloutCost(s Subject, all []machineset.Affected, atOnce int, summary, deta
 	return summary, strings.TrimSuffix(cost+"\n\n"+detail, "\n\n")
 }
 
-// MachineCost says how many machines are replaced and how much is missing meanwhile,
-// "" where none is. At most so many MachineSets roll out at once.
+// MachineCost reports how many machines are replaced and how much is missing meanwhile,
+// "" where none is. At most so many MachineSets roll out in parallel.
 func MachineCost(all []machineset.Affected, atOnce int) string {
 	replaced, lines := 0, []string{}
 	for _, a := range all {
@@ -66,7 +66,7 @@ func MachineCost(all []machineset.Affected, atOnce int) string {
 	return out
 }
 
-// WarnDeadlocks says which drains of a resource do not end by themselves.
+// WarnDeadlocks reports which drains of a resource do not end by themselves.
 func WarnDeadlocks(where string, found []eviction.Deadlock, diags *diag.Diagnostics) {
 	warnDeadlocks("machines of "+where, "Before you apply, scale", "; or use the strategy in_place, which drains no machine", found, diags)
 }

@@ -34,7 +34,7 @@ func MachineSetsOf(ctx context.Context, from types.Object, diags *diag.Diagnosti
 	return in, !diags.HasError()
 }
 
-// Target says which MachineSets are meant; false while that is not known.
+// Target reports which MachineSets are meant; false while that is not known.
 func (m MachineSetsModel) Target(diags *diag.Diagnostics) (machineset.Target, bool) {
 	return MachineSetTarget(m.Namespace, m.Name, m.Selector, path.Root("machine_sets").AtName("selector"), diags)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
-// ownershipKey is where ownership stands in the private state.
+// ownershipKey is the key of ownership in the private state.
 const ownershipKey = "ownership"
 
 // Ownership is what a resource remembers beside its state. ID identifies one of
@@ -74,7 +74,7 @@ func (o Ownership[ID]) seal(held *string) record.Seal {
 }
 
 // Hold ends an apply: only these marks on nodes and MachineSets, and on workloads and namespaces,
-// count from now on. nil says that they are not known, and that this apply counts as an
+// count from now on. nil reports that they are not known, and that this apply counts as an
 // interrupted one.
 func (o Ownership[ID]) Hold(held, lists record.Held) Ownership[ID] {
 	if held == nil || lists == nil {
@@ -146,7 +146,7 @@ func (o Ownership[ID]) Find(owner string, seal record.Seal) planner.Found {
 
 // NotThisCluster is the error where a private state is lost and nothing in the
 // cluster carries a mark with the state's id: which cluster it was written for is
-// lost as well, and this may be another. Objects says what was looked at.
+// lost as well, and this may be another. Objects reports what was looked at.
 func NotThisCluster(objects, id string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to determine whether this state belongs to this cluster",
 		"An earlier update was killed, and the record of the cluster that the state was written for is lost with it. "+objects+" of this cluster carries a mark of \""+id+"\". "+
@@ -188,13 +188,13 @@ func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags
 	if len(raw) == 0 {
 		return o
 	}
-	// What earlier builds kept beside these fields is dropped, such as the taints that
+	// Fields that earlier builds kept beside these are dropped, such as the taints that
 	// template_only had left on machines: MachineSets record those. See machineset.Remnant.
 	if err := json.Unmarshal(raw, &o); err != nil {
 		diags.AddError("Unable to read the private state", "The resource's private state is damaged. Remove the resource from the state and import it again.\n\nOriginal error: "+err.Error())
 	}
 	if o.Recovered {
-		// What those builds would have believed is found out again.
+		// Entries that those builds would have believed in are found out again.
 		o.Recovered, o.Nonce, o.Epoch, o.Held, o.Lists = false, "", 0, nil, nil
 	}
 	return o
@@ -212,7 +212,7 @@ func (o Ownership[ID]) Save(ctx context.Context, to PrivateWriter, diags *diag.D
 }
 
 // Connect goes on from what was found out of a resource's ownership, which may be an
-// error, to the cluster that it is on. It returns false, and says why, where that is
+// error, to the cluster that it is on. It returns false, and reports why, where that is
 // another one, or cannot be reached.
 func Connect[ID comparable](ctx context.Context, d *Data, own Ownership[ID], resource string, err error, diags *diag.Diagnostics) (Ownership[ID], bool) {
 	if err != nil {

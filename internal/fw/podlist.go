@@ -85,7 +85,7 @@ func share(groups []*podGroup) []*podGroup {
 	return groups
 }
 
-// single says whether the group is one pod, whose name stands in its first line.
+// single reports whether the group is one pod, whose name is part of its first line.
 func (g *podGroup) single() bool {
 	return len(g.pods) == 1
 }

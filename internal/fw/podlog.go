@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
 
-// LogPods logs what a report has to tell about each pod: a warning has a row for a workload, and names
+// LogPods logs what a report shows of each pod: a warning has a row for a workload, and names
 // no pod that is recreated.
 func LogPods(ctx context.Context, s Subject, report *eviction.Report) {
 	for _, v := range report.Pods {

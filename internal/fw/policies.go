@@ -24,7 +24,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 )
 
-// What becomes of a pod where a policy cannot be evaluated.
+// Outcomes of a pod where a policy cannot be evaluated.
 const (
 	FailurePolicyIgnore = "Ignore"
 	FailurePolicyFail   = "Fail"
@@ -106,7 +106,7 @@ func ExtendedResource() validator.String {
 	}}
 }
 
-// kubernetesOwn says whether a name is that of a resource that Kubernetes defines itself.
+// kubernetesOwn reports whether a name is that of a resource that Kubernetes defines itself.
 func kubernetesOwn(s string) bool {
 	own := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage, corev1.ResourcePods}
 	return slices.Contains(own, corev1.ResourceName(s)) || strings.HasPrefix(s, corev1.ResourceHugePagesPrefix) || strings.Contains(s, corev1.ResourceDefaultNamespacePrefix)
@@ -135,7 +135,7 @@ func MatchOf(ctx context.Context, from types.Object, at path.Path, diags *diag.D
 	return out, !diags.HasError()
 }
 
-// checkMatch refuses what nobody can mean.
+// checkMatch refuses what no user can mean.
 func checkMatch(out admission.Match, at path.Path, diags *diag.Diagnostics) {
 	switch {
 	case out.Empty() && !out.All:

@@ -29,7 +29,7 @@ var titled = regexp.MustCompile(`^(\w+) "(?:([^/"]+)/)?([^/"]+)"$`)
 
 // ExplainRecord words that an annotation in which this provider keeps who owns what of an
 // object, or how far a rollout of it is, is damaged; nil where the error is of another
-// kind. The thing is the object, such as `Deployment "shop/web"`, and the path says where
+// kind. The thing is the object, such as `Deployment "shop/web"`, and the path reports where
 // the configuration names it, empty for nowhere.
 func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 	annotation := damaged(err)
@@ -112,7 +112,7 @@ func warnUnreadable(summary string, nodes []string, annotation string, diags *di
 			"after which none of the node's "+entries+" belongs to any resource. Then apply again.")
 }
 
-// AsWarning makes a warning of an error, where nothing has to be written.
+// AsWarning makes a warning of an error, where nothing must be written.
 func AsWarning(d diag.Diagnostic) diag.Diagnostic {
 	if attribute, is := d.(diag.DiagnosticWithPath); is {
 		return diag.NewAttributeWarningDiagnostic(attribute.Path(), d.Summary(), d.Detail())
@@ -120,7 +120,7 @@ func AsWarning(d diag.Diagnostic) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(d.Summary(), d.Detail())
 }
 
-// waysOut says what to do about a marker of a rollout that cannot be read, or that has lost
+// waysOut reports what to do about a marker of a rollout that cannot be read, or that has lost
 // the number of replicas from before the rollout.
 func waysOut(thing string, lost bool) string {
 	scale, forget := kubectl("scale", thing, "--replicas=NUMBER"), kubectl("annotate", thing, machineset.MarkerAnnotation+"-")

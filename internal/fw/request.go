@@ -56,7 +56,7 @@ func sameCluster(expected, found string, diags *diag.Diagnostics) bool {
 }
 
 // Unreadable words why a stored state could not be compared with the cluster;
-// what says what was to be read.
+// what reports what was to be read.
 func (d *Data) Unreadable(what string, err error, diags *diag.Diagnostics) {
 	switch {
 	case err == nil || d == nil:
@@ -76,8 +76,8 @@ func UnableTo(doing string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to "+doing, detail+"Original error: "+err.Error())
 }
 
-// Advise says what an error of a request means and what to do; nothing where
-// the error has to speak for itself.
+// Advise reports what an error of a request means and what to do; nothing where
+// the error must speak for itself.
 func Advise(err error) string {
 	fight := new(rollout.FightError)
 	switch {

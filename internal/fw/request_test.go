@@ -26,7 +26,7 @@ func TestAdvise(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
 		want string
-		// later says that a data source is told how to be read later.
+		// later reports that a data source is told how to be read later.
 		later bool
 	}{
 		"a timeout":                {class(kube.ErrUnreachable, fmt.Errorf("get: %w", context.DeadlineExceeded)), "Run it again, with a longer timeout", true},

@@ -27,7 +27,7 @@ func RefuseReserved(attribute string, set types.Set, diags *diag.Diagnostics) {
 }
 
 // WarnSystemKeys adds a warning for each taint of a set whose key Kubernetes
-// keeps for itself. Where the taints shall be is in the summary, such as: node "a".
+// keeps for itself. The place of the taints is in the summary, such as: node "a".
 func WarnSystemKeys(attribute, where string, set types.Set, diags *diag.Diagnostics) {
 	for _, e := range entries(attribute, set) {
 		if taint.SystemKey(e.id) {

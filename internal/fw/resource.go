@@ -19,7 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 )
 
-// What to do with a wanted taint that nobody has marked.
+// Answers to a wanted taint that exists without an owner.
 const (
 	OnConflictFail  = "fail"
 	OnConflictAdopt = "adopt"

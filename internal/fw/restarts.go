@@ -42,7 +42,7 @@ func (d *Data) Retained(ctx context.Context, about Subject, changes planner.Tain
 	return out, all
 }
 
-// NoRestarts says that it is not known which pods restart because taints go.
+// NoRestarts reports that it is not known which pods restart because taints go.
 func (d *Data) NoRestarts(about Subject, err error, diags *diag.Diagnostics) {
 	switch {
 	case err == nil:

@@ -44,7 +44,7 @@ type row struct {
 
 // told is what rows tell beside what they always do.
 type told struct {
-	// stranded pods have a row because apply refuses to strand them; budgets have their names.
+	// stranded pods have a row because apply refuses to strand them; PodDisruptionBudgets have their names.
 	stranded, budgets bool
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// AtTarget is where a block says which MachineSets are meant; nowhere for none.
+// AtTarget is where a block reports which MachineSets are meant; nowhere for none.
 func AtTarget(block path.Path, t *machineset.Target) path.Path {
 	switch {
 	case t == nil:
@@ -27,7 +27,7 @@ func AtTarget(block path.Path, t *machineset.Target) path.Path {
 }
 
 // ExplainRefusedSet words that a MachineSet must not be changed; the block is the one that
-// says which MachineSets are meant, and how they are rolled out.
+// reports which MachineSets are meant, and how they are rolled out.
 func ExplainRefusedSet(e *rollout.SetRefusedError, block path.Path, t *machineset.Target) diag.Diagnostic {
 	first := e.Refusals[0]
 	// Other MachineSets of the resource may have been changed before.
@@ -56,7 +56,7 @@ func AboutSets(verb string, all []machineset.Affected, where string) Subject {
 			}
 		}
 	}
-	// What goes is what it is about where nothing comes in its place.
+	// It is about the taints that are removed if none takes their place.
 	if s.Taints = stay; len(stay) == 0 {
 		s.Taints = going
 	}

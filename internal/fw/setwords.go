@@ -86,15 +86,15 @@ func carriers(o machineset.Observed, left machineset.Remnants) (names []string, 
 const anotherInstance = "carries this resource's id, but another instance of it wrote it: either an earlier create or replacement was interrupted, or a second state (another workspace or pipeline) applies the same configuration. " +
 	"If there is a second state, give one of the two another owner in the provider block. If not, apply with -replace=ADDRESS to adopt the entries with this id."
 
-// leftAlone says of an entry of somebody else what has been done about it.
+// leftAlone reports that an entry of another owner has not been changed.
 const leftAlone = "It is left as it is."
 
-// anotherOwner says what to do about an entry of a thing that is marked as another resource's.
+// anotherOwner reports what to do about an entry of a thing that is marked as another resource's.
 func anotherOwner(owner, entry, annotation, thing string) string {
 	return fmt.Sprintf("It is marked as belonging to the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that. ", owner, entry) + MadeUp(annotation, thing)
 }
 
-// ExplainSetConflict words that a taint of a template belongs to somebody else.
+// ExplainSetConflict words that a taint of a template has another owner.
 func ExplainSetConflict(owner string, e *rollout.SetConflictError) diag.Diagnostic {
 	c := e.Conflicts[0]
 	summary := fmt.Sprintf("Unable to claim taint %q on %s", c.ID, e.Set.Title())
@@ -108,7 +108,7 @@ func ExplainSetConflict(owner string, e *rollout.SetConflictError) diag.Diagnost
 		"To adopt it, set on_conflict = \"adopt\": destroying the resource then removes it. Or import it.", c.Value))
 }
 
-// ExplainLabelConflict words that somebody else has given a label another value.
+// ExplainLabelConflict words that another writer has given a label another value.
 func ExplainLabelConflict(owner string, e *rollout.LabelConflictError) diag.Diagnostic {
 	c := e.Conflicts[0]
 	summary := fmt.Sprintf("Unable to claim label %q on %s", c.Key, c.Where)

@@ -19,7 +19,7 @@ import (
 // StepWords are how a resource words the steps of its plan.
 type StepWords struct {
 	Budget
-	// About says what steps do, or would have done.
+	// About reports what steps do, or would have done.
 	About func(doing bool, steps []planner.Step) Subject
 	// Rescue is the attribute that could save stranded pods.
 	Rescue path.Path
@@ -32,7 +32,7 @@ type StepWords struct {
 	Replaces bool
 }
 
-// Warn says what the steps of a plan do to pods and machines, and refuses what neither these
+// Warn reports what the steps of a plan do to pods and machines, and refuses what neither these
 // nor the limits allow.
 func (w StepWords) Warn(ctx context.Context, plan planner.Plan, diags *diag.Diagnostics) {
 	if set, refusals := plan.Refused(); set != nil {
@@ -77,18 +77,18 @@ type TaintChange struct {
 	Taints planner.TaintChanges
 	// Harmless is set where no taint comes that a pod might not tolerate.
 	Harmless bool
-	// ToleratedBy are the links, and Strict says that a limit depends on the preview.
+	// ToleratedBy are the links, and Strict reports that a limit depends on the preview.
 	ToleratedBy types.Set
 	Strict      bool
 	Words       StepWords
 }
 
-// PreviewTaints says which pods the steps of a change evict and restart, with what counts that
+// PreviewTaints reports which pods the steps of a change evict and restart, with what counts that
 // the same run gives to their workloads. No more of the cluster is read than the steps need.
 func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Diagnostics) {
 	c.Workloads, c.Elsewhere = d.Retained(ctx, c.Taken, c.Taints, diags)
 	linked, linksKnown := Linked(ctx, c.ToleratedBy, diags)
-	// What is not known yet is not guessed at.
+	// Links that are not known yet are not guessed at.
 	evicts := linksKnown && !c.Harmless
 	if !evicts && len(c.Workloads) == 0 {
 		return
@@ -111,7 +111,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	}
 }
 
-// Explain words that the limits do not allow steps; nil for other errors. Later says that
+// Explain words that the limits do not allow steps; nil for other errors. Later reports that
 // other resources of the apply may have written before, whatever this one has.
 func (w StepWords) Explain(err error, later bool) diag.Diagnostic {
 	over := new(rollout.LimitsError)

@@ -18,7 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// stuckDetail says what a rollout that has not ended waited for, and what to do.
+// stuckDetail reports what a rollout that has not ended waited for, and what to do.
 func stuckDetail(verb string, stuck *rollout.StuckError) string {
 	consequence := "Taints that wait for these tolerations have not been written, so they evict no pod. "
 	switch {
@@ -72,7 +72,7 @@ func unfinished(stuck *rollout.StuckError) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// findOut says what to do about a rollout that does not end.
+// findOut reports what to do about a rollout that does not end.
 func findOut(ref workload.Ref) string {
 	commands := "kubectl describe pod, kubectl get events"
 	if ref.ArgoRollout() {
@@ -87,7 +87,7 @@ func findOut(ref workload.Ref) string {
 	return "Find out why the rollout does not finish (" + commands + "), or set a longer timeout in timeouts, and apply again: it continues where it stopped."
 }
 
-// inTime says how a wait ended that did not come to its end.
+// inTime reports how a wait ended that did not come to its end.
 func inTime(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return " in time"
@@ -129,7 +129,7 @@ func warnPaused(w *workload.Workload, writes bool, at WorkloadAt, diags *diag.Di
 		"Apply waits for it until timeouts end the wait, and running pods may lack the tolerations meanwhile. While apply waits, "+stop.WayOut+". No taint is written before the rollout has finished.")
 }
 
-// blocked says what pods that are not ready do to a rollout in order, and the way out.
+// blocked reports what pods that are not ready do to a rollout in order, and the way out.
 func blocked(namespace string, names []string) string {
 	return "With podManagementPolicy OrderedReady, the controller replaces no pod while another one is not ready or terminating. " +
 		"If " + Some(names) + " " + Agree(len(names), "does", "do") + " not become ready, delete " + Agree(len(names), "it", "them") + " once the template has the tolerations (kubectl delete pod " + strings.Join(names, " ") + " -n " + namespace + "): " +

@@ -35,12 +35,12 @@ type unique struct {
 	advice string
 }
 
-// Description says what is allowed.
+// Description reports what is allowed.
 func (unique) Description(context.Context) string {
 	return "each key and effect must be unique"
 }
 
-// MarkdownDescription says what is allowed.
+// MarkdownDescription reports what is allowed.
 func (u unique) MarkdownDescription(ctx context.Context) string { return u.Description(ctx) }
 
 // ValidateSet adds an error at the set for each identity that it holds twice.
@@ -55,8 +55,8 @@ func (u unique) ValidateSet(_ context.Context, req validator.SetRequest, resp *v
 	}
 }
 
-// RefuseOverlap adds an error at absent for each identity that stands in taints
-// as well: it would have to be there and not be there. Taints that are not
+// RefuseOverlap adds an error at absent for each identity that is also in taints:
+// it would be wanted and unwanted. Taints that are not
 // known yet are left out.
 func RefuseOverlap(taints, absent types.Set, at path.Path, diags *diag.Diagnostics) {
 	wanted := map[taint.ID]bool{}

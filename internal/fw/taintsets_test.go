@@ -122,7 +122,7 @@ func TestWarnSystemKeys_saysWhereTheTaintIs(t *testing.T) {
 	expect(t, diags, `Taint "node.kubernetes.io/mine:NoSchedule" of node "a" uses a key reserved for Kubernetes`)
 }
 
-// What is wrong is said once, and what is allowed beside it.
+// A validator names once what is wrong, and what is valid.
 func TestValidators_sayItOnce(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

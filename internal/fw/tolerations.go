@@ -123,12 +123,12 @@ func ValidToleration() validator.Object { return validToleration{} }
 
 type validToleration struct{}
 
-// Description says what is allowed.
+// Description reports what is allowed.
 func (validToleration) Description(context.Context) string {
 	return "must be a toleration as Kubernetes takes it"
 }
 
-// MarkdownDescription says what is allowed.
+// MarkdownDescription reports what is allowed.
 func (v validToleration) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 // ValidateObject adds an error for each rule that is broken.
@@ -155,12 +155,12 @@ func UniqueTolerations() validator.Set { return uniqueTolerations{} }
 
 type uniqueTolerations struct{}
 
-// Description says what is allowed.
+// Description reports what is allowed.
 func (uniqueTolerations) Description(context.Context) string {
 	return "each key, operator, value and effect must be unique"
 }
 
-// MarkdownDescription says what is allowed.
+// MarkdownDescription reports what is allowed.
 func (u uniqueTolerations) MarkdownDescription(ctx context.Context) string { return u.Description(ctx) }
 
 // ValidateSet adds an error at the set for each toleration that it holds twice.

@@ -14,11 +14,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
-// NoPreview says that a preview could not be made: of what, such as evictions on a
+// NoPreview reports that a preview could not be made: of what, such as evictions on a
 // node, and what the change does to pods, such as evicts. It never passes in silence,
-// which would read as "no evictions", and fails the plan only where a budget
+// which would read as "no evictions", and fails the plan only where a limit
 // depends on it. A cluster that the same apply makes cannot be read at plan at all: its
-// budget is checked at apply, which plans again with the cluster before the first write.
+// limit is checked at apply, which plans again with the cluster before the first write.
 func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.Diagnostics) {
 	why, original := Advise(err), "\n\nOriginal error: "+err.Error()
 	switch {
@@ -40,7 +40,7 @@ func NoPreview(of, does string, err error, strict bool, data *Data, diags *diag.
 	}
 }
 
-// unchecked says that a budget cannot be checked. Where the provider block has one, it
+// unchecked reports that a limit cannot be checked. Where the provider block has one, it
 // may be that one, and no attribute of the resource is to blame.
 func unchecked(of, why, original string, data *Data) diag.Diagnostic {
 	summary := "Unable to check the eviction limits for " + of + ": the cluster could not be read"
@@ -55,7 +55,7 @@ func unchecked(of, why, original string, data *Data) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("evictions"), summary, detail)
 }
 
-// WarnRetained says that tolerations which pods needed under taints that are gone
+// WarnRetained reports that tolerations which pods needed under taints that are gone
 // could not be removed. The taints are gone already, so that it fails nothing.
 func WarnRetained(place string, done rollout.Result, diags *diag.Diagnostics) {
 	if done.Retained == nil {

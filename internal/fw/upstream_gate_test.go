@@ -17,7 +17,7 @@ import (
 // TestUpstream_validationWithTheGateOff has the facts of the three cases with the feature
 // gate TaintTolerationComparisonOperators off in k8s.io/kubernetes v1.37.2
 // pkg/apis/core/validation/validation_test.go: Lt and Gt are refused. The API does not show
-// the gate, so that the provider refuses them only where its block says that it is off.
+// the gate, so that the provider refuses them only where its block has comparison_operators = false.
 func TestUpstream_validationWithTheGateOff(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)

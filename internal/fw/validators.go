@@ -49,10 +49,10 @@ type check struct {
 	complete bool
 }
 
-// Description says what is allowed.
+// Description reports what is allowed.
 func (c check) Description(context.Context) string { return c.description }
 
-// MarkdownDescription says what is allowed.
+// MarkdownDescription reports what is allowed.
 func (c check) MarkdownDescription(context.Context) string { return c.description }
 
 // ValidateString adds an error at the attribute where the value is wrong.

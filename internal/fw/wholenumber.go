@@ -16,7 +16,7 @@ import (
 )
 
 // WholeNumberType is the type of numbers that a configuration may set and that must be
-// whole and within 64 bits. Of 1.5 the framework's own type says that it is an error of the
+// whole and within 64 bits. Of 1.5 the framework's own type reports that it is an error of the
 // provider, and points at the object around it.
 type WholeNumberType struct{ basetypes.Int64Type }
 
@@ -57,7 +57,7 @@ func (WholeNumberType) Equal(o attr.Type) bool {
 // ValueType returns an empty value.
 func (WholeNumberType) ValueType(context.Context) attr.Value { return WholeNumber{} }
 
-// Validate finds nothing: the value says what is wrong with it.
+// Validate finds nothing: the value reports what is wrong with it.
 func (WholeNumberType) Validate(context.Context, tftypes.Value, path.Path) diag.Diagnostics {
 	return nil
 }

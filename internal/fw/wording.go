@@ -20,7 +20,7 @@ type Subject struct {
 	// Verb is what is done, such as "Applying"; Taints what it is done with.
 	Verb   string
 	Taints []corev1.Taint
-	// What takes the taints' place where none is written, and pods leave whatever they
+	// What takes the taints' place where none is written, and pods are evicted whatever they
 	// tolerate.
 	What string
 	// Preposition joins verb and place: "to", "on", "from".
@@ -29,30 +29,30 @@ type Subject struct {
 	Where string
 	// Nodes are the names of those that change, where nodes are written to themselves.
 	Nodes []string
-	// Began says that the apply which is refused has begun: what comes before these
+	// Began reports that the apply which is refused has begun: what comes before these
 	// taints may be written, of this resource and of others.
 	Began bool
-	// Left says what a change that is refused has left, where that is neither nothing nor
+	// Left reports what a change that is refused has left, where that is neither nothing nor
 	// what Began stands for.
 	Left string
-	// RefusesStranded says that apply refuses to strand pods.
+	// RefusesStranded reports that apply refuses to strand pods.
 	RefusesStranded bool
-	// Rescue says how the resource can have pods tolerate a new taint first;
+	// Rescue reports how the resource can have pods tolerate a new taint first;
 	// empty for a kubetaint_workload_tolerations that tolerated_by names.
 	Rescue string
-	// Instead says what to do in place of a change that a budget refuses; empty for what is
+	// Instead reports what to do in place of a change that a limit refuses; empty for what is
 	// said of taints.
 	Instead string
 }
 
-// advice says what stranded pods are and what to do about them.
+// advice reports what stranded pods are and what to do about them.
 func (s Subject) advice() string {
 	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations for it and name its id in tolerated_by of this resource (and remove a depends_on that puts these taints before the tolerations)")
 	return "A pod is stranded if it tolerates a taint that is removed, and so belongs on these nodes, but does not tolerate the taint that replaces it. " +
 		"Let these pods tolerate the new taint first: " + rescue + ". To write the taints all the same, set evictions = { stranded = \"evict\" }."
 }
 
-// instead says what to do about a budget that is exceeded, beside changing it.
+// instead reports what to do about a limit that is exceeded, beside changing it.
 func (s Subject) instead() string {
 	if s.Instead != "" {
 		return s.Instead
@@ -63,7 +63,7 @@ func (s Subject) instead() string {
 	return "Add tolerations to the pods that must stay, choose other nodes"
 }
 
-// written says what a refused change has left.
+// written reports what a refused change has left.
 func (s Subject) written() string {
 	if s.Left != "" {
 		return s.Left
@@ -91,7 +91,7 @@ func (s Subject) String() string {
 	return strings.Join(slices.DeleteFunc([]string{s.Verb, what, s.Preposition, s.Where}, func(part string) bool { return part == "" }), " ")
 }
 
-// What the answer to "would another node take it?" rests on where pods are looked at one by one, and what
+// Grounds of the answer to "would another node take it?" where pods are looked at one by one, and what
 // may make it wrong.
 const (
 	Judged        = "Whether another node would take a pod is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod independently of the others."

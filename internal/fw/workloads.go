@@ -24,15 +24,15 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// WorkloadAt says at which attributes a workload stands in a resource, so that
+// WorkloadAt names the attributes of a resource that hold a workload, so that
 // errors about it name them.
 type WorkloadAt struct {
-	// Workload is the object that names it, Path where the list stands in it.
+	// Workload is the object that names it, Path the place of the list in it.
 	Workload, Path path.Path
 	// Tolerations is what the tolerations come from, and Pin what has its template
 	// require labels.
 	Tolerations, Pin path.Path
-	// Wait is the attribute that leaves out the wait for live pods, where there is
+	// Wait is the attribute that leaves out the wait for running pods, where there is
 	// one.
 	Wait *path.Path
 }
@@ -148,7 +148,7 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace. "+MadeUp(toleration.OwnedAnnotation, first.Workload.Title()))
 }
 
-// Held words that live pods would not be replaced.
+// Held words that running pods would not be replaced.
 func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 	w, pods := hold.Workload, hold.Pods
 	summary := "Unable to change the tolerations of " + w.Title() + ": its pods would not be replaced"
@@ -178,7 +178,7 @@ func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(attribute, summary, detail)
 }
 
-// RefuseHeld refuses a change of a workload that its live pods would not follow,
+// RefuseHeld refuses a change of a workload that its running pods would not follow,
 // before the first write; false means that it did.
 func RefuseHeld(t planner.Tolerations, snapshot *snapshot.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) bool {
 	written := false
@@ -229,8 +229,8 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 	return false
 }
 
-// WarnTemplate says what else stands in the way of tolerations that a workload's
-// template shall have; waits says that its pods are waited for.
+// WarnTemplate reports what else stands in the way of tolerations that a workload's
+// template must have; waits reports that its pods are waited for.
 func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, at WorkloadAt, diags *diag.Diagnostics) {
 	warnDefault(w, wanted, at, diags)
 	for _, t := range wanted {
@@ -249,7 +249,7 @@ func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, 
 	}
 }
 
-// warnDefault says that the first entry of a list takes the place of what an
+// warnDefault reports that the first entry of a list takes the place of what an
 // operator uses where it is empty.
 func warnDefault(w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt, diags *diag.Diagnostics) {
 	kind, known := workload.Lookup(w.APIVersion, w.Kind)
@@ -261,7 +261,7 @@ func warnDefault(w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt
 		"With an empty list, the operator adds that toleration to its pods. With any entry, its pods have the list alone. Add the operator's own toleration to yours, unless its pods should not run on these nodes.")
 }
 
-// WarnWriters says who else writes a template that is about to change.
+// WarnWriters reports who else writes a template that is about to change.
 func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at WorkloadAt, diags *diag.Diagnostics) {
 	w := t.Workload
 	switch {
@@ -277,7 +277,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 	}
 }
 
-// warnWhitelist says that the namespace allows only certain tolerations.
+// warnWhitelist reports that the namespace allows only certain tolerations.
 func (d *Data) warnWhitelist(ctx context.Context, w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt, diags *diag.Diagnostics) {
 	for _, key := range w.Pods {
 		allowed, limited, err := d.Cluster.AllowedTolerations(ctx, key.Namespace)
@@ -297,7 +297,7 @@ func (d *Data) warnWhitelist(ctx context.Context, w *workload.Workload, wanted [
 	}
 }
 
-// TakenOver names the tolerations, by workload, that a plan takes over from an earlier
+// TakenOver names the tolerations, by workload, that a plan adopts from an earlier
 // object with this id.
 func TakenOver(plan planner.Plan, owner string) []string {
 	var taken []string

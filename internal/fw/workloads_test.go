@@ -59,7 +59,7 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 	}
 }
 
-// What is shown for linked workloads names them and their pods, and what ended the wait
+// An error about linked workloads names them and their pods, and what ended the wait
 // alone as the original error.
 func TestExplainPods(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestExplainPods(t *testing.T) {
 	}
 }
 
-// Where the cluster cannot be read, the message says why: an on-call reader must not look
+// If the cluster cannot be read, the message reports why: an on-call reader must not look
 // at the network where the credentials have expired.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()

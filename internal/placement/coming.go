@@ -10,7 +10,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Coming is a kind of node that a change brings. Pods that leave may come back on
+// Coming is a kind of node that a change brings. Evicted pods may be recreated on
 // one of these, though not before it is there.
 type Coming struct {
 	// Node is what each of them will look like, apart from its name.

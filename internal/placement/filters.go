@@ -20,7 +20,7 @@ type constraint struct {
 	terms []corev1.NodeSelectorTerm
 }
 
-// constraints lists what a node has to match for pods of a scheduling with these
+// constraints lists what a node must match for pods of a scheduling with these
 // volumes. An affinity that does not parse matches nothing, as in the scheduler.
 func (f *Finder) constraints(s *snapshot.Scheduling, volumes []*snapshot.Volume) []constraint {
 	var out []constraint

@@ -59,7 +59,7 @@ func (f *Finder) lookUp(terms []corev1.NodeSelectorTerm) ([]*place, bool) {
 }
 
 // lookUpTerm takes the requirement of a term that allows the fewest nodes: all
-// of them have to be met.
+// of them must be met.
 func (f *Finder) lookUpTerm(term *corev1.NodeSelectorTerm) (fewest []*place, ok bool) {
 	offer := func(list []*place) {
 		if !ok || len(list) < len(fewest) {

@@ -45,7 +45,7 @@ type obstacle struct {
 	// key, value and effect are of the taint; key is the resource that is short.
 	key, value string
 	effect     corev1.TaintEffect
-	// volume says which one of the pod's volumes it is.
+	// volume reports which one of the pod's volumes it is.
 	volume int
 }
 
@@ -118,7 +118,7 @@ func (v *Result) note(s shortage) {
 	l.most, l.next = max(l.most, free), max(l.next, min(l.most, free))
 }
 
-// reasonKey is by what pods have the same reason for not coming back: they asked
+// reasonKey is by what pods have the same reason for staying Pending: they asked
 // the same nodes, apart from the one that each is on.
 type reasonKey struct {
 	result *Result
@@ -172,7 +172,7 @@ func (f *Finder) obstacle(v *Result, own *place) (obstacle, int64) {
 	return obstacle{kind: byShortage, key: string(s.resource)}, s.free
 }
 
-// count says how many nodes refuse the pods for one reason.
+// count reports how many nodes refuse the pods for one reason.
 func (l *nodeSearch) count(o obstacle, all int) int {
 	n := l.refusals.of(o)
 	if beyond := all - len(l.candidates); beyond > 0 && l.constraints[0].obstacle == o {

@@ -159,11 +159,11 @@ type searchKey struct {
 const soon = 16
 
 // nodeSearch is a search for nodes that would take pods of a scheduling, whatever
-// they ask for. It goes only as far as it has to: most pods find a node soon.
+// they ask for. It goes only as far as it must: most pods find a node soon.
 type nodeSearch struct {
 	constraints []constraint
 	tolerations []corev1.Toleration
-	// cordon says that a cordon is tolerated.
+	// cordon reports that a cordon is tolerated.
 	cordon bool
 	// candidates are the nodes to look at, of which the first next have been.
 	// Those that are not among them do not match the first constraint.

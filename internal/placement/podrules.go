@@ -54,7 +54,7 @@ func (r *rules) of(s *simulation, c *class, pod *snapshot.Pod) *podRules {
 	return out
 }
 
-// affinity counts, for each term, the pods that match all of them: one pod has to.
+// affinity counts, for each term, the pods that match all of them: one pod must.
 func (r *rules) affinity(s *simulation, out *podRules, pod *snapshot.Pod) {
 	terms := pod.Rules.Affinity
 	if len(terms) == 0 {
@@ -189,7 +189,7 @@ func (r *podRules) affine(i int32) bool {
 	return exist || total == 0 && r.self
 }
 
-// lowest returns the lowest count of a domain, 0 where there are fewer than there have to be.
+// lowest returns the lowest count of a domain, 0 where there are fewer than there must be.
 func (r *spreadRule) lowest() int32 {
 	if len(r.known) < int(r.minDomains) {
 		return 0

@@ -23,7 +23,7 @@ type candidate struct {
 // preempt makes room for a pod that no node takes, by evicting pods of a lower priority from one
 // node, and queues what is created instead of them
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/preemption/preemption.go). The pod is put
-// there at once: the scheduler nominates the node and keeps the room for it.
+// there immediately: the scheduler nominates the node and keeps the room for it.
 func (s *simulation) preempt(r *replacement) (int32, bool) {
 	c := r.class
 	if c.demand.Patient || c.hopeless == s.freed && c.steady() {
@@ -78,7 +78,7 @@ type trial struct {
 	class *class
 	node  int32
 	// alone is the state of the node where nothing relates the pod to those of other nodes: then
-	// nothing else has to change.
+	// nothing else must change.
 	alone *nodeState
 }
 
@@ -117,7 +117,7 @@ func (t *trial) fits() bool {
 	return !lacks && !t.alone.portTaken(t.class.ports)
 }
 
-// dryRun finds the fewest pods of a node that have to go for a pod of a class: all of a lower
+// dryRun finds the fewest pods of a node that must go for a pod of a class: all of a lower
 // priority, less those that can be put back. Those that a PodDisruptionBudget does not allow to
 // evict are put back first (default_preemption.go, SelectVictimsOnNode).
 func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
@@ -253,7 +253,7 @@ func (s *simulation) evict(i int32, v occupant) {
 
 // budgets are what PodDisruptionBudgets still allow.
 type budgets struct {
-	// evicted are the pods that the change evicts, by namespace, spent how many of a budget's
+	// evicted are the pods that the change evicts, by namespace, spent how many of a PodDisruptionBudget's
 	// pods are gone at a moment.
 	evicted map[string][]*snapshot.Pod
 	spent   map[budgetAt]int32
@@ -266,7 +266,7 @@ type budgetAt struct {
 	moment int64
 }
 
-// allowed returns how many more pods of a budget may be evicted now: ready ones that the change
+// allowed returns how many more pods of a PodDisruptionBudget may be evicted now: ready ones that the change
 // evicts count as gone.
 func (b *budgets) allowed(s *simulation, budget *snapshot.Budget, namespace string) int32 {
 	if b.evicted == nil {
@@ -300,8 +300,8 @@ func (b *budgets) spend(s *simulation, pod *snapshot.Pod) {
 	}
 }
 
-// split tells the pods whose budgets do not allow to evict them from the others. The order is
-// that in which budgets are spent (util.go, FilterVictimsWithPDBViolation): an empty selector, and
+// split tells the pods whose PodDisruptionBudgets do not allow to evict them from the others. The order is
+// that in which PodDisruptionBudgets are spent (util.go, FilterVictimsWithPDBViolation): an empty selector, and
 // pods without labels, match nothing.
 func (b *budgets) split(s *simulation, pods []occupant) (protected, others []occupant) {
 	left := map[*snapshot.Budget]int32{}

@@ -110,7 +110,7 @@ type shortage struct {
 
 // lacks returns the first resource that a pod of this demand would not find on a
 // node if it came alone (noderesources/fit.go, fitsRequest). Of several, the
-// rarest kind says most. A node that does not tell what it has is taken to have
+// rarest kind says most. A node that does not report what it has is taken to have
 // enough: its kubelet has not reported yet.
 func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 	has := p.has

@@ -15,7 +15,7 @@ import (
 const Orders = 30
 
 // workLimit bounds how often the orders of one simulation ask a node: a package that reads no
-// clock has no other budget. When it is reached, no further order is tried. 30 orders of 15,000
+// clock has no other limit. When it is reached, no further order is tried. 30 orders of 15,000
 // replacements in a cluster of 5,000 nodes take 85 million where there is room, and some ten seconds
 // are gone at the limit on one core.
 const workLimit = 200_000_000
@@ -88,7 +88,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 	return out
 }
 
-// Group is what becomes of the replacements of a workload's pods that nobody can tell apart, since
+// Group is what becomes of the replacements of a workload's pods that nothing tells apart, since
 // every node answers them in the same way. The pod of an ordered StatefulSet has one of its own.
 type Group struct {
 	// Fate is Pending where none of them is placed in any order, and Fits where all are in every one.
@@ -126,7 +126,7 @@ type Victim struct {
 // Fate is the word for a workload's replacements.
 type Fate string
 
-// What becomes of the replacements of a workload.
+// Outcomes of the replacements of a workload.
 const (
 	// Fits: all of them are placed in every order that was tried.
 	Fits Fate = "fits"

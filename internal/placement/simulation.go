@@ -145,7 +145,7 @@ func (s *simulation) replace(e *Eviction) {
 	s.replacements = append(s.replacements, r)
 }
 
-// groupKey is what replacements have in common that nobody can tell apart.
+// groupKey is what replacements have in common that nothing tells apart.
 type groupKey struct {
 	workload int
 	class    *class
@@ -163,7 +163,7 @@ func (s *simulation) join(r *replacement) {
 	r.group.size++
 }
 
-// wait adds a pod that was Pending before the change. One that is nobody's to schedule yet does
+// wait adds a pod that was Pending before the change. One that no scheduler may place yet does
 // not compete.
 func (s *simulation) wait(pod *snapshot.Pod) {
 	if pod.Terminating || pod.Completed || pod.Gated {
@@ -179,7 +179,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // run tries one order. The first one takes pods as they are given, those that wait before all
 // others; every other shuffles them, and half of these the pods that wait among them.
 func (s *simulation) run(seed uint64, order int) {
-	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance has to be repeatable.
+	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance must be repeatable.
 	s.reset()
 	s.rank(order)
 	s.running, s.anyNode = true, order%5 == 4

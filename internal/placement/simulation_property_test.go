@@ -18,7 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// randomCluster has a few nodes and workloads. The pods of some nodes are evicted, at once or
+// randomCluster has a few nodes and workloads. The pods of some nodes are evicted, immediately or
 // later. Rules relate workloads to each other where they are asked for.
 type randomCluster struct {
 	world
@@ -123,7 +123,7 @@ func TestSimulate_sameSeedGivesTheSameOutcome(t *testing.T) {
 	})
 }
 
-// What is said of single pods agrees with the numbers of their workloads.
+// Verdicts of single pods agree with the numbers of their workloads.
 func TestSimulate_groupsAgreeWithTheirWorkloads(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -152,7 +152,7 @@ func TestSimulate_groupsAgreeWithTheirWorkloads(t *testing.T) {
 	})
 }
 
-// What a node holds and what counters count in the end is what they would if all pods were
+// A node holds in the end, and counters count, what they would if all pods were
 // counted anew, and no node holds more than it has.
 func TestSimulation_countsAsFromScratch(t *testing.T) {
 	t.Parallel()
@@ -277,7 +277,7 @@ func TestSimulate_proofsHoldInEveryOrder(t *testing.T) {
 	})
 }
 
-// Where all pods are alike and nothing relates them, a larger node never leaves more of them Pending.
+// If all pods are alike and nothing relates them, a larger node never leaves more of them Pending.
 func TestSimulate_moreRoomPlacesNoFewerPodsOfAKind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -30,11 +30,11 @@ type preemptionCase struct {
 	spreads bool
 	// apart is a pod that has an anti-affinity to the label.
 	apart string
-	// allowed is what the budget of the pods with the label allows, -1 for no budget.
+	// allowed is what the PodDisruptionBudget of the pods with the label allows, -1 for none.
 	allowed int32
 	// has is what nodes have, taint one of theirs.
 	has, taint string
-	// want has the victims of each node that is a candidate, behind "!" how many budgets are violated.
+	// want has the victims of each node that is a candidate, behind "!" how many PodDisruptionBudgets are violated.
 	want []string
 	// best is the node that is chosen, "" for any.
 	best string
@@ -222,7 +222,7 @@ func bestCases() []preemptionCase {
 	}
 }
 
-// TestUpstream_defaultPreemption tells which pods have to go for another one.
+// TestUpstream_defaultPreemption checks which pods must go for another one.
 func TestUpstream_defaultPreemption(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)

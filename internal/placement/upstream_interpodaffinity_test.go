@@ -111,7 +111,7 @@ func podAffinityNodesCases() []podAffinityCase {
 	}
 }
 
-// TestUpstream_interPodAffinity tells which nodes take a pod beside others, with the fast path for
+// TestUpstream_interPodAffinity checks which nodes take a pod beside others, with the fast path for
 // host names or without it: it changes no answer.
 func TestUpstream_interPodAffinity(t *testing.T) {
 	t.Parallel()
