@@ -46,7 +46,7 @@ func machineSetsAttribute() schema.Attribute {
 			},
 			"rollout": schema.SingleNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "How the taints would reach machines that exist.",
+				MarkdownDescription: "How existing machines would get the taints.",
 				Attributes: map[string]schema.Attribute{
 					"strategy":        schema.StringAttribute{Required: true, MarkdownDescription: fw.StrategyDescription, Validators: []validator.String{stringvalidator.OneOf(fw.Strategies...)}},
 					"max_unavailable": schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxUnavailableDescription, Validators: []validator.Int64{int64validator.AtLeast(1)}},

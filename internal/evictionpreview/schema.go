@@ -72,7 +72,7 @@ func inputs() map[string]schema.Attribute {
 		},
 		"absent_taints": schema.SetNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Taints that the nodes, or the templates, would not carry any more, whoever owns them.",
+			MarkdownDescription: "Taints to remove from nodes or templates, whoever owns them.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueAbsent()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
@@ -97,7 +97,7 @@ func inputs() map[string]schema.Attribute {
 		},
 		"include_unaffected": schema.BoolAttribute{
 			Optional:            true,
-			MarkdownDescription: "Whether `pods` and `workloads` also hold the pods that plainly stay. Default: `false`.",
+			MarkdownDescription: "Whether `pods` and `workloads` include unaffected pods. Default: `false`.",
 		},
 	}
 }
@@ -122,7 +122,7 @@ func podAttributes() map[string]schema.Attribute {
 		"after_seconds": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the pod is evicted, null unless the verdict is `evicted_after`."},
 		"taint":         text("Taint that decided, in kubectl's notation, null where none did."),
 		"toleration":    text("Toleration of the pod that decided, null where none did."),
-		"reason":        text("Why, as the continuation of a sentence that begins with the pod."),
+		"reason":        text("Reason, as the end of a sentence that begins with the pod."),
 		"lost":          truth("Whether the pod is evicted and no controller recreates it."),
 		"placement":     text("Whether its replacement `fits` or stays `pending`; null without one or where the order decides."),
 		"reschedulable": truth("Deprecated, use `placement`: `false` where no node takes the pod again."),
@@ -137,10 +137,10 @@ func workloadAttributes() map[string]schema.Attribute {
 		"kind":          text("Kind of the workload, `Pod` for a pod that no controller owns."),
 		"name":          text("Name of the workload."),
 		"evicted_now":   count("Pods that are evicted immediately."),
-		"evicted_after": count("Pods that are evicted when their toleration has run out."),
+		"evicted_after": count("Pods that are evicted when their toleration ends."),
 		"drained":       count("Pods that are drained with their node."),
 		"stays":         count("Pods that stay."),
-		"unknown":       count("Pods of which the API does not show what decides."),
+		"unknown":       count("Pods whose outcome the API does not show."),
 		"fits":          count("Replacements that fit on nodes in every order."),
 		"pending":       count("Replacements that stay Pending in every order."),
 		"pending_max":   count("Replacements that stay Pending in the worst order."),
@@ -152,9 +152,9 @@ func summaryAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"stays":             count("Pods that stay."),
 		"evicted_now":       count("Pods that are evicted immediately."),
-		"evicted_after":     count("Pods that are evicted when their toleration has run out."),
+		"evicted_after":     count("Pods that are evicted when their toleration ends."),
 		"drained":           count("Pods that are drained with their node."),
-		"unknown":           count("Pods of which the API does not show what decides."),
+		"unknown":           count("Pods whose outcome the API does not show."),
 		"lost":              count("Evicted pods that no controller recreates."),
 		"pending":           count("Replacements that stay Pending in every order."),
 		"pending_max":       count("Replacements that stay Pending in the worst order."),

@@ -39,7 +39,7 @@ var (
 // Descriptions of the taint object, shared by all schemas.
 const (
 	KeyDescription    = "Key of the taint, such as `example.com/dedicated`."
-	ValueDescription  = "Value of the taint. Leaving it out and `\"\"` are the same."
+	ValueDescription  = "Value of the taint. Default: empty."
 	EffectDescription = "Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`."
 )
 

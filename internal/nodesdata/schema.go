@@ -26,11 +26,11 @@ func (*nodes) Schema(_ context.Context, _ datasource.SchemaRequest, resp *dataso
 			},
 			"taint": schema.SingleNestedAttribute{
 				Optional:            true,
-				MarkdownDescription: "Taint that the nodes must carry. Nodes are returned with all of their taints.",
+				MarkdownDescription: "Taint that the nodes must have. Nodes are returned with all of their taints.",
 				Attributes: map[string]schema.Attribute{
 					"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
 					"value":  schema.StringAttribute{Optional: true, MarkdownDescription: "Value of the taint. Default: any value; `\"\"` matches a taint without value.", Validators: fw.ValueValidators()},
-					"effect": schema.StringAttribute{Optional: true, MarkdownDescription: fw.EffectDescription + " Left out, any effect will do.", Validators: fw.EffectValidators()},
+					"effect": schema.StringAttribute{Optional: true, MarkdownDescription: fw.EffectDescription + " Default: any effect.", Validators: fw.EffectValidators()},
 				},
 			},
 			"nodes": schema.ListNestedAttribute{

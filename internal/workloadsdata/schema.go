@@ -34,7 +34,7 @@ func inputs() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"taints": schema.SetNestedAttribute{
 			Required:            true,
-			MarkdownDescription: "Taints to test, at least one. Combined results assume a node that carries all.",
+			MarkdownDescription: "Taints to test, at least one. Combined results assume a node with all of them.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueTaints()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},
@@ -63,8 +63,8 @@ func workloadAttributes() map[string]schema.Attribute {
 		"name":        text("Name of the workload."),
 		"pods":        number("Number of running pods that were judged."),
 		"pods_differ": truth("Whether its pods differ, as during a rollout. The least tolerant pod is shown."),
-		"tolerates":   truth("Whether every one of the taints is tolerated, for ever or for a time."),
-		"for_seconds": number("Seconds for which all `taints` are tolerated; null for ever, `0` not at all."),
+		"tolerates":   truth("Whether all taints are tolerated, forever or for a time."),
+		"for_seconds": number("Seconds for which all `taints` are tolerated; null: forever, `0`: not at all."),
 		"uncertain":   truth("Whether the answer depends on the feature gate `TaintTolerationComparisonOperators`. Set `comparison_operators` to decide it."),
 		"taints": schema.ListNestedAttribute{
 			Computed:            true,
@@ -72,7 +72,7 @@ func workloadAttributes() map[string]schema.Attribute {
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"taint":       text("The taint in kubectl's notation."),
 				"tolerates":   truth("Whether the taint is tolerated, for ever or for a time."),
-				"for_seconds": number("Seconds for which the taint is tolerated; null for ever, `0` not at all."),
+				"for_seconds": number("Seconds for which the taint is tolerated; null: forever, `0`: not at all."),
 				"uncertain":   truth("Whether the answer for this taint depends on the feature gate, as above."),
 				"toleration":  text("Toleration that decides: the first in the pod's list that matches. Null where none does."),
 				"shadowed": schema.ListAttribute{
