@@ -88,7 +88,7 @@ func TestDedicatedNodes_customResourcesAndCronJobs(t *testing.T) {
 			for key, value := range p.labels(w) {
 				required[key] = value
 			}
-			if diff := cmp.Diff(any(required), c.At(t, cron, cronJob.PinPath())); diff != "" {
+			if diff := cmp.Diff(any(required), c.At(t, cron, cronJob.Selector)); diff != "" {
 				t.Fatalf("the CronJob requires other labels: %s", diff)
 			}
 		}

@@ -99,9 +99,9 @@ func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Cla
 		out.pin.Labels = nil
 		return out, ok
 	}
-	if kind, known := workload.Lookup(resolved.APIVersion, resolved.Kind); ok && (!known || resolved.ClaimPath != "" || kind.PinPath() == nil) {
+	if kind, known := workload.Lookup(resolved.APIVersion, resolved.Kind); ok && (!known || resolved.ClaimPath != "" || kind.Selector == nil) {
 		diags.AddAttributeError(out.at.Pin, "Unable to pin "+ref.Title(),
-			"Objects of kind "+ref.Kind+" have no pod template whose node selector could require the labels. Leave out pin, and set where its pods run in the object itself.")
+			"The provider does not know where objects of kind "+ref.Kind+" have a node selector"+beside(known)+". Leave out pin, and set where its pods run in the object itself.")
 		ok = false
 	}
 	if len(labels.Labels) == 0 {
@@ -110,6 +110,14 @@ func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Cla
 		ok = false
 	}
 	return out, ok
+}
+
+// beside words that a kind which is known has its list elsewhere.
+func beside(known bool) string {
+	if known {
+		return " that goes with path"
+	}
+	return ""
 }
 
 // rollout is the change of a member, by reference, for the actor. One that is not

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -300,24 +301,32 @@ func workloadPatch(w *workload.Workload, edit *WorkloadEdit) ([]byte, error) {
 	}
 	annotations := map[string]any{toleration.OwnedAnnotation: record}
 	patch := map[string]any{}
-	if edit.Template {
-		path, list := w.Path, any(edit.Tolerations)
-		if len(edit.Tolerations) == 0 {
-			list = nil
-		}
-		if list == nil && edit.Pins == nil {
-			path = path[:len(path)-w.Made]
-		}
-		if err := set(patch, list, path); err != nil {
+	var gone, written [][]string
+	if edit.Template && len(edit.Tolerations) > 0 {
+		written = append(written, w.Path)
+		if err := set(patch, edit.Tolerations, w.Path); err != nil {
 			return nil, err
 		}
+	} else if edit.Template {
+		gone = append(gone, w.Path)
 	}
 	if edit.Pins != nil {
 		annotations[label.OwnedAnnotation] = edit.Pins.record()
-		if len(edit.Pins.Changes) > 0 {
-			if err := set(patch, edit.Pins.Changes, w.PinPath()); err != nil {
+		for key, value := range edit.Pins.Changes {
+			path := append(slices.Clone(w.PinPath()), key)
+			if value == nil {
+				gone = append(gone, path)
+				continue
+			}
+			written = append(written, path)
+			if err := set(patch, *value, path); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for _, path := range w.Around.Emptied(gone, written) {
+		if err := set(patch, nil, path); err != nil {
+			return nil, err
 		}
 	}
 	patch["metadata"] = map[string]any{"uid": w.UID, "resourceVersion": w.ResourceVersion, "annotations": annotations}

@@ -71,9 +71,10 @@ func (o *order) foreseen() *snapshot.Snapshot {
 }
 
 // repin evaluates a new node selector: pods of a DaemonSet leave the nodes that it does not
-// match. It returns nil where none does.
+// match, those too of one that an operator makes. It returns nil where none does.
 func (o *order) repin(w *workload.Workload, pins label.Merged) *eviction.Report {
-	if !w.Owner().DaemonSet() || len(pins.Changes) == 0 {
+	daemons := slices.ContainsFunc(w.Pods, func(key snapshot.WorkloadKey) bool { return key.DaemonSet() })
+	if !daemons || len(pins.Changes) == 0 {
 		return nil
 	}
 	report := o.still(eviction.Repin(o.foreseen(), o.snapshot.WorkloadPods(w.Pods...), pins.Labels, o.comparison))

@@ -20,6 +20,9 @@ type Kind struct {
 	Plural string
 	// Path leads to the tolerations.
 	Path []string
+	// Selector leads to the labels that the pods require of nodes, nil where the
+	// provider knows of no such place.
+	Selector []string
 	// Cluster is set for objects without a namespace.
 	Cluster bool
 	// Builtin is set for kinds that every cluster serves and that the
@@ -35,43 +38,57 @@ type Kind struct {
 
 var (
 	podTemplate   = []string{"spec", "template", "spec", "tolerations"}
+	podSelector   = []string{"spec", "template", "spec", "nodeSelector"}
 	nodePlacement = []string{"spec", "nodePlacement", "tolerations"}
 )
 
 // kinds are the built-in workloads and the objects by which OpenShift's
-// operators take tolerations for the workloads that they own. The paths are
+// operators take tolerations and node selectors for the workloads that they own. An
+// IngressController alone has a label selector, of which its operator takes matchLabels
+// (github.com/openshift/cluster-ingress-operator
+// pkg/operator/controller/ingress/deployment.go, desiredRouterDeployment). The paths are
 // those of k8s.io/api v0.37.2 and of the CRDs in github.com/openshift/api, which
 // tests hold them against; Subscription's is that of
 // github.com/operator-framework/api v0.30.0
-// pkg/operators/v1alpha1/subscription_types.go, SubscriptionConfig.Tolerations,
-// and of crds/operators.coreos.com_subscriptions.yaml there, which is namespaced.
+// pkg/operators/v1alpha1/subscription_types.go, SubscriptionConfig.Tolerations and
+// NodeSelector, and of crds/operators.coreos.com_subscriptions.yaml there, which is namespaced.
 var kinds = []Kind{
-	{APIVersion: "apps/v1", Kind: "Deployment", Plural: "deployments", Path: podTemplate, Builtin: true},
-	{APIVersion: "apps/v1", Kind: "StatefulSet", Plural: "statefulsets", Path: podTemplate, Builtin: true},
-	{APIVersion: "apps/v1", Kind: "DaemonSet", Plural: "daemonsets", Path: podTemplate, Builtin: true},
-	{APIVersion: "apps/v1", Kind: "ReplicaSet", Plural: "replicasets", Path: podTemplate, Builtin: true},
-	{APIVersion: "batch/v1", Kind: "CronJob", Plural: "cronjobs", Path: []string{"spec", "jobTemplate", "spec", "template", "spec", "tolerations"}, Builtin: true},
-	{APIVersion: "batch/v1", Kind: "Job", Plural: "jobs", Path: podTemplate, Builtin: true},
-	{APIVersion: "apps.openshift.io/v1", Kind: "DeploymentConfig", Plural: "deploymentconfigs", Path: podTemplate},
+	{APIVersion: "apps/v1", Kind: "Deployment", Plural: "deployments", Path: podTemplate, Selector: podSelector, Builtin: true},
+	{APIVersion: "apps/v1", Kind: "StatefulSet", Plural: "statefulsets", Path: podTemplate, Selector: podSelector, Builtin: true},
+	{APIVersion: "apps/v1", Kind: "DaemonSet", Plural: "daemonsets", Path: podTemplate, Selector: podSelector, Builtin: true},
+	{APIVersion: "apps/v1", Kind: "ReplicaSet", Plural: "replicasets", Path: podTemplate, Selector: podSelector, Builtin: true},
+	{
+		APIVersion: "batch/v1", Kind: "CronJob", Plural: "cronjobs", Builtin: true,
+		Path:     []string{"spec", "jobTemplate", "spec", "template", "spec", "tolerations"},
+		Selector: []string{"spec", "jobTemplate", "spec", "template", "spec", "nodeSelector"},
+	},
+	{APIVersion: "batch/v1", Kind: "Job", Plural: "jobs", Path: podTemplate, Selector: podSelector, Builtin: true},
+	{APIVersion: "apps.openshift.io/v1", Kind: "DeploymentConfig", Plural: "deploymentconfigs", Path: podTemplate, Selector: podSelector},
 	{
 		APIVersion: "operator.openshift.io/v1", Kind: "IngressController", Plural: "ingresscontrollers", Path: nodePlacement,
+		Selector: []string{"spec", "nodePlacement", "nodeSelector", "matchLabels"},
 		Operand: func(name string) snapshot.WorkloadKey {
 			return operand("openshift-ingress", "Deployment", "router-"+name)
 		},
 	},
 	{
 		APIVersion: "operator.openshift.io/v1", Kind: "DNS", Plural: "dnses", Path: nodePlacement, Cluster: true,
+		Selector: []string{"spec", "nodePlacement", "nodeSelector"},
 		// github.com/openshift/api operator/v1/types_dns.go, DNSNodePlacement.
 		Default: "node-role.kubernetes.io/master",
 		Operand: func(name string) snapshot.WorkloadKey { return operand("openshift-dns", "DaemonSet", "dns-"+name) },
 	},
 	{
 		APIVersion: "imageregistry.operator.openshift.io/v1", Kind: "Config", Plural: "configs", Path: []string{"spec", "tolerations"}, Cluster: true,
+		Selector: []string{"spec", "nodeSelector"},
 		Operand: func(string) snapshot.WorkloadKey {
 			return operand("openshift-image-registry", "Deployment", "image-registry")
 		},
 	},
-	{APIVersion: "operators.coreos.com/v1alpha1", Kind: "Subscription", Plural: "subscriptions", Path: []string{"spec", "config", "tolerations"}},
+	{
+		APIVersion: "operators.coreos.com/v1alpha1", Kind: "Subscription", Plural: "subscriptions",
+		Path: []string{"spec", "config", "tolerations"}, Selector: []string{"spec", "config", "nodeSelector"},
+	},
 }
 
 func operand(namespace, kind, name string) snapshot.WorkloadKey {
@@ -118,16 +135,6 @@ func OpenShiftKinds() []Kind {
 func (k Kind) Resource() schema.GroupVersionResource {
 	gv, _ := schema.ParseGroupVersion(k.APIVersion)
 	return gv.WithResource(k.Plural)
-}
-
-// PinPath leads to the node selector of the kind's pod template, nil where the
-// tolerations are not in one.
-func (k Kind) PinPath() []string {
-	last := len(k.Path) - 1
-	if last < 2 || k.Path[last-1] != "spec" || k.Path[last-2] != "template" {
-		return nil
-	}
-	return append(slices.Clone(k.Path[:last]), "nodeSelector")
 }
 
 // Tolerations returns the path as it is written in a configuration.

@@ -57,10 +57,15 @@ func field(t *testing.T, of reflect.Type, name string) reflect.Type {
 
 func leadsToTolerations(t *testing.T, of reflect.Type, path []string) {
 	t.Helper()
+	leadsTo[[]corev1.Toleration](t, of, path)
+}
+
+func leadsTo[T any](t *testing.T, of reflect.Type, path []string) {
+	t.Helper()
 	for _, name := range path {
 		of = field(t, of, name)
 	}
-	if of != reflect.TypeFor[[]corev1.Toleration]() {
+	if of != reflect.TypeFor[T]() {
 		t.Errorf("%s leads to %s", JoinPath(path), of)
 	}
 }
@@ -80,6 +85,7 @@ func TestKinds_builtinPathsAreThoseOfTheTypes(t *testing.T) {
 				t.Fatal("add its type to this test")
 			}
 			leadsToTolerations(t, of, k.Path)
+			leadsTo[map[string]string](t, of, k.Selector)
 			if group(k.APIVersion) != filepath.Base(filepath.Dir(of.PkgPath())) || k.Cluster || k.Plural != strings.ToLower(k.Kind)+"s" {
 				t.Errorf("%+v of %s", k, of.PkgPath())
 			}
@@ -91,6 +97,7 @@ func TestKinds_builtinPathsAreThoseOfTheTypes(t *testing.T) {
 type openAPI struct {
 	Type       string              `json:"type"`
 	Properties map[string]*openAPI `json:"properties"`
+	Additional *openAPI            `json:"additionalProperties"`
 	Items      *openAPI            `json:"items"`
 }
 
@@ -162,6 +169,7 @@ func TestKinds_pathsOfOpenShiftsOperatorsAreThoseOfItsDefinitions(t *testing.T) 
 					if d.Spec.Group+"/"+v.Name == k.APIVersion && v.Served && v.Storage {
 						checked = true
 						holdsTolerations(t, file, v.Schema.OpenAPI, k.Path)
+						holdsLabels(t, file, v.Schema.OpenAPI, k.Selector)
 					}
 				}
 				if !checked {
@@ -172,15 +180,32 @@ func TestKinds_pathsOfOpenShiftsOperatorsAreThoseOfItsDefinitions(t *testing.T) 
 	}
 }
 
-func holdsTolerations(t *testing.T, file string, at *openAPI, path []string) {
+// descend returns what the schema has at a path, nil where there is nothing.
+func descend(t *testing.T, file string, at *openAPI, path []string) *openAPI {
 	t.Helper()
 	for i, name := range path {
 		next := at.Properties[name]
 		if next == nil {
 			t.Errorf("%s: %s has no %q", file, JoinPath(path[:i]), name)
-			return
+			return nil
 		}
 		at = next
+	}
+	return at
+}
+
+func holdsLabels(t *testing.T, file string, at *openAPI, path []string) {
+	t.Helper()
+	at = descend(t, file, at, path)
+	if at != nil && (at.Type != "object" || at.Additional == nil || at.Additional.Type != "string" || len(at.Properties) > 0) {
+		t.Errorf("%s: %s is not a map of strings", file, JoinPath(path))
+	}
+}
+
+func holdsTolerations(t *testing.T, file string, at *openAPI, path []string) {
+	t.Helper()
+	if at = descend(t, file, at, path); at == nil {
+		return
 	}
 	if at.Type != "array" || at.Items == nil || at.Items.Type != "object" {
 		t.Errorf("%s: %s is not a list of objects", file, JoinPath(path))
@@ -211,6 +236,7 @@ func TestKinds_pathOfDeploymentConfigIsThatOfItsType(t *testing.T) {
 		of, rest = fieldOf(t, types, of, rest[0]), rest[1:]
 	}
 	leadsToTolerations(t, reflect.TypeFor[corev1.PodTemplateSpec](), rest)
+	leadsTo[map[string]string](t, reflect.TypeFor[corev1.PodTemplateSpec](), k.Selector[len(k.Path)-len(rest):])
 	register, err := os.ReadFile(filepath.Join(dir, "register.go"))
 	if err != nil {
 		t.Fatal(err)

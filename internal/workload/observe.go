@@ -56,7 +56,7 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 			return nil, err
 		}
 	}
-	w.Writers, w.Made = writers(object, path), made(object, path)
+	w.Writers, w.Around = writers(object, path), around(object, path[:len(path)-1], w.PinPath())
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
 		w.Reverter = printable.Line(owner.Kind + " \"" + owner.Name + "\"")
 	}

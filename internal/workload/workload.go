@@ -61,9 +61,8 @@ type Workload struct {
 	Rolling Rolling
 	// Writers are others that write the template, each as a reader knows them.
 	Writers []string
-	// Made is how many of the objects around the list go with it, because they
-	// were made for it.
-	Made int
+	// Around are the objects that were made for what is managed, and go with it.
+	Around Around
 	// Reverter is the controlling owner that will put its own template back,
 	// empty for none.
 	Reverter string
@@ -138,12 +137,12 @@ func (w *Workload) ClaimPath() string {
 	return path
 }
 
-// PinPath leads to the node selector of the object's pod template, nil where it
-// has none.
+// PinPath leads to the labels that the object's pods require of nodes, nil where that
+// place is not known.
 func (w *Workload) PinPath() []string {
 	if w.ClaimPath() != "" {
 		return nil
 	}
 	kind, _ := Lookup(w.APIVersion, w.Kind)
-	return kind.PinPath()
+	return kind.Selector
 }

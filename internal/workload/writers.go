@@ -107,26 +107,6 @@ func hand(entry metav1.ManagedFieldsEntry) bool {
 	return slices.Contains(byHand, entry.Manager) || entry.Manager == "kubectl" && entry.Subresource == "scale"
 }
 
-// made reports how many of the objects around the list at a path this provider has
-// made for it, and that hold nothing else: they go with the list, so that the
-// object is as it was. The API server remembers who made them. The spec itself
-// stays, which many kinds cannot do without.
-func made(object *unstructured.Unstructured, path []string) int {
-	count := 0
-	for around := path[:len(path)-1]; len(around) > 1; around = around[:len(around)-1] {
-		content, found, err := unstructured.NestedFieldNoCopy(object.Object, around...)
-		fields, isObject := content.(map[string]any)
-		ours := slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-			return entry.Manager == FieldManager && owns(entry.FieldsV1, append(slices.Clone(around), ""))
-		})
-		if !found || err != nil || !isObject || len(fields) != 1 || !ours {
-			break
-		}
-		count++
-	}
-	return count
-}
-
 // owns reports whether managed fields hold the field at a path, an object on the
 // way to it alone excepted. An empty name at the end means that object itself.
 func owns(fields *metav1.FieldsV1, path []string) bool {
@@ -150,6 +130,27 @@ func owns(fields *metav1.FieldsV1, path []string) bool {
 		raw, tree = next, nil
 	}
 	return true
+}
+
+// ownsWhole reports whether managed fields hold an object as a whole: one of which the API server
+// does not tell the fields apart, as it is of label selectors.
+func ownsWhole(fields *metav1.FieldsV1, path []string) bool {
+	if fields == nil {
+		return false
+	}
+	raw := json.RawMessage(fields.GetRawBytes())
+	for i, name := range path {
+		var tree map[string]json.RawMessage
+		if json.Unmarshal(raw, &tree) != nil {
+			return false
+		}
+		next, there := tree["f:"+name]
+		if !there {
+			return i > 0 && len(tree) == 0
+		}
+		raw = next
+	}
+	return string(raw) == "{}"
 }
 
 // JoinPath writes a path with dots.
