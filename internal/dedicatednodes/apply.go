@@ -21,6 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // apply carries out what is desired, and returns what it has done; false where it has failed.
@@ -163,8 +164,10 @@ func goesOn(verb string) string {
 // memberOf finds the workload that an error is about.
 func (w wanted) memberOf(err error) (member, bool) {
 	conflict, hold, stuck, other := new(rollout.ConflictError), new(rollout.HoldError), new(rollout.StuckError), new(rollout.WorkloadError)
-	name := ""
+	config, name := new(workload.ConfigError), ""
 	switch {
+	case errors.As(err, &config):
+		name = config.Ref.String()
 	case errors.As(err, &conflict):
 		name = conflict.Conflicts[0].Workload.String()
 	case errors.As(err, &hold):

@@ -177,19 +177,45 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, own owner
 	}
 	slices.SortFunc(marked, func(a, b kube.Marked) int { return strings.Compare(a.String(), b.String()) })
 	var models []workloadModel
+	var refs []workload.Ref
 	lists := own.Find(state.ID.ValueString(), own.ListSeal())
 	for _, m := range marked {
 		lists.Lists(m.String(), m.Record, m.Pins)
 		if one, ours := workloadOf(m, state.ID.ValueString(), len(labels) > 0); ours {
-			models = append(models, one)
+			models, refs = append(models, one), append(refs, m.Ref)
 		}
 	}
-	if len(models) > 0 {
+	if models = together(models, refs); len(models) > 0 {
 		list, found := types.ListValueFrom(ctx, workloadType, models)
 		diags.Append(found...)
 		state.Workloads = list
 	}
 	return lists.Held
+}
+
+// together writes the components of an object as one where all of them are had alike.
+func together(models []workloadModel, refs []workload.Ref) []workloadModel {
+	var out []workloadModel
+	for i, one := range models {
+		each, alike := refs[i].Whole().Each(), one
+		alike.Path = types.StringNull()
+		all := refs[i].Component != "" && !slices.ContainsFunc(each, func(ref workload.Ref) bool {
+			at := slices.Index(refs, ref)
+			if at < 0 {
+				return true
+			}
+			other := models[at]
+			other.Path = types.StringNull()
+			return other != alike
+		})
+		switch {
+		case !all || !slices.Contains(each, refs[i]):
+			out = append(out, one)
+		case each[0] == refs[i]:
+			out = append(out, alike)
+		}
+	}
+	return out
 }
 
 // workloadOf writes a marked workload as the configuration has it; false where it
@@ -201,6 +227,9 @@ func workloadOf(m kube.Marked, id string, labelled bool) (workloadModel, bool) {
 	}
 	if known, ok := workload.Lookup("", m.Kind); !ok || known.APIVersion != m.APIVersion {
 		out.APIVersion = types.StringValue(m.APIVersion)
+	}
+	if m.Component != "" {
+		out.Path = types.StringValue(m.Component + "." + fw.ComponentList)
 	}
 	ours := false
 	for _, mark := range m.Record {

@@ -140,11 +140,11 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	for i, one := range models {
 		pin := w.labels.Claim
 		pin.Seal = w.lists
-		resolved, ok := one.member(i, taints, pin, diags)
+		resolved, ok := one.members(i, taints, pin, diags)
 		if !ok {
 			return wanted{}, false
 		}
-		w.members = append(w.members, resolved)
+		w.members = append(w.members, resolved...)
 	}
 	policy, policyKnown := m.policy(ctx, own, taints, wantedLabels, diags)
 	if policy != nil {

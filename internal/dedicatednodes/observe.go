@@ -67,11 +67,11 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 	}
 	for _, m := range desired.members {
 		w, err := r.Data.Cluster.Workload(ctx, m.Ref, m.Path)
-		wrongPath := new(workload.PathError)
+		wrongPath, config := new(workload.PathError), new(workload.ConfigError)
 		switch {
 		case err == nil:
 			o.members = append(o.members, seen{m, w})
-		case kube.Gone(err), errors.Is(err, kube.ErrNoVersion), errors.As(err, &wrongPath):
+		case kube.Gone(err), errors.Is(err, kube.ErrNoVersion), errors.As(err, &wrongPath), errors.As(err, &config):
 			o.absent = append(o.absent, absence{m, err})
 		default:
 			return o, err

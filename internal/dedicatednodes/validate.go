@@ -52,8 +52,8 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 	}
 	var members []member
 	for i, one := range workloads {
-		m, _ := one.member(i, nil, label.Claim{Labels: labels}, &resp.Diagnostics)
-		members = append(members, m)
+		m, _ := one.members(i, nil, label.Claim{Labels: labels}, &resp.Diagnostics)
+		members = append(members, m...)
 	}
 	config.policy(ctx, ownership{}, taints, labels, &resp.Diagnostics)
 	refuseTwice(members, &resp.Diagnostics)

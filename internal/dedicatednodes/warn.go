@@ -62,7 +62,7 @@ func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, obse
 	fw.WarnCost(subject, plan, diags)
 	for _, s := range observed.members {
 		if !s.claim.Release {
-			fw.WarnTemplate(s.workload, s.claim.Tolerations, true, s.at, diags)
+			fw.WarnTemplate(s.workload, s.claim.Tolerations, true, len(s.pin.Labels) > 0, s.at, diags)
 		}
 		if slices.ContainsFunc(plan.Steps, func(step planner.Step) bool { return step.Workload == s.workload && step.Template() }) {
 			r.Data.WarnWriters(ctx, s.planned(s.workload), s.at, diags)

@@ -84,6 +84,22 @@ func attributes(index int) fw.WorkloadAt {
 	return fw.WorkloadAt{Workload: at, Path: at.AtName("path"), Tolerations: at, Pin: at.AtName("pin")}
 }
 
+// members resolves one object, and reports what it is to have: several workloads where it has components.
+// The labels are what its pods require where it is pinned.
+func (m workloadModel) members(index int, taints []corev1.Taint, labels label.Claim, diags *diag.Diagnostics) ([]member, bool) {
+	one, ok := m.member(index, taints, labels, diags)
+	if !ok {
+		return []member{one}, false
+	}
+	var out []member
+	for _, target := range one.Each() {
+		part := one
+		part.WorkloadTarget = target
+		out = append(out, part)
+	}
+	return out, true
+}
+
 // member resolves one object, and reports what it is to have. The labels are what
 // its template requires where it is pinned.
 func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Claim, diags *diag.Diagnostics) (member, bool) {

@@ -112,11 +112,18 @@ func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[snapshot
 		ref := workload.Ref{Kind: a.Kind.ValueString(), Namespace: a.Namespace.ValueString(), Name: a.Name.ValueString()}
 		kind, known := workload.Lookup("", ref.Kind)
 		ref.APIVersion = kind.APIVersion
-		key := ref.Owner()
+		keys := []snapshot.WorkloadKey{ref.Owner()}
 		if known && kind.Operand != nil {
-			key = kind.Operand(ref.Name)
+			keys = []snapshot.WorkloadKey{kind.Operand(ref.Name)}
 		}
-		out[key] = eviction.Planned{After: append(out[key].After, tolerations...), Sure: true}
+		for _, one := range ref.Each() {
+			if component, found := workload.ComponentOf(one); found {
+				keys = append(keys, component.Pods...)
+			}
+		}
+		for _, key := range keys {
+			out[key] = eviction.Planned{After: append(out[key].After, tolerations...), Sure: true}
+		}
 	}
 	return out
 }

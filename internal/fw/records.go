@@ -25,7 +25,7 @@ import (
 )
 
 // titled is an object as messages name it: its kind, and its name after its namespace.
-var titled = regexp.MustCompile(`^(\w+) "(?:([^/"]+)/)?([^/"]+)"$`)
+var titled = regexp.MustCompile(`^(?:\w+ of )?(\w+) "(?:([^/"]+)/)?([^/"]+)"$`)
 
 // ExplainRecord words that an annotation in which this provider keeps who owns what of an
 // object, or how far a rollout of it is, is damaged; nil where the error is of another
@@ -140,15 +140,22 @@ func waysOut(thing string, lost bool) string {
 // for none.
 func damaged(err error) string {
 	one := new(record.DamagedError)
-	if errors.As(err, &one) && slices.Contains([]string{machineset.MarkerAnnotation, machineset.RemnantsAnnotation, taint.OwnedAnnotation, toleration.OwnedAnnotation, label.OwnedAnnotation}, one.Annotation) {
+	if errors.As(err, &one) && slices.Contains([]string{machineset.MarkerAnnotation, machineset.RemnantsAnnotation, taint.OwnedAnnotation, toleration.OwnedAnnotation, label.OwnedAnnotation}, base(one.Annotation)) {
 		return one.Annotation
 	}
 	return ""
 }
 
+// base is an annotation without the component that it is about.
+func base(annotation string) string {
+	domain, name, _ := strings.Cut(annotation, "/")
+	name, _, _ = strings.Cut(name, ".")
+	return domain + "/" + name
+}
+
 // owned names what an annotation is about.
 func owned(annotation, thing string) string {
-	switch annotation {
+	switch base(annotation) {
 	case taint.OwnedAnnotation:
 		return "taints"
 	case toleration.OwnedAnnotation:

@@ -53,6 +53,9 @@ func ResolveWorkload(ref workload.Ref, written string, at WorkloadAt, diags *dia
 	switch {
 	case known:
 		t.APIVersion, t.Path = kind.APIVersion, kind.Path
+		if kind.Components {
+			return t.component(written, at, diags)
+		}
 		if kind.Cluster && t.Namespace != "" {
 			diags.AddAttributeError(at.Workload.AtName("namespace"), "Unable to find "+t.Title(), "Objects of kind "+t.Kind+" have no namespace: leave it out.")
 			return t, false
@@ -82,12 +85,59 @@ func ResolveWorkload(ref workload.Ref, written string, at WorkloadAt, diags *dia
 	return t, true
 }
 
+// component finds out which component a path names: all of them where there is none.
+func (t WorkloadTarget) component(written string, at WorkloadAt, diags *diag.Diagnostics) (WorkloadTarget, bool) {
+	all := workload.Components(t.Ref)
+	if len(all) == 0 {
+		var known []string
+		for _, ref := range workload.Configs() {
+			known = append(known, ref.Namespace+"/"+ref.Name)
+		}
+		diags.AddAttributeError(at.Workload, "Unable to find tolerations in "+t.Title(),
+			"Of all ConfigMaps, the provider knows those of OpenShift's monitoring alone: "+strings.Join(known, ", ")+".")
+		return t, false
+	}
+	if written == "" {
+		return t, true
+	}
+	t.Component = strings.TrimSuffix(written, "."+ComponentList)
+	if _, found := workload.ComponentOf(t.Ref); found && t.Component != written {
+		return t, true
+	}
+	t.Component = ""
+	var paths []string
+	for _, one := range all {
+		paths = append(paths, one.Name+"."+ComponentList)
+	}
+	diags.AddAttributeError(at.Path, fmt.Sprintf("Unable to find the component %q of %s", written, t.Title()),
+		"Leave the path out for all components, or name one of them: "+strings.Join(paths, ", ")+".")
+	return t, false
+}
+
+// ComponentList ends a path that names a component.
+const ComponentList = "tolerations"
+
+// Each returns the workloads that are meant: several where an object has components.
+func (t WorkloadTarget) Each() []WorkloadTarget {
+	var out []WorkloadTarget
+	for _, ref := range t.Ref.Each() {
+		one := t
+		one.Ref = ref
+		out = append(out, one)
+	}
+	return out
+}
+
 // ExplainWorkload words an error of a change of a workload that says something
 // about the workload itself, and returns nil for any other. The title names what
 // is meant.
 func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnostic {
 	conflict, hold, stuck, wrongPath := new(rollout.ConflictError), new(rollout.HoldError), new(rollout.StuckError), new(workload.PathError)
+	config := new(workload.ConfigError)
 	switch {
+	case errors.As(err, &config):
+		return diag.NewAttributeErrorDiagnostic(at.Workload, "Unable to "+verb+" tolerations of "+config.Ref.Title()+": "+workload.ConfigKey+" cannot be edited",
+			"Nothing has been written to it: "+config.Message+". Correct the text (kubectl edit "+config.Ref.Kubectl(config.Ref.Name)+"), and apply again.")
 	case errors.As(err, &conflict):
 		return conflicting(conflict.Conflicts, at)
 	case errors.As(err, &hold):
@@ -139,13 +189,13 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 	if first.Pin != nil {
 		detail += "An entry of a node selector without an owner is never overwritten: change it there, choose another label, or leave out pin."
 		if first.Pin.Owner != "" {
-			detail += " " + MadeUp(label.OwnedAnnotation, first.Workload.Title())
+			detail += " " + MadeUp(first.Workload.Annotation(label.OwnedAnnotation), first.Workload.Title())
 		}
 		return diag.NewAttributeErrorDiagnostic(at.Pin, fmt.Sprintf("Unable to require label %q in %s", first.Pin.Key, first.Workload.Title()), detail)
 	}
 	return diag.NewAttributeErrorDiagnostic(at.Tolerations, fmt.Sprintf("Unable to claim toleration %q of %s", taint.FormatToleration(first.Toleration), first.Workload.Title()),
 		detail+"Remove the toleration from the configuration of that resource and apply that first. If that resource no longer exists anywhere, import the toleration under its configuration and destroy it. "+
-			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace. "+MadeUp(toleration.OwnedAnnotation, first.Workload.Title()))
+			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace. "+MadeUp(first.Workload.Annotation(toleration.OwnedAnnotation), first.Workload.Title()))
 }
 
 // Held words that running pods would not be replaced.
@@ -214,7 +264,9 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 		edit.Pins = &kube.LabelEdit{Changes: step.Pins.Changes, Record: step.Pins.Record}
 	}
 	err := d.Cluster.TryWorkload(ctx, step.Workload, edit)
-	if wrongPath := new(workload.PathError); errors.As(err, &wrongPath) {
+	wrongPath, config := new(workload.PathError), new(workload.ConfigError)
+	// Nothing but a namespace can be missing here.
+	if errors.As(err, &wrongPath) || errors.As(err, &config) || step.Workload.Component != "" && errors.Is(err, kube.ErrNotFound) {
 		diags.Append(ExplainWorkload("change", step.Workload.Title(), at, err))
 		return false
 	}
@@ -230,9 +282,10 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 }
 
 // WarnTemplate reports what else stands in the way of tolerations that a workload's
-// template must have; waits reports that its pods are waited for.
-func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, at WorkloadAt, diags *diag.Diagnostics) {
-	warnDefault(w, wanted, at, diags)
+// template must have; waits reports that its pods are waited for, pinned that they are to leave
+// all other nodes.
+func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits, pinned bool, at WorkloadAt, diags *diag.Diagnostics) {
+	warnDefault(w, wanted, pinned, at, diags)
 	for _, t := range wanted {
 		if earlier := toleration.Shadowing(w.Tolerations, t); earlier != nil {
 			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Toleration %q of %s is shadowed", taint.FormatToleration(t), w.Title()),
@@ -251,13 +304,13 @@ func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits bool, 
 
 // warnDefault reports that the first entry of a list takes the place of what an
 // operator uses where it is empty.
-func warnDefault(w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt, diags *diag.Diagnostics) {
-	kind, known := workload.Lookup(w.APIVersion, w.Kind)
-	kept := slices.ContainsFunc(wanted, func(t corev1.Toleration) bool { return t.Key == kind.Default || t.Key == "" })
-	if !known || kind.Default == "" || len(w.Tolerations) > 0 || kept {
+func warnDefault(w *workload.Workload, wanted []corev1.Toleration, pinned bool, at WorkloadAt, diags *diag.Diagnostics) {
+	own := workload.DefaultOf(w.Ref)
+	kept := pinned || slices.ContainsFunc(wanted, func(t corev1.Toleration) bool { return t.Key == own || t.Key == "" })
+	if own == "" || len(w.Tolerations) > 0 || kept {
 		return
 	}
-	diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("The first toleration of %s replaces its operator's own: %s", w.Title(), kind.Default),
+	diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("The first toleration of %s replaces its operator's own: %s", w.Title(), own),
 		"With an empty list, the operator adds that toleration to its pods. With any entry, its pods have the list alone. Add the operator's own toleration to yours, unless its pods should not run on these nodes.")
 }
 
@@ -270,7 +323,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 			"Its owner is likely to restore its own template, without the tolerations. Set them in the owner: in its custom resource, or in the workload that creates this one.")
 	case len(w.Writers) > 0:
 		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),
-			"Its next run may restore its own list of tolerations, and the next plan here adds them again. Add the tolerations there instead, or make it ignore the field "+workload.JoinPath(w.Path)+": see the guide \"Use with Helm, Argo CD and Flux\".")
+			"Its next run may restore its own list of tolerations, and the next plan here adds them again. Add the tolerations there instead, or make it ignore the field "+w.Field()+": see the guide \"Use with Helm, Argo CD and Flux\".")
 	}
 	if !t.Claim.Release {
 		d.warnWhitelist(ctx, w, t.Claim.Tolerations, at, diags)

@@ -49,6 +49,7 @@ type Cluster struct {
 	identity once[string]
 	context  once[surroundings]
 	custom   once[[]workload.Kind]
+	configs  once[[]Marked]
 	ancestry ancestry
 	families families
 

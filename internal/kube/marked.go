@@ -66,7 +66,7 @@ func (c *Cluster) MarkedAnywhere(ctx context.Context) ([]Marked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.listMarked(ctx, kinds)
+	return c.withConfigs(ctx, kinds)
 }
 
 // MarkedRolling returns those of MarkedAnywhere whose pods may restart when their
@@ -76,7 +76,22 @@ func (c *Cluster) MarkedRolling(ctx context.Context) ([]Marked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.listMarked(ctx, slices.DeleteFunc(kinds, func(k workload.Kind) bool { return k.Kind == "CronJob" || k.Kind == "Job" }))
+	return c.withConfigs(ctx, slices.DeleteFunc(kinds, func(k workload.Kind) bool { return k.Kind == "CronJob" || k.Kind == "Job" }))
+}
+
+// withConfigs lists kinds for their records, beside those of OpenShift's monitoring on its clusters.
+func (c *Cluster) withConfigs(ctx context.Context, kinds []workload.Kind) ([]Marked, error) {
+	is, err := c.onOpenShift(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var configs []Marked
+	if is {
+		if configs, err = c.configRecords(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c.listMarked(ctx, kinds, configs)
 }
 
 // markedKinds returns the kinds of which objects may be marked.
@@ -123,8 +138,8 @@ func (c *Cluster) isServed(ctx context.Context, kind workload.Kind) (bool, error
 	}
 }
 
-// listMarked lists kinds for their records.
-func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind) ([]Marked, error) {
+// listMarked lists kinds for their records, and adds others.
+func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind, others []Marked) ([]Marked, error) {
 	found, refused := make([][]Marked, len(kinds)), make([]error, len(kinds))
 	lists := make([]func() error, len(kinds))
 	for i, kind := range kinds {
@@ -140,7 +155,7 @@ func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind) ([]Mark
 	if err := parallel(lists...); err != nil {
 		return nil, err
 	}
-	return c.knownBetter(slices.Concat(found...)), errors.Join(refused...)
+	return c.knownBetter(append(slices.Concat(found...), others...)), errors.Join(refused...)
 }
 
 // knownBetter puts what this process has read or written since in the place of what
@@ -150,12 +165,26 @@ func (c *Cluster) knownBetter(listed []Marked) []Marked {
 	defer c.workloads.mu.Unlock()
 	var out []Marked
 	for _, m := range listed {
-		if _, newer := c.workloads.known[m.Ref]; !newer {
+		if _, newer := c.workloads.known[m.Ref.Whole()]; !newer {
 			out = append(out, m)
 		}
 	}
 	for ref, object := range c.workloads.known {
-		if m, marked := markedOf(ref, object); marked {
+		out = append(out, marksOf(ref, object)...)
+	}
+	return out
+}
+
+// marksOf reads the records of an object: one of its own, or one of each component.
+func marksOf(ref workload.Ref, object metav1.Object) []Marked {
+	var out []Marked
+	if m, marked := markedOf(ref, object); marked {
+		out = append(out, m)
+	}
+	for _, one := range workload.Components(ref) {
+		component := ref
+		component.Component = one.Name
+		if m, marked := markedOf(component, object); marked {
 			out = append(out, m)
 		}
 	}
@@ -172,7 +201,7 @@ func markedOf(ref workload.Ref, object metav1.Object) (Marked, bool) {
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Deployment" && ref.Kind == "ReplicaSet" {
 		return m, false
 	}
-	m.Record, _ = toleration.ParseRecord(object.GetAnnotations()[toleration.OwnedAnnotation])
-	m.Pins, _ = label.ParseRecord(object.GetAnnotations()[label.OwnedAnnotation])
+	m.Record, _ = toleration.ParseRecord(object.GetAnnotations()[ref.Annotation(toleration.OwnedAnnotation)])
+	m.Pins, _ = label.ParseRecord(object.GetAnnotations()[ref.Annotation(label.OwnedAnnotation)])
 	return m, len(m.Record)+len(m.Pins) > 0
 }

@@ -78,13 +78,13 @@ type WorkloadEdit struct {
 
 // Workload returns an object that carries tolerations at a path. It is read once
 // per process, and again by EditWorkload and FreshWorkload. Errors: ErrNotFound,
-// ErrNoKind, *workload.PathError, and those of the API server.
+// ErrNoKind, *workload.PathError, *workload.ConfigError, and those of the API server.
 func (c *Cluster) Workload(ctx context.Context, ref workload.Ref, path []string) (*workload.Workload, error) {
 	c.workloads.mu.Lock()
-	object, known := c.workloads.known[ref]
+	object, known := c.workloads.known[ref.Whole()]
 	c.workloads.mu.Unlock()
 	if known {
-		return c.observe(ctx, object, path, c.Workload)
+		return c.observe(ctx, ref, object, path, c.Workload)
 	}
 	return c.FreshWorkload(ctx, ref, path)
 }
@@ -101,14 +101,17 @@ func (c *Cluster) FreshWorkload(ctx context.Context, ref workload.Ref, path []st
 		object, err = objects.Get(ctx, ref.Name, metav1.GetOptions{})
 		return err
 	}))
-	if err = wrap("get "+ref.String(), err); err != nil {
+	if err = wrap("get "+ref.Whole().String(), err); errors.Is(err, ErrNotFound) && ref.Component != "" {
+		object, err = workload.NoConfig(ref), nil
+	}
+	if err != nil {
 		if errors.Is(err, ErrNotFound) {
 			c.workloads.keep(ref, nil)
 		}
 		return nil, err
 	}
 	c.workloads.keep(ref, object)
-	return c.observe(ctx, object, path, c.FreshWorkload)
+	return c.observe(ctx, ref, object, path, c.FreshWorkload)
 }
 
 // Workloads returns the objects of a kind in a namespace that a selector
@@ -143,7 +146,7 @@ func (c *Cluster) listWorkloads(ctx context.Context, kind workload.Ref, selector
 			}
 			return nil
 		}
-		w, err := c.observe(ctx, object, path, c.Workload)
+		w, err := c.observe(ctx, workload.Ref{}, object, path, c.Workload)
 		if err == nil {
 			c.workloads.keep(w.Ref, object)
 			matched = append(matched, w)
@@ -201,6 +204,7 @@ func scoped(resource dynamic.NamespaceableResourceInterface, namespace string, c
 }
 
 func (w *workloads) keep(ref workload.Ref, object *unstructured.Unstructured) {
+	ref = ref.Whole()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.known == nil {
@@ -217,8 +221,16 @@ func (w *workloads) keep(ref workload.Ref, object *unstructured.Unstructured) {
 }
 
 // observe takes from an object what is needed, finds out which pods follow from it
-// where its kind does not tell, and reads what an operator makes of it.
-func (c *Cluster) observe(ctx context.Context, object *unstructured.Unstructured, path []string, read readWorkload) (*workload.Workload, error) {
+// where its kind does not tell, and reads what an operator makes of it. Of an object with
+// components it takes the one that is named.
+func (c *Cluster) observe(ctx context.Context, ref workload.Ref, object *unstructured.Unstructured, path []string, read readWorkload) (*workload.Workload, error) {
+	if ref.Component != "" {
+		w, err := workload.ObserveComponent(object, ref)
+		if err != nil {
+			return nil, err
+		}
+		return w, c.operands(ctx, w, read)
+	}
 	w, err := workload.Observe(object, path)
 	if err != nil {
 		return nil, err
@@ -255,7 +267,7 @@ func (c *Cluster) EditWorkload(ctx context.Context, ref workload.Ref, path []str
 		}
 		c.workloads.keep(ref, written)
 		c.noteWrite()
-		out, err = c.observe(ctx, written, path, c.FreshWorkload)
+		out, err = c.observe(ctx, ref, written, path, c.FreshWorkload)
 		return err
 	})
 	return out, err
@@ -270,13 +282,20 @@ func (c *Cluster) TryWorkload(ctx context.Context, w *workload.Workload, edit *W
 	if err != nil {
 		return err
 	}
-	return workload.Kept(written, w.Path, toleration.Without(edit.Tolerations, w.Tolerations))
+	added := toleration.Without(edit.Tolerations, w.Tolerations)
+	if w.Component != "" {
+		return w.Ref.Holds(written, added)
+	}
+	return workload.Kept(written, w.Path, added)
 }
 
 func (c *Cluster) patchWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit, patience patience, opts metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	objects, err := c.objects(ctx, w.Ref)
 	if err != nil {
 		return nil, err
+	}
+	if w.Component != "" {
+		return writeConfig(ctx, objects, w, edit, patience, opts.DryRun)
 	}
 	body, err := workloadPatch(w, edit)
 	if err != nil {

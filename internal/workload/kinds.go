@@ -28,6 +28,9 @@ type Kind struct {
 	// Builtin is set for kinds that every cluster serves and that the
 	// provider lists; the others may not exist.
 	Builtin bool
+	// Components is set where only certain objects of the kind carry tolerations, each for
+	// several workloads, in text. The paths lead through a component. See Components.
+	Components bool
 	// Default is what the kind's operator uses where the list is empty, and what
 	// goes with the first entry.
 	Default string
@@ -86,6 +89,10 @@ var kinds = []Kind{
 		},
 	},
 	{
+		APIVersion: "v1", Kind: configMap, Plural: "configmaps", Components: true,
+		Path: []string{component, "tolerations"}, Selector: []string{component, "nodeSelector"},
+	},
+	{
 		APIVersion: "operators.coreos.com/v1alpha1", Kind: "Subscription", Plural: "subscriptions",
 		Path: []string{"spec", "config", "tolerations"}, Selector: []string{"spec", "config", "nodeSelector"},
 	},
@@ -126,9 +133,9 @@ func BuiltinKinds() []Kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return !k.Builtin })
 }
 
-// OpenShiftKinds returns the others, which OpenShift and its operators serve.
+// OpenShiftKinds returns those that OpenShift and its operators serve.
 func OpenShiftKinds() []Kind {
-	return slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k.Builtin })
+	return slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k.Builtin || k.Components })
 }
 
 // Resource returns the kind's resource in the API.

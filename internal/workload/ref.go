@@ -19,18 +19,43 @@ type Ref struct {
 	// Namespace is empty for objects of the whole cluster.
 	Namespace string
 	Name      string
+	// Component is the part of the object that is meant, where several workloads follow from it;
+	// empty for all of it. See Components.
+	Component string
 }
 
-// String returns KIND/NAMESPACE/NAME, as ids and import write it.
+// String returns KIND/NAMESPACE/NAME, as ids and import write it; a component follows after #.
 func (r Ref) String() string {
-	if r.Namespace == "" {
-		return r.Kind + "/" + r.Name
+	out := r.Kind + "/" + r.Name
+	if r.Namespace != "" {
+		out = r.Kind + "/" + r.Namespace + "/" + r.Name
 	}
-	return r.Kind + "/" + r.Namespace + "/" + r.Name
+	if r.Component != "" {
+		out += "#" + r.Component
+	}
+	return out
+}
+
+// Whole is the object that the component is a part of.
+func (r Ref) Whole() Ref {
+	r.Component = ""
+	return r
+}
+
+// Annotation is where the record stands that other objects have at this annotation: those of
+// components stand side by side.
+func (r Ref) Annotation(name string) string {
+	if r.Component == "" {
+		return name
+	}
+	return name + "." + r.Component
 }
 
 // Title names the object for a reader, such as Deployment "shop/web".
 func (r Ref) Title() string {
+	if r.Component != "" {
+		return r.Component + " of " + r.Whole().Title()
+	}
 	if r.Namespace == "" {
 		return fmt.Sprintf("%s %q", r.Kind, r.Name)
 	}

@@ -63,6 +63,8 @@ type Workload struct {
 	Writers []string
 	// Around are the objects that were made for what is managed, and go with it.
 	Around Around
+	// Config is the text that holds the component, nil for other objects.
+	Config *Config
 	// Reverter is the controlling owner that will put its own template back,
 	// empty for none.
 	Reverter string
@@ -145,4 +147,12 @@ func (w *Workload) PinPath() []string {
 	}
 	kind, _ := Lookup(w.APIVersion, w.Kind)
 	return kind.Selector
+}
+
+// Field is the field of the object that is written.
+func (w *Workload) Field() string {
+	if w.Component != "" {
+		return "data." + ConfigKey
+	}
+	return JoinPath(w.Path)
 }

@@ -188,12 +188,18 @@ func anotherWorkload(ctx context.Context, req planmodifier.ObjectRequest, resp *
 // sameWorkload reports that two objects name the same workload; false where that is
 // not known.
 func sameWorkload(ctx context.Context, a, b types.Object) bool {
-	var ignored diag.Diagnostics
-	// The path of the list makes no difference here.
-	anywhere := types.StringValue("spec.tolerations")
-	before, beforeKnown := model{Workload: a, Path: anywhere}.target(ctx, &ignored)
-	after, afterKnown := model{Workload: b, Path: anywhere}.target(ctx, &ignored)
+	before, beforeKnown := anywhere(ctx, a)
+	after, afterKnown := anywhere(ctx, b)
 	return beforeKnown && afterKnown && before.String() == after.String() && before.APIVersion == after.APIVersion
+}
+
+// anywhere resolves a workload. The path of the list makes no difference.
+func anywhere(ctx context.Context, w types.Object) (target, bool) {
+	var ignored diag.Diagnostics
+	if t, known := (model{Workload: w}).target(ctx, &ignored); known {
+		return t, true
+	}
+	return model{Workload: w, Path: types.StringValue("spec.tolerations")}.target(ctx, &ignored)
 }
 
 // freshID returns the id that a create of the same configuration would get; none where it is

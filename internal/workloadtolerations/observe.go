@@ -38,11 +38,14 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 	}
 	t := desired.target
 	if t.Selector == nil {
-		w, err := r.Data.Cluster.Workload(ctx, t.Ref, t.Path)
-		if err == nil {
-			o.workloads = []*workload.Workload{w}
+		for _, ref := range t.Each() {
+			w, err := r.Data.Cluster.Workload(ctx, ref, t.Path)
+			if err != nil {
+				return o, err
+			}
+			o.workloads = append(o.workloads, w)
 		}
-		return o, err
+		return o, nil
 	}
 	var marked []kube.Marked
 	if desired.claim.Generation == "" {

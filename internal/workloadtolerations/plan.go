@@ -180,7 +180,7 @@ func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
 			"Nothing is changed now. Workloads that match later get the tolerations at the first apply after that. If that is not intended, check the labels ("+desired.target.show()+").")
 	}
 	for _, w := range observed.workloads {
-		fw.WarnTemplate(w, desired.claim.Tolerations, !desired.noWait, at, diags)
+		fw.WarnTemplate(w, desired.claim.Tolerations, !desired.noWait, false, at, diags)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -88,6 +89,8 @@ func plain(value any) any {
 	switch v := value.(type) {
 	case int:
 		return int64(v)
+	case time.Time:
+		return v.Format(time.RFC3339)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
