@@ -30,6 +30,12 @@ func (c *Cluster) WriteConfig(t testing.TB, text string) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ref.Name}, Data: map[string]string{workload.ConfigKey: text}}
 	_, err := c.Admin.CoreV1().ConfigMaps(ref.Namespace).Create(t.Context(), object, metav1.CreateOptions{})
 	must(t, err)
+	t.Cleanup(func() {
+		err := c.Admin.CoreV1().ConfigMaps(ref.Namespace).Delete(context.Background(), ref.Name, metav1.DeleteOptions{})
+		if !apierrors.IsNotFound(err) {
+			must(t, err)
+		}
+	})
 }
 
 // MonitoringNamespace makes the namespace of OpenShift's monitoring, which stays for other tests.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -26,13 +25,8 @@ func (p *pool) monitors(text string) {
 		p.c.WriteConfig(p.t, text)
 	}
 	namespace := p.c.MonitoringNamespace(p.t)
-	here := func(spec *corev1.PodSpec) {
-		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "field", Operator: corev1.NodeSelectorOpIn, Values: []string{p.name}}}}},
-		}}}
-	}
-	p.c.StatefulSet(p.t, namespace, "prometheus-k8s", 2, here)
-	p.c.Deployment(p.t, namespace, "prometheus-operator", 1, here)
+	p.c.StatefulSet(p.t, namespace, "prometheus-k8s", 2, p.inField)
+	p.c.Deployment(p.t, namespace, "prometheus-operator", 1, p.inField)
 }
 
 // untaint takes what is foreign off the nodes, and has them run Linux.

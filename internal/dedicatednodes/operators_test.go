@@ -41,6 +41,22 @@ func openShiftNamespace(t *testing.T, c *acctest.Cluster, name string) {
 // may run on the nodes of the pool.
 func (p *pool) place(kind, name string, spec map[string]any) placed {
 	p.t.Helper()
+	return p.placeOn(kind, name, spec, func(spec *corev1.PodSpec) {
+		spec.Tolerations = []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
+		p.inField(spec)
+	})
+}
+
+// inField has pods run on the nodes of the pool alone.
+func (p *pool) inField(spec *corev1.PodSpec) {
+	spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "field", Operator: corev1.NodeSelectorOpIn, Values: []string{p.name}}}}},
+	}}}
+}
+
+// placeOn makes them with what the pods begin with.
+func (p *pool) placeOn(kind, name string, spec map[string]any, here func(*corev1.PodSpec)) placed {
+	p.t.Helper()
 	known, _ := workload.Lookup("", kind)
 	out := placed{kind: known, object: acctest.Thing{APIVersion: known.APIVersion, Kind: kind, Namespace: p.namespace, Name: name}}
 	if known.Cluster {
@@ -50,18 +66,31 @@ func (p *pool) place(kind, name string, spec map[string]any) placed {
 	key := known.Operand(name)
 	openShiftNamespace(p.t, p.c, key.Namespace)
 	out.operand = acctest.Thing{APIVersion: "apps/v1", Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	here := func(spec *corev1.PodSpec) {
-		spec.Tolerations = []corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}
-		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "field", Operator: corev1.NodeSelectorOpIn, Values: []string{p.name}}}}},
-		}}}
-	}
+	p.ends(out.operand)
 	if key.Kind == "DaemonSet" {
 		p.c.DaemonSet(p.t, key.Namespace, key.Name, 3, here)
 	} else {
 		p.c.Deployment(p.t, key.Namespace, key.Name, 2, here)
 	}
 	return out
+}
+
+// ends deletes workloads when the test ends: their namespaces stay.
+func (p *pool) ends(workloads ...acctest.Thing) {
+	p.t.Helper()
+	p.t.Cleanup(func() {
+		apps, ctx, now := p.c.Admin.AppsV1(), context.Background(), metav1.DeleteOptions{}
+		for _, w := range workloads {
+			switch w.Kind {
+			case "DaemonSet":
+				_ = apps.DaemonSets(w.Namespace).Delete(ctx, w.Name, now)
+			case "StatefulSet":
+				_ = apps.StatefulSets(w.Namespace).Delete(ctx, w.Name, now)
+			default:
+				_ = apps.Deployments(w.Namespace).Delete(ctx, w.Name, now)
+			}
+		}
+	})
 }
 
 // operate plays the operator once it is told to.

@@ -15,7 +15,7 @@ import (
 
 // infra is the example that the demo runs: nodes that are kept for infrastructure, as
 // OpenShift's documentation has it.
-const infra = "examples/scenarios/infra-nodes/main.tf"
+const infra = "examples/scenarios/infra-machines/main.tf"
 
 // edits are what a person changes in it for the second apply.
 var edits = strings.NewReplacer(`"in_place"`, `"surge"`, `"NoSchedule"`, `"NoExecute"`, "in place: no machine is replaced, and NoSchedule evicts nobody", "by new ones that take their places")

@@ -99,7 +99,7 @@ func WorkloadNamespace() schema.Attribute {
 
 // PathDescription describes the path of a workload in a resource. The page of
 // kubetaint_workload_tolerations lists the kinds that need none.
-const PathDescription = "Path of the tolerations in a custom resource, such as `spec.nodePlacement.tolerations`."
+const PathDescription = "Path of the tolerations in a custom resource, such as `spec.nodePlacement.tolerations`, or of one monitoring component."
 
 // ToleratedByAttribute is the tolerated_by attribute of a resource that writes taints.
 func ToleratedByAttribute() schema.Attribute {

@@ -40,8 +40,8 @@ type configured struct {
 // github.com/openshift/cluster-monitoring-operator f581865b pkg/manifests/types.go,
 // ClusterMonitoringConfiguration and UserWorkloadConfiguration; which workloads are made of them, and
 // what these tolerate by themselves, follows its pkg/manifests/manifests.go and assets. Node exporters
-// run on every node and have neither list. The operator refuses a text with fields that it does not
-// know, so that no other component may be written.
+// run on every node and have neither list. From release 4.17 on, pkg/manifests/config.go, UnmarshalStrict,
+// refuses a text with unknown fields, and knows all of these; older releases ignore unknown ones.
 var configs = []configured{
 	{monitoring, "cluster-monitoring-config", []Component{
 		{Name: "alertmanagerMain", Pods: pods("StatefulSet", monitoring, "alertmanager-main")},

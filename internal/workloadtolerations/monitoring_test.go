@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -361,4 +362,36 @@ func TestMonitoring_import(t *testing.T) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// TestMonitoring_rights plans with the role for plans, and applies without the rights to create and delete
+// where the ConfigMap exists.
+func TestMonitoring_rights(t *testing.T) {
+	t.Parallel()
+	with := func(s *shop, rules []rbacv1.PolicyRule) *acctest.Terraform {
+		return &acctest.Terraform{Provider: s.c.ProviderAt(s.t, s.c.REST.Host, s.c.TokenWith(s.t, rules...))}
+	}
+	for name, text := range map[string]string{"the ConfigMap exists": byHand, "it does not": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inMonitoring(t, text, func(t *testing.T, s *shop, begin func()) {
+				begin()
+				config := s.monitoring("team=a:NoExecute", component("thanosQuerier"))
+				planned := with(s, acctest.RightsToPlan(t)).Plan(t, s.fresh(), config)
+				if planned.Empty || planned.Diagnostics.Errors() != "" || strings.Contains(planned.Diagnostics.Warnings(), "Unable to preview") {
+					t.Fatalf("the plan is empty: %t, and says %s%s", planned.Empty, planned.Diagnostics.Errors(), planned.Diagnostics.Warnings())
+				}
+				tf, i := with(s, acctest.Without(s.c.Rights(t), "configmaps", "create", "delete")), s.fresh()
+				d := tf.Apply(t, i, config)
+				if text == "" {
+					says(t, "error", d.Errors(), "The credentials have no permission for this request", `cannot create resource "configmaps"`)
+					return
+				}
+				if d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				tf.Destroy(t, i)
+			})
+		})
+	}
 }

@@ -11,29 +11,16 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# Infra machines of OpenShift are kept for what serves the cluster itself. They
-# are tainted in place: no machine is replaced, and NoSchedule evicts nobody.
-resource "kubetaint_machine_set_taints" "infra" {
-  name = "infra"
+# Router, image registry and monitoring move to the infra machines, and nothing else runs there.
+resource "kubetaint_dedicated_nodes" "infra" {
+  machine_sets = { selector = "role=infra", rollout = { strategy = "in_place" } }
 
-  taints = [
-    { key = "node-role.kubernetes.io/infra", effect = "NoSchedule" },
-  ]
+  taints = [{ key = "node-role.kubernetes.io/infra", effect = "NoSchedule" }]
+  labels = { "node-role.kubernetes.io/infra" = "" }
 
-  rollout      = { strategy = "in_place" }
-  tolerated_by = [for one in kubetaint_workload_tolerations.infra : one.id]
-}
-
-# What belongs there tolerates the taint before it comes.
-resource "kubetaint_workload_tolerations" "infra" {
-  for_each = {
-    logs   = { kind = "StatefulSet", namespace = "logging", name = "loki" }
-    images = { kind = "Deployment", namespace = "artifacts", name = "registry" }
-  }
-
-  workload = each.value
-
-  tolerations = [
-    { key = "node-role.kubernetes.io/infra", operator = "Exists" },
+  workloads = [
+    { kind = "IngressController", namespace = "openshift-ingress-operator", name = "default", pin = true },
+    { kind = "Config", name = "cluster", pin = true },
+    { kind = "ConfigMap", namespace = "openshift-monitoring", name = "cluster-monitoring-config", pin = true },
   ]
 }

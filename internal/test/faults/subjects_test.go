@@ -51,6 +51,14 @@ func subjects() []subject {
 			first: object{"node_selector": "pool=x"},
 		},
 	}
+	for strategy, text := range map[string]string{"a ConfigMap": "# kept\nthanosQuerier: {logLevel: info}\n", "a ConfigMap that is not there": ""} {
+		of := object{"kind": "ConfigMap", "namespace": "openshift-monitoring", "name": "cluster-monitoring-config"}
+		out = append(out, subject{
+			typeName: "workload_tolerations", strategy: strategy, world: monitoring(text),
+			first:  object{"workload": of, "tolerations": []any{toleration("team", "a")}},
+			second: object{"workload": of, "tolerations": []any{toleration("team", "b")}},
+		})
+	}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		workload := object{"kind": kind, "namespace": "shop", "name": "web"}
 		out = append(out, subject{
@@ -164,6 +172,19 @@ func shop(kinds ...string) func(api *fakeapi.Server) {
 		)
 		for _, kind := range kinds {
 			api.Add(workload(kind, corev1.Toleration{Key: "foreign", Operator: corev1.TolerationOpExists}))
+		}
+	}
+}
+
+// monitoring is OpenShift's monitoring with a text, "" for none, whose operator makes nothing.
+func monitoring(text string) func(api *fakeapi.Server) {
+	return func(api *fakeapi.Server) {
+		shop("Deployment")(api)
+		api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "openshift-monitoring"}})
+		if text != "" {
+			api.Add(&corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-monitoring", Name: "cluster-monitoring-config"}, Data: map[string]string{"config.yaml": text},
+			})
 		}
 	}
 }

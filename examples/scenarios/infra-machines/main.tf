@@ -1,0 +1,39 @@
+terraform {
+  required_providers {
+    kubetaint = {
+      source  = "kubetaint/kubetaint"
+      version = "~> 0.1"
+    }
+  }
+}
+
+provider "kubetaint" {
+  config_path = "~/.kube/config"
+}
+
+# Infra machines of OpenShift are kept for what serves the cluster itself. They
+# are tainted in place: no machine is replaced, and NoSchedule evicts nobody.
+resource "kubetaint_machine_set_taints" "infra" {
+  name = "infra"
+
+  taints = [
+    { key = "node-role.kubernetes.io/infra", effect = "NoSchedule" },
+  ]
+
+  rollout      = { strategy = "in_place" }
+  tolerated_by = [for one in kubetaint_workload_tolerations.infra : one.id]
+}
+
+# What belongs there tolerates the taint before it comes.
+resource "kubetaint_workload_tolerations" "infra" {
+  for_each = {
+    logs   = { kind = "StatefulSet", namespace = "logging", name = "loki" }
+    images = { kind = "Deployment", namespace = "artifacts", name = "registry" }
+  }
+
+  workload = each.value
+
+  tolerations = [
+    { key = "node-role.kubernetes.io/infra", operator = "Exists" },
+  ]
+}
