@@ -33,7 +33,10 @@ func infraNodes(t *testing.T) string {
 }
 
 // TestAccDedicatedNodes_infraNodes applies the example of the guide "Move OpenShift infrastructure to infra nodes",
-// as it stands, on the definitions of OpenShift, and takes it back.
+// as it stands, on the definitions of OpenShift, and takes it back. The objects of OpenShift have one name in
+// the whole cluster, so that it runs alone.
+//
+//nolint:paralleltest // See above.
 func TestAccDedicatedNodes_infraNodes(t *testing.T) {
 	c := acctest.Alone(t)
 	c.NeedMachines(t)

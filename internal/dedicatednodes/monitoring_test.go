@@ -52,7 +52,7 @@ func TestDedicatedNodes_monitoring(t *testing.T) {
 	for name, text := range map[string]string{"written by hand": monitored, "not there": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onFake(t, func(t *testing.T, c *acctest.Cluster) {
+			acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
 				p := newPool(t, c)
 				p.untaint()
 				p.monitors(text)
@@ -98,7 +98,7 @@ func TestDedicatedNodes_monitoring(t *testing.T) {
 				if diff := cmp.Diff(text, got); diff != "" || found != nil && (text == "" || len(found.Annotations) > 0) {
 					t.Errorf("the ConfigMap is not as it was: %s%v", diff, found)
 				}
-			})
+			}, openShift()...)
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestDedicatedNodes_monitoringTwice(t *testing.T) {
 		tf, config := terraform(t, c), p.monitoring("team=a:NoExecute", nil)
 		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `"pin"`, `prometheusK8s of ConfigMap "openshift-monitoring/cluster-monitoring-config": its node selector already requires dedicated=web`)
 		one := p.monitoring("team=a:NoExecute", map[string]any{"path": "thanosQuerier.tolerations"})
-		config["workloads"] = append(config["workloads"].([]any), one["workloads"].([]any)...) //nolint:forcetypeassert // Made by the test.
+		config["workloads"] = append(config["workloads"].([]any), one["workloads"].([]any)...)
 		acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `thanosQuerier of ConfigMap "openshift-monitoring/cluster-monitoring-config" twice`)
 	})
 }

@@ -194,7 +194,7 @@ func TestDedicatedNodes_pinsWhatOperatorsPlace(t *testing.T) {
 				if err := unstructured.SetNestedSlice(own, foreign, known.Path...); err != nil {
 					t.Fatal(err)
 				}
-				p.pins(p.place(known.Kind, "cluster", own["spec"].(map[string]any)), terraform(t, c)) //nolint:forcetypeassert // Made above.
+				p.pins(p.place(known.Kind, "cluster", own["spec"].(map[string]any)), terraform(t, c))
 			}, openShift()...)
 		})
 	}

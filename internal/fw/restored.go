@@ -21,13 +21,13 @@ import (
 func WarnRestored(w *workload.Workload, claim toleration.Claim, pin label.Claim, diags *diag.Diagnostics) {
 	var entries, annotations []string
 	if list := claim.Restored(w.Tolerations, w.Record); len(list) > 0 {
-		annotations = append(annotations, toleration.OwnedAnnotation)
+		annotations = append(annotations, w.Annotation(toleration.OwnedAnnotation))
 		for _, t := range list {
 			entries = append(entries, "toleration "+taint.FormatToleration(t))
 		}
 	}
 	if keys := pin.Restored(w.NodeSelector, w.LabelRecord); len(keys) > 0 {
-		annotations = append(annotations, label.OwnedAnnotation)
+		annotations = append(annotations, w.Annotation(label.OwnedAnnotation))
 		for _, key := range keys {
 			entries = append(entries, "node selector "+key)
 		}

@@ -20,45 +20,46 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// writeConfig writes one component of a ConfigMap, and the records of it, where nobody else has written
-// the ConfigMap since it was read. One that does not exist is created, and deleted again once nothing
+// writeConfig writes one component of a ConfigMap, and the records of it, unless another client has
+// written the ConfigMap since it was read. One that does not exist is created, and deleted again once nothing
 // is left in it. Errors: *workload.ConfigError, those of the API server.
 func writeConfig(ctx context.Context, objects dynamic.ResourceInterface, w *workload.Workload, edit *WorkloadEdit, patience patience, dryRun []string) (*unstructured.Unstructured, error) {
 	text, err := rewritten(w, edit)
 	if err != nil {
 		return nil, err
 	}
-	annotations := recordsOf(w, edit)
-	// A record that is not written stays as it is.
-	left := len(edit.Record) > 0 || edit.Pins != nil && len(edit.Pins.Record) > 0 || edit.Pins == nil && (len(w.LabelRecord) > 0 || w.LabelRecordErr != nil)
-	write := func(ctx context.Context) (*unstructured.Unstructured, error) {
-		return patchConfig(ctx, objects, w, text, annotations, dryRun)
-	}
-	switch {
+	annotations, write := recordsOf(w, edit), patchConfig
+	switch left := leaves(w, edit); {
 	case w.ResourceVersion == "":
-		annotations[workload.CreatedAnnotation] = "true"
-		write = func(ctx context.Context) (*unstructured.Unstructured, error) {
-			return createConfig(ctx, objects, w, text, annotations, dryRun)
-		}
+		annotations[workload.CreatedAnnotation], write = "true", createConfig
 	case !left && w.Config.Created && w.Config.Alone && strings.TrimSpace(text) == "":
-		write = func(ctx context.Context) (*unstructured.Unstructured, error) {
-			return deleteConfig(ctx, objects, w, dryRun)
-		}
+		write = deleteConfig
 	case !left && w.Config.Created && w.Config.Last:
 		// Others have put something into it: it is theirs now.
 		annotations[workload.CreatedAnnotation] = nil
 	}
 	var written *unstructured.Unstructured
 	err = patience.do(ctx, bounded(func(ctx context.Context) error {
-		written, err = write(ctx)
+		written, err = write(ctx, objects, w, text, annotations, dryRun)
 		return err
 	}))
 	doing := "write " + w.Whole().String()
 	if err = wrap(doing, err); errors.Is(err, ErrNotFound) && w.ResourceVersion != "" {
-		// Somebody has deleted it since it was read: it is created anew.
+		// It was deleted after it was read: the next try creates it.
 		return nil, &Error{Class: ErrConflict, Doing: doing, Err: errors.New("it has been deleted")}
 	}
 	return written, err
+}
+
+// leaves reports whether an edit leaves records of the component. One that is not written stays.
+func leaves(w *workload.Workload, edit *WorkloadEdit) bool {
+	if len(edit.Record) > 0 {
+		return true
+	}
+	if edit.Pins != nil {
+		return len(edit.Pins.Record) > 0
+	}
+	return len(w.LabelRecord) > 0 || w.LabelRecordErr != nil
 }
 
 func rewritten(w *workload.Workload, edit *WorkloadEdit) (string, error) {
@@ -111,7 +112,7 @@ func createConfig(ctx context.Context, objects dynamic.ResourceInterface, w *wor
 }
 
 // deleteConfig deletes a ConfigMap, and returns what stands for one that does not exist.
-func deleteConfig(ctx context.Context, objects dynamic.ResourceInterface, w *workload.Workload, dryRun []string) (*unstructured.Unstructured, error) {
+func deleteConfig(ctx context.Context, objects dynamic.ResourceInterface, w *workload.Workload, _ string, _ map[string]any, dryRun []string) (*unstructured.Unstructured, error) {
 	err := objects.Delete(ctx, w.Name, metav1.DeleteOptions{DryRun: dryRun, Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}})
 	if errors.Is(wrap("delete", err), ErrNotFound) {
 		err = nil

@@ -79,17 +79,15 @@ func (c *Cluster) MarkedRolling(ctx context.Context) ([]Marked, error) {
 	return c.withConfigs(ctx, slices.DeleteFunc(kinds, func(k workload.Kind) bool { return k.Kind == "CronJob" || k.Kind == "Job" }))
 }
 
-// withConfigs lists kinds for their records, beside those of OpenShift's monitoring on its clusters.
+// withConfigs lists kinds for their records, beside those of OpenShift's monitoring. That is there
+// where OpenShift's operators are.
 func (c *Cluster) withConfigs(ctx context.Context, kinds []workload.Kind) ([]Marked, error) {
-	is, err := c.onOpenShift(ctx)
+	if !slices.ContainsFunc(kinds, func(k workload.Kind) bool { return k.Kind == "IngressController" }) {
+		return c.listMarked(ctx, kinds, nil)
+	}
+	configs, err := c.configRecords(ctx)
 	if err != nil {
 		return nil, err
-	}
-	var configs []Marked
-	if is {
-		if configs, err = c.configRecords(ctx); err != nil {
-			return nil, err
-		}
 	}
 	return c.listMarked(ctx, kinds, configs)
 }
@@ -165,7 +163,7 @@ func (c *Cluster) knownBetter(listed []Marked) []Marked {
 	defer c.workloads.mu.Unlock()
 	var out []Marked
 	for _, m := range listed {
-		if _, newer := c.workloads.known[m.Ref.Whole()]; !newer {
+		if _, newer := c.workloads.known[m.Whole()]; !newer {
 			out = append(out, m)
 		}
 	}

@@ -284,7 +284,7 @@ func (c *Cluster) TryWorkload(ctx context.Context, w *workload.Workload, edit *W
 	}
 	added := toleration.Without(edit.Tolerations, w.Tolerations)
 	if w.Component != "" {
-		return w.Ref.Holds(written, added)
+		return w.Holds(written, added)
 	}
 	return workload.Kept(written, w.Path, added)
 }

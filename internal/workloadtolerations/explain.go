@@ -78,11 +78,11 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 			continue
 		}
 		it := fw.Agree(len(left), "it", "them")
-		goes := "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes " + it + " too. A toleration without a key stays until it is removed by hand, with the annotation " + toleration.OwnedAnnotation + "."
+		goes := "The apply of a kubetaint resource of the same configuration that removes taints of the same key removes " + it + " too. A toleration without a key stays until it is removed by hand, with the annotation " + w.Annotation(toleration.OwnedAnnotation) + "."
 		if found, err := r.Data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
 			goes = "No apply looks for " + it + " there, because the credentials have no permission for this kind (list and patch): " +
 				"the guide \"Permissions\" of the provider's documentation shows how to grant it. Without it, " +
-				"remove the entry by hand once these taints are gone, and the annotation " + toleration.OwnedAnnotation + " too."
+				"remove the entry by hand once these taints are gone, and the annotation " + w.Annotation(toleration.OwnedAnnotation) + " too."
 		}
 		diags.AddWarning(fmt.Sprintf("%s of %s %s for now: %s", fw.Count(len(left), "toleration"), w.Title(), fw.Agree(len(left), "stays", "stay"), strings.Join(left, ", ")),
 			"Its pods run on nodes with taints that they tolerate only with "+it+": without "+it+", new pods could not be scheduled there. "+fw.Agree(len(left), "It is", "They are")+" marked as retiring. "+goes)

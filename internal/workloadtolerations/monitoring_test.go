@@ -345,7 +345,7 @@ func TestMonitoring_whatRetiresGoesWithTheTaint(t *testing.T) {
 	})
 }
 
-// TestMonitoring_import takes what carries marks, or what nobody has marked.
+// TestMonitoring_import imports the entries of all components by their records.
 func TestMonitoring_import(t *testing.T) {
 	t.Parallel()
 	inMonitoring(t, byHand, func(t *testing.T, s *shop, begin func()) {

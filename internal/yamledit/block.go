@@ -186,7 +186,7 @@ func (d *Document) ended(text string) string {
 }
 
 // changeBlockList makes a list have these entries. Those that are there keep their lines.
-func (d *Document) changeBlockList(list *yaml.Node, entries []Entry, wanted []any) (string, error) {
+func (d *Document) changeBlockList(list *yaml.Node, entries []Entry, wanted []any) string {
 	added, kept := align(list, wanted)
 	lines := make([]string, len(d.lines))
 	copy(lines, d.lines)
@@ -220,7 +220,7 @@ func (d *Document) changeBlockList(list *yaml.Node, entries []Entry, wanted []an
 			lines[ends[before-1]] += text
 		}
 	}
-	return d.ended(strings.Join(lines, "")), nil
+	return d.ended(strings.Join(lines, ""))
 }
 
 // align returns which of the wanted entries are added after how many of those that are there, and

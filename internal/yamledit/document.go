@@ -130,7 +130,7 @@ func (d *Document) SetList(path []string, list []Entry) (string, error) {
 	case flow(at.value):
 		text, err = d.changeFlowList(at.value, list, wanted)
 	default:
-		text, err = d.changeBlockList(at.value, list, wanted)
+		text = d.changeBlockList(at.value, list, wanted)
 	}
 	if err != nil {
 		return "", err

@@ -81,7 +81,7 @@ func (d *Document) changeFlowList(list *yaml.Node, entries []Entry, wanted []any
 		}
 	}
 	if len(kept) == len(list.Content) && len(added) == 1 && len(added[len(list.Content)]) > 0 {
-		// What is added behind the others leaves everything between them as it is.
+		// An addition at the end leaves everything between the others as it is.
 		return d.behind(list, strings.Join(texts[len(list.Content):], ", ")), nil
 	}
 	if last := len(list.Content); len(added) == 0 && !kept[last-1] && len(kept) == last-1 {
