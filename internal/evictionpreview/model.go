@@ -112,18 +112,25 @@ func (m *model) added(ctx context.Context, diags *diag.Diagnostics) map[snapshot
 		ref := workload.Ref{Kind: a.Kind.ValueString(), Namespace: a.Namespace.ValueString(), Name: a.Name.ValueString()}
 		kind, known := workload.Lookup("", ref.Kind)
 		ref.APIVersion = kind.APIVersion
-		keys := []snapshot.WorkloadKey{ref.Owner()}
-		if known && kind.Operand != nil {
-			keys = []snapshot.WorkloadKey{kind.Operand(ref.Name)}
-		}
-		for _, one := range ref.Each() {
-			if component, found := workload.ComponentOf(one); found {
-				keys = append(keys, component.Pods...)
-			}
-		}
-		for _, key := range keys {
+		for _, key := range followers(ref, kind, known) {
 			out[key] = eviction.Planned{After: append(out[key].After, tolerations...), Sure: true}
 		}
+	}
+	return out
+}
+
+// followers are the workloads whose pods follow from an object.
+func followers(ref workload.Ref, kind workload.Kind, known bool) []snapshot.WorkloadKey {
+	if known && kind.Operand != nil {
+		return []snapshot.WorkloadKey{kind.Operand(ref.Name)}
+	}
+	var out []snapshot.WorkloadKey
+	for _, one := range ref.Each() {
+		component, _ := workload.ComponentOf(one)
+		out = append(out, component.Pods...)
+	}
+	if len(out) == 0 {
+		return []snapshot.WorkloadKey{ref.Owner()}
 	}
 	return out
 }

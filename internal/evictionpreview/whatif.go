@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // whatIf is an imagined change and what it would do.
@@ -75,7 +76,7 @@ func (w whatIf) inGroups(s *snapshot.Snapshot) whatIf {
 // strange notes the workloads that no pod belongs to.
 func (w whatIf) strange(s *snapshot.Snapshot) whatIf {
 	for key := range w.added {
-		if len(s.WorkloadPods(key)) == 0 {
+		if len(s.WorkloadPods(key)) == 0 && !workload.OfComponent(key) {
 			w.strangers = append(w.strangers, key.Kind+" "+key.Namespace+"/"+key.Name)
 		}
 	}

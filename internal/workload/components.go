@@ -11,7 +11,7 @@ import (
 
 const (
 	configMap = "ConfigMap"
-	// component stands in paths for the component that a Ref names.
+	// component is the name in paths of the component that a Ref names.
 	component = "component"
 
 	monitoring             = "openshift-monitoring"
@@ -128,4 +128,11 @@ func DefaultOf(ref Ref) string {
 	}
 	kind, _ := Lookup(ref.APIVersion, ref.Kind)
 	return kind.Default
+}
+
+// OfComponent reports whether a workload is made of a component. It may be switched off.
+func OfComponent(key snapshot.WorkloadKey) bool {
+	return slices.ContainsFunc(configs, func(c configured) bool {
+		return slices.ContainsFunc(c.components, func(one Component) bool { return slices.Contains(one.Pods, key) })
+	})
 }
