@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -92,6 +93,21 @@ func TestAccDedicatedNodes_infraNodes(t *testing.T) {
 	}
 	if diff := cmp.Diff(byHand, c.Config(t).Data[workload.ConfigKey]); diff != "" || len(c.Config(t).Annotations) > 0 {
 		t.Errorf("the ConfigMap is not as it was: %s%v", diff, c.Config(t).Annotations)
+	}
+
+	// A ConfigMap that does not exist is created, and deleted with the last entry.
+	config := acctest.MonitoringConfig()
+	if err := c.Admin.CoreV1().ConfigMaps(config.Namespace).Delete(t.Context(), config.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	if made := c.Config(t); made == nil || made.Annotations[workload.CreatedAnnotation] == "" {
+		t.Errorf("the ConfigMap is %v", made)
+	}
+	cli.WantEmptyPlan()
+	cli.MustRun("destroy", "-auto-approve", "-input=false")
+	if left := c.Config(t); left != nil {
+		t.Errorf("the ConfigMap is left: %v", left)
 	}
 }
 

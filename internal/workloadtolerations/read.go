@@ -60,6 +60,10 @@ func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest
 			resp.Diagnostics.Append(said)
 			return
 		}
+		if errors.As(err, new(*workload.ConfigError)) {
+			resp.Diagnostics.Append(explain("read", desired, err))
+			return
+		}
 		r.Data.Unreadable("the tolerations of "+desired.target.title(), err, &resp.Diagnostics)
 		return
 	case resp.Diagnostics.HasError() || !known:

@@ -11,7 +11,8 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# Router, image registry and monitoring move to the infra machines, and nothing else runs there.
+# Router, image registry and monitoring run on the infra machines alone. The taint keeps new
+# pods of others off these machines.
 resource "kubetaint_dedicated_nodes" "infra" {
   machine_sets = { selector = "role=infra", rollout = { strategy = "in_place" } }
 
