@@ -109,8 +109,8 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 		fw.WarnLeftBehind(changes, diags)
 	} else {
 		warnUnreadableNodes(changes, diags)
-		fw.WarnUnnamed(planner.UnnamedInSets(changes, desired.named(), desired.shed), "MachineSet", diags)
 	}
+	fw.WarnUnnamed(planner.UnnamedInSets(changes, desired.nodes.Target.MachineSets, desired.named(), desired.shed), "MachineSet", diags)
 	if target == nil || desired.releases() {
 		return
 	}

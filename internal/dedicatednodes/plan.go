@@ -171,9 +171,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	r.warnWorkloads(ctx, desired, observed, plan, diags)
-	if !desired.releases() {
-		fw.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
-	}
+	fw.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	warnLeft(observed, displaced, diags)
 	fw.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
@@ -246,6 +244,9 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 		diags.Append(fw.ExplainRefusals(desired.nodes, refusals))
 	}
 	fw.WarnPutBack(planner.PutBack(nodes, labels, desired.nodes.Machines), diags)
+	if desired.nodes.Target.MachineSets == nil {
+		fw.WarnUnnamed(planner.Unnamed(nodes, labels, desired.named(), desired.shed), "node", diags)
+	}
 	r.possibleSets(desired, observed, own, diags)
 	if diags.HasError() || desired.releases() {
 		return !diags.HasError()
@@ -254,7 +255,6 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	if desired.nodes.Target.MachineSets == nil {
 		warnTarget(desired, observed, nodes, diags)
 		fw.WarnControlPlane(nodes, diags)
-		fw.WarnUnnamed(planner.Unnamed(nodes, labels, desired.named(), desired.shed), "node", diags)
 	}
 	return !diags.HasError()
 }

@@ -45,7 +45,7 @@ type Config struct {
 	ProxyURL             string
 	Insecure             bool
 	Exec                 *Exec
-	// Empty is an attribute that the block has with an empty value, "" for none.
+	// Empty is an attribute that the block or the environment has with an empty value, "" for none.
 	Empty string
 
 	UserAgent string

@@ -127,8 +127,8 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	} else {
 		r.claim(desired, own, meant, diags)
 		warnTarget(desired, meant, diags)
-		fw.WarnUnnamed(planner.UnnamedInSets(desired.changes(sets), desired.named(), nil), "MachineSet", diags)
 	}
+	fw.WarnUnnamed(planner.UnnamedInSets(desired.changes(sets), &desired.target, desired.named(), nil), "MachineSet", diags)
 	changes := false
 	for _, o := range meant {
 		d := desired.of(o.Set)

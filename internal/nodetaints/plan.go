@@ -129,8 +129,8 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
-		fw.WarnUnnamed(planner.Unnamed(plan, planner.LabelPlan{}, desired.Named(), nil), "node", diags)
 	}
+	fw.WarnUnnamed(planner.Unnamed(plan, planner.LabelPlan{}, desired.Named(), nil), "node", diags)
 	if diags.HasError() {
 		return
 	}

@@ -109,11 +109,7 @@ func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []R
 	if why := tooLarge(n, n.Record, merged.Record); merged.Changed && why != "" {
 		out = append(out, Refusal{Node: n.Name, Labels: true, Why: why})
 	}
-	for _, key := range merged.Removed {
-		if desired.Machines.carriesLabel(n, key) {
-			out = append(out, Refusal{Node: n.Name, Labels: true, Why: "label " + key + ": the node's Machine " + n.Machine + " carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.metadata.labels first; until then, leave it in the configuration"})
-		}
-	}
+	out = append(out, desired.putBack(n, merged)...)
 	if desired.Target.Selector == nil {
 		return out
 	}

@@ -4,8 +4,10 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -23,14 +25,13 @@ func (m Machines) CarriesTaint(n *snapshot.Node, id taint.ID) bool {
 	return known && taint.Find(machine.Taints, id) >= 0
 }
 
-// carriesLabel reports whether the Machine of a node carries a label of this key.
-func (m Machines) carriesLabel(n *snapshot.Node, key string) bool {
+// carriedLabel returns the value of a label that the Machine of a node carries.
+func (m Machines) carriedLabel(n *snapshot.Node, key string) (value string, carries bool) {
 	machine, known := m[n.Machine]
-	if !known {
-		return false
+	if known {
+		value, carries = machine.Labels[key]
 	}
-	_, carries := machine.Labels[key]
-	return carries
+	return value, carries
 }
 
 // NeedMachines reports whether a plan of these changes has to know the Machines of nodes: where
@@ -41,7 +42,7 @@ func NeedMachines(nodes []*snapshot.Node, taints NodeTaints, labels NodeLabels) 
 			return false
 		}
 		return len(taints.Claim.Absent) > 0 && !taints.Claim.Release && taints.Target.Matches(n) ||
-			len(removed(n, MergeNode(n, taints))) > 0 || len(MergeLabels(n, labels).Removed) > 0
+			len(removed(n, MergeNode(n, taints))) > 0 || len(MergeLabels(n, labels).Changes) > 0
 	})
 }
 
@@ -66,6 +67,26 @@ func (d NodeTaints) putBack(n *snapshot.Node, merged taint.Merged) []Refusal {
 	return out
 }
 
+// putBack returns the same for labels. Nodelink also gives a label of the node the value that the
+// Machine has.
+func (d NodeLabels) putBack(n *snapshot.Node, merged label.Merged) []Refusal {
+	var out []Refusal
+	refuse := func(key, why string) {
+		out = append(out, Refusal{Node: n.Name, Labels: true, Why: "label " + key + ": the node's Machine " + n.Machine + " carries " + why})
+	}
+	for _, key := range slices.Sorted(maps.Keys(merged.Changes)) {
+		carried, carries := d.Machines.carriedLabel(n, key)
+		switch wanted := merged.Changes[key]; {
+		case !carries:
+		case wanted == nil:
+			refuse(key, "it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.metadata.labels first; until then, leave it in the configuration")
+		case *wanted != carried:
+			refuse(key, "the value \""+carried+"\", and OpenShift sets it on the node within seconds: change it in the MachineSet's template and the Machine's spec.metadata.labels")
+		}
+	}
+	return out
+}
+
 // PutBack returns the entries that the plans take from nodes that are given up, and that OpenShift
 // puts back, such as taint spot:NoSchedule, with the names of the nodes. On nodes that are meant
 // they are refused instead.
@@ -81,7 +102,7 @@ func PutBack(nodes NodePlan, labels LabelPlan, machines Machines) map[string][]s
 	}
 	for _, s := range labels.Switches {
 		for _, key := range s.Merged.Removed {
-			if machines.carriesLabel(s.Node, key) {
+			if _, carries := machines.carriedLabel(s.Node, key); carries {
 				add("label "+key, s.Node)
 			}
 		}

@@ -37,18 +37,19 @@ func Unnamed(nodes NodePlan, labels LabelPlan, taints []taint.ID, keys []string)
 	return sorted(out)
 }
 
-// UnnamedInSets returns the same for MachineSets: what leaves their templates.
-func UnnamedInSets(sets MachineSets, taints []taint.ID, keys []string) map[string][]string {
+// UnnamedInSets returns the same for MachineSets: what leaves their templates. target says which are
+// meant.
+func UnnamedInSets(sets MachineSets, target *machineset.Target, taints []taint.ID, keys []string) map[string][]string {
 	out := map[string][]string{}
 	for _, c := range sets.Sets {
-		after := machineset.Plan(c.Observed, c.Desired).Template
+		after, leaves := machineset.Plan(c.Observed, c.Desired).Template, target == nil || !target.Matches(c.Set)
 		for _, t := range c.Set.Taints {
-			if id := taint.IDOf(t); after.Changed && taint.Find(after.Taints, id) < 0 && (c.Desired.Claim.Release || !slices.Contains(taints, id)) {
+			if id := taint.IDOf(t); after.Changed && taint.Find(after.Taints, id) < 0 && (leaves || !slices.Contains(taints, id)) {
 				out["taint "+id.String()] = append(out["taint "+id.String()], c.Set.Key())
 			}
 		}
 		for _, key := range machineset.PlanLabels(c.Observed, c.Labels).Template.Removed {
-			if c.Labels.Release || !slices.Contains(keys, key) {
+			if leaves || !slices.Contains(keys, key) {
 				out["label "+key] = append(out["label "+key], c.Set.Key())
 			}
 		}

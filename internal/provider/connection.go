@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -57,8 +58,8 @@ type connection struct {
 
 // connection fills in the environment. A value that is in the block, an empty
 // one included, wins over the environment.
-func (m model) connection(ctx context.Context, getenv func(string) string, diags *diag.Diagnostics) connection {
-	r := &reader{getenv: getenv, diags: diags, c: connection{known: true, from: map[string]string{}}}
+func (m model) connection(ctx context.Context, lookup func(string) (string, bool), diags *diag.Diagnostics) connection {
+	r := &reader{lookup: lookup, diags: diags, c: connection{known: true, from: map[string]string{}}}
 	config := kube.Config{
 		Paths:           r.kubeconfigs(ctx, m),
 		Context:         r.text("config_context", m.ConfigContext),
@@ -108,18 +109,20 @@ func (c connection) report(err error, diags *diag.Diagnostics) {
 
 // reader collects a connection.
 type reader struct {
-	getenv func(string) string
+	lookup func(string) (string, bool)
 	diags  *diag.Diagnostics
 	c      connection
 }
 
-// environment returns the value of the attribute's variable; an empty one is
-// none.
+// environment returns the value of the attribute's variable. An empty one is none, but says that
+// somebody meant a cluster: a secret of a pipeline that is missing must not lead to the cluster in
+// which the pipeline runs.
 func (r *reader) environment(attribute string) string {
-	value := r.getenv(variables[attribute])
-	if value != "" {
+	value, present := r.lookup(variables[attribute])
+	if present {
 		r.c.from[attribute] = variables[attribute]
 	}
+	r.empty(attribute, present && value == "")
 	return value
 }
 
@@ -135,7 +138,7 @@ func (r *reader) text(attribute string, v types.String) string {
 	}
 }
 
-// empty notes an attribute of the block that has an empty value.
+// empty notes an attribute that has an empty value.
 func (r *reader) empty(attribute string, empty bool) {
 	if empty && r.c.config.Empty == "" {
 		r.c.config.Empty = attribute
@@ -175,6 +178,7 @@ func (r *reader) kubeconfigs(ctx context.Context, m model) []string {
 	default:
 		// SplitList splits by os.PathListSeparator.
 		r.c.paths, paths = "config_paths", filepath.SplitList(r.environment("config_paths"))
+		r.empty("config_paths", len(paths) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return p != "" }))
 	}
 	var named []string
 	for _, p := range paths {

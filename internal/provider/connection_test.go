@@ -52,7 +52,7 @@ func TestConnection(t *testing.T) {
 		{"several paths of the block win over one of the environment", values{"config_paths": two}, map[string]string{"KUBE_CONFIG_PATH": "/env"}, kube.Config{Paths: []string{"/a", "/b"}}},
 		{"one path of the environment wins over several of it", nil, map[string]string{"KUBE_CONFIG_PATH": "/env", "KUBE_CONFIG_PATHS": "/x"}, kube.Config{Paths: []string{"/env"}}},
 		{"several paths of the environment are split, empty ones left out", nil, map[string]string{"KUBE_CONFIG_PATHS": "/x" + string(os.PathListSeparator) + string(os.PathListSeparator) + "/y"}, kube.Config{Paths: []string{"/x", "/y"}}},
-		{"an empty variable is none", nil, map[string]string{"KUBE_HOST": "", "KUBE_INSECURE": ""}, kube.Config{}},
+		{"an empty variable is none, and names no cluster", nil, map[string]string{"KUBE_HOST": "", "KUBE_INSECURE": ""}, kube.Config{Empty: "host"}},
 		{"KUBECONFIG is not read", nil, map[string]string{"KUBECONFIG": "/home/config"}, kube.Config{}},
 		{"exec is taken with its arguments and environment, without variables that are null", values{"exec": execBlock(
 			tftypes.NewValue(stringList, []tftypes.Value{text("get-token"), text("x")}),
@@ -66,7 +66,7 @@ func TestConnection(t *testing.T) {
 			var m model
 			var diags diag.Diagnostics
 			diags.Append((&tfsdk.Config{Raw: raw, Schema: s}).Get(context.Background(), &m)...)
-			got := m.connection(context.Background(), func(name string) string { return c.environment[name] }, &diags)
+			got := m.connection(context.Background(), func(name string) (string, bool) { value, is := c.environment[name]; return value, is }, &diags)
 			if diags.HasError() {
 				t.Fatalf("unexpected errors: %v", diags)
 			}

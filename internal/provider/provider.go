@@ -43,8 +43,8 @@ var (
 // kubetaint is the provider.
 type kubetaint struct {
 	version string
-	// getenv reads the environment; tests put their own in its place.
-	getenv func(string) string
+	// lookup reads the environment; tests put their own in its place.
+	lookup func(string) (string, bool)
 	// transport takes the place of the network in tests.
 	transport http.RoundTripper
 }
@@ -52,14 +52,14 @@ type kubetaint struct {
 // New returns what makes the provider. The version is told to the API server
 // as a part of the user agent.
 func New(version string) func() provider.Provider {
-	return func() provider.Provider { return &kubetaint{version: version, getenv: os.Getenv} }
+	return func() provider.Provider { return &kubetaint{version: version, lookup: os.LookupEnv} }
 }
 
 // NewWithTransport returns what makes a provider whose requests all go to a transport
 // instead of the network, for tests.
 func NewWithTransport(version string, transport http.RoundTripper) func() provider.Provider {
 	return func() provider.Provider {
-		return &kubetaint{version: version, getenv: func(string) string { return "" }, transport: transport}
+		return &kubetaint{version: version, lookup: func(string) (string, bool) { return "", false }, transport: transport}
 	}
 }
 
@@ -85,7 +85,7 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 		return
 	}
 	data := m.data(ctx, &resp.Diagnostics)
-	c := m.connection(ctx, p.getenv, &resp.Diagnostics)
+	c := m.connection(ctx, p.lookup, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

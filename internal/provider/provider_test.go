@@ -59,7 +59,7 @@ func block(t *testing.T, of values) (schema.Schema, tftypes.Value) {
 func configure(t *testing.T, of values, environment map[string]string) (*fw.Data, diag.Diagnostics) {
 	t.Helper()
 	s, raw := block(t, of)
-	p := &kubetaint{version: "1.2.3", getenv: func(name string) string { return environment[name] }}
+	p := &kubetaint{version: "1.2.3", lookup: func(name string) (string, bool) { value, is := environment[name]; return value, is }}
 	var resp provider.ConfigureResponse
 	p.Configure(context.Background(), provider.ConfigureRequest{Config: tfsdk.Config{Raw: raw, Schema: s}}, &resp)
 	data, _ := resp.ResourceData.(*fw.Data)

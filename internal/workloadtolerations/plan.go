@@ -127,15 +127,15 @@ func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own o
 		return
 	}
 	r.consequences(ctx, desired, observed, snapshot, plan, diags)
+	fw.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, func(ref workload.Ref) ([]toleration.ID, []string) {
+		if !slices.ContainsFunc(observed.workloads, func(w *workload.Workload) bool { return w.Ref == ref }) {
+			return nil, nil
+		}
+		return slices.Concat(toleration.IDs(desired.claim.Tolerations), desired.former), nil
+	}), "workload", diags)
 	if !desired.claim.Release && !diags.HasError() {
 		warnTakeOver(desired, plan, own, diags)
 		warnLeft(desired, observed, own, diags)
-		fw.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, func(ref workload.Ref) ([]toleration.ID, []string) {
-			if !slices.ContainsFunc(observed.workloads, func(w *workload.Workload) bool { return w.Ref == ref }) {
-				return nil, nil
-			}
-			return slices.Concat(toleration.IDs(desired.claim.Tolerations), desired.former), nil
-		}), "workload", diags)
 	}
 }
 

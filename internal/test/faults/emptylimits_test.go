@@ -1,0 +1,31 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package faults_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+)
+
+// TestMisspeltLimits: Terraform drops unknown attributes of nested objects, so that evictions with a
+// misspelt limit alone come as an object without any: the change would go on without a limit.
+func TestMisspeltLimits(t *testing.T) {
+	t.Parallel()
+	for _, typeName := range []string{"node_taints", "dedicated_nodes"} {
+		bubble(t, moment{api: fakeapi.New()}, func(t *testing.T, api *fakeapi.Server) {
+			twoNodes(api)
+			time.Sleep(calm)
+			d := through(api.Client()).Plan(t, &acctest.Instance{Type: "kubetaint_" + typeName}, object{
+				"node_selector": "pool=x", "taints": []any{taint("team", "a", "NoExecute")}, "evictions": object{},
+			}).Diagnostics
+			if told := d.Errors() + d.Warnings(); !strings.Contains(told, "max_pods") {
+				t.Errorf("%s says nothing of limits that set none: %s", typeName, told)
+			}
+		})
+	}
+}
