@@ -59,6 +59,7 @@ func EvictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
 		MarkdownDescription: EvictionsDescription,
+		Validators:          LimitsValidators,
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPodsDescription, Validators: MaxPodsValidators},
 			"max_pending":          schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxPendingDescription, Validators: MaxPodsValidators},
@@ -99,7 +100,7 @@ func WorkloadNamespace() schema.Attribute {
 
 // PathDescription describes the path of a workload in a resource. The page of
 // kubetaint_workload_tolerations lists the kinds that need none.
-const PathDescription = "Path of the tolerations in a custom resource, such as `spec.nodePlacement.tolerations`, or of one monitoring component."
+const PathDescription = "Path of the tolerations in custom resources, such as `spec.nodePlacement.tolerations`, or of monitoring components."
 
 // ToleratedByAttribute is the tolerated_by attribute of a resource that writes taints.
 func ToleratedByAttribute() schema.Attribute {

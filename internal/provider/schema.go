@@ -119,6 +119,7 @@ func evictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
 		MarkdownDescription: "Default limits on evicted pods, for each resource and action by itself, not in sum.",
+		Validators:          fw.LimitsValidators,
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
 			"max_pending":          schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPendingDescription, Validators: fw.MaxPodsValidators},

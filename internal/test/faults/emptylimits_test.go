@@ -6,7 +6,6 @@ package faults_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -18,11 +17,14 @@ func TestMisspeltLimits(t *testing.T) {
 	t.Parallel()
 	for _, typeName := range []string{"node_taints", "dedicated_nodes"} {
 		bubble(t, moment{api: fakeapi.New()}, func(t *testing.T, api *fakeapi.Server) {
-			twoNodes(api)
-			time.Sleep(calm)
-			d := through(api.Client()).Plan(t, &acctest.Instance{Type: "kubetaint_" + typeName}, object{
-				"node_selector": "pool=x", "taints": []any{taint("team", "a", "NoExecute")}, "evictions": object{},
-			}).Diagnostics
+			i, w := &acctest.Instance{Type: "kubetaint_" + typeName}, through(api.Client()).Walk(t)
+			config := func(evictions any) map[string]any {
+				return object{"node_selector": "pool=x", "taints": []any{taint("team", "a", "NoExecute")}, "evictions": evictions}
+			}
+			if d := w.Validate(i, config(object{"max_pods": 0})); d.Errors()+d.Warnings() != "" {
+				t.Errorf("%s: a limit is refused: %s", typeName, d.Errors()+d.Warnings())
+			}
+			d := w.Validate(i, config(object{}))
 			if told := d.Errors() + d.Warnings(); !strings.Contains(told, "max_pods") {
 				t.Errorf("%s says nothing of limits that set none: %s", typeName, told)
 			}
