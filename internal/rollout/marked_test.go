@@ -180,8 +180,17 @@ func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 		"no other resource":                 {ids: []string{ownID("db")}, prepare: lost},
 		"marks that a seal proves":          {ids: []string{byLabel}, prepare: sealed("web"), waits: true},
 		"copied marks of a tenant":          {ids: []string{byLabel}, prepare: sealed("db")},
-		"marks that no seal proves":         {ids: []string{byLabel}, prepare: sealed(), waits: true},
-		"marks that cannot be looked for":   {ids: []string{ownID("web")}, status: http.StatusUnprocessableEntity, fails: kube.ErrInvalid},
+		"a mark that is proved and retires": {ids: []string{byLabel}, prepare: func(api *testServer) {
+			s := remark(aSet("web", 1, "*"+teamA), func(m *toleration.Mark) {
+				m.Owner, m.Retiring = byLabel, true
+				m.Proof = seal.On("StatefulSet/" + namespace + "/web").Proof(m.Sealed().Parts...)
+			})
+			s.Labels = map[string]string{"shop": "x"}
+			api.addSets(s)
+			api.removePods("web")
+		}},
+		"marks that no seal proves":       {ids: []string{byLabel}, prepare: sealed(), waits: true},
+		"marks that cannot be looked for": {ids: []string{ownID("web")}, status: http.StatusUnprocessableEntity, fails: kube.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -93,3 +93,64 @@ func TestMerge_marksOfEarlierApplies(t *testing.T) {
 		wants.Tolerations = tols(t, "a=1:NoExecute")
 	}
 }
+
+// TestClaim_Hold_ofEarlierBuilds: these proved a mark that retires as one that does not. It is held, and
+// goes with a later apply.
+func TestClaim_Hold_ofEarlierBuilds(t *testing.T) {
+	t.Parallel()
+	claim := Claim{Owner: "me", Generation: "g", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Tolerations: tols(t, "a=1:NoExecute")}.On("Deployment/shop/web")
+	mark := Merge(nil, nil, claim, nil, true).Record[0]
+	mark.Retiring = true
+	held, next := record.Held{}, claim
+	claim.Hold(mark, held)
+	next.Seal.Epoch, next.Seal.Held, next.Tolerations = 2, held, nil
+	if got := Merge(tols(t, "a=1:NoExecute"), Record{mark}, next, nil, true); len(got.Removed) != 1 {
+		t.Errorf("it stays: %s", got.Record)
+	}
+}
+
+// TestClaim_HoldUnmarked holds what was imported without a mark and is still wanted, where the import has
+// seen it.
+func TestClaim_HoldUnmarked(t *testing.T) {
+	t.Parallel()
+	seal := record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}, Object: "Deployment/shop/web"}
+	list := tols(t, "a=1:NoExecute", "b=1:NoExecute")
+	for _, one := range list {
+		seal.Held.Note(seal, IDOf(one).Unmarked(""))
+	}
+	imported := map[ID][]string{IDOf(list[0]): {""}, IDOf(list[1]): {""}}
+	for name, tt := range map[string]struct {
+		change func(*Claim)
+		record Record
+		want   int
+	}{
+		"both are wanted":             {func(*Claim) {}, nil, 2},
+		"one is not wanted any more":  {func(c *Claim) { c.Tolerations = list[:1] }, nil, 1},
+		"one has a mark by now":       {func(*Claim) {}, Record{{Key: "a", Operator: "Equal", Value: "1", Effect: "NoExecute", Owner: "me", Generation: "g"}}, 1},
+		"on an object of others":      {func(c *Claim) { *c = c.On("Deployment/shop/db") }, nil, 0},
+		"where all of it is given up": {func(c *Claim) { c.Release = true }, nil, 0},
+	} {
+		claim, held := Claim{Owner: "me", Generation: "g", Seal: seal, Tolerations: list, Imported: imported}, record.Held{}
+		tt.change(&claim)
+		if claim.HoldUnmarked(list, tt.record, held); len(held) != tt.want {
+			t.Errorf("%s: %d are held, want %d", name, len(held), tt.want)
+		}
+	}
+}
+
+// TestMerge_aMarkThatTheImportHasNotSeen is of another resource, or made up: it is replaced by one with a
+// proof, in a list that is as it should be.
+func TestMerge_aMarkThatTheImportHasNotSeen(t *testing.T) {
+	t.Parallel()
+	list := tols(t, "a=1:NoExecute")
+	mark := Mark{Key: "a", Operator: "Equal", Value: "1", Effect: "NoExecute", Owner: "me", Generation: "g1"}
+	for name, seen := range map[string]bool{"seen": true, "not seen": false} {
+		claim := Claim{Owner: "me", Generation: "g2", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Tolerations: list, Imported: map[ID][]string{IDOf(list[0]): {"g1"}}}.On("Deployment/shop/web")
+		if seen {
+			claim.Seal.Held.Note(claim.Seal, mark.Sealed())
+		}
+		if got := Merge(list, Record{mark}, claim, nil, true); got.Changed == seen {
+			t.Errorf("%s: the record becomes %s, changed: %t", name, got.Record, got.Changed)
+		}
+	}
+}
