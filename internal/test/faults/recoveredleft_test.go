@@ -125,7 +125,7 @@ func TestImported_whatCannotBeReadIsRefused(t *testing.T) {
 	t.Parallel()
 	tried := map[string]bool{}
 	for _, s := range subjects() {
-		if s.action || !s.importable() || !slices.Contains(cheap, s.name()) {
+		if s.action || !s.importable() || !slices.Contains(cheap, s.name()) && s.name() != "dedicated_nodes/machine_sets in_place" {
 			continue
 		}
 		start := settle(t, s)
@@ -135,7 +135,7 @@ func TestImported_whatCannotBeReadIsRefused(t *testing.T) {
 				if o.annotations[annotation] == "" || s.typeName == "dedicated_nodes" && o.kind != "Node" && o.kind != "MachineSet" {
 					continue
 				}
-				tried[s.typeName] = true
+				tried[s.typeName+" "+o.kind+" "+annotation] = true
 				t.Run(s.name()+" "+o.title()+" "+annotation, func(t *testing.T) {
 					bubble(t, start.moment, func(t *testing.T, api *fakeapi.Server) {
 						object := annotatedObjects(api)[at]
@@ -149,7 +149,41 @@ func TestImported_whatCannotBeReadIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if len(tried) < 6 {
-		t.Errorf("only %v are tried", tried)
+	for _, want := range []string{
+		"node_taints Node kubetaint.io/owned-taints", "dedicated_nodes Node kubetaint.io/owned-labels", "dedicated_nodes MachineSet kubetaint.io/owned-labels", "dedicated_nodes MachineSet kubetaint.io/owned-taints",
+		"machine_set_taints MachineSet kubetaint.io/owned-taints", "workload_tolerations Deployment kubetaint.io/owned-tolerations", "namespace_tolerations Namespace kubetaint.io/owned-tolerations",
+	} {
+		if !tried[want] {
+			t.Errorf("%s is not tried, but %v", want, tried)
+		}
+	}
+}
+
+// TestImported_whatIsNotMeantMayBeDamaged: an import does not ask what it is not about.
+func TestImported_whatIsNotMeantMayBeDamaged(t *testing.T) {
+	t.Parallel()
+	for _, s := range subjects() {
+		if s.name() != "dedicated_nodes/machine_sets in_place" && s.name() != "machine_set_taints/in_place" && s.name() != "node_taints/taints" {
+			continue
+		}
+		start := settle(t, s)
+		t.Run(s.name(), func(t *testing.T) {
+			bubble(t, start.moment, func(t *testing.T, api *fakeapi.Server) {
+				api.Add(node("beside", map[string]string{"pool": "y"}))
+				time.Sleep(calm)
+				damaged := 0
+				for _, o := range annotatedObjects(api) {
+					if (o.kind == "Node" || o.kind == "MachineSet") && len(s.reads(o)) == 0 {
+						o.annotations[ownedTaints], o.annotations[ownedLabels] = "{", "{"
+						o.put(o.annotations)
+						damaged++
+					}
+				}
+				time.Sleep(calm)
+				if _, d := through(api.Client()).ImportAgain(t, &start.instance); d.Errors() != "" || damaged == 0 {
+					t.Errorf("with %d damaged objects beside: %s", damaged, d.Errors())
+				}
+			})
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -130,6 +131,40 @@ func TestUnnamedEntries_ofOtherObjects(t *testing.T) {
 				killed := *i
 				apply(&killed, "spot")
 				acctest.WantAll(t, through(api.Client()).Plan(t, i, tt.conf("other")).Diagnostics.Warnings(), append(tt.want, "beyond the changed attributes")...)
+			})
+		})
+	}
+}
+
+// TestUnnamedEntries_ofASetThatLeaves: a MachineSet leaves the selector, and the plan names what it gives up.
+func TestUnnamedEntries_ofASetThatLeaves(t *testing.T) {
+	t.Parallel()
+	for typeName, conf := range map[string]object{
+		"machine_set_taints": {"namespace": "machines", "selector": "tier=gpu", "taints": []any{taint("team", "a", "NoSchedule")}, "rollout": rollouts["in_place"]},
+		"dedicated_nodes": {
+			"machine_sets": object{"namespace": "machines", "selector": "tier=gpu", "rollout": rollouts["in_place"]},
+			"taints":       []any{taint("team", "a", "NoSchedule")}, "labels": object{"team": "a"},
+		},
+	} {
+		t.Run(typeName, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, moment{api: fakeapi.New(controllers.MachineAPI...)}, func(t *testing.T, api *fakeapi.Server) {
+				pool(api)
+				relabel := func(tier string) {
+					editSets(api, "ms", func(u *unstructured.Unstructured) { u.SetLabels(map[string]string{"tier": tier}) })
+					time.Sleep(calm)
+				}
+				relabel("gpu")
+				i := &acctest.Instance{Type: "kubetaint_" + typeName}
+				if d := through(api.Client()).Apply(t, i, conf); d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				relabel("cpu")
+				want := []string{"taint team:NoSchedule: MachineSet machines/ms"}
+				if typeName == "dedicated_nodes" {
+					want = append(want, "label team: MachineSet machines/ms")
+				}
+				acctest.WantAll(t, through(api.Client()).Plan(t, i, conf).Diagnostics.Warnings(), append(want, "beyond the changed attributes, from 1 MachineSet")...)
 			})
 		})
 	}
