@@ -263,3 +263,48 @@ func TestDedicatedNodes_anInterruptedPinIsGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// TestDedicatedNodes_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite: the plan waits for a node, whose
+// Machine has another value of a label.
+func TestDedicatedNodes_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name, namespace, i := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t), newInstance()
+		config := map[string]any{"node_names": []any{name}, "taints": acctest.Objects(t, "team=a:NoSchedule"), "labels": map[string]any{"tier": "a"}}
+		planned := tf.Plan(t, i, config)
+		if planned.Diagnostics.Errors() != "" {
+			t.Fatal(planned.Diagnostics.Errors())
+		}
+		walk := tf.Walk(t)
+		walk.Between = func() {
+			c.Machine(t, namespace, "m", nil)
+			c.Change(t, acctest.Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine", Namespace: namespace, Name: "m"}, "x", `{"spec":{"metadata":{"labels":{"tier":"b"}}}}`)
+			c.Node(t, acctest.Node{Name: name})
+			c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/m"}}}`)
+		}
+		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), "label tier: the node's Machine "+namespace+`/m carries the value "b"`, "OpenShift sets it on the node")
+		if node := c.Get(t, name); len(node.Spec.Taints)+len(node.Labels["tier"]) > 0 {
+			t.Errorf("the node has %v and %v", node.Spec.Taints, node.Labels)
+		}
+	})
+}
+
+// TestDedicatedNodes_namesThePodThatStopsARollout: a StatefulSet whose first pod is not ready does not follow
+// its template, and the plan says so.
+func TestDedicatedNodes_namesThePodThatStopsARollout(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "StatefulSet")
+		pods := c.Admin.CoreV1().Pods(p.namespace)
+		pod, err := pods.Get(t.Context(), "statefulset-0", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		if _, err := pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		planned := terraform(t, c).Plan(t, newInstance(), p.config(wish{taints: "team=a:NoExecute", workloads: map[string]string{"StatefulSet": tolerating}}))
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), `The rollout of StatefulSet "`+p.namespace+`/statefulset" stops until statefulset-0 is ready`, "kubectl delete pod statefulset-0")
+	})
+}

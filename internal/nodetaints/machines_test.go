@@ -4,9 +4,11 @@
 package nodetaints_test
 
 import (
+	"slices"
 	"testing"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
@@ -76,5 +78,46 @@ func TestNodeTaints_warnsOfWhatOpenShiftPutsBackOnNodesThatAreGivenUp(t *testing
 		acctest.WantAll(t, left.Diagnostics.Warnings(), "OpenShift will put back taint dedicated:NoSchedule, which this plan removes from 1 node", "node "+pool+"a")
 		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "removes from 2 nodes", "nodes "+pool+"a, "+pool+"b")
 		tf.Destroy(t, i)
+	}, controllers.MachineAPI...)
+}
+
+// TestNodeTaints_aDestroyNeedsNoRightForMachines: what has to be absent is promised with the right to read
+// Machines alone; a destroy removes and restores all the same.
+func TestNodeTaints_aDestroyNeedsNoRightForMachines(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		name, namespace, i := acctest.Name(t, "node"), c.Namespace(t), newInstance()
+		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "spot:NoSchedule")})
+		c.Machine(t, namespace, "machine-1", nil)
+		c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/machine-1"}}}`)
+		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "own:NoSchedule"), "absent_taints": []any{map[string]any{"key": "spot", "effect": "NoSchedule"}}}
+		rights := slices.DeleteFunc(c.Rights(t), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, machinev1beta1.GroupName) })
+		few := &acctest.Terraform{Provider: c.ProviderAt(t, c.REST.Host, c.TokenWith(t, rights...))}
+		acctest.WantAll(t, few.Plan(t, newInstance(), config).Diagnostics.Errors(), "read the Machines of")
+		terraform(t, c).Settle(t, i, config)
+		few.Destroy(t, i)
+		wantTaints(t, c, name, "spot:NoSchedule")
+	}, controllers.MachineAPI...)
+}
+
+// TestNodeTaints_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite: the plan waits for a node, which
+// comes with a taint that has to be absent and that its Machine carries.
+func TestNodeTaints_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name, namespace, i := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t), newInstance()
+		config := map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": "spot", "effect": "NoSchedule"}}}
+		planned := tf.Plan(t, i, config)
+		if planned.Diagnostics.Errors() != "" {
+			t.Fatal(planned.Diagnostics.Errors())
+		}
+		walk := tf.Walk(t)
+		walk.Between = func() {
+			c.Machine(t, namespace, "machine-1", acctest.Parse(t, "spot:NoSchedule"))
+			c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "spot:NoSchedule")})
+			c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/machine-1"}}}`)
+		}
+		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), namespace+"/machine-1", "puts it back")
+		wantTaints(t, c, name, "spot:NoSchedule")
 	}, controllers.MachineAPI...)
 }
