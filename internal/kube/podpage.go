@@ -195,7 +195,7 @@ type podDecoder struct {
 	runtime.Decoder
 }
 
-// Decode decodes what is left. The data is the client's own, which nobody reads again.
+// Decode decodes what is left. The data is the client's own, which is not read again.
 func (d podDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	data, err := withoutUnneeded(data)
 	if err != nil {

@@ -272,7 +272,7 @@ func usualPod(i int) corev1.Pod {
 	p.Spec.DeprecatedServiceAccount, p.Spec.EnableServiceLinks, p.Spec.TerminationGracePeriodSeconds, p.Spec.Priority, p.Spec.PreemptionPolicy =
 		"default", new(true), new(int64(30)), new(int32(0)), new(corev1.PreemptLowerPriority)
 	p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: new(int64(2000)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
-	// What admission adds to every pod.
+	// Admission adds this to every pod.
 	p.Spec.Volumes[0].Projected.Sources = []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: new(int64(3607)), Path: "token"}},
 		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},

@@ -81,7 +81,7 @@ func TestNodeTaints_warnsOfWhatOpenShiftPutsBackOnNodesThatAreGivenUp(t *testing
 	}, controllers.MachineAPI...)
 }
 
-// TestNodeTaints_aDestroyNeedsNoRightForMachines: what has to be absent is promised with the right to read
+// TestNodeTaints_aDestroyNeedsNoRightForMachines: absent taints are promised with the right to read
 // Machines alone; a destroy removes and restores all the same.
 func TestNodeTaints_aDestroyNeedsNoRightForMachines(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestNodeTaints_aDestroyNeedsNoRightForMachines(t *testing.T) {
 }
 
 // TestNodeTaints_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite: the plan waits for a node, which
-// comes with a taint that has to be absent and that its Machine carries.
+// comes with a taint that must be absent and that its Machine carries.
 func TestNodeTaints_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
