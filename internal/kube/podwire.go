@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"google.golang.org/protobuf/encoding/protowire"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // fields are those of a protobuf message that are kept, by number: whole, or what the value says of the

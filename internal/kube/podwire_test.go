@@ -35,7 +35,7 @@ func randomPod(seed uint64) *corev1.Pod {
 		},
 		func(at *metav1.Time, _ randfill.Continue) { *at = metav1.Unix(int64(random.IntN(2_000_000_000)), 0) },
 		func(v *intstr.IntOrString, _ randfill.Continue) { *v = intstr.FromInt32(int32(random.IntN(9))) },
-		func(r *metav1.FieldsV1, _ randfill.Continue) { r.Raw = []byte(`{"f:x":{}}`) },
+		func(r *metav1.FieldsV1, _ randfill.Continue) { r.SetRawString(`{"f:x":{}}`) },
 		func(s *metav1.LabelSelector, c randfill.Continue) {
 			s.MatchLabels = map[string]string{"app": c.String(3)}
 		},
@@ -264,8 +264,8 @@ func FuzzPodFields(f *testing.F) {
 func usualPod(i int) corev1.Pod {
 	p := benchPod(i)
 	p.ManagedFields = []metav1.ManagedFieldsEntry{
-		{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{` + strings.Repeat(`"f:containers":{"k:{\"name\":\"main\"}":{".":{},"f:env":{}}},`, 12) + `"f:x":{}}}`)}},
-		{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{` + strings.Repeat(`"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:status":{}}},`, 12) + `"f:x":{}}}`)}},
+		{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{` + strings.Repeat(`"f:containers":{"k:{\"name\":\"main\"}":{".":{},"f:env":{}}},`, 12) + `"f:x":{}}}`)},
+		{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + strings.Repeat(`"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:status":{}}},`, 12) + `"f:x":{}}}`)},
 	}
 	p.Annotations = map[string]string{"checksum/config": strings.Repeat("0123456789abcdef", 4), "prometheus.io/scrape": "true", "kubectl.kubernetes.io/restartedAt": "2026-11-01T00:00:00Z"}
 	p.GenerateName, p.CreationTimestamp = "app-5d9c7b6f4-", metav1.Unix(1_700_000_000, 0)
