@@ -116,10 +116,12 @@ func (s *sample) workloads(ctx context.Context) error {
 		func() error { return s.budget(ctx, "shop", "web", 1) },
 		func() error { return s.bare(ctx, "notebook", pod(gpu), "") },
 		func() error { return s.bare(ctx, "report", pod(gpu), corev1.PodSucceeded) },
-		func() error { return s.bare(ctx, "any-value", pod(gpu, anyValue), "") },
-		func() error { return s.bare(ctx, "any-effect", pod(gpu, anyEffect), "") },
-		func() error { return s.bare(ctx, "zero-seconds", pod(gpu, never), "") },
-		func() error { return s.bare(ctx, "other-value", pod(gpu, other), "") },
+		// These two tolerate the taint, whatever its value or effect, and stay.
+		func() error { return s.bare(ctx, "gpu-exporter", pod(gpu, anyValue), "") },
+		func() error { return s.bare(ctx, "profiler", pod(gpu, anyEffect), "") },
+		// For zero seconds, and another value: these two do not.
+		func() error { return s.bare(ctx, "debug-shell", pod(gpu, never), "") },
+		func() error { return s.bare(ctx, "data-import", pod(gpu, other), "") },
 	}
 	for _, do := range makers {
 		if err := do(); err != nil {
