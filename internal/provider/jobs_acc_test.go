@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // job carries out one of the guide's jobs with the real command line.
@@ -195,22 +196,26 @@ func infraNodes(t *testing.T, j job) {
 	registry := acctest.Thing{APIVersion: "imageregistry.operator.openshift.io/v1", Kind: "Config", Name: "cluster"}
 	j.c.Make(t, router, map[string]any{"spec": map[string]any{"replicas": 1}})
 	j.c.Make(t, registry, map[string]any{"spec": map[string]any{"managementState": "Managed", "replicas": 1}})
-	template := []string{"spec", "template", "spec", "tolerations"}
-	for _, operator := range []struct {
-		object          acctest.Thing
-		path            []string
-		namespace, name string
-	}{
-		{router, []string{"spec", "nodePlacement", "tolerations"}, "openshift-ingress", "router-default"},
-		{registry, []string{"spec", "tolerations"}, "openshift-image-registry", "image-registry"},
-	} {
-		j.c.Deployment(t, operator.namespace, operator.name, 1, nil)
-		t.Cleanup(func() {
-			_ = j.c.Admin.AppsV1().Deployments(operator.namespace).Delete(context.Background(), operator.name, metav1.DeleteOptions{})
-		})
-		operand := acctest.Thing{APIVersion: "apps/v1", Kind: "Deployment", Namespace: operator.namespace, Name: operator.name}
-		j.c.Operate(t, operator.object, operator.path, operand, template)()
+	const byHand = "# by hand\nprometheusK8s:\n  retention: 15d # days\n"
+	j.c.WriteConfig(t, byHand)
+	moved := []acctest.Thing{
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "openshift-ingress", Name: "router-default"},
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "openshift-image-registry", Name: "image-registry"},
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: j.c.MonitoringNamespace(t), Name: "thanos-querier"},
 	}
+	for _, operand := range moved {
+		j.c.Deployment(t, operand.Namespace, operand.Name, 1, nil)
+		t.Cleanup(func() {
+			_ = j.c.Admin.AppsV1().Deployments(operand.Namespace).Delete(context.Background(), operand.Name, metav1.DeleteOptions{})
+		})
+	}
+	template, _ := workload.Lookup("", "Deployment")
+	for i, object := range []acctest.Thing{router, registry} {
+		kind, _ := workload.Lookup("", object.Kind)
+		j.c.Operate(t, object, kind.Path, moved[i], template.Path)()
+		j.c.Operate(t, object, kind.Selector, moved[i], template.Selector)()
+	}
+	j.c.Monitor(t)()
 	j.apply(t)
 	pool.Want(1, "node-role.kubernetes.io/infra:NoSchedule")
 	for _, machine := range pool.Machines() {
@@ -218,9 +223,15 @@ func infraNodes(t *testing.T, j job) {
 			t.Errorf("node %s does not have the label", machine.Status.NodeRef.Name)
 		}
 	}
-	const toleration = "node-role.kubernetes.io/infra:NoSchedule"
-	j.wantTolerations(t, "openshift-ingress", "Deployment", "router-default", toleration)
-	j.wantTolerations(t, "openshift-image-registry", "Deployment", "image-registry", toleration)
+	for _, operand := range moved {
+		j.wantTolerations(t, operand.Namespace, "Deployment", operand.Name, "node-role.kubernetes.io/infra:NoSchedule")
+		if spec, _ := j.c.Template(t, operand.Namespace, "Deployment", operand.Name); len(spec.NodeSelector) != 1 {
+			t.Errorf("%s selects the nodes %v", operand.Name, spec.NodeSelector)
+		}
+	}
 	j.cli.MustRun("destroy", "-input=false", "-auto-approve")
 	pool.Want(1, "")
+	if text := j.c.Config(t).Data[workload.ConfigKey]; text != byHand {
+		t.Errorf("the text of the monitoring is not as it was: %s", text)
+	}
 }

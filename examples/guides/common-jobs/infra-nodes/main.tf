@@ -4,7 +4,8 @@ resource "kubetaint_dedicated_nodes" "infra" {
   labels       = { "node-role.kubernetes.io/infra" = "" }
 
   workloads = [
-    { kind = "IngressController", namespace = "openshift-ingress-operator", name = "default" },
-    { kind = "Config", name = "cluster" }, # the image registry
+    { kind = "IngressController", namespace = "openshift-ingress-operator", name = "default", pin = true },
+    { kind = "Config", name = "cluster", pin = true }, # the image registry
+    { kind = "ConfigMap", namespace = "openshift-monitoring", name = "cluster-monitoring-config", pin = true },
   ]
 }
