@@ -233,7 +233,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Sche
 		v.Taint, v.Toleration = away, nil
 		v.Reason = "stays, but does not tolerate " + taint.Format(*away) + " and could not be scheduled on this node again"
 		if node.drained {
-			v.Reason = "is left alone by the drain, but does not tolerate " + taint.Format(*away) + ": no new machine runs one"
+			v.Reason = "is not evicted by the drain, but does not tolerate " + taint.Format(*away) + ": the new machines get no such pod"
 		} else if j := e.judge(node, v.Pod.Scheduling); j.untouched {
 			v.Reason += "; " + j.reason
 		}

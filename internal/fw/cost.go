@@ -64,7 +64,7 @@ func (c *cost) add(step planner.Step) {
 		if len(c.workload.Pods) == 0 {
 			how = "as long as any node has such a taint, because its pods are not known"
 		}
-		c.lines = append(c.lines, "keeps "+toleration.Format(step.Merged.Retired)+" "+how+": an apply that removes the last such taint removes it too, and the pods restart then")
+		c.lines = append(c.lines, "keeps "+toleration.Format(step.Merged.Retired)+" "+how+": the apply that removes the last such taint then removes the toleration, and the pods restart")
 	}
 }
 

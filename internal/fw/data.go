@@ -81,7 +81,7 @@ var errNotConnected = fmt.Errorf("%w: the connection is not known yet", kube.Err
 // provider block says so.
 func (d *Data) Unreachable(err error, diags *diag.Diagnostics) {
 	summary, detail := d.unread(err)
-	detail += " The plan shows the last stored state and no evictions. Applying needs the cluster."
+	detail += " The plan shows the last stored state, and cannot preview evictions. Applying needs the cluster."
 	if err != nil && d.Cluster != nil {
 		detail += "\n\nOriginal error: " + err.Error()
 	}

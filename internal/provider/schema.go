@@ -56,7 +56,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 	}
 	attributes["unreachable"] = schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "Plans without a reachable cluster: `warn` (default) predicts no evictions, `fail` is an error.",
+		MarkdownDescription: "Plans without a reachable cluster: `warn` (default) makes no preview, `fail` is an error.",
 		Validators:          []validator.String{stringvalidator.OneOf(unreachableWarn, unreachableFail)},
 	}
 	resp.Schema = schema.Schema{

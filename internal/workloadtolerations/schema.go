@@ -29,7 +29,7 @@ const (
 // Schema describes the resource.
 func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Manages tolerations of a workload, without touching other tolerations. The plan shows how many pods restart. A removed toleration is kept until no taint needs it: no pod is evicted by the order of changes.",
+		MarkdownDescription: "Manages tolerations of a workload, without touching other tolerations. The plan shows how many pods restart. A removed toleration is kept until no taint needs it, so a change in the wrong order evicts no pod.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
