@@ -22,7 +22,7 @@ import (
 // Schema describes the resource.
 func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Manages taints on one node or on all nodes matching a selector, without touching other taints. The plan names the pods that a change evicts. Foreign taints change only with `absent_taints` or `on_conflict = \"adopt\"`. Destroying the resource removes what it added and restores what it removed.",
+		MarkdownDescription: "Manages taints on one node or on all nodes matching a selector, without touching other taints. The plan shows which pods a change evicts, by workload. Foreign taints change only with `absent_taints` or `on_conflict = \"adopt\"`. Destroying the resource removes what it added and restores what it removed.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,
