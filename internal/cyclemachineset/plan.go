@@ -124,7 +124,7 @@ func refused(o machineset.Observed, w wanted) error {
 // explain words an error of the action.
 func explain(w wanted, err error) diag.Diagnostic {
 	over, no, held, summary := new(rollout.LimitsError), new(refusedError), new(rollout.SetRefusedError), "Unable to replace the machines of "+w.title()
-	if said := fw.ExplainRecord(err, w.title(), path.Root("name")); said != nil {
+	if said := fw.ExplainRecord(err, w.title(), "", path.Root("name")); said != nil {
 		return said
 	}
 	switch {

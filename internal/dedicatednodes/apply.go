@@ -116,7 +116,7 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 		if said := fw.ExplainWorkload(verb, about.Title(), about.at, err); said != nil {
 			return said
 		}
-		if said := fw.ExplainRecord(err, about.Title(), about.at.Workload); said != nil {
+		if said := fw.ExplainRecord(err, about.Title(), about.APIVersion, about.at.Workload); said != nil {
 			return said
 		}
 	}

@@ -107,7 +107,7 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 		warnUnreadable(desired, observed, diags)
 		warnUnreadableNodes(observed.changes(desired), diags)
 		for _, c := range observed.changes(desired).Sets {
-			if said := fw.ExplainRecord(rollout.CheckSetChange(c), c.Set.Title(), path.Empty()); said != nil {
+			if said := fw.ExplainRecord(rollout.CheckSetChange(c), c.Set.Title(), "", path.Empty()); said != nil {
 				diags.Append(fw.AsWarning(said))
 			}
 		}
@@ -230,7 +230,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	}
 	for _, s := range observed.members {
 		for _, err := range []error{s.workload.RecordErr, s.workload.LabelRecordErr} {
-			if said := fw.ExplainRecord(err, s.Title(), s.at.Workload); said != nil {
+			if said := fw.ExplainRecord(err, s.Title(), s.workload.APIVersion, s.at.Workload); said != nil {
 				diags.Append(said)
 			}
 		}

@@ -48,7 +48,9 @@ type member struct {
 }
 
 // key tells members apart.
-func (m member) key() string { return m.String() + "#" + m.ClaimPath }
+func (m member) key() string {
+	return m.GroupVersionKind().Group + "/" + m.String() + "#" + m.ClaimPath
+}
 
 // known reports whether every part of the object is known.
 func (m workloadModel) known() bool {

@@ -137,7 +137,7 @@ func ExplainMachines(summary, goesOn string, err error) diag.Diagnostic {
 	case errors.As(err, &late):
 		return diag.NewErrorDiagnostic(summary+": "+Ended("the rollout", late.Err), paragraphs(explainLate(late), goesOn, "Original error: "+late.Err.Error()))
 	case errors.As(err, &stopped):
-		if said := ExplainRecord(err, stopped.Thing, path.Empty()); said != nil {
+		if said := ExplainRecord(err, stopped.Thing, "", path.Empty()); said != nil {
 			return said
 		}
 		return diag.NewErrorDiagnostic(summary, paragraphs(stopped.Why, restored(err)))

@@ -29,22 +29,23 @@ var titled = regexp.MustCompile(`^(?:\w+ of )?(\w+) "(?:([^/"]+)/)?([^/"]+)"$`)
 
 // ExplainRecord words that an annotation in which this provider keeps who owns what of an
 // object, or how far a rollout of it is, is damaged; nil where the error is of another
-// kind. The thing is the object, such as `Deployment "shop/web"`, and the path reports where
+// kind. The thing is the object, such as `Deployment "shop/web"`; its API version is needed of
+// workloads alone, whose kinds more than one group may have. The path reports where
 // the configuration names it, empty for nowhere.
-func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
+func ExplainRecord(err error, thing, apiVersion string, at path.Path) diag.Diagnostic {
 	annotation := damaged(err)
 	if annotation == "" {
 		return nil
 	}
 	if stopped := new(rollout.StoppedError); errors.As(err, &stopped) && stopped.Thing != "" {
-		thing = stopped.Thing
+		thing, apiVersion = stopped.Thing, ""
 	}
 	if about := new(rollout.WorkloadError); errors.As(err, &about) {
-		thing = about.Ref.Title()
+		thing, apiVersion = about.Ref.Title(), about.Ref.APIVersion
 	}
 	what := owned(annotation, thing)
 	subject, detail := "who owns the "+what+" of "+thing, "The annotation has been edited, so it is not known which "+what+" belong to which resource. Nothing is written to them while that is so. "+
-		"Repair the annotation; or remove it ("+kubectl("annotate", thing, annotation+"-")+"), after which none of them belongs to any resource."
+		"Repair the annotation; or remove it ("+kubectl("annotate", thing, apiVersion, annotation+"-")+"), after which none of them belongs to any resource."
 	if annotation == machineset.MarkerAnnotation {
 		subject = "how far the rollout of " + thing + " is"
 		detail = "The annotation has been edited. " + waysOut(thing, errors.Is(err, machineset.ErrNoCount))
@@ -59,10 +60,10 @@ func ExplainRecord(err error, thing string, at path.Path) diag.Diagnostic {
 
 // Readable reports whether all records of an object can be read. An import must not take an entry for
 // one without an owner whose mark it cannot read.
-func Readable(thing string, diags *diag.Diagnostics, errs ...error) bool {
+func Readable(thing, apiVersion string, diags *diag.Diagnostics, errs ...error) bool {
 	ok := true
 	for _, err := range errs {
-		if said := ExplainRecord(err, thing, path.Empty()); said != nil {
+		if said := ExplainRecord(err, thing, apiVersion, path.Empty()); said != nil {
 			diags.Append(said)
 			ok = false
 		}
@@ -74,7 +75,7 @@ func Readable(thing string, diags *diag.Diagnostics, errs ...error) bool {
 func ReadableNodes(nodes []*snapshot.Node, target planner.Target, diags *diag.Diagnostics) bool {
 	ok, matches := true, Importable(target)
 	for _, n := range nodes {
-		ok = (!matches(n) || Readable(`node "`+n.Name+`"`, diags, n.RecordErr, n.LabelRecordErr)) && ok
+		ok = (!matches(n) || Readable(`node "`+n.Name+`"`, "", diags, n.RecordErr, n.LabelRecordErr)) && ok
 	}
 	return ok
 }
@@ -83,7 +84,7 @@ func ReadableNodes(nodes []*snapshot.Node, target planner.Target, diags *diag.Di
 func ReadableSets(sets []machineset.Observed, target machineset.Target, diags *diag.Diagnostics) bool {
 	ok := true
 	for _, o := range sets {
-		ok = (!target.Matches(o.Set) || Readable(o.Set.Title(), diags, o.Set.RecordErr, o.Set.LabelRecordErr)) && ok
+		ok = (!target.Matches(o.Set) || Readable(o.Set.Title(), "", diags, o.Set.RecordErr, o.Set.LabelRecordErr)) && ok
 	}
 	return ok
 }
@@ -123,15 +124,15 @@ func AsWarning(d diag.Diagnostic) diag.Diagnostic {
 // waysOut reports what to do about a marker of a rollout that cannot be read, or that has lost
 // the number of replicas from before the rollout.
 func waysOut(thing string, lost bool) string {
-	scale, forget := kubectl("scale", thing, "--replicas=NUMBER"), kubectl("annotate", thing, machineset.MarkerAnnotation+"-")
+	scale, forget := kubectl("scale", thing, "", "--replicas=NUMBER"), kubectl("annotate", thing, "", machineset.MarkerAnnotation+"-")
 	if lost {
 		return "originalReplicas, the number of replicas from before the rollout, is missing from it. Nothing is written to the MachineSet while that is so. " +
 			"spec.replicas may be 0, or too high, because of the rollout: find out how many machines there were, and choose one:\n\n" +
-			"  - To continue the rollout: add \"originalReplicas\": NUMBER to the annotation (" + kubectl("edit", thing, "") + "), and run again.\n" +
+			"  - To continue the rollout: add \"originalReplicas\": NUMBER to the annotation (" + kubectl("edit", thing, "", "") + "), and run again.\n" +
 			"  - To begin it anew: set spec.replicas to that number (" + scale + "), remove the annotation (" + forget + "), and run again."
 	}
 	return "It holds the number of replicas from before the rollout (originalReplicas), so nothing is written to the MachineSet while it cannot be read. " +
-		"Look at it (" + kubectl("get", thing, "-o yaml") + "), and choose one:\n\n" +
+		"Look at it (" + kubectl("get", thing, "", "-o yaml") + "), and choose one:\n\n" +
 		"  - To continue the rollout: repair the annotation, and run again.\n" +
 		"  - To begin it anew: set spec.replicas to the number in it (" + scale + "), remove the annotation (" + forget + "), and run again."
 }
@@ -173,19 +174,20 @@ func owned(annotation, thing string) string {
 
 // MadeUp says, after how an entry of another resource is given up, what to do where a mark is of
 // none: whoever may write to an object may write one.
-func MadeUp(annotation, thing string) string {
-	return "If there is no such resource, somebody made the mark up: remove its entry from the annotation " + annotation + " (" + kubectl("edit", thing, "") + "), " +
-		"or the whole annotation (" + kubectl("annotate", thing, annotation+"-") + "), after which none of its entries belongs to any resource."
+func MadeUp(annotation, thing, apiVersion string) string {
+	return "If there is no such resource, somebody made the mark up: remove its entry from the annotation " + annotation + " (" + kubectl("edit", thing, apiVersion, "") + "), " +
+		"or the whole annotation (" + kubectl("annotate", thing, apiVersion, annotation+"-") + "), after which none of its entries belongs to any resource."
 }
 
-// kubectl is a command about an object that is named as in messages.
-func kubectl(verb, thing, arguments string) string {
+// kubectl is a command about an object that is named as in messages. Without an API version,
+// Machines and MachineSets are those of OpenShift.
+func kubectl(verb, thing, apiVersion, arguments string) string {
 	found := titled.FindStringSubmatch(thing)
 	if found == nil {
 		return "kubectl " + verb + " KIND NAME -n NAMESPACE " + arguments
 	}
-	ref := workload.Ref{Kind: found[1], Namespace: found[2], Name: found[3]}
-	if ref.Kind == "Machine" || ref.Kind == "MachineSet" {
+	ref := workload.Ref{APIVersion: apiVersion, Kind: found[1], Namespace: found[2], Name: found[3]}
+	if apiVersion == "" && (ref.Kind == "Machine" || ref.Kind == "MachineSet") {
 		ref.APIVersion = machineset.APIVersion
 	}
 	return strings.TrimSpace("kubectl " + verb + " " + ref.Kubectl(ref.Name) + " " + arguments)

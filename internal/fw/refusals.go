@@ -123,7 +123,7 @@ func remedy(owner string, refusals []planner.Refusal) string {
 			// One of many nodes is an example.
 			if annotation := recordOf(r); !told[annotation] {
 				told[annotation] = true
-				add(MadeUp(annotation, `node "`+r.Node+`"`))
+				add(MadeUp(annotation, `node "`+r.Node+`"`, ""))
 			}
 		case r.Label != nil:
 			add("The value of a label without an owner is never overwritten: remove the label from the node (kubectl label node NAME KEY-), or choose another key.")

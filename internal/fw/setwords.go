@@ -43,7 +43,7 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 		diags.AddWarning(fmt.Sprintf("Apply leaves %s on %s of %s", taints, Count(len(names), "machine"), o.Set.Title()),
 			"An earlier object with this resource's id took this out of the template with template_only, and left it on machines. Nothing proves to this one who wrote that, so it is not removed, "+
 				"unless the same run destroys the earlier object and so hands it over:\n  "+strings.Join(names, "\n  ")+"\n"+
-				"To remove it, edit the Machines ("+kubectl("edit", fmt.Sprintf("Machine %q", o.Set.Namespace+"/"+names[0]), "")+") and their nodes.")
+				"To remove it, edit the Machines ("+kubectl("edit", fmt.Sprintf("Machine %q", o.Set.Namespace+"/"+names[0]), "", "")+") and their nodes.")
 	}
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))
@@ -91,7 +91,7 @@ const leftAlone = "It is left as it is."
 
 // anotherOwner reports what to do about an entry of a thing that is marked as another resource's.
 func anotherOwner(owner, entry, annotation, thing string) string {
-	return fmt.Sprintf("It is marked as belonging to the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that. ", owner, entry) + MadeUp(annotation, thing)
+	return fmt.Sprintf("It is marked as belonging to the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that. ", owner, entry) + MadeUp(annotation, thing, "")
 }
 
 // ExplainSetConflict words that a taint of a template has another owner.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -78,10 +79,12 @@ func findOut(ref workload.Ref) string {
 	if ref.ArgoRollout() {
 		commands = "kubectl argo rollouts get rollout " + ref.Name + " -n " + ref.Namespace + ", " + commands
 	}
-	switch ref.Kind {
-	case "Deployment", "StatefulSet", "DaemonSet":
+	switch kind := ref.GroupVersionKind().GroupKind(); kind {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"}:
+		// Those that kubectl knows the status of; it would look for another group's among them
+		// (k8s.io/kubectl v0.37.2 pkg/polymorphichelpers/rollout_status.go, StatusViewerFor).
 		commands = "kubectl rollout status " + strings.ToLower(ref.Kind) + "/" + ref.Name + " -n " + ref.Namespace + ", " + commands
-	case "DeploymentConfig":
+	case schema.GroupKind{Group: "apps.openshift.io", Kind: "DeploymentConfig"}:
 		commands = "oc rollout status dc/" + ref.Name + " -n " + ref.Namespace + ", " + commands
 	}
 	return "Find out why the rollout does not finish (" + commands + "), or set a longer timeout in timeouts, and apply again: it continues where it stopped."

@@ -189,13 +189,13 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 	if first.Pin != nil {
 		detail += "An entry of a node selector without an owner is never overwritten: change it there, choose another label, or leave out pin."
 		if first.Pin.Owner != "" {
-			detail += " " + MadeUp(first.Workload.Annotation(label.OwnedAnnotation), first.Workload.Title())
+			detail += " " + MadeUp(first.Workload.Annotation(label.OwnedAnnotation), first.Workload.Title(), first.Workload.APIVersion)
 		}
 		return diag.NewAttributeErrorDiagnostic(at.Pin, fmt.Sprintf("Unable to require label %q in %s", first.Pin.Key, first.Workload.Title()), detail)
 	}
 	return diag.NewAttributeErrorDiagnostic(at.Tolerations, fmt.Sprintf("Unable to claim toleration %q of %s", taint.FormatToleration(first.Toleration), first.Workload.Title()),
 		detail+"Remove the toleration from the configuration of that resource and apply that first. If that resource no longer exists anywhere, import the toleration under its configuration and destroy it. "+
-			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace. "+MadeUp(first.Workload.Annotation(toleration.OwnedAnnotation), first.Workload.Title()))
+			"If it is this resource's own id, an earlier create was interrupted, or a second state applies the same configuration: in the first case, apply with -replace. "+MadeUp(first.Workload.Annotation(toleration.OwnedAnnotation), first.Workload.Title(), first.Workload.APIVersion))
 }
 
 // Held words that running pods would not be replaced.

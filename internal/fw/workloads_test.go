@@ -42,7 +42,7 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tt.stuck.Workload = &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}, Wants: 3}
+			tt.stuck.Workload = &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}, Wants: 3}
 			tt.stuck.Err = context.DeadlineExceeded
 			got := stuckDetail("update", &tt.stuck)
 			for _, part := range tt.want {
@@ -59,11 +59,28 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 	}
 }
 
+// Commands know some kinds of one group alone, and would take an object of another group for theirs.
+func TestFindOut_namesCommandsForTheKindsOfTheirGroupAlone(t *testing.T) {
+	t.Parallel()
+	for apiVersion, kinds := range map[string]map[string]string{
+		"apps/v1":                {"Deployment": "kubectl rollout status deployment/web", "StatefulSet": "kubectl rollout status statefulset/web", "DaemonSet": "kubectl rollout status daemonset/web", "DeploymentConfig": ""},
+		"apps.kruise.io/v1beta1": {"StatefulSet": "", "DaemonSet": ""},
+		"apps.openshift.io/v1":   {"DeploymentConfig": "oc rollout status dc/web", "Deployment": ""},
+	} {
+		for kind, want := range kinds {
+			got := findOut(workload.Ref{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: "web"})
+			if want != "" && !strings.Contains(got, want+" -n shop") || want == "" && strings.Contains(got, "rollout status") {
+				t.Errorf("of %s of %s it says %s", kind, apiVersion, got)
+			}
+		}
+	}
+}
+
 // An error about linked workloads names them and their pods, and what ended the wait
 // alone as the original error.
 func TestExplainPods(t *testing.T) {
 	t.Parallel()
-	web := &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}, Wants: 3}
+	web := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}, Wants: 3}
 	web.Rolling.Hold, web.Rolling.WayOut = "it is paused", "resume it"
 	for name, tt := range map[string]struct {
 		err             error

@@ -83,7 +83,7 @@ func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (cont
 		}
 		return nil
 	})
-	if err == nil && kind.Kind == daemonSet {
+	if err == nil && isDaemonSet(kind) {
 		c.noteTemplates(daemons)
 	}
 	return out, err

@@ -22,10 +22,17 @@ import (
 
 const daemonSet = "DaemonSet"
 
+// isDaemonSet reports whether a kind is the DaemonSet of apps/v1: other groups have kinds of
+// the same name, with templates that this provider does not know (OpenKruise v1.9.1
+// apis/apps/v1beta1/daemonset_types.go).
+func isDaemonSet(kind workload.Kind) bool {
+	return isApps(kind.APIVersion, kind.Kind, daemonSet)
+}
+
 // listsOf returns how the controllers of a kind are listed. Of DaemonSets the templates
 // are needed, of all others the metadata.
 func (c *Cluster) listsOf(kind workload.Kind) func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-	if kind.Kind == daemonSet {
+	if isDaemonSet(kind) {
 		return func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return c.client.apps.DaemonSets("").List(ctx, o)
 		}

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -70,13 +72,16 @@ func (c *Cluster) MarkedAnywhere(ctx context.Context) ([]Marked, error) {
 }
 
 // MarkedRolling returns those of MarkedAnywhere whose pods may restart when their
-// tolerations change: neither CronJobs nor Jobs, which are not asked for.
+// tolerations change: neither CronJobs nor Jobs of
+// batch/v1, which are not asked for.
 func (c *Cluster) MarkedRolling(ctx context.Context) ([]Marked, error) {
 	kinds, err := c.markedKinds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return c.withConfigs(ctx, slices.DeleteFunc(kinds, func(k workload.Kind) bool { return k.Kind == "CronJob" || k.Kind == "Job" }))
+	return c.withConfigs(ctx, slices.DeleteFunc(kinds, func(k workload.Kind) bool {
+		return k.Resource().Group == batchv1.GroupName && (k.Kind == "CronJob" || k.Kind == "Job")
+	}))
 }
 
 // withConfigs lists kinds for their records, beside those of OpenShift's monitoring. That is there
@@ -196,10 +201,15 @@ func marksOf(ref workload.Ref, object metav1.Object) []Marked {
 // what is marked there is not theirs.
 func markedOf(ref workload.Ref, object metav1.Object) (Marked, bool) {
 	m := Marked{Ref: ref, Labels: object.GetLabels()}
-	if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "Deployment" && ref.Kind == "ReplicaSet" {
+	if owner := metav1.GetControllerOfNoCopy(object); owner != nil && isApps(owner.APIVersion, owner.Kind, "Deployment") && isApps(ref.APIVersion, ref.Kind, "ReplicaSet") {
 		return m, false
 	}
 	m.Record, _ = toleration.ParseRecord(object.GetAnnotations()[ref.Annotation(toleration.OwnedAnnotation)])
 	m.Pins, _ = label.ParseRecord(object.GetAnnotations()[ref.Annotation(label.OwnedAnnotation)])
 	return m, len(m.Record)+len(m.Pins) > 0
+}
+
+// isApps reports whether a kind is that of apps/v1 with a name, which other groups may have too.
+func isApps(apiVersion, kind, name string) bool {
+	return snapshot.OwnerOf(apiVersion, kind, "") == snapshot.Owner{Group: appsv1.GroupName, Kind: name}
 }

@@ -4,6 +4,7 @@
 package kube
 
 import (
+	gocmp "cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -29,10 +30,11 @@ func TestMarkedOf_takesAnObjectsOwnRecordsAndNotThoseThatAControllerCopied(t *te
 	pins := `[{"key":"dedicated","owner":"me","generation":"g1"}]`
 	controlledBy := func(kind string) []metav1.OwnerReference {
 		yes := true
-		return []metav1.OwnerReference{{Kind: kind, Name: "web", Controller: &yes}}
+		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: "web", Controller: &yes}}
 	}
 	for name, tt := range map[string]struct {
 		kind         string
+		apiVersion   string
 		annotations  map[string]string
 		owners       []metav1.OwnerReference
 		records, pin int
@@ -42,11 +44,12 @@ func TestMarkedOf_takesAnObjectsOwnRecordsAndNotThoseThatAControllerCopied(t *te
 		"a node selector alone":    {kind: "Deployment", annotations: map[string]string{label.OwnedAnnotation: pins}, pin: 1},
 		"a ReplicaSet of nobody's": {kind: "ReplicaSet", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, records: 1},
 		"a Deployment's ReplicaSet has what its Deployment has":     {kind: "ReplicaSet", annotations: map[string]string{toleration.OwnedAnnotation: tolerations, label.OwnedAnnotation: pins}, owners: controlledBy("Deployment")},
+		"a ReplicaSet of another group has records of its own":      {kind: "ReplicaSet", apiVersion: "example.com/v1", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, owners: controlledBy("Deployment"), records: 1},
 		"a Deployment that an operator owns has records of its own": {kind: "Deployment", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, owners: controlledBy("Shop"), records: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, marked := markedOf(workload.Ref{Kind: tt.kind, Name: "web"}, &metav1.ObjectMeta{Annotations: tt.annotations, OwnerReferences: tt.owners})
+			got, marked := markedOf(workload.Ref{APIVersion: gocmp.Or(tt.apiVersion, "apps/v1"), Kind: tt.kind, Name: "web"}, &metav1.ObjectMeta{Annotations: tt.annotations, OwnerReferences: tt.owners})
 			if marked != (tt.records+tt.pin > 0) || len(got.Record) != tt.records || len(got.Pins) != tt.pin {
 				t.Errorf("marked is %t with %v and %v", marked, got.Record, got.Pins)
 			}

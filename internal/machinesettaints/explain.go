@@ -23,7 +23,7 @@ func explain(verb string, w wanted, budget fw.Budget, set *machineset.Set, err e
 	}
 	refused, conflict := new(rollout.SetRefusedError), new(rollout.SetConflictError)
 	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
-	if said := fw.ExplainRecord(err, thing, fw.AtTarget(path.Empty(), &w.target)); said != nil {
+	if said := fw.ExplainRecord(err, thing, "", fw.AtTarget(path.Empty(), &w.target)); said != nil {
 		return said
 	}
 	if said := words(w, budget, 0).Explain(err, true); said != nil {

@@ -225,14 +225,14 @@ func readable(seen *kube.NamespaceLists) error {
 func explain(verb, namespace string, err error) diag.Diagnostic {
 	thing, at := "namespace \""+namespace+"\"", path.Root("namespace")
 	summary, original := "Unable to "+verb+" tolerations of "+thing, "\n\nOriginal error: "+err.Error()
-	if said := fw.ExplainRecord(err, thing, at); said != nil {
+	if said := fw.ExplainRecord(err, thing, "", at); said != nil {
 		return said
 	}
 	taken := new(conflictError)
 	switch {
 	case errors.As(err, &taken):
 		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" belongs to another resource",
-			fmt.Sprintf("The entry is marked as that of %q. ", taken.Owner)+"Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing))
+			fmt.Sprintf("The entry is marked as that of %q. ", taken.Owner)+"Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing, ""))
 	case errors.As(err, new(*sizeError)):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": its annotations would be too large",
 			"Nothing has been written: "+err.Error()+". Give the namespace fewer tolerations, or remove annotations (kubectl edit namespace "+namespace+").")

@@ -5,7 +5,6 @@ package workloadtolerations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -54,11 +52,8 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 
 // damaged words that the record of a workload cannot be read; nil for any other error.
 func damaged(desired wanted, err error) diag.Diagnostic {
-	title := desired.target.title()
-	if one := new(rollout.WorkloadError); errors.As(err, &one) {
-		title = one.Ref.Title()
-	}
-	return fw.ExplainRecord(err, title, at.Workload)
+	// One of several workloads is named by the error itself.
+	return fw.ExplainRecord(err, desired.target.title(), desired.target.APIVersion, at.Workload)
 }
 
 // warnRetiring says after a destroy what stays because pods need it.

@@ -47,7 +47,7 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 		return
 	}
 	for _, w := range observed.workloads {
-		fw.Readable(w.Title(), &resp.Diagnostics, w.RecordErr)
+		fw.Readable(w.Title(), w.APIVersion, &resp.Diagnostics, w.RecordErr)
 	}
 	if resp.Diagnostics.HasError() {
 		return
