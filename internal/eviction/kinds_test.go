@@ -301,19 +301,21 @@ func TestLimitsError_namesTheFirstReason(t *testing.T) {
 	}
 }
 
-// TestEvictions_endStatefulSetsInTheirOrder: it is a habit of those of Kubernetes itself.
+// TestEvictions_endStatefulSetsInTheirOrder: it is a habit of those of Kubernetes itself, and of OpenKruise's.
 func TestEvictions_endStatefulSetsInTheirOrder(t *testing.T) {
 	t.Parallel()
-	kruise := func(p *snapshot.Pod) {
-		p.Controller.Owner = snapshot.Owner{Group: "apps.kruise.io", Kind: "StatefulSet", Name: "b"}
+	of := func(group, name string) func(*snapshot.Pod) {
+		return func(p *snapshot.Pod) {
+			p.Controller.Owner = snapshot.Owner{Group: group, Kind: "StatefulSet", Name: name}
+		}
 	}
-	w := newWorld(node("n1"), node("n2")).run(pod("a", "n1", ownedBy("StatefulSet", "a")), pod("b", "n1", kruise), pod("c", "n1"))
+	w := newWorld(node("n1"), node("n2")).run(pod("a", "n1", ownedBy("StatefulSet", "a")), pod("b", "n1", of("apps.kruise.io", "b")), pod("c", "n1"), pod("d", "n1", of("example.com", "d")))
 	e := newEvaluation(w.Snapshot, draining("n1"), ComparisonOff)
 	got := map[string]bool{}
 	for _, one := range e.evictions(e.report().Pods) {
 		got[one.Pod.Name] = one.Ordered
 	}
-	if diff := cmp.Diff(map[string]bool{"a": true, "b": false, "c": false}, got); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"a": true, "b": true, "c": false, "d": false}, got); diff != "" {
 		t.Error(diff)
 	}
 }

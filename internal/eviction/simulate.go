@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -98,7 +96,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 		if !v.Leaves() && v.Verdict != Unknown || v.Pod.Completed || v.Pod.Mirror {
 			continue
 		}
-		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Ordered: v.Owner.Group == appsv1.GroupName && v.Owner.Kind == "StatefulSet"}
+		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Ordered: v.Owner.StatefulSet()}
 		if v.Pod.Controller != nil {
 			one.Scheduling = e.replacement(v.Pod, v.Owner)
 		}

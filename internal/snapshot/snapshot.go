@@ -157,6 +157,13 @@ func (o Owner) DaemonSet() bool {
 	return o.Group == appsv1.GroupName && o.Kind == "DaemonSet"
 }
 
+// StatefulSet reports whether the owner is a StatefulSet of Kubernetes or of OpenKruise, whose
+// controllers start pods one after the other (github.com/openkruise/kruise v1.9.1
+// pkg/controller/statefulset/stateful_set_control.go, processReplica).
+func (o Owner) StatefulSet() bool {
+	return (o.Group == appsv1.GroupName || o.Group == "apps.kruise.io") && o.Kind == "StatefulSet"
+}
+
 // String returns kind/name, or "" for none.
 func (o Owner) String() string {
 	if o.Kind == "" {

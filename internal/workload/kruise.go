@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -20,7 +21,16 @@ const kruiseGroup = "apps.kruise.io"
 // CloneSetUpdateStrategy; apis/apps/v1beta1/daemonset_types.go, RollingUpdateDaemonSet).
 // InPlaceOnly changes images and metadata, and fails where a pod would need to be replaced
 // (pkg/controller/cloneset/sync/cloneset_update.go, updatePod).
+//
+// A StatefulSet has the fields of that of apps/v1, and its controller was made from that one's: it
+// replaces no pod of an OrderedReady set while another one is not available or terminating
+// (pkg/controller/statefulset/stateful_set_control.go:1162 and :1184, processReplica), and makes missing
+// pods from the newest template (stateful_set_utils.go:521, isCurrentRevisionNeeded).
 func (w *Workload) kruise(object *unstructured.Unstructured) {
+	if w.Kind == "StatefulSet" {
+		// What is not of its type says nothing about the order.
+		_ = as(object, func(s *appsv1.StatefulSet) { w.inOrder(s) })
+	}
 	strategy, _, _ := unstructured.NestedMap(object.Object, "spec", "updateStrategy")
 	rolling, _ := strategy["rollingUpdate"].(map[string]any)
 	left := partition(strategy["partition"])

@@ -193,9 +193,7 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	w.itself()
 	w.Observed = s.Status.ObservedGeneration >= s.Generation
 	w.Wants = int64(replicas(s.Spec.Replicas))
-	if s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
-		w.Ordered = w.Pods
-	}
+	partitioned := w.inOrder(s)
 	w.Rolling.Manner = "one at a time, from the last to the first"
 	update := s.Spec.UpdateStrategy
 	// By default set to 1 from Kubernetes 1.37 on, absent before
@@ -203,9 +201,6 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	if rolling := update.RollingUpdate; rolling != nil && rolling.MaxUnavailable != nil && rolling.MaxUnavailable.String() != "1" {
 		w.Rolling.Manner = fmt.Sprintf("at most %s at a time, from the last to the first", rolling.MaxUnavailable)
 	}
-	partitioned := update.RollingUpdate != nil && update.RollingUpdate.Partition != nil && *update.RollingUpdate.Partition > 0
-	w.Relapses = partitioned && relapses(s.Status)
-	w.MissingFollow = !partitioned && update.RollingUpdate != nil
 	switch {
 	case update.Type == appsv1.OnDeleteStatefulSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"
@@ -214,6 +209,19 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 		w.Rolling.Hold = fmt.Sprintf("its rolling update leaves out the pods below partition %d", *update.RollingUpdate.Partition)
 		w.Rolling.WayOut = "set the partition to 0"
 	}
+}
+
+// inOrder takes from a StatefulSet what its pods follow in order, and reports whether a
+// partition leaves out some.
+func (w *Workload) inOrder(s *appsv1.StatefulSet) (partitioned bool) {
+	if s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
+		w.Ordered = w.Pods
+	}
+	rolling := s.Spec.UpdateStrategy.RollingUpdate
+	partitioned = rolling != nil && rolling.Partition != nil && *rolling.Partition > 0
+	w.Relapses = partitioned && relapses(s.Status)
+	w.MissingFollow = !partitioned && rolling != nil
+	return partitioned
 }
 
 // relapses says of a StatefulSet with a partition that its controller would make a
