@@ -54,7 +54,7 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 		Replicas: 1, Taints: in.Spec.Template.Spec.Taints,
 		NodeLabels: in.Spec.Template.Spec.Labels,
 
-		Role: in.Spec.Template.Labels[machineRoleLabel],
+		Role: printable.Line(in.Spec.Template.Labels[machineRoleLabel]),
 		Hive: in.Labels[hivePoolLabel] != "" || in.Labels[hiveManagedLabel] == "true",
 
 		CapacityTaints: in.Annotations[capacityTaintsAnnotation],
@@ -114,7 +114,7 @@ func slimMachine(object *unstructured.Unstructured) *machineset.Machine {
 		m.Phase = printable.Line(*in.Status.Phase)
 	}
 	if in.Status.NodeRef != nil {
-		m.Node = in.Status.NodeRef.Name
+		m.Node = printable.Line(in.Status.NodeRef.Name)
 	}
 	switch {
 	case in.Status.ErrorMessage != nil:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -36,7 +37,7 @@ func slimNode(n *corev1.Node) *snapshot.Node {
 		Ready: ready(n), Allocatable: allocatable(n.Status.Allocatable),
 		Record: record, RecordErr: err, LabelRecord: labelRecord, LabelRecordErr: labelErr,
 		OtherAnnotations: annotations.Others(n.Annotations, taint.OwnedAnnotation, label.OwnedAnnotation),
-		Machine:          n.Annotations[machineAnnotation], MachineConfig: managed,
+		Machine:          printable.Line(n.Annotations[machineAnnotation]), MachineConfig: managed,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -216,7 +217,7 @@ func Warnings(o Observed, d Desired) []string {
 	var out []string
 	e := Plan(o, d)
 	if t := e.Template; t.Changed && o.Set.CapacityTaints != "" && !t.Agrees(listed(o.Set.CapacityTaints)) {
-		out = append(out, fmt.Sprintf("the annotation %s of the MachineSet is %q and is not changed here: the autoscaler goes by it to scale up from zero, so update it yourself", capacityAnnotation, o.Set.CapacityTaints))
+		out = append(out, fmt.Sprintf("the annotation %s of the MachineSet is %q and is not changed here: the autoscaler goes by it to scale up from zero, so update it yourself", capacityAnnotation, printable.Line(o.Set.CapacityTaints)))
 	}
 	if !e.Replaced {
 		return out

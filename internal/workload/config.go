@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/yamledit"
@@ -43,6 +44,11 @@ type ConfigError struct {
 	Message string
 }
 
+// configError is the error of a text. Who writes it chooses its keys and values.
+func configError(ref Ref, message string) error {
+	return &ConfigError{ref, printable.Line(message)}
+}
+
 // Error names the object.
 func (e *ConfigError) Error() string {
 	return ConfigKey + " of " + e.Ref.Whole().Title() + ": " + e.Message
@@ -68,7 +74,7 @@ func ObserveComponent(object *unstructured.Unstructured, ref Ref) (*Workload, er
 		fields, err = componentIn(text, ref.Component)
 	}
 	if err != nil {
-		return nil, &ConfigError{ref, err.Error()}
+		return nil, configError(ref, err.Error())
 	}
 	part := NoConfig(ref)
 	part.SetUID(object.GetUID())
@@ -79,7 +85,7 @@ func ObserveComponent(object *unstructured.Unstructured, ref Ref) (*Workload, er
 	part.Object[component] = fields
 	w, err := Observe(part, kind.Path)
 	if err != nil {
-		return nil, &ConfigError{ref, strings.ReplaceAll(err.Error(), component+".", ref.Component+".")}
+		return nil, configError(ref, strings.ReplaceAll(err.Error(), component+".", ref.Component+"."))
 	}
 	w.Component, w.Writers = ref.Component, writers(object, []string{"data", ConfigKey})
 	for _, err := range []error{w.RecordErr, w.LabelRecordErr} {
@@ -171,7 +177,7 @@ func (w *Workload) Rewritten(list *[]corev1.Toleration, selector map[string]*str
 		}
 	}
 	if err != nil {
-		return "", &ConfigError{w.Ref, err.Error()}
+		return "", configError(w.Ref, err.Error())
 	}
 	return text, nil
 }

@@ -4,6 +4,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,7 +23,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// PathError reports that a path does not lead to a list of tolerations.
+// PathError reports that a path does not lead to a list of tolerations. The message is safe to
+// print: who writes a custom object chooses the names of its fields and their values.
 type PathError struct {
 	Path    string
 	Message string
@@ -53,17 +55,22 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 	}
 	if at := w.PinPath(); at != nil {
 		if w.NodeSelector, _, err = unstructured.NestedStringMap(object.Object, at...); err != nil {
-			return nil, err
+			return nil, errors.New(printable.Line(err.Error()))
 		}
 	}
 	w.Writers, w.Around = writers(object, path), around(object, path[:len(path)-1], w.PinPath())
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
-		w.Reverter = printable.Line(owner.Kind + " \"" + owner.Name + "\"")
+		w.Reverter = kindAndName(owner.Kind, owner.Name)
 	}
 	if err := w.follow(object); err != nil {
-		return nil, &PathError{Path: JoinPath(path), Message: fmt.Sprintf("what there is of %s is not of its kind: %v", w.Title(), err)}
+		return nil, &PathError{Path: JoinPath(path), Message: fmt.Sprintf("what there is of %s is not of its kind: %s", w.Title(), printable.Line(err.Error()))}
 	}
 	return w, nil
+}
+
+// kindAndName names an object that another one refers to, whoever wrote the reference.
+func kindAndName(kind, name any) string {
+	return fmt.Sprintf("%s %q", printable.Line(fmt.Sprint(kind)), printable.Line(fmt.Sprint(name)))
 }
 
 // elsewhere returns an error where an object takes its pod template from another one, as a
@@ -79,7 +86,7 @@ func elsewhere(object *unstructured.Unstructured, path []string) error {
 	}
 	return &PathError{
 		Path:    JoinPath(path),
-		Message: fmt.Sprintf("%s has no pod template of its own: spec.workloadRef takes that of %s", object.GetKind(), printable.Line(fmt.Sprintf("%v %q", ref["kind"], ref["name"]))),
+		Message: fmt.Sprintf("%s has no pod template of its own: spec.workloadRef takes that of %s", object.GetKind(), kindAndName(ref["kind"], ref["name"])),
 		WayOut:  fmt.Sprintf("Manage the tolerations of that object instead. Its pods belong to the %s, so no taint waits for them: apply the tolerations first, and the taint once every pod has them.", object.GetKind()),
 	}
 }
@@ -105,7 +112,7 @@ func tolerations(object *unstructured.Unstructured, path []string) ([]corev1.Tol
 	written := JoinPath(path)
 	value, found, err := unstructured.NestedFieldNoCopy(object.Object, path...)
 	if err != nil {
-		return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s leads through something that is not an object: %v", written, object.GetKind(), err)}
+		return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s leads through something that is not an object: %s", written, object.GetKind(), printable.Line(err.Error()))}
 	}
 	if !found || value == nil {
 		return nil, nil
@@ -121,7 +128,7 @@ func tolerations(object *unstructured.Unstructured, path []string) ([]corev1.Tol
 			return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s is a list of %T, not of tolerations", written, object.GetKind(), entry)}
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, &out[i], true); err != nil {
-			return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s is not a list of tolerations: %v", written, object.GetKind(), err)}
+			return nil, &PathError{Path: written, Message: fmt.Sprintf("%s of %s is not a list of tolerations: %s", written, object.GetKind(), printable.Line(err.Error()))}
 		}
 	}
 	return out, nil
