@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // ErrNoPolicies reports that the API server does not have MutatingAdmissionPolicies:
@@ -55,10 +57,50 @@ func (c *Cluster) policyVersion() (schema.GroupVersion, error) {
 	return schema.GroupVersion{}, ErrNoPolicies
 }
 
-// Policy reads a policy and its binding, nil where there is neither. Errors:
-// ErrNoPolicies, those of the API server.
+// PoliciesServed returns ErrNoPolicies where the cluster does not serve policies.
+func (c *Cluster) PoliciesServed() error {
+	_, err := c.policyVersion()
+	return err
+}
+
+// withdrawn reports whether no version of their group has policies any more, as where a feature
+// gate has been switched off. Every cluster serves the group, for its webhooks: without it, the
+// answer does not tell what there is.
+func (c *Cluster) withdrawn(ctx context.Context) (bool, error) {
+	groups, err := c.serves.ServerGroupsWithContext(ctx)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, wrap("find out what the cluster serves", err)
+	}
+	at := slices.IndexFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == admissionregistrationv1.GroupName })
+	if at < 0 {
+		return false, nil
+	}
+	for _, version := range groups.Groups[at].Versions {
+		served, err := c.isServed(ctx, workload.Kind{APIVersion: version.GroupVersion, Plural: policyPlural})
+		if served || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Policy reads a policy and its binding, nil where there is neither, or where the cluster does
+// not serve the kind any more: nothing is given to pods then. Errors: ErrNoPolicies where it serves
+// them in another version alone, those of the API server.
 func (c *Cluster) Policy(ctx context.Context, name string) (*admission.Observed, error) {
 	version, err := c.policyVersion()
+	if errors.Is(err, ErrNoPolicies) {
+		gone, why := c.withdrawn(ctx)
+		if gone {
+			c.admissions.keep(name, nil)
+		}
+		if gone || why != nil {
+			return nil, why
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -119,6 +119,9 @@ func (r *tolerationPolicy) ImportState(ctx context.Context, req resource.ImportS
 		return
 	}
 	seen, err := r.Data.Cluster.Policy(ctx, name)
+	if err == nil && seen == nil {
+		err = r.Data.Cluster.PoliciesServed()
+	}
 	switch {
 	case err != nil:
 		resp.Diagnostics.Append(explain("import", name, err))

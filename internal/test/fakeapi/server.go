@@ -6,6 +6,7 @@ package fakeapi
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,6 +134,13 @@ func (s *Server) served(r schema.GroupVersionResource) *Kind {
 		}
 	}
 	return nil
+}
+
+// Withdraw ends that resources are served, as switching a feature gate off does. Their objects stay.
+func (s *Server) Withdraw(resources ...schema.GroupVersionResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k *Kind) bool { return slices.Contains(resources, k.Resource()) })
 }
 
 // Resources returns all resources that are served.
