@@ -19,7 +19,7 @@ import (
 // hostile is a text that Line prints in another form, in each of its parts.
 const hostile = "x\n::error::told ##vso[task.setvariable variable=told]y\x1b[31m\u202e"
 
-// Whoever may write to a node, a Machine or a MachineSet chooses texts that messages print: each is taken from
+// Writers of a node, a Machine or a MachineSet choose texts that messages print: each is taken from
 // the object as it can be printed.
 func TestSlim_takesTextsAsTheyCanBePrinted(t *testing.T) {
 	t.Parallel()

@@ -64,8 +64,8 @@ func (c *Cluster) PoliciesServed() error {
 }
 
 // withdrawn reports whether no version of their group has policies any more, as where a feature
-// gate has been switched off. Every cluster serves the group, for its webhooks: without it, the
-// answer does not tell what there is.
+// gate has been switched off. Every cluster serves the group, for its webhooks: an answer without
+// the group is not believed.
 func (c *Cluster) withdrawn(ctx context.Context) (bool, error) {
 	groups, err := c.serves.ServerGroupsWithContext(ctx)
 	if apierrors.IsNotFound(err) {

@@ -18,7 +18,7 @@ import (
 // hostile is a text that Line prints in another form, in each of its parts.
 const hostile = "x\n::error::told ##vso[task.setvariable variable=told]y\x1b[31m\u202e"
 
-// Whoever writes a custom object chooses the names of its fields and their values, where its schema leaves them
+// Writers of a custom object choose the names of its fields and their values, where its schema leaves them
 // open, and a text in a ConfigMap has no schema at all. An error prints them in logs of pipelines.
 func TestObserve_printsNoContentAsItIs(t *testing.T) {
 	t.Parallel()

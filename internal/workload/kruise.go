@@ -28,7 +28,7 @@ const kruiseGroup = "apps.kruise.io"
 // pods from the newest template (stateful_set_utils.go:521, isCurrentRevisionNeeded).
 func (w *Workload) kruise(object *unstructured.Unstructured) {
 	if w.Kind == "StatefulSet" {
-		// What is not of its type says nothing about the order.
+		// An object that is not of that type shows no order.
 		_ = as(object, func(s *appsv1.StatefulSet) { w.inOrder(s) })
 	}
 	strategy, _, _ := unstructured.NestedMap(object.Object, "spec", "updateStrategy")
