@@ -92,7 +92,7 @@ func (g Gap) Words() string {
 		if g.Removed {
 			gone = "every one is gone and then "
 		}
-		return fmt.Sprintf("%s missing at once, from when they are marked as deleted until %s%s ready", g.share(), gone, areNew(g.All))
+		return fmt.Sprintf("%s missing at the same time, from when they are marked as deleted until %s%s ready", g.share(), gone, areNew(g.All))
 	case TemplateOnly, InPlace:
 	}
 	return fmt.Sprintf("none of %s is missing", count(g.All))

@@ -59,22 +59,22 @@ func TestPlan_gap(t *testing.T) {
 		}, Rollout{Strategy: Rolling, MaxUnavailable: 1},
 			"at most 1 of 2 machines (32 cpu and 16Gi memory of 36 cpu and 24Gi memory) is missing at a time, 2 times in turn: each until its pods are drained, it is gone and the one that replaces it is ready"},
 		"a node that does not tell what it has is not left out in silence": {2, func(o *Observed) { o.Nodes["node-m1"].Allocatable = nil }, Rollout{Strategy: ScaleToZero},
-			"all 2 machines (at least 4 cpu and 16Gi memory) are missing at once, from when they are marked as deleted until 2 new ones are ready"},
+			"all 2 machines (at least 4 cpu and 16Gi memory) are missing at the same time, from when they are marked as deleted until 2 new ones are ready"},
 		"surge takes nothing away": {3, nil, Rollout{Strategy: Surge, MaxSurge: 2},
 			"none of 3 machines is missing; 2 machines are added first, so that there are up to 5 meanwhile"},
 		"surge adds no more than are replaced": {3, func(o *Observed) { fresh(t, o, 0, 1) }, Rollout{Strategy: Surge, MaxSurge: 2},
 			"none of 3 machines is missing; 1 machine is added first, so that there are up to 4 meanwhile"},
 		"scale_to_zero takes all": {3, nil, Rollout{Strategy: ScaleToZero},
-			"all 3 machines (12 cpu and 48Gi memory) are missing at once, from when they are marked as deleted until 3 new ones are ready"},
+			"all 3 machines (12 cpu and 48Gi memory) are missing at the same time, from when they are marked as deleted until 3 new ones are ready"},
 		"scale_to_zero takes those that do not differ as well": {3, func(o *Observed) { fresh(t, o, 0, 1) }, Rollout{Strategy: ScaleToZero},
-			"all 3 machines (12 cpu and 48Gi memory) are missing at once, from when they are marked as deleted until 3 new ones are ready"},
+			"all 3 machines (12 cpu and 48Gi memory) are missing at the same time, from when they are marked as deleted until 3 new ones are ready"},
 		"scale_to_zero that waits until all are gone": {1, nil, Rollout{Strategy: ScaleToZero, Removed: true},
-			"1 of 1 machine (4 cpu and 16Gi memory) is missing at once, from when they are marked as deleted until every one is gone and then a new one is ready"},
-		"scale_to_zero takes nothing where nothing differs": {3, func(o *Observed) { fresh(t, o, 0, 1, 2) }, Rollout{Strategy: ScaleToZero}, "0 of 3 machines are missing at once, from when they are marked as deleted until 3 new ones are ready"},
+			"1 of 1 machine (4 cpu and 16Gi memory) is missing at the same time, from when they are marked as deleted until every one is gone and then a new one is ready"},
+		"scale_to_zero takes nothing where nothing differs": {3, func(o *Observed) { fresh(t, o, 0, 1, 2) }, Rollout{Strategy: ScaleToZero}, "0 of 3 machines are missing at the same time, from when they are marked as deleted until 3 new ones are ready"},
 		"an interrupted scale_to_zero goes on": {3, func(o *Observed) {
 			o.Machines, o.Set.Replicas = nil, 0
 			o.Set.Marker = &Marker{ID: "terraform/gpu", Strategy: ScaleToZero, OriginalReplicas: 3}
-		}, Rollout{Strategy: ScaleToZero}, "all 3 machines are missing at once, from when they are marked as deleted until 3 new ones are ready"},
+		}, Rollout{Strategy: ScaleToZero}, "all 3 machines are missing at the same time, from when they are marked as deleted until 3 new ones are ready"},
 		"an interrupted surge comes first": {3, func(o *Observed) {
 			o.Set.Replicas = 5
 			o.Set.Marker = &Marker{ID: "terraform/gpu", Strategy: Surge, OriginalReplicas: 3, Surge: 2}

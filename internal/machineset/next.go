@@ -338,7 +338,7 @@ func (v *view) finish() Decision {
 	if _, changes := v.remnants(); !marked && !changes {
 		return Decision{Done: true}
 	}
-	last := v.write(&SetWrite{MarkerChanges: marked}, fmt.Sprintf("%d of %d machines are as wanted", len(v.fresh), v.Set.Replicas))
+	last := v.write(&SetWrite{MarkerChanges: marked}, fmt.Sprintf("%d of %d machines are in sync", len(v.fresh), v.Set.Replicas))
 	// Without its marker a cycle would begin again, and whoever looks again would take it
 	// for removed by another writer.
 	last.Last = marked

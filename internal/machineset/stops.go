@@ -34,7 +34,7 @@ func anotherRollout(s *Set) string {
 
 // markerGone words that somebody has removed what a rollout goes by.
 func (v *view) markerGone() string {
-	held, next := "the number of replicas from before the rollout", "goes on with the machines that are not as wanted"
+	held, next := "the number of replicas from before the rollout", "goes on with the machines that are not in sync"
 	if v.desired.Cycle {
 		held, next = "the machines still to be replaced, and "+held, "replaces all machines, also those that are new already"
 	}
