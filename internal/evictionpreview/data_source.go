@@ -60,6 +60,7 @@ func (*preview) ValidateConfig(ctx context.Context, req datasource.ValidateConfi
 
 // Read imagines the change on the cluster as it is now.
 func (d *preview) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {

@@ -51,7 +51,7 @@ type Data struct {
 
 	renames     renames
 	unreachable sync.Once
-	// warned are the ids of the resources that have used a summary first, by summary.
+	// warned are the ids of the resources, or the details, that have used a summary first, by summary.
 	warned sync.Map
 }
 

@@ -5,6 +5,7 @@ package fw
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -49,4 +50,36 @@ func idOf(ctx context.Context, all []attributes) string {
 		}
 	}
 	return ""
+}
+
+// DistinguishReads does so for data sources, which have no id. A warning that another one has given
+// in the same words is about the same thing and is left out; one with other details gets a number.
+func (d *Data) DistinguishReads(diags *diag.Diagnostics) {
+	if d == nil {
+		return
+	}
+	out := make(diag.Diagnostics, 0, len(*diags))
+	for _, one := range *diags {
+		if one.Severity() != diag.SeverityWarning {
+			out = append(out, one)
+			continue
+		}
+		for n := 1; ; n++ {
+			summary := one.Summary()
+			if n > 1 {
+				summary += fmt.Sprintf(" (data source %d)", n)
+			}
+			detail, used := d.warned.LoadOrStore(summary, one.Detail())
+			if used && detail != one.Detail() {
+				continue
+			}
+			if placed, ok := one.(diag.DiagnosticWithPath); !used && ok {
+				out = append(out, diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail()))
+			} else if !used {
+				out = append(out, diag.NewWarningDiagnostic(summary, one.Detail()))
+			}
+			break
+		}
+	}
+	*diags = out
 }

@@ -44,6 +44,7 @@ func (*machineSets) Metadata(_ context.Context, _ datasource.MetadataRequest, re
 
 // Read lists the MachineSets.
 func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {

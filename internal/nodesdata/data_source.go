@@ -40,6 +40,7 @@ func (*nodes) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *da
 
 // Read lists the nodes.
 func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {

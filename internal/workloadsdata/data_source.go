@@ -38,6 +38,7 @@ func (*workloads) Metadata(_ context.Context, _ datasource.MetadataRequest, resp
 
 // Read asks the running pods of all workloads.
 func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() {
