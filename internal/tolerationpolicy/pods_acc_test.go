@@ -216,12 +216,15 @@ func (s *stage) podsOfEveryController() {
 	s.apply(fresh(), s.config(acctest.Name(t, "policy"), "team="+node+":NoSchedule", map[string]any{"pin": map[string]any{"pool": node}}))
 	s.becomes("tolerations", s.given, "team="+node+":NoSchedule")
 	ctx, grace := t.Context(), int64(0)
-	plain := func(spec *corev1.PodSpec) { spec.TerminationGracePeriodSeconds = &grace }
+	// At the end the policy goes before the workloads: what they make then must not run on nodes of other
+	// tests.
+	here := map[string]string{"pool": node}
+	plain := func(spec *corev1.PodSpec) { spec.TerminationGracePeriodSeconds, spec.NodeSelector = &grace, here }
 	s.c.Deployment(t, s.namespace, "deployment", 2, plain)
 	s.c.StatefulSet(t, s.namespace, "statefulset", 2, plain)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "job"}},
-		Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}}},
+		Spec:       corev1.PodSpec{NodeSelector: here, RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}}},
 	}}}
 	if _, err := s.c.Admin.BatchV1().Jobs(s.namespace).Create(ctx, job, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -231,7 +234,6 @@ func (s *stage) podsOfEveryController() {
 	// not tolerate the taint gets none there, whatever its pods would be given.
 	s.c.DaemonSet(t, s.namespace, "daemonset", 1, func(spec *corev1.PodSpec) {
 		plain(spec)
-		spec.NodeSelector = map[string]string{"pool": node}
 		spec.Tolerations = acctest.ParseTolerations(t, "team*:NoSchedule")
 	})
 	for app, want := range map[string]int{"deployment": 2, "statefulset": 2, "job": 1, "bare": 1, "daemonset": 1} {
