@@ -6,9 +6,7 @@ package acctest
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -65,27 +63,7 @@ func (c *Cluster) Config(t testing.TB) *corev1.ConfigMap {
 // workloads that there are get what the ConfigMap has for their component.
 func (c *Cluster) Monitor(t testing.TB) (begin func()) {
 	t.Helper()
-	told := make(chan struct{})
-	ctx, stop := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-told:
-		case <-ctx.Done():
-		}
-		for ctx.Err() == nil {
-			c.reconcile(ctx)
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-ctx.Done():
-			}
-		}
-	})
-	t.Cleanup(func() {
-		stop()
-		wg.Wait()
-	})
-	return sync.OnceFunc(func() { close(told) })
+	return playing(t, c.reconcile)
 }
 
 // monitored is what the operator takes of a component.

@@ -94,6 +94,12 @@ func (c *Cluster) Own(t testing.TB, thing Thing, owner *unstructured.Unstructure
 // an object to that of the workload that it makes of it, when it is told to.
 func (c *Cluster) Operate(t testing.TB, object Thing, path []string, operand Thing, to []string) (begin func()) {
 	t.Helper()
+	return playing(t, func(ctx context.Context) { c.Copy(ctx, object, path, operand, to) })
+}
+
+// playing plays a controller until the test ends, once it is told to begin: it keeps looking.
+func playing(t testing.TB, look func(context.Context)) (begin func()) {
+	t.Helper()
 	told := make(chan struct{})
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -103,7 +109,7 @@ func (c *Cluster) Operate(t testing.TB, object Thing, path []string, operand Thi
 		case <-ctx.Done():
 		}
 		for ctx.Err() == nil {
-			c.Copy(ctx, object, path, operand, to)
+			look(ctx)
 			select {
 			case <-time.After(20 * time.Millisecond):
 			case <-ctx.Done():

@@ -45,9 +45,12 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 		resp.Diagnostics.Append(fw.UnableTo("import the dedication of "+fw.Place(target), err))
 		return
 	}
-	readable := target.MachineSets != nil || fw.ReadableNodes(observed.nodes, target, &resp.Diagnostics)
-	if target.MachineSets != nil {
-		readable, observed.nodes = fw.ReadableSets(observed.sets, *target.MachineSets, &resp.Diagnostics), templates(*target.MachineSets, observed.sets)
+	var readable bool
+	if target.MachineSets == nil {
+		readable = fw.ReadableNodes(observed.nodes, target, &resp.Diagnostics)
+	} else {
+		readable = fw.ReadableSets(observed.sets, *target.MachineSets, &resp.Diagnostics)
+		observed.nodes = templates(*target.MachineSets, observed.sets)
 	}
 	found, ok := fw.InspectTaints(observed.nodes, target, ids, &resp.Diagnostics)
 	if !readable || !ok {

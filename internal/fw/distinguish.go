@@ -33,13 +33,16 @@ func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...
 		if first, used := d.warned.LoadOrStore(one.Summary(), id); !used || first == id {
 			continue
 		}
-		summary := one.Summary() + " (for " + id + ")"
-		if placed, ok := one.(diag.DiagnosticWithPath); ok {
-			(*diags)[i] = diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail())
-		} else {
-			(*diags)[i] = diag.NewWarningDiagnostic(summary, one.Detail())
-		}
+		(*diags)[i] = withSummary(one, one.Summary()+" (for "+id+")")
 	}
+}
+
+// withSummary is a warning with another summary.
+func withSummary(one diag.Diagnostic, summary string) diag.Diagnostic {
+	if placed, ok := one.(diag.DiagnosticWithPath); ok {
+		return diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail())
+	}
+	return diag.NewWarningDiagnostic(summary, one.Detail())
 }
 
 func idOf(ctx context.Context, all []attributes) string {
@@ -73,10 +76,8 @@ func (d *Data) DistinguishReads(diags *diag.Diagnostics) {
 			if used && detail != one.Detail() {
 				continue
 			}
-			if placed, ok := one.(diag.DiagnosticWithPath); !used && ok {
-				out = append(out, diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail()))
-			} else if !used {
-				out = append(out, diag.NewWarningDiagnostic(summary, one.Detail()))
+			if !used {
+				out = append(out, withSummary(one, summary))
 			}
 			break
 		}

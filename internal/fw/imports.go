@@ -33,7 +33,7 @@ type identityModel struct {
 }
 
 // WantedImport reads which taints of which nodes are to be imported, from an id
-// or an identity; forms reports how an id is written.
+// or an identity; forms shows how an id is written.
 func WantedImport(ctx context.Context, req resource.ImportStateRequest, forms string, diags *diag.Diagnostics) (planner.Target, []taint.ID, bool) {
 	id := req.ID
 	if id == "" && req.Identity != nil {

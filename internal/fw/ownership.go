@@ -74,7 +74,7 @@ func (o Ownership[ID]) seal(held *string) record.Seal {
 }
 
 // Hold ends an apply: only these marks on nodes and MachineSets, and on workloads and namespaces,
-// count from now on. nil reports that they are not known, and that this apply counts as an
+// count from now on. nil means that they are not known, and that this apply counts as an
 // interrupted one.
 func (o Ownership[ID]) Hold(held, lists record.Held) Ownership[ID] {
 	if held == nil || lists == nil {

@@ -30,7 +30,7 @@ var titled = regexp.MustCompile(`^(?:\w+ of )?(\w+) "(?:([^/"]+)/)?([^/"]+)"$`)
 // ExplainRecord words that an annotation in which this provider keeps who owns what of an
 // object, or how far a rollout of it is, is damaged; nil where the error is of another
 // kind. The thing is the object, such as `Deployment "shop/web"`; its API version is needed of
-// workloads alone, whose kinds more than one group may have. The path reports where
+// workloads alone, whose kinds more than one group may have. The path is where
 // the configuration names it, empty for nowhere.
 func ExplainRecord(err error, thing, apiVersion string, at path.Path) diag.Diagnostic {
 	annotation := damaged(err)
@@ -113,7 +113,7 @@ func warnUnreadable(summary string, nodes []string, annotation string, diags *di
 			"after which none of the node's "+entries+" belongs to any resource. Then apply again.")
 }
 
-// AsWarning makes a warning of an error, where nothing must be written.
+// AsWarning makes a warning of an error, where there is nothing to write.
 func AsWarning(d diag.Diagnostic) diag.Diagnostic {
 	if attribute, is := d.(diag.DiagnosticWithPath); is {
 		return diag.NewAttributeWarningDiagnostic(attribute.Path(), d.Summary(), d.Detail())

@@ -20,7 +20,7 @@ type Subject struct {
 	// Verb is what is done, such as "Applying"; Taints what it is done with.
 	Verb   string
 	Taints []corev1.Taint
-	// What takes the taints' place where none is written, and pods are evicted whatever they
+	// It takes the taints' place where none is written, and pods are evicted whatever they
 	// tolerate.
 	What string
 	// Preposition joins verb and place: "to", "on", "from".

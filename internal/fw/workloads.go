@@ -281,9 +281,8 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 	return false
 }
 
-// WarnTemplate reports what else stands in the way of tolerations that a workload's
-// template must have; waits reports that its pods are waited for, pinned that they are to leave
-// all other nodes.
+// WarnTemplate reports other obstacles to tolerations that a workload's template must have. Its
+// pods are waited for where waits is set, and are to leave all other nodes where pinned is.
 func WarnTemplate(w *workload.Workload, wanted []corev1.Toleration, waits, pinned bool, at WorkloadAt, diags *diag.Diagnostics) {
 	warnDefault(w, wanted, pinned, at, diags)
 	for _, t := range wanted {

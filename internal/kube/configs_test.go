@@ -72,7 +72,7 @@ func TestEditWorkload_textThatOthersWriteMeanwhileStays(t *testing.T) {
 		fault          faulty
 		added, removed string
 	}{
-		"nobody writes":         {other, nil, nil, other + ours, other},
+		"no one writes":         {other, nil, nil, other + ours, other},
 		"the text is changed":   {other, writes("a: 1\n"), nil, "a: 1\n" + ours, "a: 1\n"},
 		"the ConfigMap is made": {"", func(a *testServer) { a.Put(config(other)) }, nil, other + ours, other},
 		"it is deleted":         {other, func(a *testServer) { a.Remove(config("")) }, nil, ours, "none"},

@@ -37,8 +37,8 @@ func Unnamed(nodes NodePlan, labels LabelPlan, taints []taint.ID, keys []string)
 	return sorted(out)
 }
 
-// UnnamedInSets returns the same for MachineSets: what leaves their templates. target says which are
-// meant.
+// UnnamedInSets returns the same for MachineSets: what leaves their templates. The target
+// selects those that are meant.
 func UnnamedInSets(sets MachineSets, target *machineset.Target, taints []taint.ID, keys []string) map[string][]string {
 	out := map[string][]string{}
 	for _, c := range sets.Sets {

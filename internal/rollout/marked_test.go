@@ -136,7 +136,7 @@ func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 	t.Parallel()
 	lost := func(api *testServer) { api.removePods("web") }
 	// The resource of this id means web and db, whose pods are lost; its marks are on one of them, or
-	// nobody knows, and copied to the other.
+	// no seal knows, and copied to the other.
 	const byLabel = "terraform/workload_tolerations/StatefulSet/" + namespace + "/shop=x/team=a"
 	seal := record.Seal{Nonce: "secret", Epoch: 3, Held: record.Held{}, Resource: byLabel}
 	sealed := func(genuine ...string) func(*testServer) {

@@ -50,12 +50,7 @@ func TestHostileMarks_withoutProofs(t *testing.T) {
 						threeOfEach(api)
 						time.Sleep(calm)
 						tf, i := through(api.Client()), &acctest.Instance{Type: "kubetaint_" + typeName}
-						apply := func(config map[string]any) {
-							t.Helper()
-							if d := tf.Apply(t, i, config); d.Errors() != "" {
-								t.Fatal(d.Errors())
-							}
-						}
+						apply := func(config map[string]any) { t.Helper(); mustApply(t, tf, i, config) }
 						apply(conf("team"))
 						i.Private = nil
 						if imports {

@@ -93,13 +93,7 @@ func TestOtherSets_machinesStayAsTheyAre(t *testing.T) {
 						}
 						editSets(api, "ms", func(u *unstructured.Unstructured) { u.SetLabels(map[string]string{"p": "x"}) })
 						tf, i := through(api.Client()), &acctest.Instance{Type: "kubetaint_machine_set_taints"}
-						apply := func(config map[string]any) {
-							t.Helper()
-							if d := tf.Apply(t, i, config); d.Errors() != "" {
-								t.Fatal(d.Errors())
-							}
-							time.Sleep(calm)
-						}
+						apply := func(config map[string]any) { t.Helper(); mustApply(t, tf, i, config) }
 						apply(conf("team"))
 						id := tf.Attributes(t, i)["id"]
 						switch how {
@@ -255,12 +249,7 @@ func TestRecovered_ofEarlierBuilds(t *testing.T) {
 					return object{"node_selector": "pool=x", "taints": []any{taint(key, "a", "PreferNoSchedule")}}
 				}
 				tf, i := through(api.Client()), &acctest.Instance{Type: "kubetaint_node_taints"}
-				apply := func(config map[string]any) {
-					t.Helper()
-					if d := tf.Apply(t, i, config); d.Errors() != "" {
-						t.Fatal(d.Errors())
-					}
-				}
+				apply := func(config map[string]any) { t.Helper(); mustApply(t, tf, i, config) }
 				apply(conf("team"))
 				apply(conf("team"))
 				change(t, i)
@@ -297,12 +286,7 @@ func TestRecovered_anImportedNamespaceGivesUpWhatItHas(t *testing.T) {
 					shop("Deployment")(api)
 					time.Sleep(calm)
 					tf, i := through(api.Client()), &acctest.Instance{Type: "kubetaint_namespace_tolerations"}
-					apply := func(config map[string]any) {
-						t.Helper()
-						if d := tf.Apply(t, i, config); d.Errors() != "" {
-							t.Fatal(d.Errors())
-						}
-					}
+					apply := func(config map[string]any) { t.Helper(); mustApply(t, tf, i, config) }
 					apply(lists("team"))
 					if strings.HasSuffix(name, "no marks") {
 						fakeapi.Edit(api, "", "shop", func(n *corev1.Namespace) { delete(n.Annotations, "kubetaint.io/owned-tolerations") })

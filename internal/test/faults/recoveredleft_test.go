@@ -37,13 +37,7 @@ func TestRecovered_givesUpWhatHasLeftTheSelector(t *testing.T) {
 				threeOfEach(api)
 				time.Sleep(calm)
 				tf, i := through(api.Client()), &acctest.Instance{Type: "kubetaint_" + typeName}
-				apply := func(config map[string]any) {
-					t.Helper()
-					if d := tf.Apply(t, i, config); d.Errors() != "" {
-						t.Fatal(d.Errors())
-					}
-					time.Sleep(calm)
-				}
+				apply := func(config map[string]any) { t.Helper(); mustApply(t, tf, i, config) }
 				apply(conf("team"))
 				if !slices.ContainsFunc(withTeam(api), func(where string) bool { return strings.HasSuffix(where, " n2") }) {
 					t.Fatalf("it is on %v", withTeam(api))
@@ -62,8 +56,8 @@ func TestRecovered_givesUpWhatHasLeftTheSelector(t *testing.T) {
 	}
 }
 
-// TestImported_whatJoinsWithoutAMarkIsOfOthers imports tolerations that nobody has marked. A
-// workload that comes to match later has the same one from somebody else: it keeps it, whether the
+// TestImported_whatJoinsWithoutAMarkIsOfOthers imports tolerations without a mark. A
+// workload that comes to match later has the same one from another writer: it keeps it, whether the
 // entry is dropped or the resource destroyed, also after a refresh and an apply that wrote nothing.
 func TestImported_whatJoinsWithoutAMarkIsOfOthers(t *testing.T) {
 	t.Parallel()
@@ -71,7 +65,7 @@ func TestImported_whatJoinsWithoutAMarkIsOfOthers(t *testing.T) {
 		config map[string]any
 		want   []string
 	}{
-		// What was imported without a mark and leaves the configuration is not managed any more.
+		// An entry that was imported without a mark and leaves the configuration is not managed any more.
 		"a change":  {tolerating(object{"kind": "Deployment", "namespace": "shop", "selector": "pool=x"}, "spot"), []string{"toleration n1", "toleration n2", "toleration n3"}},
 		"a destroy": {nil, []string{"toleration n2", "toleration n3"}},
 	} {
@@ -100,13 +94,7 @@ func TestImported_whatJoinsWithoutAMarkIsOfOthers(t *testing.T) {
 				if d.Errors() != "" {
 					t.Fatal(d.Errors())
 				}
-				apply := func(config map[string]any) {
-					t.Helper()
-					if d := tf.Apply(t, i, config); d.Errors() != "" {
-						t.Fatal(d.Errors())
-					}
-					time.Sleep(calm)
-				}
+				apply := func(config map[string]any) { t.Helper(); mustApply(t, tf, i, config) }
 				apply(acctest.With(first, object{"timeouts": object{"update": "5m"}}))
 				fakeapi.Edit(api, "shop", "n2", func(d *appsv1.Deployment) { d.Labels["pool"] = "x" })
 				time.Sleep(calm)

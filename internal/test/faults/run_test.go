@@ -324,3 +324,12 @@ func (s *stage) invoked(api *fakeapi.Server) bool {
 	seen := look(api)
 	return s.wanted.difference(seen) == "" && seen.made == s.wanted.made
 }
+
+// mustApply applies a configuration, nil for a destroy, and gives the controllers time to follow.
+func mustApply(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) {
+	t.Helper()
+	if d := tf.Apply(t, i, config); d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	time.Sleep(calm)
+}

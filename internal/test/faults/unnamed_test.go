@@ -81,8 +81,9 @@ func TestUnnamedEntries(t *testing.T) {
 	}
 }
 
-// TestUnnamedEntries_ofOtherObjects does the same to templates of MachineSets and workloads: an update was killed before its state was saved, and the next plan wants something else.
-func TestUnnamedEntries_ofOtherObjects(t *testing.T) {
+// TestUnnamedEntries_ofEachType has an update killed before its state was saved. The next plan wants
+// something else, or destroys the resource, and names what the update has left.
+func TestUnnamedEntries_ofEachType(t *testing.T) {
 	t.Parallel()
 	web := object{"kind": "Deployment", "namespace": "shop", "name": "web"}
 	shopOf := func(api *fakeapi.Server) { shop("Deployment")(api) }
@@ -91,6 +92,9 @@ func TestUnnamedEntries_ofOtherObjects(t *testing.T) {
 		conf  func(key string) map[string]any
 		want  []string
 	}{
+		"node_taints": {twoNodes, func(key string) map[string]any {
+			return object{"node_name": "n1", "taints": []any{taint(key, "a", "NoSchedule")}}
+		}, []string{"from 1 node", "taint spot:NoSchedule: node n1"}},
 		"machine_set_taints": {pool, func(key string) map[string]any {
 			return object{"namespace": "machines", "name": "ms", "taints": []any{taint(key, "a", "NoSchedule")}, "rollout": rollouts["in_place"]}
 		}, []string{"from 1 MachineSet", "taint spot:NoSchedule: MachineSet machines/ms"}},
@@ -130,7 +134,9 @@ func TestUnnamedEntries_ofOtherObjects(t *testing.T) {
 				apply(i, "more")
 				killed := *i
 				apply(&killed, "spot")
-				acctest.WantAll(t, through(api.Client()).Plan(t, i, tt.conf("other")).Diagnostics.Warnings(), append(tt.want, "beyond the changed attributes")...)
+				for _, next := range []map[string]any{tt.conf("other"), nil} {
+					acctest.WantAll(t, through(api.Client()).Plan(t, i, next).Diagnostics.Warnings(), append(tt.want, "beyond the changed attributes")...)
+				}
 			})
 		})
 	}

@@ -89,7 +89,7 @@ func TestWithdrawnPolicies(t *testing.T) {
 	}
 }
 
-// kept expects that a refresh keeps the state of what may still be there, and says why.
+// kept expects that a refresh keeps the state of what may still be there, with the reason.
 func kept(none string) func(*testing.T, *acctest.Terraform, *acctest.Instance) {
 	return func(t *testing.T, tf *acctest.Terraform, i *acctest.Instance) {
 		t.Helper()

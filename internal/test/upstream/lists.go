@@ -21,8 +21,8 @@
 // a part of the list. A list can have a part of a file, "file PATH, cases about taints": the places
 // are then those among these cases.
 //
-// Where many cases of a list are about one thing that nothing here can know of, the list names
-// this once, and the cases refer to it:
+// Where many cases of a list are about one thing that is not visible to this provider, the list names
+// it once, and the cases refer to it:
 //
 //	subject extenders: the API does not show the scheduler's configuration
 //	test TestPreempt = TestUpstream_defaultPreemption

@@ -160,7 +160,7 @@ func TestParse_refusesWhatIsIncomplete(t *testing.T) {
 		"a case with rows and a reason":    "test TestA = TestUpstream_a\n  1 one\n    row\n    - why\n",
 		"cases out of order":               "test TestA = TestUpstream_a\n  2 two\n    row\n  1 one\n    row 1\n",
 		"a test without cases":             "test TestA = TestUpstream_a\n",
-		"a test that nobody has":           "test TestA\n",
+		"a test without a local one":       "test TestA\n",
 		"a test that is left out, and has": "test TestA = TestUpstream_a\n  - why\n",
 		"cases that no test has":           "test TestA\n  - why\n  1 one\n    row\n",
 		"a row twice":                      "test TestA = TestUpstream_a\n  1 one\n" + strings.Repeat("    row\n", 2),
