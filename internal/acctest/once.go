@@ -28,7 +28,7 @@ func validOnce(typeName string, config *tfprotov6.DynamicValue, validate func() 
 	return d
 }
 
-// warned are the summaries of a run's warnings, with the instance that each is of. Command
+// warned are the summaries of a run's warnings and errors, with the instance that each is of. Command
 // lines show warnings with equal summaries as one, of the first instance alone (Terraform's
 // internal/tfdiags/consolidate_warnings.go, "and one more similar warning elsewhere").
 type warned struct {
@@ -36,17 +36,14 @@ type warned struct {
 	of map[string]*Instance
 }
 
-// once fails the test if a warning has the summary of another instance's.
+// once fails the test if one of these has the summary of another instance's.
 func (w *warned) once(t testing.TB, i *Instance, all Diagnostics) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range all {
-		if d.Severity != tfprotov6.DiagnosticSeverityWarning {
-			continue
-		}
 		if first, found := w.of[d.Summary]; found && first != i {
-			t.Errorf("an instance of %s and one of %s warn with the same summary, and a command line hides the second: %s", first.Type, i.Type, d.Summary)
+			t.Errorf("an instance of %s and one of %s use the same summary, and a command line hides the second warning: %s", first.Type, i.Type, d.Summary)
 		}
 		if w.of == nil {
 			w.of = map[string]*Instance{}

@@ -114,6 +114,29 @@ func (c *Cluster) Running(t testing.TB, namespace, app string, count int) {
 	})
 }
 
+// RolledOut waits until this many running pods are ready, and all of them are of the
+// workload's newest template. Between two steps of a rollout as many pods are ready, and
+// the pods that come last still have the tolerations of before.
+func (c *Cluster) RolledOut(t testing.TB, namespace, kind, name string, count int) {
+	t.Helper()
+	apps := c.Admin.AppsV1()
+	Until(t, kind+" "+name+" is rolled out", func(ctx context.Context) (bool, error) {
+		switch kind {
+		case "Deployment":
+			w, err := apps.Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+			return err == nil && w.Status.ObservedGeneration == w.Generation && w.Status.UpdatedReplicas == w.Status.Replicas, err
+		case "StatefulSet":
+			w, err := apps.StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
+			return err == nil && w.Status.ObservedGeneration == w.Generation && w.Status.CurrentRevision == w.Status.UpdateRevision, err
+		case "DaemonSet":
+			w, err := apps.DaemonSets(namespace).Get(ctx, name, metav1.GetOptions{})
+			return err == nil && w.Status.ObservedGeneration == w.Generation && w.Status.UpdatedNumberScheduled == w.Status.DesiredNumberScheduled, err
+		}
+		return false, fmt.Errorf("no rollout of kind %s is known", kind)
+	})
+	c.Running(t, namespace, name, count)
+}
+
 func ready(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue

@@ -288,8 +288,8 @@ func (p *pool) wantMarks(where string, labels, annotations map[string]string) {
 	}
 }
 
-// settled waits until the pods of a workload are as many as desired and
-// ready.
+// settled waits until the pods of a workload are as many as desired, ready and of its
+// newest template.
 func (p *pool) settled(kind string, w wish) {
 	p.t.Helper()
 	count := map[string]int{"Deployment": 4, "StatefulSet": 3, "DaemonSet": 3}[kind]
@@ -301,7 +301,7 @@ func (p *pool) settled(kind string, w wish) {
 			count = 1
 		}
 	}
-	p.c.Running(p.t, p.namespace, strings.ToLower(kind), count)
+	p.c.RolledOut(p.t, p.namespace, kind, strings.ToLower(kind), count)
 }
 
 // confined fails the test where running pods of a workload run beside the nodes.

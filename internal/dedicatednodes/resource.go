@@ -63,6 +63,7 @@ func (r *dedicatedNodes) ConfigValidators(context.Context) []resource.ConfigVali
 // Create writes the desired state. An error saves no state: the marks on nodes
 // and workloads stay, and the next create adopts them and goes on.
 func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Create(ctx, plan.usualTimeout())
@@ -97,6 +98,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 // Update makes everything as planned, and takes away from nodes and workloads
 // that are not meant any more what is owned there.
 func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -125,6 +127,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 // and pins, and labels when no pod requires them any more. Taints that another object
 // adopts in the same run stay, and with them the tolerations that pods need.
 func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, state.usualTimeout())

@@ -17,7 +17,7 @@ type attributes interface {
 	GetAttribute(ctx context.Context, at path.Path, target any) diag.Diagnostics
 }
 
-// Distinguish adds the id of a resource to each of its warnings whose summary another resource
+// Distinguish adds the id of a resource to each of its warnings and errors whose summary another resource
 // of this run has used already. Command lines show warnings with equal summaries as one, of the
 // first resource alone (Terraform's internal/tfdiags/consolidate_warnings.go). The id is that of
 // the first of all that has one.
@@ -27,9 +27,6 @@ func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...
 		return
 	}
 	for i, one := range *diags {
-		if one.Severity() != diag.SeverityWarning {
-			continue
-		}
 		if first, used := d.warned.LoadOrStore(one.Summary(), id); !used || first == id {
 			continue
 		}
@@ -37,10 +34,17 @@ func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...
 	}
 }
 
-// withSummary is a warning with another summary.
+// withSummary is a warning or an error with another summary.
 func withSummary(one diag.Diagnostic, summary string) diag.Diagnostic {
-	if placed, ok := one.(diag.DiagnosticWithPath); ok {
+	placed, isPlaced := one.(diag.DiagnosticWithPath)
+	isError := one.Severity() == diag.SeverityError
+	switch {
+	case isPlaced && isError:
+		return diag.NewAttributeErrorDiagnostic(placed.Path(), summary, one.Detail())
+	case isPlaced:
 		return diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail())
+	case isError:
+		return diag.NewErrorDiagnostic(summary, one.Detail())
 	}
 	return diag.NewWarningDiagnostic(summary, one.Detail())
 }

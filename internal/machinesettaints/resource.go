@@ -71,6 +71,7 @@ func (r *machineSetTaints) ValidateConfig(ctx context.Context, req resource.Vali
 // Create writes the template, and rolls out. An error saves no state: the marks on
 // the MachineSets stay, and the next create adopts them and goes on.
 func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Create(ctx, defaultTimeout)
@@ -101,6 +102,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 
 // Update makes the taints as planned.
 func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -124,6 +126,7 @@ func (r *machineSetTaints) Update(ctx context.Context, req resource.UpdateReques
 // Delete gives up every entry of this generation, with the same rollout. What another
 // object adopts in the same run stays.
 func (r *machineSetTaints) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)

@@ -57,6 +57,7 @@ func (r *namespaceTolerations) ValidateConfig(ctx context.Context, req resource.
 // Create adds the entries. An error saves no state: the marks stay, and the next create
 // adopts them.
 func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -83,6 +84,7 @@ func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRe
 
 // Update makes the entries as planned.
 func (r *namespaceTolerations) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -103,6 +105,7 @@ func (r *namespaceTolerations) Update(ctx context.Context, req resource.UpdateRe
 
 // Delete takes away every entry of this generation. A namespace that is gone has none.
 func (r *namespaceTolerations) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)

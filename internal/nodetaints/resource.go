@@ -60,6 +60,7 @@ func (r *nodeTaints) ConfigValidators(context.Context) []resource.ConfigValidato
 // An error saves no state: the marks on the nodes stay, and the next create
 // adopts them.
 func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Create(ctx, defaultTimeout)
@@ -91,6 +92,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 // Update makes the taints as planned: arrivals before leavers, by the marks on
 // the nodes.
 func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -115,6 +117,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 // Delete gives up every entry of this generation and puts back what stood
 // there before. What another object adopts in the same run stays.
 func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, defaultTimeout)

@@ -17,8 +17,8 @@ type planned struct {
 	config   map[string]any
 }
 
-// TestSummaries_ofTwoResourcesDiffer: two resources of one run that warn of the same do not
-// warn with the same summary, of which a command line would show the first alone. That no
+// TestSummaries_ofTwoResourcesDiffer: two resources of one run that warn of the same, or fail for it,
+// do not use the same summary. Of warnings a command line would show the first alone. That no
 // other two do is checked by acctest.Walk in each test that plans several resources in one run.
 func TestSummaries_ofTwoResourcesDiffer(t *testing.T) {
 	t.Parallel()
@@ -33,44 +33,56 @@ func TestSummaries_ofTwoResourcesDiffer(t *testing.T) {
 		// make makes what the two are about, and returns them.
 		make func(t *testing.T, c *acctest.Cluster) [2]planned
 		want string
+		// fails is set where they end with an error.
+		fails bool
 	}{
-		"taints of a node that does not exist": {func(*testing.T, *acctest.Cluster) [2]planned {
+		"taints that must be absent from a Machine's node": {make: func(t *testing.T, c *acctest.Cluster) [2]planned {
+			namespace, absent := c.Namespace(t), []any{map[string]any{"key": "spot", "effect": "NoSchedule"}}
+			c.Machine(t, namespace, "m", acctest.Parse(t, "spot:NoSchedule"))
+			c.Node(t, acctest.Node{Name: "worker", Labels: map[string]string{"pool": "x"}, Taints: acctest.Parse(t, "spot:NoSchedule")})
+			c.Patch(t, "worker", `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/m"}}}`)
+			of := func(target, value string) planned {
+				return planned{"kubetaint_node_taints", map[string]any{target: value, "absent_taints": absent}}
+			}
+			return [2]planned{of("node_name", "worker"), of("node_selector", "pool=x")}
+		}, want: `Unable to keep taint "spot:NoSchedule" off node "worker"`, fails: true},
+		"taints of a node that does not exist": {make: func(*testing.T, *acctest.Cluster) [2]planned {
 			gone := map[string]any{"node_name": "gone"}
 			return [2]planned{nodes(gone, "a:NoSchedule"), nodes(gone, "b:NoSchedule")}
-		}, `Node "gone" does not exist yet`},
-		"taints for a selector that nothing matches": {func(*testing.T, *acctest.Cluster) [2]planned {
+		}, want: `Node "gone" does not exist yet`},
+		"taints for a selector that nothing matches": {make: func(*testing.T, *acctest.Cluster) [2]planned {
 			none := map[string]any{"node_selector": "pool=x"}
 			return [2]planned{nodes(none, "a:NoSchedule"), nodes(none, "b:NoSchedule")}
-		}, `No node matches "pool=x": nothing is tainted`},
-		"taints of control-plane nodes": {func(t *testing.T, c *acctest.Cluster) [2]planned {
+		}, want: `No node matches "pool=x": nothing is tainted`},
+		"taints of control-plane nodes": {make: func(t *testing.T, c *acctest.Cluster) [2]planned {
 			c.Node(t, acctest.Node{Name: "master", Labels: map[string]string{"node-role.kubernetes.io/master": "", "node-role.kubernetes.io/control-plane": ""}})
 			master := map[string]any{"node_name": "master"}
 			return [2]planned{nodes(master, "a:NoSchedule"), nodes(master, "b:NoSchedule")}
-		}, "control-plane taint: master"},
-		"tolerations of one workload": {func(t *testing.T, c *acctest.Cluster) [2]planned {
+		}, want: "control-plane taint: master"},
+		"tolerations of one workload": {make: func(t *testing.T, c *acctest.Cluster) [2]planned {
 			c.Node(t, acctest.Node{Name: "worker"})
 			namespace := c.Namespace(t)
 			c.Deployment(t, namespace, "web", 2, nil)
 			c.Change(t, acctest.Thing{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: "web"}, "helm", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"}},"spec":{"template":{"spec":{"tolerations":[{"key":"z","operator":"Exists"}]}}}}`)
 			web := map[string]any{"kind": "Deployment", "namespace": namespace, "name": "web"}
 			return [2]planned{workload(web, "a=1:NoSchedule"), workload(web, "b=1:NoSchedule")}
-		}, "/web\" is also written by Helm"},
-		"tolerations for a selector that nothing matches": {func(t *testing.T, c *acctest.Cluster) [2]planned {
+		}, want: "/web\" is also written by Helm"},
+		"tolerations for a selector that nothing matches": {make: func(t *testing.T, c *acctest.Cluster) [2]planned {
 			none := map[string]any{"kind": "Deployment", "namespace": c.Namespace(t), "selector": "app=x"}
 			return [2]planned{workload(none, "a=1:NoSchedule"), workload(none, "b=1:NoSchedule")}
-		}, "No workload is found"},
-		"taints of MachineSets that nothing matches": {func(*testing.T, *acctest.Cluster) [2]planned {
+		}, want: "No workload is found"},
+		"taints of MachineSets that nothing matches": {make: func(*testing.T, *acctest.Cluster) [2]planned {
 			of := func(taints string) planned {
 				return planned{"kubetaint_machine_set_taints", acctest.With(sets, map[string]any{"taints": acctest.Objects(t, taints)})}
 			}
 			return [2]planned{of("a:NoSchedule"), of("b:NoSchedule")}
-		}, `No MachineSet matches "pool=x"`},
-		"nodes that two dedicate by the same selector": {func(*testing.T, *acctest.Cluster) [2]planned {
+		}, want: `No MachineSet matches "pool=x"`},
+		"nodes that two dedicate by the same selector": {make: func(*testing.T, *acctest.Cluster) [2]planned {
 			of := func(taints string) planned {
 				return planned{"kubetaint_dedicated_nodes", map[string]any{"node_selector": "pool=x", "taints": acctest.Objects(t, taints)}}
 			}
 			return [2]planned{of("a:NoSchedule"), of("b:NoSchedule")}
-		}, `No node matches "pool=x": no node is dedicated yet`},
+		}, want: `No node matches "pool=x": no node is dedicated yet`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,19 +92,19 @@ func TestSummaries_ofTwoResourcesDiffer(t *testing.T) {
 				seen := map[string]int{}
 				for i, one := range pair {
 					got := run.Plan(&acctest.Instance{Type: one.typeName}, one.config).Diagnostics
-					if got.Errors() != "" {
+					if (got.Errors() != "") != tt.fails {
 						t.Fatal(got.Errors())
 					}
-					warns := false
+					tells := false
 					for _, d := range got {
-						warns = warns || strings.Contains(d.Summary, tt.want)
+						tells = tells || strings.Contains(d.Summary, tt.want)
 						if first, used := seen[d.Summary]; used && first != i {
-							t.Errorf("both warn with the summary: %s", d.Summary)
+							t.Errorf("both use the summary: %s", d.Summary)
 						}
 						seen[d.Summary] = i
 					}
-					if !warns {
-						t.Errorf("the %s does not warn of %q:\n%s", one.typeName, tt.want, got.Warnings())
+					if !tells {
+						t.Errorf("the %s does not tell of %q:\n%s%s", one.typeName, tt.want, got.Errors(), got.Warnings())
 					}
 				}
 			}, controllers.MachineAPI...)

@@ -53,6 +53,7 @@ func (r *tolerationPolicy) ValidateConfig(ctx context.Context, req resource.Vali
 // Create makes the policy, and then the binding that puts it in force. An error saves no
 // state: what is written carries the id, and the next create adopts it.
 func (r *tolerationPolicy) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -74,6 +75,7 @@ func (r *tolerationPolicy) Create(ctx context.Context, req resource.CreateReques
 
 // Update changes the policy in place.
 func (r *tolerationPolicy) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -91,6 +93,7 @@ func (r *tolerationPolicy) Update(ctx context.Context, req resource.UpdateReques
 // Delete deletes the binding, so that nothing is given any more, and then the policy. One
 // that a newer object with the same id has adopted stays.
 func (r *tolerationPolicy) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)

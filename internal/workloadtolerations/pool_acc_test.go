@@ -136,11 +136,11 @@ func (p *pool) want(taints, tolerations string) {
 	}
 }
 
-// settled waits until the pods of all workloads are as many as desired and
-// ready, as they are when no rollout stalls.
+// settled waits until the pods of all workloads are as many as desired, ready and of their
+// newest template, as they are when no rollout stalls.
 func (p *pool) settled() {
 	p.t.Helper()
 	for _, kind := range p.workloads {
-		p.c.Running(p.t, p.namespace, strings.ToLower(kind), map[string]int{"Deployment": 4, "StatefulSet": 3, "DaemonSet": len(p.nodes)}[kind])
+		p.c.RolledOut(p.t, p.namespace, kind, strings.ToLower(kind), map[string]int{"Deployment": 4, "StatefulSet": 3, "DaemonSet": len(p.nodes)}[kind])
 	}
 }

@@ -75,6 +75,7 @@ func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.V
 // Create adds the tolerations and waits for the running pods. An error saves no
 // state: the marks stay, and the next create adopts them.
 func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	timeout, found := plan.Timeouts.Create(ctx, defaultTimeout)
@@ -108,6 +109,7 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 // Update makes the tolerations as planned: what is new is added beside what
 // pods need, and what is no longer wanted goes when it is not needed.
 func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state, plan model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -134,6 +136,7 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 // Delete gives up every entry of this generation. It waits for no taint: what
 // pods still need stays behind, marked as retiring.
 func (r *workloadTolerations) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	timeout, found := state.Timeouts.Delete(ctx, defaultDeleteTimeout)
