@@ -133,7 +133,7 @@ func TestAccEvictionPreview_pipelinesCommentOnFailedPlans(t *testing.T) {
 				c.Pod(t, namespace, "one", pool, nil)
 				c.Pod(t, namespace, "two", pool, nil)
 				config := strings.ReplaceAll(example(t, "preview.tf"), "pool=gpu", "pool="+pool)
-				config = strings.Replace(config, "= local.dedicated\n", "= local.dedicated\n  evictions     = { max_pods = "+tt.limit+" }\n", 1)
+				config = strings.Replace(config, "max_pods = 5", "max_pods = "+tt.limit, 1)
 				if tt.breaks != nil {
 					config = tt.breaks(config)
 				}

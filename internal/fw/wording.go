@@ -228,12 +228,18 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	return out
 }
 
-// beyond counts the pods that taints evict of PodDisruptionBudgets that allow fewer.
+// beyond counts the pods that taints evict beyond what their PodDisruptionBudgets allow.
 func beyond(report *eviction.Report) int {
-	n := 0
+	type budget struct{ namespace, name string }
+	n, seen := 0, map[budget]bool{}
 	for _, v := range report.Pods {
-		if v.Beyond != nil && !v.Beyond.Obeyed {
-			n++
+		if v.Beyond == nil || v.Beyond.Obeyed {
+			continue
+		}
+		n++
+		if b := (budget{v.Pod.Namespace, v.Beyond.Name}); !seen[b] {
+			seen[b] = true
+			n -= v.Beyond.Allowed
 		}
 	}
 	return n

@@ -235,7 +235,7 @@ func TestPreview_sortsByDanger(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if want := "evicts 21 pods and may evict 1 more: 1 lost, 1 refused, 2 beyond a PodDisruptionBudget, 2 of DaemonSets;"; !strings.Contains(summary, want) {
+	if want := "evicts 21 pods and may evict 1 more: 1 lost, 1 refused, 1 beyond a PodDisruptionBudget, 2 of DaemonSets;"; !strings.Contains(summary, want) {
 		t.Errorf("%q does not say %q", summary, want)
 	}
 }

@@ -5,6 +5,7 @@ locals {
 resource "kubetaint_node_taints" "gpu" {
   node_selector = "pool=gpu"
   taints        = local.dedicated
+  evictions     = { max_pods = 5 }
 }
 
 data "kubetaint_eviction_preview" "gpu" {
