@@ -32,6 +32,9 @@ func main() {
 		fmt.Printf("terraform-provider-kubetaint %s (commit %s)\n", version, commit)
 		return
 	}
+	if !*debug {
+		provider.DropUnreadLogs()
+	}
 	if err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
 		Address: address, Debug: *debug, ProtocolVersion: 6,
 	}); err != nil {

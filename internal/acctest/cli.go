@@ -104,9 +104,12 @@ func (c *CLI) overrides(rc string, sources ...string) {
 
 // StandIn puts something in the place of hashicorp/kubernetes: a command line wants a
 // provider for each that a state names, though it asks this one for nothing but its schema.
-func (c *CLI) StandIn() {
+func (c *CLI) StandIn() { c.Peer(c.provider) }
+
+// Peer puts a binary in the place of hashicorp/kubernetes.
+func (c *CLI) Peer(binary string) {
 	c.t.Helper()
-	must(c.t, os.Link(c.provider, filepath.Join(filepath.Dir(c.provider), "terraform-provider-kubernetes")))
+	must(c.t, os.Symlink(binary, filepath.Join(filepath.Dir(c.provider), "terraform-provider-kubernetes")))
 	c.overrides(filepath.Join(c.Dir, "cli.tfrc"), "kubetaint/kubetaint", "hashicorp/kubernetes")
 }
 

@@ -4,44 +4,150 @@
 package nodetaints_test
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// BenchmarkAccTwoHundredNodes measures whole runs of the command line: a plan
-// that creates, its apply, a plan that changes nothing, and a destroy, over 200
-// nodes as one resource with a selector and as 200 by name.
-func BenchmarkAccTwoHundredNodes(b *testing.B) {
-	c := acctest.Connect(b)
+// way is one way to taint all nodes of a pool.
+type way struct {
+	name string
+	// hcl is the configuration beside the provider block.
+	hcl func(pool string, nodes int) string
+	// peer is set where hashicorp/kubernetes does it.
+	peer bool
+}
+
+var ways = []way{
+	{"one resource", func(pool string, _ int) string {
+		return "resource \"kubetaint_node_taints\" \"this\" {\n  node_selector = \"pool=" + pool + "\"\n  taints = [{ key = \"dedicated\", value = \"gpu\", effect = \"NoExecute\" }]\n}\n"
+	}, false},
+	{"by name", func(pool string, nodes int) string {
+		return "resource \"kubetaint_node_taints\" \"this\" {\n" + eachNode(pool, nodes) + "  node_name = each.key\n  taints = [{ key = \"dedicated\", value = \"gpu\", effect = \"NoExecute\" }]\n}\n"
+	}, false},
+	{"kubernetes_node_taint", func(pool string, nodes int) string {
+		return "resource \"kubernetes_node_taint\" \"this\" {\n" + eachNode(pool, nodes) + "  metadata {\n    name = each.key\n  }\n  taint {\n    key    = \"dedicated\"\n    value  = \"gpu\"\n    effect = \"NoExecute\"\n  }\n}\n"
+	}, true},
+}
+
+func eachNode(pool string, nodes int) string {
+	return fmt.Sprintf("  for_each = toset([for n in range(%d) : \"%s-${n}\"])\n", nodes, pool)
+}
+
+// phases are the runs of the command line that are measured, in their order.
+var phases = []struct {
+	name string
+	args []string
+}{
+	{"plan", []string{"plan", "-input=false", "-out=plan"}},
+	{"apply", []string{"apply", "-input=false", "plan"}},
+	{"plan that changes nothing", []string{"plan", "-input=false"}},
+	{"destroy", []string{"destroy", "-auto-approve", "-input=false"}},
+}
+
+// spent is what one run of the command line costs. The CPU is that of the command line and
+// of its providers.
+type spent struct {
+	wall, cpu time.Duration
+	requests  int
+}
+
+// BenchmarkAccNodes measures whole runs of the command line over nodes, whose number
+// KUBETAINT_NODES gives: as one resource with a selector, as one resource for each node, and,
+// where KUBETAINT_PEER names the binary of hashicorp/kubernetes, with its
+// kubernetes_node_taint for each node. The ways take turns. It prints the medians.
+func BenchmarkAccNodes(b *testing.B) {
+	nodes, err := strconv.Atoi(cmp.Or(os.Getenv("KUBETAINT_NODES"), strconv.Itoa(manyNodes)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, peer := acctest.Connect(b), os.Getenv("KUBETAINT_PEER")
 	pool := acctest.Name(b, "bench")
-	c.Nodes(b, manyNodes, func(n int) acctest.Node {
+	c.Nodes(b, nodes, func(n int) acctest.Node {
 		return acctest.Node{Name: fmt.Sprintf("%s-%d", pool, n), Quiet: true, Labels: map[string]string{"pool": pool}}
 	})
-	for name, head := range map[string]string{
-		"selector": "resource \"kubetaint_node_taints\" \"this\" {\n  node_selector = \"pool=" + pool + "\"\n",
-		"by_name":  "resource \"kubetaint_node_taints\" \"this\" {\n  for_each = toset([for n in range(200) : \"" + pool + "-${n}\"])\n  node_name = each.key\n",
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				cli := acctest.NewCLI(b)
-				cli.Write(c.Provider(b), head+"  taints = [{ key = \"dedicated\", value = \"gpu\", effect = \"NoExecute\" }]\n}\n")
-				for _, phase := range []struct {
-					unit string
-					args []string
-				}{
-					{"plan-s/op", []string{"plan", "-input=false", "-out=plan"}},
-					{"apply-s/op", []string{"apply", "-input=false", "plan"}},
-					{"plan-unchanged-s/op", []string{"plan", "-input=false"}},
-					{"destroy-s/op", []string{"destroy", "-auto-approve", "-input=false"}},
-				} {
-					start := time.Now()
-					cli.MustRun(phase.args...)
-					b.ReportMetric(time.Since(start).Seconds(), phase.unit)
-				}
+	measured := map[string][]spent{}
+	for b.Loop() {
+		for _, w := range ways {
+			if w.peer && peer == "" {
+				continue
 			}
-		})
+			for phase, cost := range w.run(b, c, pool, nodes, peer) {
+				measured[w.name+phase] = append(measured[w.name+phase], cost)
+			}
+		}
 	}
+	b.Logf("%d nodes, medians of %d rounds\n%s", nodes, b.N, table(measured))
+}
+
+// run measures all phases once.
+func (w way) run(b *testing.B, c *acctest.Cluster, pool string, nodes int, peer string) map[string]spent {
+	b.Helper()
+	cli, out := acctest.NewCLI(b), map[string]spent{}
+	audit, connection := c.Audit(b)
+	if w.peer {
+		cli.Peer(peer)
+		block := "provider \"kubernetes\" {\n"
+		for name, value := range connection {
+			block += fmt.Sprintf("  %s = %q\n", name, value)
+		}
+		cli.Write(nil, block+"}\n\n"+w.hcl(pool, nodes))
+	} else {
+		cli.Write(connection, w.hcl(pool, nodes))
+	}
+	for _, phase := range phases {
+		audit.Reset()
+		cmd, start := cli.Command(phase.args...), time.Now()
+		if said, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%s %s: %v\n%s", w.name, phase.name, err, said)
+		}
+		out[phase.name] = spent{
+			wall:     time.Since(start),
+			cpu:      cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+			requests: len(audit.Requests()),
+		}
+	}
+	return out
+}
+
+// table shows the medians, and how the CPU of one resource for each node compares with that
+// of the peer.
+func table(measured map[string][]spent) string {
+	var b strings.Builder
+	b.WriteString("| Run | " + ways[0].name + " | " + ways[1].name + " | " + ways[2].name + " | CPU, by name to peer |\n| --- | ---: | ---: | ---: | ---: |\n")
+	for _, phase := range phases {
+		fmt.Fprintf(&b, "| %s |", phase.name)
+		var cpu []float64
+		for _, w := range ways {
+			all := measured[w.name+phase.name]
+			if len(all) == 0 {
+				b.WriteString(" |")
+				continue
+			}
+			wall := median(all, func(s spent) float64 { return s.wall.Seconds() })
+			cpu = append(cpu, median(all, func(s spent) float64 { return s.cpu.Seconds() }))
+			fmt.Fprintf(&b, " %.1f s, CPU %.2f s, %.0f requests |", wall, cpu[len(cpu)-1], median(all, func(s spent) float64 { return float64(s.requests) }))
+		}
+		if len(cpu) == len(ways) {
+			fmt.Fprintf(&b, " %.2f |", cpu[1]/cpu[2])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func median(all []spent, of func(spent) float64) float64 {
+	values := make([]float64, 0, len(all))
+	for _, s := range all {
+		values = append(values, of(s))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
 }
