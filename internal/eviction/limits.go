@@ -22,6 +22,7 @@ const (
 	MaxLost             Limit = "max_lost"
 	ProtectedNamespaces Limit = "protected_namespaces"
 	ProtectedSelector   Limit = "protected_selector"
+	Only                Limit = "only"
 )
 
 // Limits are how many and which pods a change may evict.
@@ -31,6 +32,8 @@ type Limits struct {
 	Namespaces                   []string
 	// Selector is nil where no pods are protected by label.
 	Selector labels.Selector
+	// Only are the workloads whose pods may be evicted: nil for all, and empty for none.
+	Only []Approval
 	// EvictStranded allows a change that strands pods.
 	EvictStranded bool
 }
@@ -43,6 +46,8 @@ type Excess struct {
 	Count, Allowed, Preempted int
 	// Pods are their names, those of max_pending apart: replacements have none yet.
 	Pods []string
+	// Workloads are those of the pods, for only: each is what to add to it, in the order of the pods.
+	Workloads []Approval
 	// Certain is set where one of them is sure to be evicted or, for max_pending, to be exceeded.
 	Certain bool
 }
@@ -65,7 +70,7 @@ func (e *LimitsError) Error() string {
 
 // Set reports whether any limit is set.
 func (l Limits) Set() bool {
-	return l.MaxPods != nil || l.MaxPending != nil || l.MaxLost != nil || len(l.Namespaces) > 0 || l.Selector != nil
+	return l.MaxPods != nil || l.MaxPending != nil || l.MaxLost != nil || len(l.Namespaces) > 0 || l.Selector != nil || l.Only != nil
 }
 
 // Allow checks a change right before it is made. Errors: *LimitsError.
@@ -90,7 +95,7 @@ func (l Limits) Check(report *Report) error {
 		}
 	}
 	if l.MaxPods != nil {
-		found := report.evicts(func(*snapshot.Pod) bool { return true })
+		found := report.evicts(func(*snapshot.Pod, snapshot.Owner) bool { return true })
 		// Not all of the victims are evicted in one order.
 		found.Count -= found.Preempted - report.Outcome().Preempted.Max
 		found.Preempted = report.Outcome().Preempted.Max
@@ -101,11 +106,14 @@ func (l Limits) Check(report *Report) error {
 		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max, Certain: int64(missing.Min) > *l.MaxPending})
 	}
 	if l.MaxLost != nil {
-		note(MaxLost, *l.MaxLost, report.evicts(func(p *snapshot.Pod) bool { return p.Controller == nil && !p.Mirror }))
+		note(MaxLost, *l.MaxLost, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return p.Controller == nil && !p.Mirror }))
 	}
-	note(ProtectedNamespaces, 0, report.evicts(func(p *snapshot.Pod) bool { return slices.Contains(l.Namespaces, p.Namespace) }))
+	note(ProtectedNamespaces, 0, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return slices.Contains(l.Namespaces, p.Namespace) }))
 	if l.Selector != nil {
-		note(ProtectedSelector, 0, report.evicts(func(p *snapshot.Pod) bool { return l.Selector.Matches(p.Labels) }))
+		note(ProtectedSelector, 0, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return l.Selector.Matches(p.Labels) }))
+	}
+	if l.Only != nil {
+		note(Only, 0, l.unapproved(report))
 	}
 	if len(out) == 0 {
 		return nil
@@ -113,16 +121,36 @@ func (l Limits) Check(report *Report) error {
 	return &LimitsError{Limits: l, Report: report, Exceeded: out}
 }
 
+// unapproved names the pods that may be evicted in any order and that no entry of only covers.
+func (l Limits) unapproved(report *Report) Excess {
+	var workloads []Approval
+	out := report.evicts(func(p *snapshot.Pod, owner snapshot.Owner) bool {
+		of := ApprovalFor(p, owner)
+		if slices.ContainsFunc(l.Only, func(a Approval) bool { return a.Covers(of) }) {
+			return false
+		}
+		workloads = append(workloads, of)
+		return true
+	})
+	seen := make(map[Approval]bool, len(workloads))
+	for _, of := range workloads {
+		if !seen[of] {
+			seen[of], out.Workloads = true, append(out.Workloads, of)
+		}
+	}
+	return out
+}
+
 // evicts names the pods that do not stay, and those that preemption evicts elsewhere in any order.
-func (r *Report) evicts(match func(*snapshot.Pod) bool) (out Excess) {
+func (r *Report) evicts(match func(*snapshot.Pod, snapshot.Owner) bool) (out Excess) {
 	for _, v := range r.Pods {
-		if v.Verdict != Stays && !v.Pod.Completed && match(v.Pod) {
+		if v.Verdict != Stays && !v.Pod.Completed && match(v.Pod, v.Owner) {
 			out.Pods, out.Certain = append(out.Pods, v.Pod.Key()), out.Certain || v.Leaves()
 		}
 	}
 	outcome := r.Outcome()
 	for _, victim := range outcome.Victims {
-		if match(victim.Pod) {
+		if match(victim.Pod, victim.Owner) {
 			out.Pods, out.Certain = append(out.Pods, victim.Pod.Key()), out.Certain || victim.Orders == outcome.Orders
 			out.Preempted++
 		}

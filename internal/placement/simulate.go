@@ -119,6 +119,8 @@ func (g *Group) judge() {
 // Victim is a pod that the change does not evict, but the preemption by a replacement does.
 type Victim struct {
 	Pod *snapshot.Pod
+	// Owner is the workload that it belongs to, as Snapshot.Owner returns it.
+	Owner snapshot.Owner
 	// Orders is in how many orders it is preempted.
 	Orders int
 }
@@ -216,7 +218,7 @@ func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome 
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 	})
 	for pod, n := range victims {
-		out.Victims = append(out.Victims, Victim{pod, n})
+		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n})
 	}
 	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
 	return out
