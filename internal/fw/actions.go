@@ -27,6 +27,7 @@ func ActionEvictionsAttribute() schema.Attribute {
 			"max_lost":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxLostDescription, Validators: MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: ProtectedNamespacesDescription, Validators: ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: ProtectedSelectorDescription, Validators: ProtectedSelectorValidators},
+			"only":                 schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: OnlyDescription, Validators: OnlyValidators},
 		},
 	}
 }
@@ -43,6 +44,7 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults Budget
 		MaxLost             WholeNumber  `tfsdk:"max_lost"`
 		ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
 		ProtectedSelector   types.String `tfsdk:"protected_selector"`
+		Only                types.Set    `tfsdk:"only"`
 	}
 	diags.Append(evictions.As(ctx, &block, basetypes.ObjectAsOptions{})...)
 	if diags.HasError() {
@@ -53,7 +55,7 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults Budget
 	}
 	full := &EvictionsModel{
 		MaxPods: block.MaxPods, MaxPending: block.MaxPending, MaxLost: block.MaxLost,
-		ProtectedNamespaces: block.ProtectedNamespaces, ProtectedSelector: block.ProtectedSelector,
+		ProtectedNamespaces: block.ProtectedNamespaces, ProtectedSelector: block.ProtectedSelector, Only: block.Only,
 	}
 	if !full.Known() {
 		return Budget{}, false

@@ -29,8 +29,11 @@ func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) di
 	if all := named(e); all != "" {
 		detail = all + "\n\n" + detail
 	}
+	if i := slices.IndexFunc(e.Exceeded, isOnly); i >= 0 {
+		detail += "\n\n" + b.approve(e, e.Exceeded[i])
+	}
 	for _, x := range e.Exceeded {
-		if b.own(x) {
+		if b.own(x.Limit) {
 			return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(string(x.Limit)), summary, detail)
 		}
 	}
@@ -38,8 +41,8 @@ func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) di
 }
 
 // own reports whether a limit is the resource's own.
-func (b Budget) own(x eviction.Excess) bool {
-	return b.Ours && !slices.Contains(b.Inherited, string(x.Limit))
+func (b Budget) own(limit eviction.Limit) bool {
+	return b.Ours && !slices.Contains(b.Inherited, string(limit))
 }
 
 // exceeds reports what is exceeded, without a full stop.
@@ -58,6 +61,8 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 		return fmt.Sprintf("%s %s stay Pending, and max_pending allows %d", pods, verb, x.Allowed)
 	case eviction.MaxLost:
 		return fmt.Sprintf("%s %s be lost, and max_lost allows %d", pods, verb, x.Allowed)
+	case eviction.Only:
+		return unapproved(e, x, verb)
 	case eviction.MaxPods:
 	}
 	return fmt.Sprintf("%s %s be evicted%s, and max_pods allows %d", pods, verb, elsewhere(x), x.Allowed)
@@ -77,6 +82,8 @@ func named(e *eviction.LimitsError) string {
 	for _, x := range e.Exceeded {
 		counts := x.Limit == eviction.MaxPods || x.Limit == eviction.MaxPending
 		switch {
+		case isOnly(x):
+			lines = append(lines, unlisted(e, x)...)
 		case !counts:
 			lines = append(lines, exceeds(e, x)+": "+Some(x.Pods)+".")
 		case len(e.Exceeded) > 1:
@@ -98,7 +105,10 @@ func named(e *eviction.LimitsError) string {
 func (b Budget) change(exceeded []eviction.Excess) string {
 	var own, inherited []string
 	for _, x := range exceeded {
-		if b.own(x) {
+		if isOnly(x) {
+			continue
+		}
+		if b.own(x.Limit) {
 			own = append(own, string(x.Limit))
 		} else {
 			inherited = append(inherited, string(x.Limit))
@@ -111,5 +121,11 @@ func (b Budget) change(exceeded []eviction.Excess) string {
 	if len(inherited) > 0 {
 		out = append(out, strings.Join(inherited, " and ")+" in evictions of the provider block")
 	}
-	return "change " + strings.Join(out, " and ")
+	if len(out) > 0 {
+		out = []string{"change " + strings.Join(out, " and ")}
+	}
+	if slices.ContainsFunc(exceeded, isOnly) {
+		out = append(out, "approve these evictions as shown below")
+	}
+	return strings.Join(out, " and ")
 }

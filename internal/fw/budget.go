@@ -30,6 +30,8 @@ type Budget struct {
 	Inherited []string
 	// Ours is set where the resource has an evictions block of its own.
 	Ours bool
+	// OnlyAlone is set where the block that sets only sets nothing else.
+	OnlyAlone bool
 }
 
 // Some names the first few of a list and counts the rest.
@@ -48,6 +50,7 @@ const (
 	maxLost             = string(eviction.MaxLost)
 	protectedNamespaces = string(eviction.ProtectedNamespaces)
 	protectedSelector   = string(eviction.ProtectedSelector)
+	onlyThese           = string(eviction.Only)
 )
 
 const (
@@ -62,6 +65,7 @@ type EvictionsModel struct {
 	MaxLost             WholeNumber  `tfsdk:"max_lost"`
 	ProtectedNamespaces types.Set    `tfsdk:"protected_namespaces"`
 	ProtectedSelector   types.String `tfsdk:"protected_selector"`
+	Only                types.Set    `tfsdk:"only"`
 	Stranded            types.String `tfsdk:"stranded"`
 }
 
@@ -70,8 +74,20 @@ func (m *EvictionsModel) Known() bool {
 	if m == nil {
 		return true
 	}
-	unknown := m.MaxPods.IsUnknown() || m.MaxPending.IsUnknown() || m.MaxLost.IsUnknown() || m.ProtectedNamespaces.IsUnknown() || m.ProtectedSelector.IsUnknown() || m.Stranded.IsUnknown()
-	return !unknown && !slices.ContainsFunc(m.ProtectedNamespaces.Elements(), attr.Value.IsUnknown)
+	for _, value := range m.limits() {
+		if value.IsUnknown() {
+			return false
+		}
+	}
+	return !m.Stranded.IsUnknown() && !slices.ContainsFunc(slices.Concat(m.ProtectedNamespaces.Elements(), m.Only.Elements()), attr.Value.IsUnknown)
+}
+
+// limits returns the attributes that limit which pods are evicted.
+func (m *EvictionsModel) limits() map[string]attr.Value {
+	return map[string]attr.Value{
+		maxPods: m.MaxPods, maxPending: m.MaxPending, maxLost: m.MaxLost,
+		protectedNamespaces: m.ProtectedNamespaces, protectedSelector: m.ProtectedSelector, onlyThese: m.Only,
+	}
 }
 
 // Budget returns the block's limits; attributes that it leaves out are those
@@ -79,19 +95,17 @@ func (m *EvictionsModel) Known() bool {
 func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if m == nil {
-		defaults.Inherited = []string{maxPods, maxPending, maxLost, protectedNamespaces, protectedSelector}
+		defaults.Inherited = []string{maxPods, maxPending, maxLost, protectedNamespaces, protectedSelector, onlyThese}
 		return defaults, diags
 	}
-	b := Budget{Limits: defaults.Limits}
+	b := Budget{Limits: defaults.Limits, OnlyAlone: defaults.OnlyAlone}
 	b.MaxPods = cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods)
 	b.MaxPending = cmp.Or(m.MaxPending.ValueInt64Pointer(), defaults.MaxPending)
 	b.MaxLost = cmp.Or(m.MaxLost.ValueInt64Pointer(), defaults.MaxLost)
 	if !m.Stranded.IsNull() {
 		b.EvictStranded = m.Stranded.ValueString() == strandedEvict
 	}
-	for attribute, value := range map[string]attr.Value{
-		maxPods: m.MaxPods, maxPending: m.MaxPending, maxLost: m.MaxLost, protectedNamespaces: m.ProtectedNamespaces, protectedSelector: m.ProtectedSelector,
-	} {
+	for attribute, value := range m.limits() {
 		if value.IsNull() {
 			b.Inherited = append(b.Inherited, attribute)
 		}
@@ -106,6 +120,10 @@ func (m *EvictionsModel) Budget(ctx context.Context, defaults Budget) (Budget, d
 			diags.Append(NoSelector(path.Root("evictions").AtName(protectedSelector), m.ProtectedSelector.ValueString(), err))
 		}
 		b.Selector = selector
+	}
+	if !m.Only.IsNull() {
+		b.Only = approvalsOf(ctx, m.Only, &diags)
+		b.OnlyAlone = len(b.Inherited) == len(m.limits())-1 && m.Stranded.IsNull()
 	}
 	return b, diags
 }
@@ -127,5 +145,6 @@ const (
 	MaxLostDescription             = "Most pods without a controller that may be evicted and lost. Default: no limit."
 	ProtectedNamespacesDescription = "Namespaces whose pods must not be evicted. Default: none."
 	ProtectedSelectorDescription   = "Label selector of pods that must not be evicted. Default: none."
+	OnlyDescription                = "Workloads whose pods may be evicted, such as `shop/Deployment/web`, `ml/*`. `[]`: none. Default: all."
 	StrandedDescription            = "Pods that tolerate only the replaced taint: `refuse` (default) the change, or `evict` them."
 )

@@ -107,12 +107,12 @@ func TestEvictionsModel_budget(t *testing.T) {
 		inherited  string
 		wrong      bool
 	}{
-		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods protected_namespaces protected_selector"},
-		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods protected_namespaces protected_selector"},
-		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = Whole(0) }), namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending protected_namespaces protected_selector"},
-		{name: "numbers of Pending and lost pods are limits of their own", model: with(func(m *EvictionsModel) { m.MaxPending, m.MaxLost = Whole(3), Whole(0) }), max: 7, pending: 3, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods protected_namespaces protected_selector"},
-		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods protected_selector"},
-		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b", inherited: "max_lost max_pending max_pods protected_namespaces"},
+		{name: "no block means the defaults", max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods only protected_namespaces protected_selector"},
+		{name: "an empty block means the defaults", model: &none, max: 7, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods only protected_namespaces protected_selector"},
+		{name: "zero is a limit and no default", model: with(func(m *EvictionsModel) { m.MaxPods = Whole(0) }), namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_lost max_pending only protected_namespaces protected_selector"},
+		{name: "numbers of Pending and lost pods are limits of their own", model: with(func(m *EvictionsModel) { m.MaxPending, m.MaxLost = Whole(3), Whole(0) }), max: 7, pending: 3, namespaces: []string{"prod"}, selector: "tier=gold", inherited: "max_pods only protected_namespaces protected_selector"},
+		{name: "namespaces take the place of the defaults", model: with(func(m *EvictionsModel) { m.ProtectedNamespaces = namespaces("a") }), max: 7, namespaces: []string{"a"}, selector: "tier=gold", inherited: "max_lost max_pending max_pods only protected_selector"},
+		{name: "a selector takes the place of the default", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a=b") }), max: 7, namespaces: []string{"prod"}, selector: "a=b", inherited: "max_lost max_pending max_pods only protected_namespaces"},
 		{name: "a selector that cannot be read", model: with(func(m *EvictionsModel) { m.ProtectedSelector = types.StringValue("a in") }), wrong: true},
 	}
 	for _, tt := range tests {
@@ -151,6 +151,10 @@ func TestEvictionsModel_isKnownOnlyWhole(t *testing.T) {
 		"max_lost":             func(m *EvictionsModel) { m.MaxLost = WholeNumber{Int64Value: types.Int64Unknown()} },
 		"protected_namespaces": func(m *EvictionsModel) { m.ProtectedNamespaces = types.SetUnknown(types.StringType) },
 		"protected_selector":   func(m *EvictionsModel) { m.ProtectedSelector = types.StringUnknown() },
+		"only":                 func(m *EvictionsModel) { m.Only = types.SetUnknown(types.StringType) },
+		"a single entry of only": func(m *EvictionsModel) {
+			m.Only = types.SetValueMust(types.StringType, []attr.Value{types.StringValue("ml/*"), types.StringUnknown()})
+		},
 		"a single namespace": func(m *EvictionsModel) {
 			m.ProtectedNamespaces = types.SetValueMust(types.StringType, []attr.Value{types.StringUnknown()})
 		},

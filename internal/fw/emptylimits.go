@@ -34,5 +34,5 @@ func (someLimit) ValidateObject(_ context.Context, req validator.ObjectRequest, 
 		}
 	}
 	resp.Diagnostics.AddAttributeWarning(req.Path, "evictions sets no limit",
-		"Terraform drops names that it does not know without a word. Check the spelling (max_pods, max_pending, max_lost, protected_namespaces, protected_selector, stranded), or leave out evictions.")
+		"Terraform drops names that it does not know without a word. Check the spelling (max_pods, max_pending, max_lost, protected_namespaces, protected_selector, only, stranded), or leave out evictions.")
 }

@@ -29,7 +29,7 @@ const (
 var (
 	EvictionsType = map[string]attr.Type{
 		"max_pods": WholeNumberType{}, "max_pending": WholeNumberType{}, "max_lost": WholeNumberType{},
-		"protected_namespaces": types.SetType{ElemType: types.StringType}, "protected_selector": types.StringType, "stranded": types.StringType,
+		"protected_namespaces": types.SetType{ElemType: types.StringType}, "protected_selector": types.StringType, "only": types.SetType{ElemType: types.StringType}, "stranded": types.StringType,
 	}
 	TimeoutsType = map[string]attr.Type{"create": types.StringType, "update": types.StringType, "delete": types.StringType}
 )
@@ -66,6 +66,7 @@ func EvictionsAttribute() schema.Attribute {
 			"max_lost":             schema.Int64Attribute{CustomType: WholeNumberType{}, Optional: true, MarkdownDescription: MaxLostDescription, Validators: MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: ProtectedNamespacesDescription, Validators: ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: ProtectedSelectorDescription, Validators: ProtectedSelectorValidators},
+			"only":                 schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: OnlyDescription, Validators: OnlyValidators},
 			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: StrandedDescription, Validators: StrandedValidators},
 		},
 	}

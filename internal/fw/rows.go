@@ -112,7 +112,7 @@ func (c *census) leaves() int { return c.pods() - len(c.stays) }
 // row judges a workload by the gravest that happens to its pods.
 func (c *census) row() row {
 	s := c.Summary
-	r := row{name: fmt.Sprintf("%s %s/%s", c.Owner.Kind, c.Namespace, c.Owner.Name), when: c.when(), pods: c.pods()}
+	r := row{name: rowName(c.Owner.Kind, c.Namespace, c.Owner.Name), when: c.when(), pods: c.pods()}
 	set := func(d danger, n eviction.Range, of int, why string) {
 		r.danger, r.count, r.weight, r.why = d, amount(n, of), n.Max, why
 	}
@@ -136,6 +136,11 @@ func (c *census) row() row {
 	}
 	c.beside(&r)
 	return r
+}
+
+// rowName names a workload in a table.
+func rowName(kind, namespace, name string) string {
+	return fmt.Sprintf("%s %s/%s", kind, namespace, name)
 }
 
 // barePod is the kind of a pod without a controller.

@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -140,7 +141,7 @@ func TestConfigure(t *testing.T) {
 func TestConfigureEvictions(t *testing.T) {
 	t.Parallel()
 	namespaces := tftypes.Set{ElementType: tftypes.String}
-	typ := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"max_pods": tftypes.Number, "max_pending": tftypes.Number, "max_lost": tftypes.Number, "protected_namespaces": namespaces, "protected_selector": tftypes.String, "stranded": tftypes.String}}
+	typ := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"max_pods": tftypes.Number, "max_pending": tftypes.Number, "max_lost": tftypes.Number, "protected_namespaces": namespaces, "protected_selector": tftypes.String, "only": namespaces, "stranded": tftypes.String}}
 	evictions := func(maxPods any) tftypes.Value {
 		return tftypes.NewValue(typ, map[string]tftypes.Value{
 			"max_pods":             tftypes.NewValue(tftypes.Number, maxPods),
@@ -148,6 +149,7 @@ func TestConfigureEvictions(t *testing.T) {
 			"max_lost":             tftypes.NewValue(tftypes.Number, 0),
 			"protected_namespaces": tftypes.NewValue(namespaces, []tftypes.Value{tftypes.NewValue(tftypes.String, "prod")}),
 			"protected_selector":   tftypes.NewValue(tftypes.String, "tier=db"),
+			"only":                 tftypes.NewValue(namespaces, []tftypes.Value{tftypes.NewValue(tftypes.String, "ml/*")}),
 			"stranded":             tftypes.NewValue(tftypes.String, "evict"),
 		})
 	}
@@ -155,7 +157,7 @@ func TestConfigureEvictions(t *testing.T) {
 	if diags.HasError() {
 		t.Fatalf("unexpected errors: %v", diags)
 	}
-	if b := data.Evictions; b.MaxPods == nil || *b.MaxPods != 5 || b.MaxPending == nil || *b.MaxPending != 7 || b.MaxLost == nil || *b.MaxLost != 0 || !slices.Equal(b.Namespaces, []string{"prod"}) || b.Selector.String() != "tier=db" || !b.EvictStranded {
+	if b := data.Evictions; b.MaxPods == nil || *b.MaxPods != 5 || b.MaxPending == nil || *b.MaxPending != 7 || b.MaxLost == nil || *b.MaxLost != 0 || !slices.Equal(b.Namespaces, []string{"prod"}) || b.Selector.String() != "tier=db" || fmt.Sprint(b.Only) != "[ml/*]" || !b.EvictStranded {
 		t.Errorf("got budget %+v", b)
 	}
 	data, diags = configure(t, values{"host": "https://127.0.0.1:1", "evictions": evictions(tftypes.UnknownValue)}, nil)

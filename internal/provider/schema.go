@@ -126,6 +126,7 @@ func evictionsAttribute() schema.Attribute {
 			"max_lost":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxLostDescription, Validators: fw.MaxPodsValidators},
 			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},
 			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: fw.ProtectedSelectorDescription, Validators: fw.ProtectedSelectorValidators},
+			"only":                 schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.OnlyDescription, Validators: fw.OnlyValidators},
 			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.StrandedDescription, Validators: fw.StrandedValidators},
 		},
 	}

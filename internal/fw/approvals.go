@@ -1,0 +1,144 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package fw
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// OnlyValidators are those of the attribute only. An empty list is allowed: it approves no eviction.
+var OnlyValidators = []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(approvalEntry{})}
+
+// approvalEntry checks an entry of the attribute only.
+type approvalEntry struct{}
+
+// Description reports what is allowed.
+func (approvalEntry) Description(context.Context) string {
+	return "must be namespace/Kind/name, such as shop/Deployment/web, shop/Deployment/* or shop/*"
+}
+
+// MarkdownDescription reports what is allowed.
+func (v approvalEntry) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+// ValidateString adds an error at the entry if it cannot be read.
+func (approvalEntry) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if _, err := eviction.ParseApproval(req.ConfigValue.ValueString()); err != nil {
+		resp.Diagnostics.Append(noApproval(req.Path, req.ConfigValue.ValueString(), err))
+	}
+}
+
+func noApproval(at path.Path, entry string, err error) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(at, fmt.Sprintf("Unable to use %q in only of evictions", entry), "The entry cannot be read: "+err.Error()+".")
+}
+
+// approvalsOf returns the entries of the attribute only, not nil: an empty list is a limit too. The
+// validator refuses wrong entries that are known in time.
+func approvalsOf(ctx context.Context, only types.Set, diags *diag.Diagnostics) []eviction.Approval {
+	var entries []string
+	diags.Append(only.ElementsAs(ctx, &entries, false)...)
+	out := make([]eviction.Approval, 0, len(entries))
+	for _, entry := range entries {
+		a, err := eviction.ParseApproval(entry)
+		if err != nil {
+			diags.Append(noApproval(path.Root("evictions").AtName(onlyThese), entry, err))
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func isOnly(x eviction.Excess) bool { return x.Limit == eviction.Only }
+
+// unlisted reports what the summary does not: that only is exceeded too, and which of the workloads are
+// not approved where that are not all in the table.
+func unlisted(e *eviction.LimitsError, x eviction.Excess) (lines []string) {
+	if len(e.Exceeded) > 1 {
+		lines = append(lines, exceeds(e, x)+".")
+	}
+	if n := len(x.Workloads); n > 1 && n < len(rowsOf(e.Report, told{})) {
+		lines = append(lines, "Not approved: "+Some(byDanger(e.Report, x.Workloads))+".")
+	}
+	return lines
+}
+
+// unapproved words which workloads an approval is missing for, without a full stop.
+func unapproved(e *eviction.LimitsError, x eviction.Excess, verb string) string {
+	of := byDanger(e.Report, x.Workloads)
+	names := of[0]
+	if rest := len(of) - 1; rest > 0 {
+		names += " and " + Count(rest, "more workload")
+	}
+	lacks := "evictions.only does not list " + Agree(x.Count, "it", "them")
+	if len(e.Limits.Only) == 0 {
+		lacks = "evictions.only = [] allows none"
+	}
+	return fmt.Sprintf("%s of %s %s be evicted%s, and %s", Count(x.Count, "pod"), names, verb, elsewhere(x), lacks)
+}
+
+// byDanger writes workloads in the order of the table's rows.
+func byDanger(report *eviction.Report, workloads []eviction.Approval) []string {
+	rank := map[string]int{}
+	for i, r := range rowsOf(report, told{}) {
+		rank[r.name] = i
+	}
+	at := func(a eviction.Approval) int {
+		if i, is := rank[rowName(a.Kind, a.Namespace, a.Name)]; is {
+			return i
+		}
+		return len(rank)
+	}
+	sorted := slices.Clone(workloads)
+	slices.SortStableFunc(sorted, func(a, b eviction.Approval) int { return at(a) - at(b) })
+	out := make([]string, len(sorted))
+	for i, a := range sorted {
+		out[i] = a.String()
+	}
+	return out
+}
+
+// approve writes the list that approves the evictions as well, as HCL to paste: whole, whatever its length.
+// Where the block sets more, it is the attribute alone, so that pasting it takes nothing away.
+func (b Budget) approve(e *eviction.LimitsError, x eviction.Excess) string {
+	var entries []string
+	for _, a := range slices.Concat(e.Limits.Only, x.Workloads) {
+		entries = append(entries, a.String())
+	}
+	slices.Sort(entries)
+	lines := []string{"only = ["}
+	for _, entry := range slices.Compact(entries) {
+		lines = append(lines, "  \""+entry+"\",")
+	}
+	lines = append(lines, "]")
+	own, where := b.own(x.Limit), " in evictions"
+	switch {
+	case b.OnlyAlone && own:
+		where = ""
+	case b.OnlyAlone:
+		where = " in the provider block"
+	case !own:
+		where += " of the provider block"
+	}
+	if b.OnlyAlone {
+		for i := range lines {
+			lines[i] = "  " + lines[i]
+		}
+		lines = append(append([]string{"evictions = {"}, lines...), "}")
+	}
+	return "To approve these evictions, set" + where + ":\n\n  " + strings.Join(lines, "\n  ")
+}
