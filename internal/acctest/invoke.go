@@ -10,28 +10,36 @@ import (
 )
 
 // Invoke validates, plans and invokes an action in a walk of its own, as "terraform apply -invoke"
-// does. It returns what both say.
+// does. It returns the diagnostics of all three.
 func (tf *Terraform) Invoke(t testing.TB, typeName string, config map[string]any) Diagnostics {
 	t.Helper()
-	w := tf.Walk(t)
+	return tf.Walk(t).Invoke(typeName, config)
+}
+
+// Invoke validates, plans and invokes an action, and calls Between after the plan.
+func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
+	w.t.Helper()
 	actions, is := w.server.(tfprotov6.ActionServer)
 	if !is {
-		t.Fatal("the provider has no actions")
+		w.t.Fatal("the provider has no actions")
 	}
 	encoded := w.encode(w.schema.ActionSchemas[typeName].Schema.ValueType(), config)
 	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: encoded})
-	must(t, err)
+	must(w.t, err)
 	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 		return d
 	}
 	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
-	must(t, err)
+	must(w.t, err)
 	d := Diagnostics(planned.Diagnostics)
 	if d.Errors() != "" {
 		return d
 	}
+	if w.Between != nil {
+		w.Between()
+	}
 	stream, err := actions.InvokeAction(w.ctx, &tfprotov6.InvokeActionRequest{ActionType: typeName, Config: encoded})
-	must(t, err)
+	must(w.t, err)
 	for event := range stream.Events {
 		if completed, is := event.Type.(tfprotov6.CompletedInvokeActionEventType); is {
 			d = append(d, completed.Diagnostics...)

@@ -32,6 +32,32 @@ func TestDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite(t *testing.T) {
 	})
 }
 
+// TestDedicatedNodes_onlyIsCheckedAtPlanAndAgainBeforeTheFirstWrite: labels and tolerations come before
+// the taints, and none of them is written either.
+func TestDedicatedNodes_onlyIsCheckedAtPlanAndAgainBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "Deployment")
+		tf, i := terraform(t, c), newInstance()
+		c.Pod(t, p.namespace, "known", p.nodes[0], nil)
+		w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
+		config := func(only ...any) map[string]any {
+			return acctest.With(p.config(w), map[string]any{"evictions": map[string]any{"only": only}})
+		}
+		acctest.WantAll(t, tf.Plan(t, i, config()).Diagnostics.Errors(), `AttributeName("only")`, "1 pod of "+p.namespace+"/Pod/known would be evicted, and evictions.only = [] allows none",
+			"  evictions = {\n    only = [\n      \""+p.namespace+"/Pod/known\",\n    ]\n  }")
+		approved := config(p.namespace + "/Pod/known")
+		planned := tf.Plan(t, i, approved)
+		if planned.Diagnostics.Errors() != "" {
+			t.Fatal(planned.Diagnostics.Errors())
+		}
+		walk := tf.Walk(t)
+		walk.Between = func() { c.Pod(t, p.namespace, "stranger", p.nodes[0], nil) }
+		acctest.WantAll(t, walk.ApplyChange(i, planned, approved).Errors(), "1 pod of "+p.namespace+"/Pod/stranger would be evicted", "Nothing has been written")
+		p.want(wish{}, "Deployment")
+	})
+}
+
 func TestDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {

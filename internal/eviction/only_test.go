@@ -33,11 +33,11 @@ func TestLimits_onlyNamesWorkloadsThatNoEntryApproves(t *testing.T) {
 		want []string
 		pods int
 	}{
-		"an empty list approves no workload":                        {[]string{}, []string{"app/Pod/debug", "app/Deployment/web", "ml/PyTorchJob/train"}, 4},
-		"a Deployment is approved, not its ReplicaSet":         {[]string{"app/ReplicaSet/web-5d"}, []string{"app/Pod/debug", "app/Deployment/web", "ml/PyTorchJob/train"}, 4},
-		"two pods of an approved Deployment":                   {[]string{"app/Deployment/web"}, []string{"app/Pod/debug", "ml/PyTorchJob/train"}, 2},
-		"a namespace":                                          {[]string{"app/*"}, []string{"ml/PyTorchJob/train"}, 1},
-		"a pod without a controller":                           {[]string{"app/Pod/debug", "ml/*"}, []string{"app/Deployment/web"}, 2},
+		"an empty list approves no workload":                {[]string{}, []string{"app/Pod/debug", "app/Deployment/web", "ml/PyTorchJob/train"}, 4},
+		"a Deployment is approved, not its ReplicaSet":      {[]string{"app/ReplicaSet/web-5d"}, []string{"app/Pod/debug", "app/Deployment/web", "ml/PyTorchJob/train"}, 4},
+		"two pods of an approved Deployment":                {[]string{"app/Deployment/web"}, []string{"app/Pod/debug", "ml/PyTorchJob/train"}, 2},
+		"a namespace":                                       {[]string{"app/*"}, []string{"ml/PyTorchJob/train"}, 1},
+		"a pod without a controller":                        {[]string{"app/Pod/debug", "ml/*"}, []string{"app/Deployment/web"}, 2},
 		"all evicted pods; the other pods need no approval": {[]string{"app/*", "ml/PyTorchJob/*"}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

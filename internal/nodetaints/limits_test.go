@@ -60,6 +60,7 @@ func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 		"max_pods":             {func(crowded) any { return 1 }, "2 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 1"},
 		"max_pending":          {func(crowded) any { return 0 }, "1 pod would stay Pending, and max_pending allows 0"},
 		"protected_namespaces": {func(s crowded) any { return []string{s.other} }, "1 pod of protected namespaces would be evicted"},
+		"only":                 {func(s crowded) any { return []string{s.own + "/*"} }, "would be evicted (1 elsewhere, by preemption), and evictions.only does not list it"},
 	} {
 		t.Run(attribute, func(t *testing.T) {
 			t.Parallel()
