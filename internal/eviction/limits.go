@@ -124,20 +124,18 @@ func (l Limits) Check(report *Report) error {
 // unapproved names the pods that may be evicted in any order and that no entry of only covers.
 func (l Limits) unapproved(report *Report) Excess {
 	var workloads []Approval
+	approved := map[Approval]bool{}
 	out := report.evicts(func(p *snapshot.Pod, owner snapshot.Owner) bool {
 		of := ApprovalFor(p, owner)
-		if slices.ContainsFunc(l.Only, func(a Approval) bool { return a.Covers(of) }) {
-			return false
+		if _, known := approved[of]; !known {
+			approved[of] = slices.ContainsFunc(l.Only, func(a Approval) bool { return a.Covers(of) })
+			if !approved[of] {
+				workloads = append(workloads, of)
+			}
 		}
-		workloads = append(workloads, of)
-		return true
+		return !approved[of]
 	})
-	seen := make(map[Approval]bool, len(workloads))
-	for _, of := range workloads {
-		if !seen[of] {
-			seen[of], out.Workloads = true, append(out.Workloads, of)
-		}
-	}
+	out.Workloads = workloads
 	return out
 }
 
