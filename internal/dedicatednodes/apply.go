@@ -167,18 +167,18 @@ func (w wanted) memberOf(err error) (member, bool) {
 	config, name := new(workload.ConfigError), ""
 	switch {
 	case errors.As(err, &config):
-		name = config.Ref.String()
+		name = config.Ref.Grouped()
 	case errors.As(err, &conflict):
-		name = conflict.Conflicts[0].Workload.String()
+		name = conflict.Conflicts[0].Workload.Grouped()
 	case errors.As(err, &hold):
-		name = hold.Workload.String()
+		name = hold.Workload.Grouped()
 	case errors.As(err, &stuck):
-		name = stuck.Workload.String()
+		name = stuck.Workload.Grouped()
 	case errors.As(err, &other):
-		name = other.Ref.String()
+		name = other.Ref.Grouped()
 	}
 	for _, m := range w.members {
-		if m.String() == name {
+		if m.Grouped() == name {
 			return m, true
 		}
 	}
@@ -241,7 +241,7 @@ func markedBy(owner string, nodes []*snapshot.Node, workloads []kube.Marked) []s
 	slices.Sort(out)
 	for _, w := range workloads {
 		if slices.ContainsFunc(w.Record, func(m toleration.Mark) bool { return m.Owner == owner && !m.Retiring }) || slices.ContainsFunc(w.Pins, ours) {
-			out = append(out, w.String())
+			out = append(out, w.Grouped())
 		}
 	}
 	return out

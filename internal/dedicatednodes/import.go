@@ -183,7 +183,7 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, own owner
 	var refs []workload.Ref
 	lists := own.Find(state.ID.ValueString(), own.ListSeal())
 	for _, m := range marked {
-		lists.Lists(m.String(), m.Record, m.Pins)
+		lists.Lists(m.Grouped(), m.Record, m.Pins)
 		if one, ours := workloadOf(m, state.ID.ValueString(), len(labels) > 0); ours {
 			models, refs = append(models, one), append(refs, m.Ref)
 		}

@@ -113,7 +113,7 @@ func (r *dedicatedNodes) marked(ctx context.Context, desired wanted) ([]member, 
 	pin := label.Claim{Owner: claim.Owner, Generation: claim.Generation, Seal: claim.Seal}
 	var out []member
 	for _, m := range all {
-		for _, list := range ownPaths(m, claim.On(m.String()), pin.On(m.String())) {
+		for _, list := range ownPaths(m, claim.On(m.Grouped()), pin.On(m.Grouped())) {
 			one := member{WorkloadTarget: fw.WorkloadTarget{Ref: m.Ref, ClaimPath: list}, claim: claim, pin: pin}
 			one.claim.Path = list
 			if kind, known := workload.Lookup(m.APIVersion, m.Kind); list == "" && known {
@@ -145,9 +145,11 @@ func ownPaths(m kube.Marked, claim toleration.Claim, pin label.Claim) []string {
 
 // forget takes away what is held of workloads, and is not there any more.
 func (o observation) forget(held record.Held) {
-	for _, s := range o.members {
-		s.planned(s.workload).Forget(held)
+	workloads := make([]planner.Tolerations, len(o.members))
+	for i, s := range o.members {
+		workloads[i] = s.planned(s.workload)
 	}
+	planner.Forget(workloads, held)
 }
 
 // change is the change of everything observed, for the planner.

@@ -50,7 +50,7 @@ func recovered(own ownership, desired wanted, observed observation, marked []kub
 	marks.Nodes(observed.nodes)
 	marks.Sets(observed.sets)
 	for _, s := range observed.members {
-		lists.Lists(s.workload.String(), s.workload.Record, s.workload.LabelRecord)
+		lists.Lists(s.workload.Grouped(), s.workload.Record, s.workload.LabelRecord)
 	}
 	ids, target := taint.IDs(desired.nodes.Claim.Taints), desired.nodes.Target
 	if target.MachineSets != nil {
@@ -60,7 +60,7 @@ func recovered(own ownership, desired wanted, observed observation, marked []kub
 	}
 	for _, m := range marked {
 		// An update may have left others, which the configuration does not name any more.
-		lists.Lists(m.String(), m.Record, m.Pins)
+		lists.Lists(m.Grouped(), m.Record, m.Pins)
 	}
 	return own.See(marks.Held, lists.Held)
 }

@@ -49,7 +49,7 @@ type member struct {
 
 // key tells members apart.
 func (m member) key() string {
-	return m.GroupVersionKind().Group + "/" + m.String() + "#" + m.ClaimPath
+	return m.Grouped() + "#" + m.ClaimPath
 }
 
 // known reports whether every part of the object is known.

@@ -90,7 +90,7 @@ func (d *Data) ClaimSets(holder string, target machineset.Target, taints []taint
 // require, at an attribute; false means that one is claimed twice.
 func (d *Data) ClaimPins(holder string, ref workload.Ref, labels map[string]string, at path.Path, diags *diag.Diagnostics) bool {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if d.Claims.Take("pin/"+ref.String()+"/"+key, holder) {
+		if d.Claims.Take("pin/"+ref.Grouped()+"/"+key, holder) {
 			continue
 		}
 		diags.AddAttributeError(at, fmt.Sprintf("Unable to require label %q in %s twice", key, ref.Title()),
@@ -121,7 +121,7 @@ func meant(target planner.Target, nodes []*snapshot.Node) []string {
 func (d *Data) ClaimTolerations(holder string, ref workload.Ref, claimPath string, tolerations []corev1.Toleration, at path.Path, diags *diag.Diagnostics) bool {
 	for _, t := range tolerations {
 		t.TolerationSeconds = nil
-		entry := "tolerations/" + ref.String() + "#" + claimPath + "/" + taint.FormatToleration(t)
+		entry := "tolerations/" + ref.Grouped() + "#" + claimPath + "/" + taint.FormatToleration(t)
 		if d.Claims.Take(entry, holder) {
 			continue
 		}

@@ -24,8 +24,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// titled is an object as messages name it: its kind, and its name after its namespace.
-var titled = regexp.MustCompile(`^(?:\w+ of )?(\w+) "(?:([^/"]+)/)?([^/"]+)"$`)
+// titled is an object as messages name it: its kind, which may have its group, and its name after
+// its namespace.
+var titled = regexp.MustCompile(`^(?:\w+ of )?(\w+)(?:\.[\w.-]+)? "(?:([^/"]+)/)?([^/"]+)"$`)
 
 // ExplainRecord words that an annotation in which this provider keeps who owns what of an
 // object, or how far a rollout of it is, is damaged; nil where the error is of another

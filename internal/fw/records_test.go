@@ -38,11 +38,11 @@ func TestExplainRecord(t *testing.T) {
 	}{
 		"a workload": {tolerations, `Deployment "shop/web"`, `Unable to read who owns the tolerations of Deployment "shop/web": the annotation kubetaint.io/owned-tolerations is damaged`,
 			[]string{"Nothing is written to them", "kubectl annotate deployment web -n shop kubetaint.io/owned-tolerations-", "Original error: the annotation kubetaint.io/owned-tolerations cannot be read: "}, ""},
-		"a workload of another group": {tolerations, `DaemonSet "shop/web"`, `Unable to read who owns the tolerations of DaemonSet "shop/web": the annotation kubetaint.io/owned-tolerations is damaged`,
+		"a workload of another group": {tolerations, `DaemonSet.apps.kruise.io "shop/web"`, `Unable to read who owns the tolerations of DaemonSet.apps.kruise.io "shop/web": the annotation kubetaint.io/owned-tolerations is damaged`,
 			[]string{"kubectl annotate daemonset.apps.kruise.io web -n shop kubetaint.io/owned-tolerations-"}, "apps.kruise.io/v1beta1"},
 		"a Machine of another group": {tolerations, `Machine "shop/web"`, `Unable to read who owns the tolerations of Machine "shop/web": the annotation kubetaint.io/owned-tolerations is damaged`,
 			[]string{"kubectl annotate machine.cluster.x-k8s.io web -n shop kubetaint.io/owned-tolerations-"}, "cluster.x-k8s.io/v1beta2"},
-		"one of several workloads, of another group": {&rollout.WorkloadError{Ref: workload.Ref{APIVersion: "apps.kruise.io/v1beta1", Kind: "DaemonSet", Namespace: "shop", Name: "web"}, Err: tolerations}, "it", `Unable to read who owns the tolerations of DaemonSet "shop/web": the annotation kubetaint.io/owned-tolerations is damaged`,
+		"one of several workloads, of another group": {&rollout.WorkloadError{Ref: workload.Ref{APIVersion: "apps.kruise.io/v1beta1", Kind: "DaemonSet", Namespace: "shop", Name: "web"}, Err: tolerations}, "it", `Unable to read who owns the tolerations of DaemonSet.apps.kruise.io "shop/web": the annotation kubetaint.io/owned-tolerations is damaged`,
 			[]string{"kubectl annotate daemonset.apps.kruise.io web -n shop "}, ""},
 		"one of several workloads": {&rollout.WorkloadError{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}, Err: tolerations}, "it", `Unable to read who owns the tolerations of Deployment "shop/web": the annotation kubetaint.io/owned-tolerations is damaged`, nil, ""},
 		"its node selector":        {labels, `Deployment "shop/web"`, `Unable to read who owns the node selector entries of Deployment "shop/web": the annotation kubetaint.io/owned-labels is damaged`, nil, ""},

@@ -77,7 +77,7 @@ func (d *Data) WarnRestarts(about Subject, seen *snapshot.Snapshot, change plann
 	stay := d.stays(seen, change, others.Steps)
 	once := func(what string, steps []planner.Step) []planner.Step {
 		return slices.DeleteFunc(steps, func(s planner.Step) bool {
-			return !d.Claims.Take(what+"/"+s.Workload.String()+"#"+workload.JoinPath(s.Workload.Path), owner)
+			return !d.Claims.Take(what+"/"+s.Workload.Grouped()+"#"+workload.JoinPath(s.Workload.Path), owner)
 		})
 	}
 	others.Steps = once("restart", others.Steps)

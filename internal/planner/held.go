@@ -99,13 +99,21 @@ func HoldAll(workloads []Tolerations) record.Held {
 	return held
 }
 
-// Forget takes away what the resource holds of a workload and that is there no more: others take away
+// Forget takes away what a resource holds of its workloads and that is there no more: others take away
 // what retires, and what is written back after that counts no more. What is not there at all may
 // come back from a backup.
-func (t Tolerations) Forget(held record.Held) {
-	if t.Workload.RecordErr != nil || t.Workload.LabelRecordErr != nil {
-		return
+func Forget(workloads []Tolerations, held record.Held) {
+	var looks []record.Look
+	for _, t := range workloads {
+		if t.Workload.RecordErr == nil && t.Workload.LabelRecordErr == nil {
+			looks = append(looks, record.Look{Seal: t.claim().Seal, Still: t.still()})
+		}
 	}
+	held.Forget(looks...)
+}
+
+// still returns the marks that are on the workload, and the entries without one.
+func (t Tolerations) still() []record.Sealed {
 	var still []record.Sealed
 	for _, mark := range t.Workload.Record {
 		still = append(still, mark.Sealed())
@@ -116,5 +124,5 @@ func (t Tolerations) Forget(held record.Held) {
 	for _, one := range t.Workload.Record.Unmarked(t.Workload.Tolerations, t.Claim.Path) {
 		still = append(still, toleration.IDOf(one).Unmarked(t.Claim.Path))
 	}
-	held.Forget(t.claim().Seal, still)
+	return still
 }

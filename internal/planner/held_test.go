@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -123,6 +124,48 @@ func TestHold_whatIsDamagedKeepsWhatItHad(t *testing.T) {
 	}
 }
 
+// TestForget_namesakesKeepTheirMarks has workloads of one name and of kinds of one name, in three
+// groups, of one resource: after an apply, what is held of one is not forgotten when another is
+// looked at. earlier are the proofs of builds that left groups out.
+func TestForget_namesakesKeepTheirMarks(t *testing.T) {
+	t.Parallel()
+	for _, earlier := range []bool{false, true} {
+		held, seal := record.Held{}, record.Seal{Nonce: "secret", Epoch: 1, Held: record.Held{}}
+		var all []Tolerations
+		for _, apiVersion := range []string{"apps/v1", "apps.kruise.io/v1beta1", "apps.example.com/v1"} {
+			w := &workload.Workload{Ref: workload.Ref{APIVersion: apiVersion, Kind: "DaemonSet", Namespace: "shop", Name: "agent"}}
+			one := Tolerations{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g", Seal: seal, Tolerations: []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpExists}}}}
+			if _, known := workload.Lookup(apiVersion, "DaemonSet"); !known {
+				one.Claim.Path = "spec.template.spec.tolerations"
+			}
+			claim := one.claim()
+			if earlier {
+				claim = one.Claim.On(w.String())
+			}
+			merged := toleration.Merge(nil, nil, claim, nil, true)
+			w.Tolerations, w.Record = merged.Tolerations, merged.Record
+			for _, mark := range w.Record {
+				claim.Hold(mark, held)
+			}
+			all = append(all, one)
+		}
+		Forget(all, held)
+		for i := range all {
+			all[i].Claim.Seal.Epoch, all[i].Claim.Seal.Held, all[i].Claim.Tolerations = 2, held, nil
+			if !all[i].claim().Owns(all[i].Workload.Record) {
+				t.Errorf("%s, of an earlier build: %t: its mark is forgotten", all[i].Workload.APIVersion, earlier)
+			}
+			if merged := all[i].Merge(&snapshot.Snapshot{}, eviction.ComparisonOff); len(merged.Tolerations) > 0 {
+				t.Errorf("%s, of an earlier build: %t: its toleration stays", all[i].Workload.APIVersion, earlier)
+			}
+		}
+		// Marks of a build that has groups prove nothing on a namesake.
+		if copied := all[1].Workload.Record; !earlier && all[2].claim().Owns(copied) {
+			t.Error("a mark that is copied to a namesake is believed")
+		}
+	}
+}
+
 // TestTolerations_Hold has a workload with tolerations and pins of two resources, one of whose
 // tolerations retires, after an apply and at the next look at it.
 func TestTolerations_Hold(t *testing.T) {
@@ -171,7 +214,7 @@ func TestTolerations_Hold(t *testing.T) {
 	} {
 		still := maps.Clone(held)
 		next.Workload = tt.look(*w)
-		if next.Forget(still); len(still) != tt.want {
+		if Forget([]Tolerations{next}, still); len(still) != tt.want {
 			t.Errorf("%s: %d are still held, want %d", name, len(still), tt.want)
 		}
 	}

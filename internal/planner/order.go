@@ -120,9 +120,9 @@ type order struct {
 }
 
 // claim and pin are what is wanted of this workload.
-func (t Tolerations) claim() toleration.Claim { return t.Claim.On(t.Workload.String()) }
+func (t Tolerations) claim() toleration.Claim { return t.Claim.On(t.Workload.Grouped()) }
 
-func (t Tolerations) pin() label.Claim { return t.Pin.On(t.Workload.String()) }
+func (t Tolerations) pin() label.Claim { return t.Pin.On(t.Workload.Grouped()) }
 
 // Merge merges a claim into a workload's list, with what its pods live by as the
 // nodes are now.

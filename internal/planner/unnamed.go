@@ -69,12 +69,12 @@ func UnnamedInWorkloads(steps []Step, named func(workload.Ref) (tolerations []to
 		for _, t := range s.Merged.Removed {
 			if !slices.Contains(tolerations, toleration.IDOf(t)) {
 				entry := "toleration " + toleration.Format([]corev1.Toleration{t})
-				out[entry] = append(out[entry], s.Workload.String())
+				out[entry] = append(out[entry], s.Workload.Grouped())
 			}
 		}
 		for _, key := range s.Pins.Removed {
 			if !slices.Contains(pins, key) {
-				out["node selector "+key] = append(out["node selector "+key], s.Workload.String())
+				out["node selector "+key] = append(out["node selector "+key], s.Workload.Grouped())
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (h Held) Hold(s Seal, m Sealed) {
 	switch {
 	case s.made(m):
 		h.add(s, m.Proof)
-	case s.has(s.seen(m)):
+	case s.sawIt(m):
 		// It is written with the next change.
 		h.Note(s, m)
 	}
@@ -67,18 +67,31 @@ func (h Held) Keep(s Seal) {
 	}
 }
 
-// Forget takes away what is held of the seal's object, but for the marks that are still there.
-func (h Held) Forget(s Seal, still []Sealed) {
-	kept := Held{}
-	for _, m := range still {
-		for _, proof := range []string{m.Proof, s.seen(m), anyProof} {
-			for _, tag := range s.tags(proof) {
-				kept[tag] = true
+// Look is what a look at an object has found: its marks, of which the seal is.
+type Look struct {
+	Seal  Seal
+	Still []Sealed
+}
+
+// Forget takes away what is held of the seals' objects, but for the marks that are still there. All
+// objects of a resource are in one call: builds that left groups out of names wrote the same for
+// objects of several kinds.
+func (h Held) Forget(looks ...Look) {
+	kept, objects := Held{}, map[string]bool{}
+	for _, look := range looks {
+		s := look.Seal
+		for _, object := range s.objects() {
+			objects[object] = true
+		}
+		for _, m := range look.Still {
+			for _, proof := range []string{m.Proof, s.seen(m), s.former().seen(m), anyProof} {
+				for _, tag := range s.tags(proof) {
+					kept[tag] = true
+				}
 			}
 		}
 	}
-	about := s.about()
-	maps.DeleteFunc(h, func(tag string, _ bool) bool { return about(tag) && !kept[tag] })
+	maps.DeleteFunc(h, func(tag string, _ bool) bool { return objects[tag[:objectSize]] && !kept[tag] })
 }
 
 func (h Held) add(s Seal, proof string) {
@@ -93,6 +106,9 @@ func (s Seal) seen(m Sealed) string {
 	return s.Proof(append([]string{"seen", m.Proof}, m.Parts...)...)
 }
 
+// sawIt reports whether what was seen of a mark is held of the seal's object.
+func (s Seal) sawIt(m Sealed) bool { return s.has(s.seen(m)) || s.has(s.former().seen(m)) }
+
 // has reports whether a proof is held of the seal's object.
 func (s Seal) has(proof string) bool {
 	return slices.ContainsFunc(s.tags(proof), func(tag string) bool { return s.Held[tag] })
@@ -106,7 +122,7 @@ func (s Seal) about() func(tag string) bool {
 }
 
 // tags are what stands for a proof: what is written now, and what builds wrote that did not know the
-// UIDs of nodes.
+// UIDs of nodes, or the groups of kinds.
 func (s Seal) tags(proof string) []string {
 	if len(proof) < proofSize {
 		return nil
@@ -124,8 +140,11 @@ func (s Seal) objects() []string {
 		mac.Write([]byte("object\x00" + object))
 		return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:objectSize]
 	}
-	if s.UID == "" {
-		return []string{of(s.Object)}
+	switch former := s.former().Object; {
+	case s.UID != "":
+		return []string{of(s.Object + "\x00" + s.UID), of(s.Object)}
+	case former != s.Object:
+		return []string{of(s.Object), of(former)}
 	}
-	return []string{of(s.Object + "\x00" + s.UID), of(s.Object)}
+	return []string{of(s.Object)}
 }

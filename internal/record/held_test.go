@@ -75,7 +75,7 @@ func TestSeal_epochs(t *testing.T) {
 		for _, proof := range tt.proofs {
 			still = append(still, sealed(proof))
 		}
-		if left.Forget(now, still); len(left) != tt.want {
+		if left.Forget(record.Look{Seal: now, Still: still}); len(left) != tt.want {
 			t.Errorf("%s: of %q there is %q", name, held.String(), left.String())
 		}
 	}
@@ -144,10 +144,10 @@ func TestSeal_anObjectWhoseMarksAreNotKnown(t *testing.T) {
 		held = next
 	}
 	seal := record.Seal{Nonce: "secret", Object: "Node/a", Epoch: 7}
-	if held.Forget(seal, []record.Sealed{{Proof: seal.Proof("b"), Parts: []string{"b"}}}); len(held) != 1 {
+	if held.Forget(record.Look{Seal: seal, Still: []record.Sealed{{Proof: seal.Proof("b"), Parts: []string{"b"}}}}); len(held) != 1 {
 		t.Error("what is not known of an object is forgotten while there are marks on it")
 	}
-	if held.Forget(seal, nil); len(held) > 0 {
+	if held.Forget(record.Look{Seal: seal}); len(held) > 0 {
 		t.Error("an object without marks is still remembered")
 	}
 }
@@ -174,7 +174,7 @@ func TestSeal_aNodeThatIsMadeAnew(t *testing.T) {
 			t.Errorf("%s: its mark is believed: %t", name, got)
 		}
 		if left := maps.Clone(tt.held); tt.want {
-			if left.Forget(seal.OnNode("a", tt.uid), nil); len(left) > 0 {
+			if left.Forget(record.Look{Seal: seal.OnNode("a", tt.uid)}); len(left) > 0 {
 				t.Errorf("%s: %s is still held", name, left)
 			}
 		}

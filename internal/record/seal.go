@@ -19,7 +19,8 @@ type Seal struct {
 	// believes everything.
 	Nonce string
 	// Object is what carries the marks, such as Node/worker-1: a mark that is copied to another
-	// object proves nothing there.
+	// object proves nothing there. Kinds that the provider does not know have their group, as in
+	// Cluster.example.com/shop/db.
 	Object string
 	// UID is that of a node, which can be made anew under its name.
 	UID string
@@ -42,6 +43,15 @@ func (s Seal) On(object string) Seal {
 // OnNode is the seal of the marks of a node, which can be made anew under its name.
 func (s Seal) OnNode(name string, uid string) Seal {
 	s.Object, s.UID = "Node/"+name, uid
+	return s
+}
+
+// former is the seal that builds made which left groups out of the names of objects.
+func (s Seal) former() Seal {
+	kind, name, _ := strings.Cut(s.Object, "/")
+	if plain, _, grouped := strings.Cut(kind, "."); grouped {
+		s.Object = plain + "/" + name
+	}
 	return s
 }
 
@@ -70,20 +80,20 @@ func (s Seal) Proof(parts ...string) string {
 // Proves reports whether a mark is believed: one with a proof, or one that was seen when there
 // were no proofs.
 func (s Seal) Proves(m Sealed) bool {
-	return s.Nonce == "" || s.made(m) || s.has(s.seen(m))
+	return s.Nonce == "" || s.made(m) || s.sawIt(m)
 }
 
 // Saw reports whether an import, or what found a lost private state out again, has seen a mark as
 // it is now. Where it is not known what is held, it may have seen anything.
 func (s Seal) Saw(m Sealed) bool {
-	return s.Nonce == "" || s.Held == nil || s.has(s.seen(m)) || s.has(anyProof)
+	return s.Nonce == "" || s.Held == nil || s.sawIt(m) || s.has(anyProof)
 }
 
 // made reports whether the resource has made the proof, and still has the mark.
 func (s Seal) made(m Sealed) bool {
-	then := s
-	then.Epoch = epochOf(m.Proof)
-	if !hmac.Equal([]byte(m.Proof), []byte(then.Proof(m.Parts...))) {
+	then, former := s, s.former()
+	then.Epoch, former.Epoch = epochOf(m.Proof), epochOf(m.Proof)
+	if !hmac.Equal([]byte(m.Proof), []byte(then.Proof(m.Parts...))) && !hmac.Equal([]byte(m.Proof), []byte(former.Proof(m.Parts...))) {
 		return false
 	}
 	return s.Held == nil || then.Epoch >= s.Epoch || s.has(m.Proof) || s.has(anyProof)

@@ -64,7 +64,7 @@ func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string, known toler
 		}
 		all = append(all, claimed(m, func(mark toleration.Mark) bool { return mark.Owner == id && !mark.Retiring })...)
 		proved = append(proved, claimed(m, func(mark toleration.Mark) bool {
-			return mark.Owner == id && !mark.Retiring && known.Proves(id, m.String(), mark)
+			return mark.Owner == id && !mark.Retiring && known.Proves(id, m.Grouped(), mark)
 		})...)
 	}
 	if forbidden && len(all) == 0 {

@@ -22,14 +22,23 @@ func nameable(id string, m kube.Marked) bool {
 		// No other type but this one gives tolerations to workloads, and its id names nodes.
 		return strings.Contains(id, "/dedicated_nodes/")
 	}
-	kind := strings.TrimSuffix(workload.Ref{Kind: m.Kind, Namespace: m.Namespace}.String(), "/") + "/"
-	target, same := strings.CutPrefix(target, kind)
+	if nameableAs(m.GroupedKind(), target, m, "/#") {
+		return true
+	}
+	// Builds before there were groups in ids left them out. Where the kind is not known, a path is
+	// there: the id of a known kind of the same name has none.
+	return m.GroupedKind() != m.Kind && nameableAs(m.Kind, target, m, "#")
+}
+
+// nameableAs is the same with the kind in these words, where one of these signs ends the name.
+func nameableAs(kind, target string, m kube.Marked, ends string) bool {
+	target, same := strings.CutPrefix(target, strings.TrimSuffix(workload.Ref{Kind: kind, Namespace: m.Namespace}.String(), "/")+"/")
 	if !same {
 		return false
 	}
 	// A path or the entries follow. Keys of labels and of entries have slashes as well.
 	for at, sign := range target {
-		if sign != '/' && sign != '#' {
+		if !strings.ContainsRune(ends, sign) {
 			continue
 		}
 		if target[:at] == m.Name {

@@ -55,6 +55,23 @@ func TestNameable(t *testing.T) {
 			t.Error("an object without a namespace is named by its kind and its name")
 		}
 	}
+	// Several groups may have kinds of one name. Ids of builds before there were groups in them have a
+	// path wherever the kind is not known.
+	agent := kube.Marked{Ref: workload.Ref{APIVersion: "apps.kruise.io/v1beta1", Kind: "DaemonSet", Namespace: "shop", Name: "agent"}, Labels: map[string]string{"app": "agent"}}
+	for target, want := range map[string]bool{
+		"DaemonSet.apps.kruise.io/shop/agent#spec.tolerations/team=a":     true,
+		"DaemonSet.apps.kruise.io/shop/app=agent#spec.tolerations/team=a": true,
+		"DaemonSet/shop/agent#spec.tolerations/team=a":                    true,
+		"DaemonSet/shop/app=agent#spec.tolerations/team=a":                true,
+		"DaemonSet/shop/agent/team=a":                                     false,
+		"DaemonSet/shop/app=agent/team=a":                                 false,
+		"DaemonSet.apps.example.com/shop/agent#spec.tolerations/team=a":   false,
+		"DaemonSet.apps.kruise.io/shop/other#spec.tolerations/team=a":     false,
+	} {
+		if nameable("terraform/workload_tolerations/"+target, agent) != want {
+			t.Errorf("%s can name an object of another group: %t, want %t", target, !want, want)
+		}
+	}
 	// A label may be called as a kind is.
 	called := web
 	called.Labels = map[string]string{"StatefulSet": "", "Deployment": ""}

@@ -24,7 +24,7 @@ type Ref struct {
 	Component string
 }
 
-// String returns KIND/NAMESPACE/NAME, as ids and import write it; a component follows after #.
+// String returns KIND/NAMESPACE/NAME, as an import writes it; a component follows after #.
 func (r Ref) String() string {
 	out := r.Kind + "/" + r.Name
 	if r.Namespace != "" {
@@ -34,6 +34,30 @@ func (r Ref) String() string {
 		out += "#" + r.Component
 	}
 	return out
+}
+
+// GroupedKind is the kind in ids and proofs: KIND.GROUP for kinds that the provider does not
+// know, since several groups may have kinds of one name.
+func (r Ref) GroupedKind() string {
+	if _, known := Lookup(r.APIVersion, r.Kind); !known && group(r.APIVersion) != "" {
+		return r.Kind + "." + group(r.APIVersion)
+	}
+	return r.Kind
+}
+
+// Grouped returns the same as String, with GroupedKind in place of the kind. Builds before there
+// were groups wrote String in all ids and proofs: record.Seal reads these as well.
+func (r Ref) Grouped() string {
+	r.Kind = r.GroupedKind()
+	return r.String()
+}
+
+// shownKind is the kind for a reader, with its group if another kind of its name is known.
+func (r Ref) shownKind() string {
+	if _, namesake := Lookup("", r.Kind); namesake {
+		return r.GroupedKind()
+	}
+	return r.Kind
 }
 
 // Whole is the object that the component is a part of.
@@ -57,9 +81,9 @@ func (r Ref) Title() string {
 		return r.Component + " of " + r.Whole().Title()
 	}
 	if r.Namespace == "" {
-		return fmt.Sprintf("%s %q", r.Kind, r.Name)
+		return fmt.Sprintf("%s %q", r.shownKind(), r.Name)
 	}
-	return fmt.Sprintf("%s %q", r.Kind, r.Namespace+"/"+r.Name)
+	return fmt.Sprintf("%s %q", r.shownKind(), r.Namespace+"/"+r.Name)
 }
 
 // Kubectl is how a kubectl command names the object, or others of its kind and namespace
@@ -78,6 +102,7 @@ func (r Ref) Kubectl(which string) string {
 
 // Words names the object in a list of steps, such as Deployment shop/web.
 func (r Ref) Words() string {
+	r.Kind = r.shownKind()
 	return strings.Replace(r.String(), "/", " ", 1)
 }
 

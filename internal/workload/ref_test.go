@@ -54,6 +54,27 @@ func TestSplitPath(t *testing.T) {
 	}
 }
 
+// Several groups may have kinds of one name.
+func TestRef_namesTheGroupOfKindsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	for apiVersion, want := range map[string][3]string{
+		"apps/v1":                 {"DaemonSet/shop/agent", `DaemonSet "shop/agent"`, "DaemonSet shop/agent"},
+		"apps/v1beta1":            {"DaemonSet/shop/agent", `DaemonSet "shop/agent"`, "DaemonSet shop/agent"},
+		"apps.kruise.io/v1beta1":  {"DaemonSet.apps.kruise.io/shop/agent", `DaemonSet.apps.kruise.io "shop/agent"`, "DaemonSet.apps.kruise.io shop/agent"},
+		"apps.kruise.io/v1alpha1": {"DaemonSet.apps.kruise.io/shop/agent", `DaemonSet.apps.kruise.io "shop/agent"`, "DaemonSet.apps.kruise.io shop/agent"},
+	} {
+		ref := Ref{APIVersion: apiVersion, Kind: "DaemonSet", Namespace: "shop", Name: "agent"}
+		if got := [3]string{ref.Grouped(), ref.Title(), ref.Words()}; got != want || ref.String() != "DaemonSet/shop/agent" {
+			t.Errorf("%s: %q, want %q", apiVersion, got, want)
+		}
+	}
+	// A reader knows a kind by its name alone, where no other kind of that name is known.
+	widget := Ref{APIVersion: "example.com/v1", Kind: "Widget", Name: "a"}
+	if got, want := [3]string{widget.Grouped(), widget.Title(), widget.Words()}, [3]string{"Widget.example.com/a", `Widget "a"`, "Widget a"}; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -121,7 +121,7 @@ func warnAbandoned(desired wanted, observed observation, diags *diag.Diagnostics
 	for _, w := range observed.workloads {
 		var left []corev1.Toleration
 		for _, mark := range w.Record {
-			if w.Rolling.Immutable && desired.claim.On(w.String()).Owns(toleration.Record{mark}) {
+			if w.Rolling.Immutable && desired.claim.On(w.Grouped()).Owns(toleration.Record{mark}) {
 				left = append(left, mark.Toleration())
 			}
 		}

@@ -142,13 +142,14 @@ func (f finding) held(seal record.Seal) record.Held {
 // entries without a mark.
 func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) finding {
 	f := finding{generations: map[toleration.ID][]string{}, marks: map[string]toleration.Record{}, unmarked: map[string][]toleration.ID{}, path: t.claimPath}
-	prefix := r.Data.Owner + "/workload_tolerations/" + t.String() + "/"
+	// Builds before there were groups in ids left them out.
+	prefix, former := r.Data.Owner+"/workload_tolerations/"+t.String()+"/", r.Data.Owner+"/workload_tolerations/"+t.written(t.Kind)+"/"
 	for _, w := range workloads {
 		for _, mark := range w.Record {
-			if mark.Path == t.claimPath && !mark.Retiring && strings.HasPrefix(mark.Owner, prefix) && (f.owner == "" || f.owner == mark.Owner) {
+			if mark.Path == t.claimPath && !mark.Retiring && (strings.HasPrefix(mark.Owner, prefix) || strings.HasPrefix(mark.Owner, former)) && (f.owner == "" || f.owner == mark.Owner) {
 				f.owner = mark.Owner
 				f.take(mark.Toleration(), mark.Generation)
-				f.marks[w.String()] = append(f.marks[w.String()], mark)
+				f.marks[w.Grouped()] = append(f.marks[w.Grouped()], mark)
 			}
 		}
 	}
@@ -158,7 +159,7 @@ func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) 
 	for _, w := range workloads {
 		for _, one := range w.Record.Unmarked(w.Tolerations, t.claimPath) {
 			f.take(one, "")
-			f.unmarked[w.String()] = append(f.unmarked[w.String()], toleration.IDOf(one))
+			f.unmarked[w.Grouped()] = append(f.unmarked[w.Grouped()], toleration.IDOf(one))
 		}
 	}
 	return f

@@ -63,12 +63,17 @@ type target struct {
 	claimPath string
 }
 
-// String returns KIND/NAMESPACE/NAME, with a selector in place of a name; a
-// path that is not the known one follows after #.
-func (t target) String() string {
-	out := t.Ref.String()
+// String returns KIND/NAMESPACE/NAME, with a selector in place of a name; a path that is not the
+// known one follows after #. A kind that is not known has its group.
+func (t target) String() string { return t.written(t.GroupedKind()) }
+
+// written is the same with the kind in these words.
+func (t target) written(kind string) string {
+	ref := t.Ref
+	ref.Kind = kind
+	out := ref.String()
 	if t.Selector != nil {
-		out = t.Kind + "/" + t.Namespace + "/" + t.selector()
+		out = kind + "/" + t.Namespace + "/" + t.selector()
 	}
 	if t.claimPath != "" {
 		out += "#" + t.claimPath

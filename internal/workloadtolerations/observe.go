@@ -66,7 +66,7 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marked []kube.Marked) ([]*workload.Workload, error) {
 	var out []*workload.Workload
 	for _, m := range marked {
-		if !left(desired.claim).On(m.String()).Owns(m.Record) {
+		if !left(desired.claim).On(m.Grouped()).Owns(m.Record) {
 			continue
 		}
 		w, err := r.Data.Cluster.Workload(ctx, m.Ref, desired.target.Path)
@@ -111,11 +111,7 @@ func released(claim toleration.Claim) toleration.Claim {
 
 // forget takes away what is held of workloads, and is not there any more.
 func (o observation) forget(desired wanted) func(record.Held) {
-	return func(held record.Held) {
-		for _, t := range o.change(desired).Workloads {
-			t.Forget(held)
-		}
-	}
+	return func(held record.Held) { planner.Forget(o.change(desired).Workloads, held) }
 }
 
 // left is the claim on a workload that is no longer meant: a mark counts there by its proof alone,

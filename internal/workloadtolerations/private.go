@@ -42,7 +42,7 @@ func (r *workloadTolerations) ownership(ctx context.Context, private fw.PrivateR
 	own = recovered(own, state.ID.ValueString(), desired.claim.Tolerations, observed.workloads, diags)
 	lists := own.Find(state.ID.ValueString(), own.ListSeal())
 	for _, w := range observed.workloads {
-		lists.Lists(w.String(), w.Record, nil)
+		lists.Lists(w.Grouped(), w.Record, nil)
 	}
 	if t := desired.target; t.Selector != nil && !diags.HasError() {
 		// An update may have left others, which the selector does not match any more.
@@ -51,7 +51,7 @@ func (r *workloadTolerations) ownership(ctx context.Context, private fw.PrivateR
 			return own, err
 		}
 		for _, m := range marked {
-			lists.Lists(m.String(), m.Record, nil)
+			lists.Lists(m.Grouped(), m.Record, nil)
 		}
 	}
 	return own.See(record.Held{}, lists.Held), nil

@@ -81,10 +81,10 @@ func (r *workloadTolerations) refresh(ctx context.Context, state *model, desired
 		if w.RecordErr != nil {
 			return &rollout.WorkloadError{Ref: w.Ref, Err: w.RecordErr}
 		}
-		fw.WarnRestored(w, desired.claim.On(w.String()), label.Claim{}, diags)
+		fw.WarnRestored(w, desired.claim.On(w.Grouped()), label.Claim{}, diags)
 		// Nothing is given up here: what is missing does not depend on what
 		// pods need.
-		for _, missing := range toleration.Merge(w.Tolerations, w.Record, desired.claim.On(w.String()), nil, true).Missing {
+		for _, missing := range toleration.Merge(w.Tolerations, w.Record, desired.claim.On(w.Grouped()), nil, true).Missing {
 			there = slices.DeleteFunc(there, func(t corev1.Toleration) bool { return toleration.Equal(t, missing) })
 			changed = true
 		}
@@ -134,7 +134,7 @@ func begun(workloads []*workload.Workload, claim toleration.Claim) (extra bool, 
 		for _, mark := range w.Record {
 			stands := toleration.Contains(claim.Tolerations, mark.Toleration())
 			switch {
-			case !claim.On(w.String()).Owns(toleration.Record{mark}):
+			case !claim.On(w.Grouped()).Owns(toleration.Record{mark}):
 			case !mark.Retiring:
 				more = more || !stands
 			case stands:
@@ -197,7 +197,7 @@ func (r *workloadTolerations) unneeded(ctx context.Context, desired wanted, obse
 func retiring(w *workload.Workload, claim toleration.Claim) []corev1.Toleration {
 	var out []corev1.Toleration
 	for _, mark := range w.Record {
-		if mark.Retiring && claim.On(w.String()).Owns(toleration.Record{mark}) {
+		if mark.Retiring && claim.On(w.Grouped()).Owns(toleration.Record{mark}) {
 			out = append(out, mark.Toleration())
 		}
 	}
