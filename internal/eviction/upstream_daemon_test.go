@@ -90,6 +90,8 @@ func daemonCases() []daemonCase {
 		{name: "TestUpdateNode: before the taint is removed", taints: []string{"dedicated=user1:NoSchedule"}, continues: true},
 		{name: "TestUpdateNode: after the taint is removed", run: true, continues: true},
 		{name: "TestUpdateNode: room does not decide", spec: templateAsking("200M", 0), run: true, continues: true},
+		{name: "TestDaemonKillFailedPods: its pod runs", run: true, continues: true},
+		{name: "TestDaemonKillFailedPods: no pod is there", run: true, continues: true},
 		{name: "TestDaemonSetUpdatesPodsNotMatchTainstWithMaxSurge: with the toleration", spec: corev1.PodSpec{Tolerations: []corev1.Toleration{exists(controlPlane, "")}}, taints: []string{controlPlane + ":NoSchedule"}, run: true, continues: true},
 		{name: "TestDaemonSetUpdatesPodsNotMatchTainstWithMaxSurge: without it", taints: []string{controlPlane + ":NoSchedule"}, continues: true},
 	}

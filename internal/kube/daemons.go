@@ -60,10 +60,12 @@ type templates struct {
 	times int
 }
 
-// daemonOf takes from a listed DaemonSet what its controller judges nodes by.
+// daemonOf takes from a listed DaemonSet what its controller judges nodes by. Where it is being
+// deleted, the controller neither creates nor deletes pods (k8s.io/kubernetes v1.37.2
+// pkg/controller/daemon/daemon_controller.go, syncDaemonSet).
 func daemonOf(o runtime.Object) (types.UID, listedDaemon, bool) {
 	d, is := o.(*appsv1.DaemonSet)
-	if !is {
+	if !is || d.DeletionTimestamp != nil {
 		return "", listedDaemon{}, false
 	}
 	return d.UID, listedDaemon{snapshot.DaemonOf(&d.Spec.Template.Spec), d.Generation}, true
@@ -126,6 +128,10 @@ func (c *Cluster) daemons() map[types.UID]*snapshot.Daemon {
 	}
 	for ref, object := range c.workloads.known {
 		if !ref.Owner().DaemonSet() || object.GetGeneration() < c.templates.listed[object.GetUID()].generation {
+			continue
+		}
+		if object.GetDeletionTimestamp() != nil {
+			delete(out, object.GetUID())
 			continue
 		}
 		fields, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "spec")

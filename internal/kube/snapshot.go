@@ -202,12 +202,24 @@ func (c *Cluster) budgetsInto(ctx context.Context, into snapshot.Budgets) error 
 			selector = labels.Nothing()
 		}
 		into[pdb.Namespace] = append(into[pdb.Namespace], snapshot.Budget{
-			Name: pdb.Name, Selector: selector, Allowed: pdb.Status.DisruptionsAllowed, Most: mostAllowed(pdb),
+			Name: pdb.Name, Selector: selector, Allowed: allowed(pdb), Most: mostAllowed(pdb),
 			Healthy: pdb.Status.CurrentHealthy, MinHealthy: pdb.Status.DesiredHealthy,
 			AlwaysAllow: pdb.Spec.UnhealthyPodEvictionPolicy != nil && *pdb.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 		})
 		return nil
 	})
+}
+
+// maxDisrupted is how many evictions a PDB may have whose pods its controller has not seen go
+// (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction.go, MaxDisruptedPodSize).
+const maxDisrupted = 2000
+
+// allowed is how many disruptions a PDB allows now: none beyond maxDisrupted.
+func allowed(pdb *policyv1.PodDisruptionBudget) int32 {
+	if len(pdb.Status.DisruptedPods) > maxDisrupted {
+		return 0
+	}
+	return pdb.Status.DisruptionsAllowed
 }
 
 // mostAllowed is what a PDB allows when all of its pods are healthy; nil until

@@ -144,7 +144,13 @@ func TestUpstream_nodeSelectorTerms(t *testing.T) {
 		{name: "label and name, another label", terms: terms{byBoth(named, label)}, node: "host_1", labels: other},
 		{name: "label or name, another label", terms: terms{byLabels(label), byFields(named)}, node: "host_1", labels: other, fits: true},
 	}
-	// TestNodeSelectorRequirementsAsSelector in nodeaffinity/nodeaffinity_test.go there.
+	// TestNodeSelectorMatch in nodeaffinity/nodeaffinity_test.go there, beside those above. What the API
+	// server rejects selects nothing.
+	cases = append(cases, []affinityCase{
+		{name: "no terms and no node", terms: terms{}},
+		{name: "terms that are invalid", terms: terms{byFields(onNames("host_1", "host_2")), byBoth(named, label), byLabels(want("invalid key", in, "label_value"))}, node: "host_1"},
+	}...)
+	// TestNodeSelectorRequirementsAsSelector there.
 	foo := want("foo", in, "bar", "baz")
 	cases = append(cases, []affinityCase{
 		{name: "no requirements", terms: terms{byLabels()}, labels: map[string]string{"foo": "bar"}},

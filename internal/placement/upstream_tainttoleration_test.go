@@ -61,6 +61,10 @@ func TestUpstream_taintToleration(t *testing.T) {
 		{name: "added node that is tolerated", tolerations: list{user2}, taints: []string{"dedicated=user2:NoSchedule"}},
 		{name: "a change that does not help", tolerations: list{user2}, taints: []string{"dedicated=user1:NoSchedule", "other=user3:NoSchedule"}, away: true},
 		{name: "a change that helps", tolerations: list{user2}, taints: []string{"dedicated=user2:NoSchedule"}},
+
+		// Test_isSchedulableAfterTargetPodTolerationChange.
+		{name: "a pod without a toleration", taints: []string{"foo:NoSchedule"}, away: true},
+		{name: "the pod with a toleration", tolerations: list{{Key: "foo", Effect: sched}}, taints: []string{"foo:NoSchedule"}},
 	}
 	for _, tt := range tests {
 		rows.Run(t, tt.name, func(t *testing.T) {

@@ -58,6 +58,11 @@ func TestUpstream_kubectlTaint(t *testing.T) {
 			want: []string{}, deviations: []string{"foo:NoSchedule different"},
 		},
 		{
+			// A key alone names no taint here: a claim gives up what it owns, whatever the effect.
+			name: "reorganize: delete each effect of a key", current: foo, record: []string{"foo:NoSchedule me/1", "foo:NoExecute me/1"}, claim: mine(t),
+			want: []string{}, deviations: []string{"foo:NoExecute different", "foo:NoSchedule different"},
+		},
+		{
 			name: "reorganize: add and delete", current: foo, record: []string{"foo:NoSchedule me/1"}, claim: mine(t, "foo_1:NoSchedule"),
 			want: []string{"foo_1:NoSchedule"}, wantRecord: []string{"foo_1:NoSchedule me/1"}, deviations: []string{"foo:NoSchedule different", "foo_1:NoSchedule missing"},
 		},

@@ -14,15 +14,18 @@
 //	  3 schedule on tainted Node
 //	    - the reason
 //	test TestPodDeletionEvent
-//	  - the reason
+//	  - the reason for each of its cases
+//	  1 emitPodDeletionEvent
+//	  2 emitCancelPodDeletionEvent
 //
 // A case has its place in upstream's table, from 1, and the beginning of its name there. A test
-// without a table is one case without a name. Where several local tests share a table, each has
+// without a table is one case without a name. TestLists_haveEveryCaseOfTheSource compares the lists
+// with upstream's files. Where several local tests share a table, each has
 // a part of the list. A list can have a part of a file, "file PATH, cases about taints": the places
 // are then those among these cases.
 //
-// Where many cases of a list are about one thing that is not visible to this provider, the list names
-// it once, and the cases refer to it:
+// A case is not about this provider if it is about a part of the original that has no counterpart
+// here, or about what no API shows. The list names such a subject once, and the cases refer to it:
 //
 //	subject extenders: the API does not show the scheduler's configuration
 //	test TestPreempt = TestUpstream_defaultPreemption
@@ -57,7 +60,7 @@ type Test struct {
 	File, Name string
 	// Local is the test of this repository that has the rows, "" where none has.
 	Local string
-	// Reason is for leaving out all cases.
+	// Reason is for leaving out all cases that have no reason of their own.
 	Reason string
 	Cases  []*Case
 }
@@ -194,38 +197,19 @@ func (p *parser) row(text string) error {
 	return nil
 }
 
-// complete returns an error where a test or a case has neither rows nor a reason, or both.
+// complete returns an error where a test or a case has neither rows nor a reason, or both. Cases of
+// a test that is left out have its reason, unless they have one of their own.
 func (t *Test) complete() error {
-	if (t.Local == "") == (t.Reason == "") || (t.Local == "") != (len(t.Cases) == 0) {
-		return fmt.Errorf("want cases and a local test that has them, or a reason")
+	if (t.Local == "") == (t.Reason == "") || len(t.Cases) == 0 {
+		return fmt.Errorf("want cases, and a local test that has them or a reason")
 	}
 	for _, one := range t.Cases {
-		if (len(one.Rows) == 0) == (one.Reason == "") {
+		if t.Local == "" && one.Reason == "" {
+			one.Reason = t.Reason
+		}
+		if (len(one.Rows) == 0) == (one.Reason == "") || t.Local == "" && len(one.Rows) > 0 {
 			return fmt.Errorf("case %d, %s: want rows or a reason", one.Number, one.Name)
 		}
 	}
 	return nil
-}
-
-// Carried returns how many cases of the list the local tests have, how many they are expected to have,
-// and how many there are. Cases about the list's subjects are not expected, and tests that are
-// left out as a whole are not among the cases. Those that two local tests have count once.
-func (l *List) Carried() (carried, expected, all int) {
-	has := map[string]bool{}
-	for _, test := range l.Tests {
-		for _, one := range test.Cases {
-			key := fmt.Sprintf("%s %s %d", test.File, test.Name, one.Number)
-			_, counted := has[key]
-			has[key] = has[key] || len(one.Rows) > 0
-			if _, beyond := l.Subjects[one.Reason]; !counted && !beyond {
-				expected++
-			}
-		}
-	}
-	for _, rows := range has {
-		if rows {
-			carried++
-		}
-	}
-	return carried, expected, len(has)
 }

@@ -14,19 +14,6 @@ import (
 	"testing"
 )
 
-// Nine of ten cases of each list have rows. That the rows exist, run and pass is what
-// Rows checks in the tests that have them.
-func TestLists_nineOfTenCasesHaveRows(t *testing.T) {
-	t.Parallel()
-	for _, list := range Lists(t) {
-		carried, expected, all := list.Carried()
-		t.Logf("%s: %d of %d cases, beside %d about other subjects", list.Name, carried, expected, all-expected)
-		if carried*10 < expected*9 {
-			t.Errorf("%s: %d of %d cases have rows, want 90 %%", list.Name, carried, expected)
-		}
-	}
-}
-
 // localTests returns the tests of this repository that compare with upstream.
 func localTests(t *testing.T) map[string]bool {
 	t.Helper()
@@ -145,30 +132,33 @@ func TestLists_areOfTheReleaseInUse(t *testing.T) {
 func TestParse_refusesWhatIsIncomplete(t *testing.T) {
 	t.Parallel()
 	const head = "module k8s.io/x v1.37.2\nfile a_test.go\n"
-	if list, err := parse("x.txt", head+"test TestA = TestUpstream_a\n  1 one\n    row\n  2 two\n    - why\ntest TestB\n  - why\n"); err != nil || len(list.Tests) != 2 {
-		t.Fatal(list, err)
-	} else if carried, expected, all := list.Carried(); carried != 1 || expected != 2 || all != 2 {
-		t.Errorf("%d of %d cases, %d expected, want 1 of 2", carried, all, expected)
-	}
-	if list, err := parse("x.txt", head+"subject s: why\ntest TestA = TestUpstream_a\n  1 one\n    row\n  2 two\n    - s\n"); err != nil {
-		t.Error(err)
-	} else if carried, expected, all := list.Carried(); carried != 1 || expected != 1 || all != 2 {
-		t.Errorf("%d of %d cases, %d expected, want 1 of 2 and 1", carried, all, expected)
+	for text, want := range map[string]string{
+		"test TestA = TestUpstream_a\n  1 one\n    row\n  2 two\n    - why\ntest TestB\n  - why\n  1\n":                                    "1 of 3 cases, 1 of 3 about this provider",
+		"subject s: why\ntest TestA = TestUpstream_a\n  1 one\n    row\n  2 two\n    - s\n":                                                "1 of 2 cases, 1 of 1 about this provider; 1 s",
+		"subject s: why\ntest TestB\n  - s\n  1 one\n  2 two\n    - another\n":                                                             "0 of 2 cases, 0 of 1 about this provider; 1 s",
+		"subject s: why\ntest TestA = TestUpstream_a\n  1 one\n    row\n  2 two\n    - s\ntest TestA = TestUpstream_b\n  2 two\n    row\n": "2 of 2 cases, 2 of 2 about this provider",
+	} {
+		if list, err := parse("x.txt", head+text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if whole, _ := list.Shares(); whole.String() != want {
+			t.Errorf("%q: %s, want %s", text, whole, want)
+		}
 	}
 	for name, text := range map[string]string{
-		"a case without rows":              "test TestA = TestUpstream_a\n  1 one\n  2 two\n    row\n",
-		"a case with rows and a reason":    "test TestA = TestUpstream_a\n  1 one\n    row\n    - why\n",
-		"cases out of order":               "test TestA = TestUpstream_a\n  2 two\n    row\n  1 one\n    row 1\n",
-		"a test without cases":             "test TestA = TestUpstream_a\n",
-		"a test without a local one":       "test TestA\n",
-		"a test that is left out, and has": "test TestA = TestUpstream_a\n  - why\n",
-		"cases that no test has":           "test TestA\n  - why\n  1 one\n    row\n",
-		"a row twice":                      "test TestA = TestUpstream_a\n  1 one\n" + strings.Repeat("    row\n", 2),
-		"a row of no case":                 "test TestA = TestUpstream_a\n    row\n",
-		"a case of no test":                "  1 one\n",
-		"a subject without a reason":       "subject s\n",
-		"an unknown word":                  "tests TestA\n",
-		"odd indentation":                  "test TestA = TestUpstream_a\n 1 one\n",
+		"a case without rows":                    "test TestA = TestUpstream_a\n  1 one\n  2 two\n    row\n",
+		"a case with rows and a reason":          "test TestA = TestUpstream_a\n  1 one\n    row\n    - why\n",
+		"cases out of order":                     "test TestA = TestUpstream_a\n  2 two\n    row\n  1 one\n    row 1\n",
+		"a test without cases":                   "test TestA = TestUpstream_a\n",
+		"a test without a local one":             "test TestA\n",
+		"a test that is left out, without cases": "test TestA\n  - why\n",
+		"a test that is left out, and has":       "test TestA = TestUpstream_a\n  - why\n",
+		"cases that no test has":                 "test TestA\n  - why\n  1 one\n    row\n",
+		"a row twice":                            "test TestA = TestUpstream_a\n  1 one\n" + strings.Repeat("    row\n", 2),
+		"a row of no case":                       "test TestA = TestUpstream_a\n    row\n",
+		"a case of no test":                      "  1 one\n",
+		"a subject without a reason":             "subject s\n",
+		"an unknown word":                        "tests TestA\n",
+		"odd indentation":                        "test TestA = TestUpstream_a\n 1 one\n",
 	} {
 		if _, err := parse("x.txt", head+text); err == nil {
 			t.Errorf("%s: parsed", name)

@@ -1,0 +1,39 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes_test
+
+import (
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
+)
+
+// TestUpstream_kubectlCordon has the fact of TestCordon in k8s.io/kubectl v0.37.2
+// pkg/cmd/drain/drain_test.go about a node that is not there: it is an error, and no other node is written.
+func TestUpstream_kubectlCordon(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	for name, tt := range map[string]struct {
+		node               string
+		refused, unwritten bool
+	}{
+		"the node":                 {node: "node"},
+		"a node that is not there": {node: "bar", refused: true, unwritten: true},
+	} {
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				c.Node(t, acctest.Node{Name: "node"})
+				tf := &acctest.Terraform{Provider: c.Provider(t)}
+				if d := tf.Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_name": tt.node}); (d.Errors() != "") != tt.refused {
+					t.Errorf("refused is %t: %s", !tt.refused, d.Errors())
+				}
+				if n := c.Get(t, "node"); n.Spec.Unschedulable == tt.unwritten {
+					t.Errorf("it takes no more pods: %t", n.Spec.Unschedulable)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,200 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
+)
+
+// drainRow is a drain of nodes, and what happens meanwhile.
+type drainRow struct {
+	name  string
+	nodes []*corev1.Node
+	// pods are on the first node, and evictions of them are answered by before.
+	pods   []string
+	before func(s *drainScene, r fakeapi.Request) int
+	// lingers keeps pods that are evicted, and later comes after three seconds.
+	lingers bool
+	later   func(s *drainScene)
+	// listing is what lists of pods are answered with, once the drain runs.
+	listing fakeapi.Fault
+	// terminating answers evictions as in a namespace that is deleted.
+	terminating bool
+	cancelled   bool
+	// cordoned are the nodes that take no more pods afterwards, and patched those that were written.
+	cordoned, patched string
+	fails             error
+	// left are the pods that the error names.
+	left int
+}
+
+// TestUpstream_kubectlDrainWaits has the facts of TestCordon and of the last case of TestDrain in
+// k8s.io/kubectl v0.37.2 pkg/cmd/drain/drain_test.go, of TestUpdateIfRequired and
+// TestCordonHelper_PatchOrReplaceWithContext in pkg/drain/cordon_test.go, and of TestDeletePods,
+// TestDeleteOrEvict and TestEvictDuringNamespaceTerminating in pkg/drain/drain_test.go: which nodes are
+// written, when a pod counts as gone, and how a drain ends that does not come to its end.
+func TestUpstream_kubectlDrainWaits(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	n := func(names ...string) (out []*corev1.Node) {
+		for _, name := range names {
+			out = append(out, aNode(name, "gpu"))
+		}
+		return out
+	}
+	recreate := func(s *drainScene) {
+		p, there := fakeapi.Get[*corev1.Pod](s.api.Server, namespace, "web")
+		if there {
+			s.api.Remove(p)
+		}
+		s.onNode("web", "n1", func(p *corev1.Pod) { p.UID = "another" })
+	}
+	forbidden := func(_ *drainScene, r fakeapi.Request) int {
+		return map[bool]int{true: http.StatusForbidden}[r.Resource == "nodes"]
+	}
+	for _, tt := range []drainRow{
+		{name: "a node that takes pods is cordoned", nodes: n("n1"), cordoned: "n1", patched: "n1"},
+		{name: "a node that is cordoned is not written", nodes: []*corev1.Node{cordonedNode(aNode("n1", "gpu"))}, cordoned: "n1"},
+		{name: "several nodes are cordoned", nodes: n("n1", "n2", "n3"), cordoned: "n1 n2 n3", patched: "n1 n2 n3"},
+		{name: "a cordon that is refused leaves the node as it was", nodes: n("n1"), before: forbidden, patched: "n1", fails: kube.ErrForbidden},
+		{name: "pods that cannot be listed end it", nodes: n("n1"), pods: []string{"web"}, listing: http.StatusForbidden, cordoned: "n1", patched: "n1", fails: kube.ErrForbidden},
+
+		{name: "a pod is evicted", nodes: n("n1"), pods: []string{"web"}, cordoned: "n1", patched: "n1"},
+		{name: "pods that end after a time are waited for", nodes: n("n1"), pods: []string{"web", "db"}, lingers: true, later: func(s *drainScene) { s.end("web"); s.end("db") }, cordoned: "n1", patched: "n1"},
+		{name: "another pod of the same name is not waited for", nodes: n("n1"), pods: []string{"web"}, lingers: true, later: recreate, cordoned: "n1", patched: "n1"},
+		{name: "pods that do not end are waited for until the time is over", nodes: n("n1"), pods: []string{"web"}, lingers: true, cordoned: "n1", patched: "n1", fails: context.DeadlineExceeded, left: 1},
+		{name: "a wait that is cancelled ends", nodes: n("n1"), pods: []string{"web"}, lingers: true, cancelled: true, cordoned: "n1", patched: "n1", fails: context.Canceled, left: 1},
+
+		{name: "a namespace that is deleted refuses the eviction, and its pod ends", nodes: n("n1"), pods: []string{"web"}, terminating: true, later: func(s *drainScene) { s.end("web") }, cordoned: "n1", patched: "n1"},
+		{name: "a namespace that is deleted refuses the eviction, and its pod stays", nodes: n("n1"), pods: []string{"web"}, terminating: true, cordoned: "n1", patched: "n1", fails: context.DeadlineExceeded, left: 1},
+	} {
+		rows.Run(t, tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, tt.run)
+		})
+	}
+}
+
+func (tt drainRow) run(t *testing.T) {
+	s := newDrainScene(t, tt.nodes...)
+	s.before, s.lingers = tt.before, tt.lingers
+	for _, name := range tt.pods {
+		s.onNode(name, "n1")
+	}
+	cluster := s.cluster(t, tt.terminating)
+	if _, err := cluster.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if tt.listing != fakeapi.None {
+		s.failLists(tt.listing)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	time.AfterFunc(3*time.Second, func() {
+		if tt.later != nil {
+			tt.later(s)
+		}
+		if tt.cancelled {
+			cancel()
+		}
+	})
+	err := s.drain(ctx, cluster, Drain{NodeDrain: planner.NodeDrain{Nodes: namesOf(tt.nodes)}})
+	if !errors.Is(err, tt.fails) || (err != nil) != (tt.fails != nil) {
+		t.Errorf("it ends with %v, want %v", err, tt.fails)
+	}
+	if left := new(DrainError); errors.As(err, &left) && len(left.Waiting) != tt.left {
+		t.Errorf("the error names %q, want %d", left.Waiting, tt.left)
+	}
+	var cordoned, patched []string
+	for _, name := range namesOf(tt.nodes) {
+		if n, there := cluster.Node(name); there && n.Unschedulable {
+			cordoned = append(cordoned, name)
+		}
+		if slices.Contains(s.done, "patch "+name) {
+			patched = append(patched, name)
+		}
+	}
+	if got := strings.Join(cordoned, " "); got != tt.cordoned {
+		t.Errorf("%q take no more pods, want %q", got, tt.cordoned)
+	}
+	if got := strings.Join(patched, " "); got != tt.patched {
+		t.Errorf("%q are written, want %q", got, tt.patched)
+	}
+}
+
+func namesOf(nodes []*corev1.Node) (out []string) {
+	for _, n := range nodes {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+// failLists has lists of pods fail from now on.
+func (s *drainScene) failLists(fault fakeapi.Fault) {
+	s.api.client.OnRequest(func(r fakeapi.Request) fakeapi.Fault {
+		if r.Verb == "list" && r.Resource == "pods" {
+			return fault
+		}
+		if r.Write() && r.Subresource == "" {
+			s.note("%s %s", r.Verb, r.Name)
+		}
+		return fakeapi.None
+	})
+}
+
+// cluster follows the server, in which evictions may be refused as in a namespace that is deleted.
+func (s *drainScene) cluster(t *testing.T, terminating bool) *kube.Cluster {
+	t.Helper()
+	if !terminating {
+		return s.api.follow(t, true)
+	}
+	c, err := kube.New(kube.Config{Host: fakeapi.Host, Transport: refusing{s.api.client}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := c.Follow(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return c
+}
+
+// refusing answers evictions as the API server does in a namespace that is deleted.
+type refusing struct{ http.RoundTripper }
+
+func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(req.URL.Path, "/eviction") {
+		return r.RoundTripper.RoundTrip(req)
+	}
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Message: "namespace shop is being terminated"}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: req,
+	}, nil
+}
