@@ -175,3 +175,32 @@ func jsonString(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// A taint that is linked to one of the namesakes waits for that one alone: the pod of Kubernetes' own
+// does not follow its template.
+func TestWorkloadTolerations_linksToNamesakesAreToldApart(t *testing.T) {
+	t.Parallel()
+	inNamesakes(t, func(t *testing.T, s *shop, agents []acctest.Thing) {
+		s.c.Change(t, agents[0], "somebody", `{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`)
+		instances, configs := s.namesakes(agents, "team=a:NoExecute")
+		for n, i := range instances {
+			if d := s.tf.Apply(t, i, configs[n]); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+		}
+		for n, i := range instances {
+			w, taints := s.tf.Walk(t), &acctest.Instance{Type: "kubetaint_node_taints"}
+			for n, i := range instances {
+				if planned := w.Plan(i, configs[n]); !planned.Empty || planned.Diagnostics.Errors() != "" {
+					t.Fatalf("%s is not in sync: %s", namesakeGroups[n], planned.Diagnostics.Errors())
+				}
+			}
+			refused := w.Plan(taints, map[string]any{
+				"node_name": s.pool, "taints": acctest.Objects(t, "team=a:NoExecute"), "tolerated_by": []any{s.tf.Attributes(t, i)["id"]},
+			}).Diagnostics.Errors()
+			if (refused != "") != (n == 0) || n == 0 && !strings.Contains(refused, `the tolerations of DaemonSet "`+s.namespace+`/agent"`) {
+				t.Errorf("linked to %s, it is refused: %q", namesakeGroups[n], refused)
+			}
+		}
+	})
+}

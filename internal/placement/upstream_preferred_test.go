@@ -1,0 +1,73 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
+)
+
+// TestUpstream_preferredNodes has the facts of TestNodeAffinityPriority in k8s.io/kubernetes v1.37.2
+// pkg/scheduler/framework/plugins/nodeaffinity/node_affinity_test.go and of TestPreferredSchedulingTermsScore
+// in k8s.io/component-helpers v0.37.2 scheduling/corev1/nodeaffinity/nodeaffinity_test.go: which of the
+// preferred terms select a node, and their weights together. No prediction follows such preferences.
+func TestUpstream_preferredNodes(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	type labels = map[string]string
+	type terms = []corev1.PreferredSchedulingTerm
+	const in = corev1.NodeSelectorOpIn
+	prefer := func(weight int32, term corev1.NodeSelectorTerm) corev1.PreferredSchedulingTerm {
+		return corev1.PreferredSchedulingTerm{Weight: weight, Preference: term}
+	}
+	foo, key, az := want("foo", in, "bar"), want("key", in, "value"), want("az", in, "az1")
+	one, three := terms{prefer(2, byLabels(foo))}, terms{prefer(2, byLabels(foo)), prefer(4, byLabels(key)), prefer(5, byLabels(foo, key, az))}
+	bar, value, all := labels{"foo": "bar"}, labels{"key": "value"}, labels{"foo": "bar", "key": "value", "az": "az1"}
+	invalid := byLabels(want("invalid key", in, "label_value"))
+	for _, tt := range []struct {
+		name  string
+		terms terms
+		node  string
+		nodes []labels
+		want  []int32
+	}{
+		{name: "no terms", nodes: []labels{bar, value, {"az": "az1"}}, want: []int32{0, 0, 0}},
+		{name: "a term that is invalid", terms: terms{prefer(2, invalid)}, nodes: []labels{bar}, want: []int32{0}},
+		{name: "a term that selects no node", terms: one, nodes: []labels{{"abc": "az11", "def": "az22"}, value, {"az": "az1"}}, want: []int32{0, 0, 0}},
+		{name: "a term that selects one node", terms: one, nodes: []labels{bar, value, {"az": "az1"}}, want: []int32{2, 0, 0}},
+		{name: "terms that select several nodes", terms: three, nodes: []labels{bar, all, value}, want: []int32{2, 11, 4}},
+		{name: "terms that select several nodes, without PreScore", terms: three, nodes: []labels{bar, all, value}, want: []int32{2, 11, 4}},
+
+		{name: "terms of which two are invalid", terms: terms{prefer(1, byFields(onNames("host_1", "host_2"))), prefer(1, byBoth(onNames("host_1"), want("label_1", in, "label_1_val"))), prefer(1, invalid)}, nodes: []labels{{}}, want: []int32{0}},
+		{name: "an invalid term without a weight", terms: terms{prefer(0, byFields(onNames("host_1", "host_2")))}, node: "host_1", nodes: []labels{{}}, want: []int32{0}},
+		{
+			name:  "the first and the third term",
+			terms: terms{prefer(5, byFields(onNames("host_1"))), prefer(7, byLabels(want("unknown_label", in, "unknown_label_val"))), prefer(11, byLabels(want("label_1", in, "label_1_val")))},
+			node:  "host_1", nodes: []labels{{"label_1": "label_1_val"}}, want: []int32{16},
+		},
+	} {
+		rows.Run(t, tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got []int32
+			for _, has := range tt.nodes {
+				var weights int32
+				for _, term := range tt.terms {
+					s := &snapshot.Scheduling{Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term.Preference}}}
+					if New(newWorld().Snapshot, Change{}, false).Selects(s, tt.node, has) {
+						weights += term.Weight
+					}
+				}
+				got = append(got, weights)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("the nodes have %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
