@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -35,5 +36,19 @@ func TestRefuseTwice_comparesTheGroupOfAKind(t *testing.T) {
 				t.Errorf("refused is %t: %v", diags.HasError(), diags)
 			}
 		})
+	}
+}
+
+// An error about one of them names its place in the list, not that of its namesake.
+func TestMemberOf_comparesTheGroupOfAKind(t *testing.T) {
+	t.Parallel()
+	var w wanted
+	for _, apiVersion := range []string{"apps/v1", "apps.kruise.io/v1beta1", "apps.example.com/v1"} {
+		w.members = append(w.members, member{WorkloadTarget: fw.WorkloadTarget{Ref: workload.Ref{APIVersion: apiVersion, Kind: "DaemonSet", Namespace: "shop", Name: "web"}}})
+	}
+	for _, m := range w.members {
+		if got, found := w.memberOf(&rollout.HoldError{Workload: &workload.Workload{Ref: m.Ref}}); !found || got.Ref != m.Ref {
+			t.Errorf("an error about %s is taken for one about %s", m.APIVersion, got.APIVersion)
+		}
 	}
 }

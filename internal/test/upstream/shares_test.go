@@ -48,7 +48,7 @@ func TestLists_haveTheSharesThatAreWritten(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("shares.txt", []byte(b.String()), 0o644); err != nil { //nolint:gosec // As all files here.
+		if err := os.WriteFile("shares.txt", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,6 +34,7 @@ func TestLists_haveEveryCaseOfTheSource(t *testing.T) {
 			path, _, part := strings.Cut(path, ", ")
 			path = filepath.Join(cache, module+"@"+list.Versions[module], path)
 			if _, err := os.Stat(path); err != nil {
+				t.Logf("%s: %s is not in the module cache, and is not compared", list.Name, file)
 				continue
 			}
 			compared++
