@@ -106,6 +106,15 @@ func (c *CLI) overrides(rc string, sources ...string) {
 // provider for each that a state names, though it asks this one for nothing but its schema.
 func (c *CLI) StandIn() { c.Peer(c.provider) }
 
+// Wrap puts a program in the place of the provider, and returns where the provider's binary is.
+func (c *CLI) Wrap(program string) string {
+	c.t.Helper()
+	provider := c.provider + "-wrapped"
+	must(c.t, os.Rename(c.provider, provider))
+	must(c.t, os.Symlink(program, c.provider))
+	return provider
+}
+
 // Peer puts a binary in the place of hashicorp/kubernetes.
 func (c *CLI) Peer(binary string) {
 	c.t.Helper()
