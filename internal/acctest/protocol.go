@@ -4,6 +4,7 @@
 package acctest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/provider"
 )
 
@@ -27,6 +29,8 @@ type Terraform struct {
 	Provider map[string]any
 	// Transport takes the place of the network for each walk, where it is set.
 	Transport func() http.RoundTripper
+	// Reading is how pods are read, unless the environment says so for all tests.
+	Reading kube.Reading
 	// Context is that of all requests, where it is set; otherwise it is the test's.
 	Context context.Context //nolint:containedctx // It ends the processes, not a call.
 }
@@ -36,10 +40,11 @@ func (tf *Terraform) provider() func() frameworkprovider.Provider {
 	if tf.Transport != nil {
 		transport = tf.Transport()
 	}
-	if transport == nil {
-		return provider.New("test")
+	made := provider.New("test")
+	if transport != nil {
+		made = provider.NewWithTransport("test", transport)
 	}
-	return provider.NewWithTransport("test", transport)
+	return provider.Reading(made, cmp.Or(chosenReading(), tf.Reading))
 }
 
 // Instance is one resource instance: what Terraform would keep in its state.

@@ -243,9 +243,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Sche
 			v.Reason += "; its DaemonSet counts it as mis-scheduled"
 		}
 	} else if v.Verdict == Stays {
-		if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
-			v.Reason += ", nor on any other" + e.nodes.Obstacles(v.Pod, s)
-		}
+		e.again(v, s)
 	}
 	if e.comparison == ComparisonUnknown && placement.UntoleratedTaint(s.Tolerations, node.after, true) == nil {
 		v.Reason += ", unless the feature gate TaintTolerationComparisonOperators is on"
@@ -260,6 +258,12 @@ func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *snapshot.Sch
 		return
 	}
 	v.Reason = "stays, but requires labels that its node does not have any more, and could not be scheduled on this node again"
+	e.again(v, s)
+}
+
+// again reports whether another node would take a pod that its own would not take again.
+func (e *evaluation) again(v *PodVerdict, s *snapshot.Scheduling) {
+	v.OtherNodes = true
 	if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
 		v.Reason += ", nor on any other" + e.nodes.Obstacles(v.Pod, s)
 	}

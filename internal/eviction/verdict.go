@@ -94,6 +94,8 @@ type PodVerdict struct {
 	// pod: it stays and no node would take it again, its DaemonSet does not recreate it, or its
 	// namespace does not let its controller do that.
 	NoPlace bool
+	// OtherNodes is set for a pod that stays where it takes a look at other nodes to know NoPlace.
+	OtherNodes bool
 	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
 	// would no longer put it.
 	Misscheduled bool

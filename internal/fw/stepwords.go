@@ -93,7 +93,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	if !evicts && len(c.Workloads) == 0 {
 		return
 	}
-	seen, err := d.Cluster.Snapshot(ctx)
+	seen, err := d.seenFor(ctx, c, linked)
 	if err != nil {
 		if len(c.Workloads) > 0 {
 			d.NoRestarts(c.Taken, err, diags)
@@ -101,6 +101,9 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 		if evicts {
 			NoPreview("evictions on "+c.Place, "evicts", err, c.Strict, d, diags)
 		}
+		return
+	}
+	if seen == nil {
 		return
 	}
 	c.Planned = d.Planned.Tolerations(c.Owner, linked)

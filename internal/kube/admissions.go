@@ -293,16 +293,43 @@ func relates(pods []*snapshot.Pod) bool {
 // plugin/pkg/admission/podtolerationrestriction/admission.go, Admit). DaemonSets' pods
 // have it from their controller.
 func restricts(pods []*snapshot.Pod) bool {
-	pressure := admission.MemoryPressure
 	seen := false
 	for _, p := range pods {
-		if p.Mirror || p.Demand == nil || p.Controller != nil && p.Controller.DaemonSet() || p.Demand.Asks.MilliCPU == 0 && p.Demand.Asks.Memory == 0 {
+		if !restrictable(p) {
 			continue
 		}
-		if !slices.ContainsFunc(p.Scheduling.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) }) {
+		if !underPressure(p) {
 			return false
 		}
 		seen = true
 	}
 	return seen
+}
+
+// restrictable reports whether the plug-in would have given a pod a toleration of memory pressure.
+func restrictable(p *snapshot.Pod) bool {
+	return !p.Mirror && p.Demand != nil && (p.Controller == nil || !p.Controller.DaemonSet()) && (p.Demand.Asks.MilliCPU != 0 || p.Demand.Asks.Memory != 0)
+}
+
+// underPressure reports whether a pod tolerates memory pressure.
+func underPressure(p *snapshot.Pod) bool {
+	pressure := admission.MemoryPressure
+	return slices.ContainsFunc(p.Scheduling.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) })
+}
+
+// AdmitsAsIs reports whether some pods alone show that new pods are given nothing and refused nothing: there
+// is no policy of this provider, and one of them is not as the admission plug-in
+// PodTolerationRestriction would have made it. Errors: those of the API server but for missing
+// rights.
+func (c *Cluster) AdmitsAsIs(ctx context.Context, some *snapshot.Snapshot) (bool, error) {
+	policies, err := c.Policies(ctx)
+	if err != nil || len(policies) > 0 {
+		return false, err
+	}
+	for _, pods := range some.Pods {
+		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool { return restrictable(p) && !underPressure(p) }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -42,6 +42,8 @@ type Cluster struct {
 	serves discovery.CachedDiscoveryInterfaceWithContext
 	nodes  *collection[*snapshot.Node]
 	pods   *collection[*snapshot.Pod]
+	// some are the pods of single nodes, until all are listed.
+	some somePods
 	// sets and machines are OpenShift's.
 	sets     *collection[*machineset.Set]
 	machines *collection[*machineset.Machine]
@@ -76,6 +78,7 @@ func New(cfg Config) (*Cluster, error) {
 	if err != nil {
 		return nil, &ConfigError{Attribute: cfg.source(), Message: "The connection cannot be made: " + err.Error()}
 	}
+	c.some.reading = cfg.Reading
 	return c, nil
 }
 
@@ -126,6 +129,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 		machines: newCollection(machineKind(dynamic, "machines", slimMachine, (*machineset.Machine).Key, func(m *machineset.Machine) string { return m.ResourceVersion })),
 	}
 	c.nodes.patience, c.pods.patience, c.sets.patience, c.machines.patience = c.patience, c.patience, c.patience, c.patience
+	c.pods.begin, c.pods.atLeast = c.some.close, c.some.seen
 	return c, nil
 }
 
@@ -165,10 +169,7 @@ const shelfLife = 10 * time.Second
 // process, or a while ago, is listed again. Nodes that are followed are current
 // by themselves.
 func (c *Cluster) Refresh(ctx context.Context) error {
-	moment := time.Now().Add(-shelfLife)
-	if wrote := c.wrote.Load(); wrote != nil && wrote.After(moment) {
-		moment = *wrote
-	}
+	moment := c.staleBefore()
 	c.follower.mu.Lock()
 	nodes, pods := c.follower.stop != nil, c.follower.pods
 	c.follower.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/pager"
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
@@ -50,6 +49,10 @@ type collection[T any] struct {
 	kind[T]
 	// patience is that of the process at a moment.
 	patience func() patience
+	// begin is called before everything is listed, and atLeast returns a version that the first
+	// list must not be older than, "" for none. They are nil where nothing is read otherwise.
+	begin   func()
+	atLeast func() string
 
 	loading sync.Mutex // held while a load runs, so that there is only one
 
@@ -117,12 +120,15 @@ func (c *collection[T]) listedBefore(moment time.Time) bool {
 func (c *collection[T]) reload(ctx context.Context) error {
 	var items map[string]T
 	var version string
+	if c.begin != nil {
+		c.begin()
+	}
 	c.mu.Lock()
 	c.reloads++
 	c.mu.Unlock()
 	err := c.patience().do(ctx, func(ctx context.Context) error {
 		var err error
-		items, version, err = c.read(ctx)
+		items, version, err = c.latest(ctx)
 		return err
 	})
 	err = wrap("list "+c.plural, err)
@@ -153,49 +159,6 @@ func (c *collection[T]) reload(ctx context.Context) error {
 func (c *collection[T]) caughtUp() {
 	if c.reloads--; c.reloads == 0 {
 		c.meanwhile = nil
-	}
-}
-
-// read lists everything.
-func (c *collection[T]) read(ctx context.Context) (items map[string]T, version string, err error) {
-	err = pages(ctx, func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-		page, err := c.list(ctx, opts)
-		if err == nil {
-			if list, accessErr := meta.ListAccessor(page); accessErr == nil {
-				version = list.GetResourceVersion()
-			}
-		}
-		return page, err
-	}, func() {
-		items = map[string]T{}
-	}, func(o runtime.Object) error {
-		item := c.slim(o)
-		items[c.key(item)] = item
-		return nil
-	})
-	if err != nil {
-		// The pager may still be at work on a page: version is not to be read.
-		return nil, "", err
-	}
-	return items, version, nil
-}
-
-// pages lists page by page and calls visit for each object. When the pages'
-// continuation expires on the way, it calls begin and does so anew: an
-// inconsistent half is not a snapshot.
-func pages(ctx context.Context, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
-	for attempt := 1; ; attempt++ {
-		begin()
-		p := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-			defer cancel()
-			return list(ctx, opts)
-		})
-		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
-		err := p.EachListItem(ctx, metav1.ListOptions{}, visit)
-		if attempt == 3 || !apierrors.IsResourceExpired(err) {
-			return err
-		}
 	}
 }
 

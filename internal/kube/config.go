@@ -52,6 +52,8 @@ type Config struct {
 
 	// Transport takes the place of the network; tests set it.
 	Transport http.RoundTripper
+	// Reading is how pods are read for a change of nodes; tests set it.
+	Reading Reading
 }
 
 // Exec is a command that prints credentials, such as a cloud's login helper.

@@ -26,13 +26,19 @@ func (f *Finder) allPlaces() []*place {
 			}
 			places = append(places, place{
 				node: n, after: after, has: n.Allocatable, cordoned: n.Unschedulable,
-				drained: f.change.Drained[n.Name] || f.change.Closed[n.Name], index: len(places),
+				drained: f.change.Drained[n.Name] || f.change.Closed[n.Name] || f.unread(n.Name), index: len(places),
 			})
 			p := &places[len(places)-1]
 			f.places, f.byName[n.Name] = append(f.places, p), p
 		}
 	}
 	return f.places
+}
+
+// unread reports whether the pods of a node were not read: what room it has is not known, so that
+// it counts as one that takes no pods.
+func (f *Finder) unread(node string) bool {
+	return f.snapshot.Only != nil && !f.snapshot.Only[node]
 }
 
 // lookUp returns the only nodes that terms can allow, where each of them names

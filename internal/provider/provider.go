@@ -45,8 +45,9 @@ type kubetaint struct {
 	version string
 	// lookup reads the environment; tests put their own in its place.
 	lookup func(string) (string, bool)
-	// transport takes the place of the network in tests.
+	// transport takes the place of the network in tests, and reading of what is cheaper.
 	transport http.RoundTripper
+	reading   kube.Reading
 }
 
 // New returns what makes the provider. The version is told to the API server
@@ -60,6 +61,17 @@ func New(version string) func() provider.Provider {
 func NewWithTransport(version string, transport http.RoundTripper) func() provider.Provider {
 	return func() provider.Provider {
 		return &kubetaint{version: version, lookup: func(string) (string, bool) { return "", false }, transport: transport}
+	}
+}
+
+// Reading returns what makes the same provider with another way of reading pods, for tests.
+func Reading(makes func() provider.Provider, reading kube.Reading) func() provider.Provider {
+	return func() provider.Provider {
+		made := makes()
+		if p, is := made.(*kubetaint); is {
+			p.reading = reading
+		}
+		return made
 	}
 }
 
@@ -91,6 +103,7 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 	}
 	if c.known {
 		c.config.UserAgent, c.config.Transport = "terraform-provider-kubetaint/"+p.version, p.transport
+		c.config.Reading = p.reading
 		cluster, err := kube.New(c.config)
 		if err != nil {
 			c.report(err, &resp.Diagnostics)

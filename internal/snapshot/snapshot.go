@@ -28,6 +28,9 @@ type Snapshot struct {
 	Nodes map[string]*Node
 	// Pods by the name of the node that they run on.
 	Pods map[string][]*Pod
+	// Only are the nodes whose pods were read, nil for all. Where it is set, nothing is known of
+	// owners, PodDisruptionBudgets, volumes and admission either.
+	Only map[string]bool
 	// Waiting are the pods that run on no node yet.
 	Waiting []*Pod
 	// Parents leads from the UID of a controller that is itself controlled to
@@ -227,7 +230,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 // it has. The pods are the same.
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
-		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons),
+		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons),
 		Budgets: s.Budgets, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
