@@ -225,6 +225,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Sche
 	}
 	gate := e.comparison == ComparisonOn
 	away := placement.UntoleratedTaint(s.Tolerations, node.after, gate)
+	v.OtherNodes = away != nil && !v.Owner.DaemonSet()
 	if away == nil || placement.UntoleratedTaint(s.Tolerations, node.before, gate) != nil {
 		e.unselected(v, node, s)
 		return
@@ -258,12 +259,12 @@ func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *snapshot.Sch
 		return
 	}
 	v.Reason = "stays, but requires labels that its node does not have any more, and could not be scheduled on this node again"
+	v.OtherNodes = true
 	e.again(v, s)
 }
 
 // again reports whether another node would take a pod that its own would not take again.
 func (e *evaluation) again(v *PodVerdict, s *snapshot.Scheduling) {
-	v.OtherNodes = true
 	if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
 		v.Reason += ", nor on any other" + e.nodes.Obstacles(v.Pod, s)
 	}

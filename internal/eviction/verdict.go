@@ -94,7 +94,9 @@ type PodVerdict struct {
 	// pod: it stays and no node would take it again, its DaemonSet does not recreate it, or its
 	// namespace does not let its controller do that.
 	NoPlace bool
-	// OtherNodes is set for a pod that stays where it takes a look at other nodes to know NoPlace.
+	// OtherNodes is set for a pod that stays and could not be scheduled on its node again, as far as
+	// is known of what admission gives to new pods: other nodes decide on NoPlace, or there is
+	// nothing to tell as that was so before.
 	OtherNodes bool
 	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
 	// would no longer put it.

@@ -13,11 +13,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 )
 
 // crowd is a server with so many nodes, named node-0 and so on, and 30 pods on each.
@@ -303,4 +307,37 @@ func TestSomePods_closeWaits(t *testing.T) {
 			t.Error(s.seen())
 		}
 	})
+}
+
+// TestAdmitsAsIs: a pod that the admission plug-in PodTolerationRestriction would have given more shows
+// that it is off.
+func TestAdmitsAsIs(t *testing.T) {
+	t.Parallel()
+	asks := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}
+	pressure := corev1.Toleration{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+	for name, tc := range map[string]struct {
+		spec   corev1.PodSpec
+		policy bool
+		want   bool
+	}{
+		"a pod that asks for CPU":                                {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}}, want: true},
+		"a pod that asks for nothing":                            {},
+		"a pod with a toleration of memory pressure":             {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}, Tolerations: []corev1.Toleration{pressure}}},
+		"a pod that asks for CPU, and a policy of this provider": {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}}, policy: true},
+	} {
+		api := newServer(apiNode("n1"))
+		tc.spec.NodeName = "n1"
+		api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "p"}, Spec: tc.spec})
+		if tc.policy {
+			api.Add(&admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "one", Labels: map[string]string{admission.ManagedByLabel: admission.ManagedBy}}})
+		}
+		c := nodesFirstOn(t, api)
+		s, part, err := c.SnapshotOfNodes(t.Context(), []string{"n1"})
+		if err != nil || !part {
+			t.Fatal(part, err)
+		}
+		if got, err := c.AdmitsAsIs(t.Context(), s); got != tc.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
 }

@@ -1,0 +1,109 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// crowd is 1,000 nodes with 30,000 pods, which tolerate the key dedicated but for those of the last
+// ten nodes. Nodes have labels that match one, ten, half or all of those whose pods tolerate it.
+func crowd(t *testing.T, c *acctest.Cluster) {
+	t.Helper()
+	c.Crowd(t, 1_000, 30, func(n int, node *corev1.Node, pod *corev1.Pod) {
+		node.Labels = map[string]string{"all": ""}
+		for label, nodes := range map[string]int{"one": 1, "ten": 10, "half": 500} {
+			if n < nodes {
+				node.Labels[label] = ""
+			}
+		}
+		if n < 990 {
+			pod.Spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
+			return
+		}
+		node.Labels = map[string]string{"last": ""}
+	})
+}
+
+// requested returns what a phase asked for, and how often in all.
+func requested(t *testing.T, phase string, audit *acctest.Audit) (total int, count map[string]int) {
+	t.Helper()
+	count = acctest.Counted(t, phase, audit.Requests())
+	for _, n := range count {
+		total += n
+	}
+	return total, count
+}
+
+// TestNodeTaints_plansReadChangedNodesFirst counts requests of plans in a cluster of 1,000 nodes and
+// 30,000 pods. Before, each of these plans made 23.
+func TestNodeTaints_plansReadChangedNodesFirst(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		crowd(t, c)
+		audit, provider := c.Audit(t)
+		for _, tc := range []struct {
+			name, selector, taint string
+			evicts                string
+			pods, most            int
+		}{
+			{"one node, nobody evicted", "one", "dedicated=gpu:NoExecute", "", 2, 4},
+			{"ten nodes, nobody evicted", "ten", "dedicated=gpu:NoExecute", "", 11, 13},
+			{"half of the nodes, nobody evicted", "half", "dedicated=gpu:NoExecute", "", 15, 23},
+			{"all nodes, nobody evicted", "all", "dedicated=gpu:NoExecute", "", 15, 23},
+			{"one node, pods could not be scheduled again there", "one", "other=x:NoSchedule", "", 4, 7},
+			{"one node, pods evicted", "one", "other=x:NoExecute", "evicts 30 pods", 17, 25},
+			{"ten nodes, pods evicted", "last", "dedicated=gpu:NoExecute", "evicts 300 pods", 26, 34},
+		} {
+			audit.Reset()
+			tf := &acctest.Terraform{Provider: provider}
+			planned := tf.Plan(t, newInstance(), map[string]any{"node_selector": tc.selector, "taints": acctest.Objects(t, tc.taint)})
+			warnings := planned.Diagnostics.Warnings()
+			if planned.Diagnostics.Errors() != "" || (warnings == "") != (tc.evicts == "") || !strings.Contains(warnings, tc.evicts) {
+				t.Errorf("%s: %s%s", tc.name, planned.Diagnostics.Errors(), warnings)
+			}
+			if total, count := requested(t, tc.name, audit); count["list pods"] != tc.pods || total > tc.most {
+				t.Errorf("%s: %d requests: %v", tc.name, total, count)
+			}
+		}
+	})
+}
+
+// TestNodeTaints_manyResourcesShareTheRule: of 200 resources with a node each, the first ones read its
+// pods alone, and the others share a list of all pods.
+func TestNodeTaints_manyResourcesShareTheRule(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		crowd(t, c)
+		audit, provider := c.Audit(t)
+		for _, taint := range []string{"dedicated=gpu:NoExecute", "other=x:NoSchedule", "other=x:NoExecute"} {
+			audit.Reset()
+			walk := (&acctest.Terraform{Provider: provider}).Walk(t)
+			// As Terraform does by default, ten are planned in parallel.
+			slots := make(chan struct{}, 10)
+			var all sync.WaitGroup
+			for n := range 200 {
+				all.Go(func() {
+					slots <- struct{}{}
+					defer func() { <-slots }()
+					planned := walk.Plan(newInstance(), map[string]any{"node_name": fmt.Sprintf("crowd-%d", n), "taints": acctest.Objects(t, taint)})
+					if d := planned.Diagnostics; d.Errors() != "" || (d.Warnings() != "") != (taint == "other=x:NoExecute") {
+						t.Error(n, d.Errors(), d.Warnings())
+					}
+				})
+			}
+			all.Wait()
+			if total, count := requested(t, taint, audit); total > 40 || count["list pods"] > 1+10+15 {
+				t.Errorf("%s: %d requests: %v", taint, total, count)
+			}
+		}
+	})
+}
