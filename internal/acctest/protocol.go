@@ -29,7 +29,7 @@ type Terraform struct {
 	Provider map[string]any
 	// Transport takes the place of the network for each walk, where it is set.
 	Transport func() http.RoundTripper
-	// Reading is how pods are read, unless the environment says so for all tests.
+	// Reading is how pods are read; the environment chooses where it is not set.
 	Reading kube.Reading
 	// Context is that of all requests, where it is set; otherwise it is the test's.
 	Context context.Context //nolint:containedctx // It ends the processes, not a call.
@@ -44,7 +44,7 @@ func (tf *Terraform) provider() func() frameworkprovider.Provider {
 	if transport != nil {
 		made = provider.NewWithTransport("test", transport)
 	}
-	return provider.Reading(made, cmp.Or(chosenReading(), tf.Reading))
+	return provider.Reading(made, cmp.Or(tf.Reading, chosenReading()))
 }
 
 // Instance is one resource instance: what Terraform would keep in its state.

@@ -5,6 +5,7 @@ package acctest
 
 import (
 	"os"
+	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 )
@@ -17,4 +18,13 @@ const readingEnv = "KUBETAINT_TEST_READING"
 // chosenReading returns what the environment chooses.
 func chosenReading() kube.Reading {
 	return map[string]kube.Reading{"nodes": kube.ReadNodesFirst, "all": kube.ReadAllPods}[os.Getenv(readingEnv)]
+}
+
+// CountsRequests skips a test of how many requests are made where the environment chooses how pods
+// are read.
+func CountsRequests(t testing.TB) {
+	t.Helper()
+	if chosenReading() != kube.ReadCheaper {
+		t.Skip("counts requests, and " + readingEnv + " is set")
+	}
 }

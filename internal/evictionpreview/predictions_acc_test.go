@@ -142,6 +142,9 @@ func (w *world) predictAndWatch() map[string]int {
 	predicted := w.predict(tf, selector, change)
 	noted()
 	w.noteLimited()
+	w.planBothWays(change)
+	w.planBothWays(acctest.Objects(w.t, "unknown:NoSchedule"))
+	counts["plans for a node that say nothing"] = w.silent
 	deletions := w.watch()
 	config := map[string]any{"node_selector": selector, "taints": change, "on_conflict": "adopt", "evictions": map[string]any{"stranded": "evict"}}
 	i := &acctest.Instance{Type: "kubetaint_node_taints"}
@@ -149,6 +152,7 @@ func (w *world) predictAndWatch() map[string]int {
 	if e := planned.Diagnostics.Errors(); e != "" {
 		w.t.Fatal(e)
 	}
+	w.wantTold(planned.Diagnostics, predicted)
 	start := time.Now()
 	if d := tf.Carry(w.t, i, planned, config); d.Errors() != "" {
 		w.t.Fatal(d.Errors())

@@ -47,6 +47,8 @@ type world struct {
 	// name these. A DaemonSet's controller may make one between the preview and
 	// the change, of which nothing was said.
 	before map[string]bool
+	// silent counts the plans for one node that have nothing to say.
+	silent int
 	// there holds the pods that were there and not going when the watch began.
 	there map[string]bool
 }

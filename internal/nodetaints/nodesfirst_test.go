@@ -47,6 +47,7 @@ func requested(t *testing.T, phase string, audit *acctest.Audit) (total int, cou
 // 30,000 pods. Before, each of these plans made 23.
 func TestNodeTaints_plansReadChangedNodesFirst(t *testing.T) {
 	t.Parallel()
+	acctest.CountsRequests(t)
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		crowd(t, c)
 		audit, provider := c.Audit(t)
@@ -81,6 +82,7 @@ func TestNodeTaints_plansReadChangedNodesFirst(t *testing.T) {
 // pods alone, and the others share a list of all pods.
 func TestNodeTaints_manyResourcesShareTheRule(t *testing.T) {
 	t.Parallel()
+	acctest.CountsRequests(t)
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		crowd(t, c)
 		audit, provider := c.Audit(t)

@@ -57,6 +57,7 @@ func wantFew(t *testing.T, phase string, requests []acctest.AuditedRequest, limi
 //
 //nolint:paralleltest // See above.
 func TestAccNodeTaints_requests(t *testing.T) {
+	acctest.CountsRequests(t)
 	c := acctest.Alone(t)
 	acctest.NewCLI(t)
 	pool := acctest.Name(t, "pool")

@@ -18,6 +18,7 @@ import (
 // write; five resources do not need more than one.
 func TestNodeTaints_fiveResourcesListPodsOnce(t *testing.T) {
 	t.Parallel()
+	acctest.CountsRequests(t)
 	for _, resources := range []int{1, 5} {
 		t.Run(fmt.Sprintf("%d resources", resources), func(t *testing.T) {
 			t.Parallel()

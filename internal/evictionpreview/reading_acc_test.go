@@ -1,0 +1,49 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview_test
+
+import (
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+)
+
+// planBothWays plans the change of each node alone, once with its pods read first and once with all
+// pods: the plans must say the same. Only where no pod comes or goes by itself can they be compared.
+func (w *world) planBothWays(change []any) {
+	w.t.Helper()
+	if !w.quiet || len(w.limited) > 0 {
+		return
+	}
+	for _, name := range w.nodes {
+		said := map[kube.Reading]string{}
+		for _, reading := range []kube.Reading{kube.ReadNodesFirst, kube.ReadAllPods} {
+			tf := &acctest.Terraform{Provider: w.c.Provider(w.t), Reading: reading}
+			config := map[string]any{"node_name": name, "taints": change, "on_conflict": "adopt", "evictions": map[string]any{"stranded": "evict"}}
+			planned := tf.Plan(w.t, &acctest.Instance{Type: "kubetaint_node_taints"}, config)
+			if e := planned.Diagnostics.Errors(); e != "" {
+				w.t.Fatal(e)
+			}
+			said[reading] = planned.Diagnostics.Warnings()
+		}
+		if first, all := said[kube.ReadNodesFirst], said[kube.ReadAllPods]; first != all {
+			w.t.Errorf("node %s: with its pods read first the plan says\n%s\nwith all pods\n%s", name, first, all)
+		}
+		if said[kube.ReadAllPods] == "" {
+			w.silent++
+		}
+	}
+}
+
+// wantTold reports pods that were predicted to be evicted by a plan that says nothing.
+func (w *world) wantTold(told acctest.Diagnostics, predicted map[string]prediction) {
+	w.t.Helper()
+	if told.Warnings() != "" {
+		return
+	}
+	for name, p := range predicted {
+		if (p.verdict == "evicted_now" || p.verdict == "evicted_after") && w.before[name] && !w.limited[name] {
+			w.t.Errorf("the plan says nothing, and pod %s was predicted %s", name, p.verdict)
+		}
+	}
+}
