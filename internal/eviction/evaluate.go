@@ -37,6 +37,7 @@ func (e *evaluation) report() *Report {
 	for _, name := range names {
 		start := len(report.Pods)
 		node := e.node(name)
+		report.unread = report.unread || s.Only != nil && !s.Only[name]
 		for _, pod := range s.Pods[name] {
 			report.Pods = append(report.Pods, e.verdict(node, pod))
 		}

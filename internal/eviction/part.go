@@ -11,14 +11,14 @@ package eviction
 // Settled reports whether there is nothing to tell about any pod, whatever the rest of the cluster
 // is like. Where only admission and volumes could change that, so that pods fit on nodes which the
 // snapshot has, it takes the caller's word that admission gives nothing to new pods and restricts
-// none.
+// none. A report on a node whose pods were not read is not settled.
 func (r *Report) Settled(admitsAsIs bool) bool {
 	for _, v := range r.Pods {
 		if !v.Plain() || v.OtherNodes && (!admitsAsIs || len(v.Pod.Claims) > 0) {
 			return false
 		}
 	}
-	return true
+	return !r.unread
 }
 
 // OpenPlaces reports whether all that keeps the report from being settled is that some pods could
@@ -33,5 +33,5 @@ func (r *Report) OpenPlaces() bool {
 			return false
 		}
 	}
-	return open
+	return open && !r.unread
 }

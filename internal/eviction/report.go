@@ -22,6 +22,8 @@ type Report struct {
 	// Gaps says what could not be read.
 	Gaps []string
 
+	// unread is set where a changed node is none of those whose pods were read.
+	unread  bool
 	outcome func() *placement.Outcome
 }
 
@@ -33,6 +35,7 @@ func Join(reports ...*Report) *Report {
 	at := map[string]int{}
 	for _, r := range reports {
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
+		out.unread = out.unread || r.unread
 		for _, v := range r.Pods {
 			i, known := at[v.Pod.Key()]
 			switch {

@@ -33,12 +33,7 @@ func (d *Data) seenFor(ctx context.Context, c TaintChange, linked []string) (*sn
 // there is nothing to tell about a change. It is false where they do not, and where it is cheaper to
 // read all pods: whatever is told then is worked out from these alone.
 func (d *Data) evictsNothing(ctx context.Context, c TaintChange) (bool, error) {
-	nodes, err := d.Cluster.Nodes(ctx)
-	if err != nil {
-		return false, err
-	}
-	names := c.NodesChanged(nodes)
-	seen, ok, err := d.Cluster.SnapshotOfNodes(ctx, names)
+	seen, ok, err := d.Cluster.SnapshotOfNodes(ctx, c.Changed)
 	if !ok || err != nil {
 		return false, err
 	}
@@ -52,7 +47,7 @@ func (d *Data) evictsNothing(ctx context.Context, c TaintChange) (bool, error) {
 	case !plan.OpenPlaces():
 		return false, nil
 	}
-	seen, ok, err = d.Cluster.SnapshotOfNodes(ctx, slices.Concat(names, planner.Roomy(seen, names, roomyNodes)))
+	seen, ok, err = d.Cluster.SnapshotOfNodes(ctx, slices.Concat(c.Changed, planner.Roomy(seen, c.Changed, roomyNodes)))
 	if !ok || err != nil {
 		return false, err
 	}

@@ -75,6 +75,8 @@ type TaintChange struct {
 	// Taken words the taints that go, and Taints is the change as other resources count it.
 	Taken  Subject
 	Taints planner.TaintChanges
+	// Changed are the names of the nodes that are written to, where no machine is replaced.
+	Changed []string
 	// Harmless is set where no taint comes that a pod might not tolerate.
 	Harmless bool
 	// ToleratedBy are the links, and Strict reports that a limit depends on the preview.

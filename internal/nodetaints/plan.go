@@ -139,7 +139,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
 	r.Data.PreviewTaints(ctx, fw.TaintChange{
 		Change: change, Owner: desired.Claim.Owner, Place: fw.Place(desired.Target), Taken: fw.AboutTaken(desired.Target, plan), Taints: planner.TaintChanges{Nodes: change.Nodes},
-		Harmless: plan.Harmless(), ToleratedBy: m.ToleratedBy, Strict: strict, Words: words,
+		Changed: plan.Names(), Harmless: plan.Harmless(), ToleratedBy: m.ToleratedBy, Strict: strict, Words: words,
 	}, diags)
 }
 

@@ -20,16 +20,6 @@ func (c Change) TaintsNodes() bool {
 	return len(c.Nodes) > 0 && len(c.Labels)+len(c.MachineSets.Sets)+len(c.Workloads)+len(c.Policies) == 0 && c.Drain == nil
 }
 
-// NodesChanged returns the names of the nodes whose taints a change writes, sorted.
-func (c Change) NodesChanged(nodes []*snapshot.Node) []string {
-	var out []string
-	for _, desired := range c.Nodes {
-		out = append(out, PlanNodes(nodes, desired).Names()...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // Settled reports whether the steps of a plan have nothing to tell about any pod, by a snapshot of
 // some nodes' pods: see eviction.Report.Settled.
 func (p Plan) Settled(admitsAsIs bool) bool {
