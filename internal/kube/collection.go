@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// pageSize keeps the number of requests low; pageBuffer pages at most are
-	// decoded ahead, which bounds the memory that is not yet stripped.
-	pageSize, pageBuffer = 2000, 1
+	// pageBuffer pages at most are decoded ahead, which bounds the memory that is not yet
+	// stripped.
+	pageBuffer = 1
 
 	// failureMemory is how long a failed load is remembered: two hundred
 	// resources should not each wait for the same dead cluster.
@@ -118,19 +118,13 @@ func (c *collection[T]) listedBefore(moment time.Time) bool {
 
 // reload reads everything again. The caller holds loading or is the follower.
 func (c *collection[T]) reload(ctx context.Context) error {
-	var items map[string]T
-	var version string
 	if c.begin != nil {
 		c.begin()
 	}
 	c.mu.Lock()
 	c.reloads++
 	c.mu.Unlock()
-	err := c.patience().do(ctx, func(ctx context.Context) error {
-		var err error
-		items, version, err = c.latest(ctx)
-		return err
-	})
+	items, version, err := c.latest(ctx)
 	err = wrap("list "+c.plural, err)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -148,7 +148,7 @@ func TestRead_beginsAnewWhenThePagesExpire(t *testing.T) {
 			t.Parallel()
 			attempt := 0
 			c := nodesBy(func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				if o.Limit != pageSize {
+				if o.Limit != firstPage {
 					t.Errorf("a page of %d", o.Limit)
 				}
 				if o.Continue == "" {

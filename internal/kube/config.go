@@ -101,7 +101,7 @@ func (c Config) rest() (*rest.Config, error) {
 	cfg.UserAgent = c.UserAgent
 	cfg.QPS, cfg.Burst = qps, burst
 	cfg.Transport = c.Transport
-	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return impatient{inner} })
+	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return counting{impatient{inner}} })
 	cfg.ContentType = protobuf
 	cfg.AcceptContentTypes = protobuf + ",application/json"
 	if cfg.Dial == nil && cfg.Transport == nil {

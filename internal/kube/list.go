@@ -33,7 +33,7 @@ func (c *collection[T]) latest(ctx context.Context) (items map[string]T, version
 
 // read lists everything.
 func (c *collection[T]) read(ctx context.Context) (items map[string]T, version string, err error) {
-	err = pages(ctx, func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	err = pages(ctx, c.patience(), func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 		page, err := c.list(ctx, opts)
 		if err == nil {
 			if list, accessErr := meta.ListAccessor(page); accessErr == nil {
@@ -58,16 +58,12 @@ func (c *collection[T]) read(ctx context.Context) (items map[string]T, version s
 // pages lists page by page and calls visit for each object. When the pages'
 // continuation expires on the way, it calls begin and does so anew: an
 // inconsistent half is not a snapshot.
-func pages(ctx context.Context, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
+func pages(ctx context.Context, p patience, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
 	for attempt := 1; ; attempt++ {
 		begin()
-		p := pager.New(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-			defer cancel()
-			return list(ctx, opts)
-		})
-		p.PageSize, p.PageBufferSize = pageSize, pageBuffer
-		err := p.EachListItem(ctx, metav1.ListOptions{}, visit)
+		all := pager.New(paged(p, list))
+		all.PageBufferSize = pageBuffer
+		err := all.EachListItem(ctx, metav1.ListOptions{}, visit)
 		if attempt == 3 || !apierrors.IsResourceExpired(err) {
 			return err
 		}

@@ -86,12 +86,7 @@ func (c *Cluster) confirm(ctx context.Context, written []*snapshot.Node) error {
 	if len(unchanged) == 1 {
 		return c.reread(ctx, unchanged)
 	}
-	var items map[string]*snapshot.Node
-	err := c.nodes.patience().do(ctx, func(ctx context.Context) error {
-		var err error
-		items, _, err = c.nodes.read(ctx)
-		return err
-	})
+	items, _, err := c.nodes.read(ctx)
 	if err != nil {
 		return wrap("list nodes", err)
 	}

@@ -234,9 +234,7 @@ func mostAllowed(pdb *policyv1.PodDisruptionBudget) *int32 {
 // each calls visit for each object of a list, and begin whenever it starts
 // from the first.
 func (c *Cluster) each(ctx context.Context, plural string, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
-	return wrap("list "+plural, c.patience().do(ctx, func(ctx context.Context) error {
-		return pages(ctx, list, begin, visit)
-	}))
+	return wrap("list "+plural, pages(ctx, c.patience(), list, begin, visit))
 }
 
 // parallel runs functions in parallel and returns the first error in their order.

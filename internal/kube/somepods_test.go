@@ -66,9 +66,9 @@ func TestSnapshotOfNodes_requests(t *testing.T) {
 	}{
 		"one node":   {1, true, 1 + 1},
 		"ten nodes":  {10, true, 1 + 10},
-		"half":       {500, false, 15},
-		"all nodes":  {1_000, false, 15},
-		"eleven":     {11, false, 1 + 15},
+		"half":       {500, false, 16},
+		"all nodes":  {1_000, false, 16},
+		"eleven":     {11, false, 1 + 16},
 		"no changes": {0, true, 1},
 	} {
 		c := api.connect(t)
