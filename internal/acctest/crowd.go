@@ -13,8 +13,8 @@ import (
 )
 
 // Crowd puts many nodes into the in-memory API server, named crowd-0 and so on, with so many pods
-// on each, which ask for a little. Requests for as many would take minutes. The function says what is
-// different about the nth node and its pods.
+// on each, which ask for a little. Requests for as many would take minutes. The function changes
+// the nth node and its pods before that.
 func (c *Cluster) Crowd(t testing.TB, nodes, pods int, change func(n int, node *corev1.Node, pod *corev1.Pod)) {
 	t.Helper()
 	if c.api == nil {

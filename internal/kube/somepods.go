@@ -136,8 +136,7 @@ func (c *Cluster) SnapshotOfNodes(ctx context.Context, names []string) (*snapsho
 		case one.err != nil && own:
 			return nil, false, one.err
 		case one.err != nil:
-			// Another caller's deadline may be all that was wrong.
-			return nil, false, nil
+			return nil, false, nil //nolint:nilerr // Another caller's deadline may be all that was wrong.
 		}
 		pods = append(pods, one.pods...)
 	}

@@ -49,7 +49,7 @@ func (s *Storage) Fill(ctx context.Context, nodes, pods int) error {
 		}
 	}
 	for i := range nodes {
-		// What the API calls nodes has its oldest name in the storage.
+		// The storage still has the oldest name of nodes.
 		if err := s.add(ctx, "minions/"+NodeName(i), Node(i)); err != nil {
 			return err
 		}
