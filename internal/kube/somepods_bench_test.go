@@ -1,6 +1,8 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
+//go:build unix
+
 package kube
 
 import (

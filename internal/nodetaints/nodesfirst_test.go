@@ -86,7 +86,7 @@ func TestNodeTaints_manyResourcesShareTheRule(t *testing.T) {
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		crowd(t, c)
 		audit, provider := c.Audit(t)
-		for _, taint := range []string{"dedicated=gpu:NoExecute", "other=x:NoSchedule", "other=x:NoExecute"} {
+		for _, taint := range []string{"dedicated=gpu:NoExecute", "other=x:NoExecute"} {
 			audit.Reset()
 			walk := (&acctest.Terraform{Provider: provider}).Walk(t)
 			// As Terraform does by default, ten are planned in parallel.
