@@ -109,3 +109,29 @@ func TestNodeTaints_manyResourcesShareTheRule(t *testing.T) {
 		}
 	})
 }
+
+// TestNodeTaints_appliesReadAllPodsForLimits: an apply plans again, by the pods of the changed node. Where a
+// limit is to be held it lists all pods before its first write, and follows them.
+func TestNodeTaints_appliesReadAllPodsForLimits(t *testing.T) {
+	t.Parallel()
+	acctest.CountsRequests(t)
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		crowd(t, c)
+		audit, provider := c.Audit(t)
+		for n, tc := range []struct {
+			evictions any
+			pods      int
+		}{{nil, 2}, {map[string]any{"max_pods": 0}, 2 + 15}} {
+			tf, i := &acctest.Terraform{Provider: provider}, newInstance()
+			config := map[string]any{"node_name": fmt.Sprintf("crowd-%d", n), "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": tc.evictions}
+			planned := tf.Plan(t, i, config)
+			audit.Reset()
+			if d := tf.Carry(t, i, planned, config); d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			if total, count := requested(t, "apply", audit); count["list pods"] != tc.pods {
+				t.Errorf("with the limits %v: %d requests: %v", tc.evictions, total, count)
+			}
+		}
+	})
+}
