@@ -98,6 +98,7 @@ func TestCounting_readsWhatTheAnswerHas(t *testing.T) {
 	t.Parallel()
 	const size = 300_000
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"` + strings.Repeat("1", size) + `"},"items":[]}`))
 	}))
 	t.Cleanup(server.Close)

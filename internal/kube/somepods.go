@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -193,13 +194,16 @@ func (c *Cluster) listPods(ctx context.Context, o metav1.ListOptions) (*podPage,
 // take it past its cache, to look through the pods of all nodes (k8s.io/apiserver v0.37.2
 // pkg/storage/cacher/delegator, ShouldDelegateList).
 func (c *Cluster) listNodes(ctx context.Context, nodes map[string]*podsOfNode) {
-	slots := make(chan struct{}, atOnce)
+	slots := semaphore.NewWeighted(atOnce)
 	var wg sync.WaitGroup
 	for name, one := range nodes {
 		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
 			version := ""
+			defer func() { c.some.end(name, one, version) }()
+			if one.err = slots.Acquire(ctx, 1); one.err != nil {
+				return
+			}
+			defer slots.Release(1)
 			page, err := c.listPods(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
 			if one.err = err; err == nil {
 				version = page.ResourceVersion
@@ -207,7 +211,6 @@ func (c *Cluster) listNodes(ctx context.Context, nodes map[string]*podsOfNode) {
 					one.pods = append(one.pods, pod.Pod)
 				}
 			}
-			c.some.end(name, one, version)
 		})
 	}
 	wg.Wait()

@@ -121,7 +121,7 @@ func TestNodeTaints_appliesReadAllPodsForLimits(t *testing.T) {
 		for n, tc := range []struct {
 			evictions any
 			pods      int
-		}{{nil, 2}, {map[string]any{"max_pods": 0}, 2 + 15}} {
+		}{{nil, 2}, {map[string]any{"max_pods": 0}, 2 + 16}} {
 			tf, i := &acctest.Terraform{Provider: provider}, newInstance()
 			config := map[string]any{"node_name": fmt.Sprintf("crowd-%d", n), "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": tc.evictions}
 			planned := tf.Plan(t, i, config)

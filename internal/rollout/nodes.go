@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -108,15 +109,15 @@ func switchAll(ctx context.Context, cluster *kube.Cluster, desired planner.NodeT
 func writeAll(ctx context.Context, names []string, write func(name string) (*snapshot.Node, error)) ([]*snapshot.Node, error) {
 	written := make([]*snapshot.Node, len(names))
 	errs := make([]error, len(names))
-	slots := make(chan struct{}, parallelWrites)
+	slots := semaphore.NewWeighted(parallelWrites)
 	var wg sync.WaitGroup
 	for i, name := range names {
-		slots <- struct{}{}
+		if slots.Acquire(ctx, 1) != nil {
+			break
+		}
 		wg.Go(func() {
-			defer func() { <-slots }()
-			if ctx.Err() == nil {
-				written[i], errs[i] = write(name)
-			}
+			defer slots.Release(1)
+			written[i], errs[i] = write(name)
 		})
 	}
 	wg.Wait()
