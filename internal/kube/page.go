@@ -25,7 +25,7 @@ const (
 	// the usual 7 KB close to pageBytes.
 	pageSize = 2000
 	// pageBytes is how many bytes pages should have: each is held in memory as a whole, and a slow
-	// server has to answer it within requestTimeout.
+	// server must answer it within requestTimeout.
 	pageBytes = 16 << 20
 	// smallestPage is where pages of a server that does not answer in time end to become smaller.
 	smallestPage = 100

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// DropUnreadLogs turns off the logs of this process that nobody reads. Without TF_LOG and
+// DropUnreadLogs turns off the logs of this process that are not read. Without TF_LOG and
 // TF_LOG_PROVIDER, a command line takes what a provider logs and throws it away
 // (https://developer.hashicorp.com/terraform/internals/debugging), but terraform-plugin-log
 // writes every line all the same, at its most detailed level: a third of the CPU of a plan
@@ -21,7 +21,7 @@ func DropUnreadLogs() {
 	}
 	for _, name := range []string{"TF_LOG_SDK", "TF_LOG_PROVIDER_KUBETAINT"} {
 		if os.Getenv(name) == "" {
-			_ = os.Setenv(name, "OFF") // Where it cannot be set, there are logs.
+			_ = os.Setenv(name, "OFF") // If it cannot be set, there are logs.
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-//nolint:paralleltest // It sets variables of the environment.
 func TestDropUnreadLogs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		env      map[string]string
