@@ -51,6 +51,12 @@ func TestExplain(t *testing.T) {
 			[]string{"The drain was waiting for 1 pod of node \"b\":\n  pod shop/db is terminating\n\nThese nodes are cordoned, and stay so: a, b. Of these are drained: a. To fix this, find out why these pods do not leave",
 				"it continues with the nodes that are left. To give up instead, let pods in again: kubectl uncordon a b.\n\nOriginal error: context deadline exceeded"}, ""},
 		"a timeout before the first eviction": {&rollout.DrainError{Cordoned: []string{"a"}, Err: context.DeadlineExceeded}, path.Empty(), `Unable to drain node "a": the drain timed out`, []string{"Set a longer timeout, and invoke the action again"}, "these pods"},
+		"a timeout of the wait for replacements": {&rollout.DrainError{
+			Missing:  []rollout.Replacement{{Workload: "Deployment shop/web", Missing: 2, Wanted: 3, Why: "pod web-1: 0/4 nodes are available"}, {Workload: "Job shop/train", Missing: 1, Wanted: 1}},
+			Cordoned: []string{"a", "b"}, Drained: []string{"a", "b"}, Err: context.DeadlineExceeded,
+		}, path.Empty(), `Unable to drain node "a": the wait for replacements of evicted pods timed out`,
+			[]string{"All pods are evicted, and 2 workloads do not run elsewhere yet:\n  Deployment shop/web: 2 of 3 pods not ready on other nodes: pod web-1: 0/4 nodes are available\n  Job shop/train: 1 of 1 pods not ready on other nodes\n\n",
+				"These nodes are cordoned, and stay so: a, b. Of these are drained: a, b. To fix this, make room for these pods", "kubectl uncordon a b", "context deadline exceeded"}, "the drain was waiting"},
 		"an interrupted run": {&rollout.DrainError{Node: "a", Waiting: []string{"pod shop/db is terminating"}, Cordoned: []string{"a"}, Err: context.Canceled}, path.Empty(), `Unable to drain node "a": the run was interrupted`,
 			[]string{"The drain was waiting for 1 pod", "To continue, invoke the action again"}, "timeout"},
 		"an error of the API server": {&rollout.DrainError{Cordoned: []string{"1", "2", "3", "4", "5", "6"}, Err: errors.New("no")}, path.Empty(), `Unable to drain node "a"`, []string{"kubectl uncordon NODE, for each of them", "Original error: no"}, "timeout"},

@@ -20,13 +20,14 @@ import (
 
 // model is the action as it is in the configuration.
 type model struct {
-	NodeName           types.String   `tfsdk:"node_name"`
-	NodeSelector       types.String   `tfsdk:"node_selector"`
-	IgnoreDaemonSets   types.Bool     `tfsdk:"ignore_daemon_sets"`
-	DeleteLocalData    types.Bool     `tfsdk:"delete_local_data"`
-	GracePeriodSeconds fw.WholeNumber `tfsdk:"grace_period_seconds"`
-	Evictions          types.Object   `tfsdk:"evictions"`
-	Timeout            types.String   `tfsdk:"timeout"`
+	NodeName            types.String   `tfsdk:"node_name"`
+	NodeSelector        types.String   `tfsdk:"node_selector"`
+	IgnoreDaemonSets    types.Bool     `tfsdk:"ignore_daemon_sets"`
+	DeleteLocalData     types.Bool     `tfsdk:"delete_local_data"`
+	GracePeriodSeconds  fw.WholeNumber `tfsdk:"grace_period_seconds"`
+	WaitForReplacements types.Bool     `tfsdk:"wait_for_replacements"`
+	Evictions           types.Object   `tfsdk:"evictions"`
+	Timeout             types.String   `tfsdk:"timeout"`
 }
 
 // wanted is what the model wants.
@@ -37,6 +38,8 @@ type wanted struct {
 	budget      fw.Budget
 	rules       planner.DrainRules
 	gracePeriod *int64
+	// awaits is set where the drain ends once the evicted pods run elsewhere.
+	awaits bool
 }
 
 // place names the nodes in messages.
@@ -49,7 +52,7 @@ func (w wanted) place() string {
 
 // drain is the drain of the nodes that are meant now, sorted by name.
 func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
-	d := rollout.Drain{NodeDrain: planner.NodeDrain{Rules: w.rules}, GracePeriod: w.gracePeriod}
+	d := rollout.Drain{NodeDrain: planner.NodeDrain{Rules: w.rules}, GracePeriod: w.gracePeriod, AwaitReplacements: w.awaits}
 	for _, n := range nodes {
 		if w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name {
 			d.Nodes = append(d.Nodes, n.Name)
@@ -72,12 +75,13 @@ func (w wanted) subject(verb string, d rollout.Drain) fw.Subject {
 func (m model) wanted(ctx context.Context, data *fw.Data, diags *diag.Diagnostics) (wanted, bool) {
 	budget, known := fw.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
 	if !known || m.NodeName.IsUnknown() || m.NodeSelector.IsUnknown() || m.IgnoreDaemonSets.IsUnknown() ||
-		m.DeleteLocalData.IsUnknown() || m.GracePeriodSeconds.IsUnknown() || diags.HasError() {
+		m.DeleteLocalData.IsUnknown() || m.WaitForReplacements.IsUnknown() || m.GracePeriodSeconds.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}
 	w := wanted{
 		name: m.NodeName.ValueString(), budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
-		rules: planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
+		rules:  planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
+		awaits: m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
 	}
 	if m.NodeSelector.IsNull() {
 		return w, true

@@ -116,14 +116,29 @@ func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 		stopped = &rollout.DrainError{Err: err}
 	}
 	summary, advice, waiting := "Unable to drain "+w.place(), fw.Advise(stopped.Err), ""
-	if errors.Is(stopped.Err, context.DeadlineExceeded) || errors.Is(stopped.Err, context.Canceled) {
-		summary, advice = summary+": "+fw.Ended("the drain", stopped.Err), ""
+	what := "the drain"
+	if len(stopped.Missing) > 0 {
+		what = "the wait for replacements of evicted pods"
 	}
-	if len(stopped.Waiting) > 0 {
+	if errors.Is(stopped.Err, context.DeadlineExceeded) || errors.Is(stopped.Err, context.Canceled) {
+		summary, advice = summary+": "+fw.Ended(what, stopped.Err), ""
+	}
+	switch {
+	case len(stopped.Missing) > 0:
+		waiting = fmt.Sprintf("All pods are evicted, and %s not run elsewhere yet:\n  %s", fw.CountVerb(len(stopped.Missing), "workload does", "workloads do"), strings.Join(shown(replacements(stopped.Missing), lines), "\n  "))
+	case len(stopped.Waiting) > 0:
 		waiting = fmt.Sprintf("The drain was waiting for %s of node %q:\n  %s", fw.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
 	}
 	parts := slices.DeleteFunc([]string{advice, waiting, remains(stopped), "Original error: " + stopped.Err.Error()}, func(part string) bool { return part == "" })
 	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
+}
+
+func replacements(missing []rollout.Replacement) []string {
+	out := make([]string, len(missing))
+	for i, r := range missing {
+		out[i] = r.String()
+	}
+	return out
 }
 
 // goOn reports what to do about a drain that has ended before its end.
@@ -132,6 +147,8 @@ func goOn(e *rollout.DrainError) string {
 	switch {
 	case !errors.Is(e.Err, context.DeadlineExceeded):
 		return "To continue, " + again
+	case len(e.Missing) > 0:
+		return "To fix this, make room for these pods (kubectl get pods --field-selector=status.phase=Pending -A), or set a longer timeout; then " + again
 	case len(e.Waiting) == 0:
 		return "Set a longer timeout, and " + again
 	}

@@ -46,6 +46,10 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 				MarkdownDescription: "Grace period of pods in seconds; `0` kills immediately. Default: `terminationGracePeriodSeconds` of each.",
 				Validators:          []validator.Int64{int64validator.AtLeast(0)},
 			},
+			"wait_for_replacements": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether to wait until evicted pods are ready on other nodes. Default: `true`.",
+			},
 			"evictions": fw.ActionEvictionsAttribute(),
 			"timeout":   fw.TimeoutAttribute("How long the drain of all nodes may take, such as `90m`. Default: `60m`."),
 		},

@@ -49,11 +49,20 @@ func (o *order) drain(d *NodeDrain) {
 
 // DrainDeadlocks reports what keeps the drain of a plan from ending.
 func (p Plan) DrainDeadlocks(s *snapshot.Snapshot) []eviction.Deadlock {
+	report := p.DrainReport()
+	if report == nil {
+		return nil
+	}
+	return report.Deadlocks(s, eviction.DrainOf{})
+}
+
+// DrainReport returns what the drain of a plan does, nil where it has none.
+func (p Plan) DrainReport() *eviction.Report {
 	at := slices.IndexFunc(p.Steps, func(step Step) bool { return step.Kind == Drained })
 	if at < 0 {
 		return nil
 	}
-	return p.Steps[at].Report.Deadlocks(s, eviction.DrainOf{})
+	return p.Steps[at].Report
 }
 
 // refuseGuarded says which of the pods that a drain evicts the eviction API never evicts:

@@ -28,6 +28,8 @@ type Drain struct {
 	planner.NodeDrain
 	// GracePeriod is in seconds, nil for the pods' own.
 	GracePeriod *int64
+	// AwaitReplacements is set where the drain ends once the evicted pods run elsewhere.
+	AwaitReplacements bool
 	// Progress is told what is done, and Waiting what holds a node, whenever that
 	// changes; nil ones are not.
 	Progress func(string)
@@ -53,12 +55,17 @@ type DrainError struct {
 	// Cordoned are the nodes that are cordoned, those that were before included, and
 	// Drained those of them that are drained.
 	Cordoned, Drained []string
-	Err               error
+	// Missing are the workloads whose evicted pods do not run elsewhere, once all nodes are drained.
+	Missing []Replacement
+	Err     error
 }
 
 // Error reports what is missing.
 func (e *DrainError) Error() string {
-	if len(e.Waiting) == 0 {
+	switch {
+	case len(e.Missing) > 0:
+		return "waiting for replacements: " + words(e.Missing) + ": " + e.Err.Error()
+	case len(e.Waiting) == 0:
 		return e.Err.Error()
 	}
 	return "draining node " + e.Node + ": " + strings.Join(e.Waiting, "; ") + ": " + e.Err.Error()
@@ -69,18 +76,20 @@ func (e *DrainError) Unwrap() error { return e.Err }
 
 // emptyNodes cordons nodes and evicts their pods, node after node, through the eviction
 // API: what a PodDisruptionBudget forbids is asked for again until it is allowed. It
-// returns when the pods are gone. The nodes stay cordoned. Errors: *DrainError.
+// returns when the pods are gone, and with AwaitReplacements when they run elsewhere. The nodes
+// stay cordoned. Errors: *DrainError.
 func (r *run) emptyNodes(ctx context.Context) error {
 	d := &draining{cluster: r.cluster, drain: *r.change.Drain, again: r.again}
 	if err := d.carryOut(ctx); err != nil {
-		return &DrainError{Node: d.node, Waiting: d.waiting, Cordoned: d.cordoned, Drained: d.drained, Err: err}
+		return &DrainError{Node: d.node, Waiting: d.waiting, Cordoned: d.cordoned, Drained: d.drained, Missing: d.missing, Err: err}
 	}
 	r.drained = true
 	return nil
 }
 
-// again asks the planner once more, whether what is in its plan may be done.
-func (r *run) again(ctx context.Context) error {
+// again asks the planner once more, whether what is in its plan may be done, and returns what
+// the drain does.
+func (r *run) again(ctx context.Context) (looked, error) {
 	now, err := r.plan(ctx)
 	if err == nil {
 		err = now.obstacle()
@@ -88,19 +97,22 @@ func (r *run) again(ctx context.Context) error {
 	if err == nil && r.hooks.begin != nil {
 		err = r.hooks.begin(now.Plan)
 	}
-	return err
+	return now, err
 }
 
 type draining struct {
 	cluster *kube.Cluster
 	drain   Drain
 	// again looks for pods that stop the drain, and asks whether the others may go.
-	again func(context.Context) error
+	again func(context.Context) (looked, error)
 
 	cordoned, drained []string
-	node              string
-	waiting           []string
-	told              string
+	// expected is what is waited for in the end, and missing what of it there is not.
+	expected []*replaced
+	missing  []Replacement
+	node     string
+	waiting  []string
+	told     string
 }
 
 func (d *draining) carryOut(ctx context.Context) error {
@@ -113,8 +125,12 @@ func (d *draining) carryOut(ctx context.Context) error {
 	if err := d.cluster.RelistPods(ctx); err != nil {
 		return err
 	}
-	if err := d.again(ctx); err != nil {
+	now, err := d.again(ctx)
+	if err != nil {
 		return err
+	}
+	if report := now.DrainReport(); d.drain.AwaitReplacements && report != nil {
+		d.expected = expected(now.snapshot, report, d.drain.NodeDrain)
 	}
 	for _, name := range d.drain.Nodes {
 		d.node = name
@@ -124,7 +140,7 @@ func (d *draining) carryOut(ctx context.Context) error {
 		d.node, d.drained = "", append(d.drained, name)
 		d.say("node %s is drained", name)
 	}
-	return nil
+	return d.await(ctx)
 }
 
 func (d *draining) cordon(ctx context.Context, name string) error {

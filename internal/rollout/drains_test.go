@@ -34,6 +34,8 @@ type drainScene struct {
 	// ending pods that terminate.
 	before  func(s *drainScene, r fakeapi.Request) int
 	lingers bool
+	// ended is told of each pod that the kubelet has ended.
+	ended func(s *drainScene, pod string)
 	// approve answers the nth question.
 	approve func(s *drainScene, nth int) error
 	asked   int
@@ -99,6 +101,9 @@ func (s *drainScene) sorted() []string {
 func (s *drainScene) end(pod string) {
 	if p, there := fakeapi.Get[*corev1.Pod](s.api.Server, namespace, pod); there {
 		s.api.Remove(p)
+	}
+	if s.ended != nil {
+		s.ended(s, pod)
 	}
 }
 

@@ -1,0 +1,249 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-log/tflog"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// askFor bounds the questions why pods are not ready, once the time of a drain is over.
+const askFor = 10 * time.Second
+
+// Replacement is a workload whose evicted pods do not run elsewhere yet.
+type Replacement struct {
+	// Workload is its kind, namespace and name.
+	Workload string
+	// Missing of Wanted pods are not ready on other nodes.
+	Missing, Wanted int
+	// Why is what the scheduler or a container reports, empty where that does not show.
+	Why string
+}
+
+// String returns it as a half sentence.
+func (r Replacement) String() string {
+	out := fmt.Sprintf("%s: %d of %d pods not ready on other nodes", r.Workload, r.Missing, r.Wanted)
+	if r.Why != "" {
+		out += ": " + r.Why
+	}
+	return out
+}
+
+// replaced is what a drain waits for in one workload.
+type replaced struct {
+	// key is what the pods are rolled up to, and controller what creates them: a Job, where
+	// key is its CronJob.
+	key, controller snapshot.WorkloadKey
+	// job is the UID of the Job, empty for others.
+	job types.UID
+	// wanted is how many pods are to be ready on other nodes.
+	wanted int
+	// short is since when it has fewer pods than wanted, and askedAt when its controller was
+	// asked how many it is to have.
+	short, askedAt time.Time
+}
+
+// expected returns what a drain of nodes waits for: as many ready pods as there are before
+// it, without those that the report finds lost or Pending. Pods of DaemonSets belong to their
+// node, whoever runs the DaemonSet.
+func expected(s *snapshot.Snapshot, report *eviction.Report, d planner.NodeDrain) []*replaced {
+	known := map[snapshot.WorkloadKey]*replaced{}
+	evicted, homeless := map[snapshot.WorkloadKey]int{}, map[types.UID]bool{}
+	for _, v := range report.Pods {
+		homeless[v.Pod.UID] = v.Lost || v.NoPlace || v.Rejected
+	}
+	for _, node := range d.Nodes {
+		pods, _ := planner.Drain(s.Pods[node], d.Rules)
+		for _, p := range pods {
+			if p.Completed || p.Controller == nil || p.Controller.Kind == "DaemonSet" || homeless[p.UID] || !p.Ready && !p.Terminating {
+				continue
+			}
+			r := replacedOf(s, p)
+			if known[r.controller] == nil {
+				known[r.controller] = r
+			}
+			evicted[r.controller]++
+			if p.Terminating {
+				// It is not among the ready ones.
+				known[r.controller].wanted++
+			}
+		}
+	}
+	pending := map[snapshot.WorkloadKey]int{}
+	for _, w := range report.Workloads() {
+		pending[snapshot.WorkloadKey{Namespace: w.Namespace, Owner: w.Owner}] = w.Summary.Pending.Max
+	}
+	var out []*replaced
+	for key, r := range known {
+		if evicted[key] <= pending[r.key] {
+			continue
+		}
+		for _, p := range r.pods(s) {
+			if p.Ready && !homeless[p.UID] {
+				r.wanted++
+			}
+		}
+		if r.wanted -= pending[r.key]; r.wanted > 0 {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b *replaced) int { return cmp.Compare(a.title(), b.title()) })
+	return out
+}
+
+// replacedOf names what recreates a pod.
+func replacedOf(s *snapshot.Snapshot, p *snapshot.Pod) *replaced {
+	key := snapshot.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}
+	r := &replaced{key: key, controller: key}
+	if c := p.Controller; c.Group == batchv1.GroupName && c.Kind == "Job" {
+		// Other Jobs of a CronJob begin and end by themselves.
+		r.controller.Owner, r.job = c.Owner, c.UID
+	}
+	return r
+}
+
+func (r *replaced) title() string {
+	return r.controller.Kind + " " + r.controller.Namespace + "/" + r.controller.Name
+}
+
+// pods are those of the workload that are not being deleted and have not run to their end.
+func (r *replaced) pods(s *snapshot.Snapshot) []*snapshot.Pod {
+	pods := s.PodsByWorkload()[r.key]
+	if r.job == "" {
+		return pods
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return p.Controller == nil || p.Controller.UID != r.job })
+}
+
+// await returns when as many pods as before are ready on other nodes. Errors: the end of the
+// context, and those of kube.
+func (d *draining) await(ctx context.Context) error {
+	told := ""
+	for {
+		s, err := d.cluster.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		soon := false
+		var missing []Replacement
+		var behind []*replaced
+		for _, r := range d.expected {
+			pods, ready := r.count(s, d.drained)
+			asks, err := r.follow(ctx, d.cluster, pods)
+			if err != nil {
+				return err
+			}
+			if soon = soon || asks; ready < r.wanted {
+				missing, behind = append(missing, Replacement{Workload: r.title(), Missing: r.wanted - ready, Wanted: r.wanted}), append(behind, r)
+			}
+		}
+		if d.missing = missing; len(missing) == 0 {
+			if len(d.expected) > 0 {
+				d.say("the evicted pods have replacements that are ready on other nodes")
+			}
+			return nil
+		}
+		if now := words(missing); now != told {
+			tflog.Info(ctx, "waiting for replacements", map[string]any{"waiting": now})
+			d.say("waiting for replacements of evicted pods: %s", now)
+			told = now
+		}
+		pause := evictAgain
+		if soon {
+			pause = lookAgain
+		}
+		d.cluster.NextPods(ctx, pause)
+		if err := context.Cause(ctx); err != nil {
+			d.askWhy(ctx, s, behind)
+			return err
+		}
+	}
+}
+
+// words lists the first few.
+func words(missing []Replacement) string {
+	const few = 3
+	var out []string
+	for _, r := range missing[:min(few, len(missing))] {
+		out = append(out, r.String())
+	}
+	if more := len(missing) - few; more > 0 {
+		out = append(out, fmt.Sprintf("… and %d more", more))
+	}
+	return strings.Join(out, "; ")
+}
+
+// count returns how many pods there are, and how many of them are ready on nodes that are not
+// drained.
+func (r *replaced) count(s *snapshot.Snapshot, drained []string) (pods, ready int) {
+	for _, p := range r.pods(s) {
+		pods++
+		if p.Ready && !slices.Contains(drained, p.Node) {
+			ready++
+		}
+	}
+	return pods, ready
+}
+
+// follow lowers what is wanted where the controller is to have fewer pods by now: it may have
+// been scaled down or deleted. It is asked where it has fewer, and not before it has had time to
+// create them. It reports whether it is to be asked soon.
+func (r *replaced) follow(ctx context.Context, cluster *kube.Cluster, pods int) (soon bool, err error) {
+	now := time.Now()
+	switch {
+	case pods >= r.wanted:
+		r.short = time.Time{}
+		return false, nil
+	case r.short.IsZero():
+		r.short = now
+		return true, nil
+	case now.Sub(r.short) < lookAgain || now.Sub(r.askedAt) < lookAtMost:
+		return r.askedAt.Before(r.short), nil
+	}
+	r.askedAt = now
+	desired, known, err := cluster.DesiredPods(ctx, r.controller)
+	if known && err == nil {
+		r.wanted = min(r.wanted, desired)
+	}
+	return false, err
+}
+
+// askWhy finds out why the pods of the missing replacements are not ready.
+func (d *draining) askWhy(ctx context.Context, s *snapshot.Snapshot, behind []*replaced) {
+	const most = 20
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askFor)
+	defer cancel()
+	for i, r := range behind[:min(most, len(behind))] {
+		d.missing[i].Why = r.why(ctx, d.cluster, s, d.drained)
+	}
+}
+
+func (r *replaced) why(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, drained []string) string {
+	pods := slices.SortedFunc(slices.Values(r.pods(s)), (*snapshot.Pod).Compare)
+	for _, p := range pods {
+		switch {
+		case slices.Contains(drained, p.Node):
+			return "pod " + p.Name + " runs on the drained node " + p.Node + " again"
+		case !p.Ready:
+			if why := cluster.WhyNotReady(ctx, p); why != "" {
+				return "pod " + p.Name + ": " + why
+			}
+			return "pod " + p.Name + " is not ready"
+		}
+	}
+	return "its controller has not created them"
+}
