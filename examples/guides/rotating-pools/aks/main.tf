@@ -1,0 +1,25 @@
+variable "node_pool" {
+  description = "An azurerm_kubernetes_cluster_node_pool, or what its module returns of it."
+  type        = object({ id = string, name = string })
+}
+
+# It refers to the node pool, so Terraform destroys it first.
+resource "terraform_data" "node_pool" {
+  input            = var.node_pool.name
+  triggers_replace = var.node_pool.id
+
+  lifecycle {
+    action_trigger {
+      events  = [before_destroy]
+      actions = [action.kubetaint_drain_nodes.node_pool]
+    }
+  }
+}
+
+action "kubetaint_drain_nodes" "node_pool" {
+  config {
+    node_selector     = "kubernetes.azure.com/agentpool=${caller.input}"
+    delete_local_data = true
+    timeout           = "2h"
+  }
+}
