@@ -168,3 +168,32 @@ func TestAccDrainNodes_blueGreen(t *testing.T) {
 	s.cordoned("a")
 	s.cli.WantEmptyPlan()
 }
+
+// TestAccDrainNodes_replacementsThatNoNodeTakesStopTheDestroy: the plan saw room, and at apply there
+// is none. The next apply waits for the same pods, which are evicted already.
+func TestAccDrainNodes_replacementsThatNoNodeTakesStopTheDestroy(t *testing.T) {
+	t.Parallel()
+	s := newCloud(t)
+	s.runs(pools{names: []string{"blue"}}, "web", 2)
+	s.spare()
+	config := pools{names: []string{"blue"}, generation: 1, drain: []string{`timeout = "15s"`}}
+	proxy := s.c.Proxy(t)
+	s.writeAt(proxy.Provider(t, s.c), config)
+	s.cli.MustRun(planned...)
+	// The last look is before the first eviction.
+	proxy.Spoil(func(r acctest.Request) acctest.Fault {
+		if strings.HasSuffix(r.Path, "/eviction") {
+			s.label("spare", "fleet", "")
+		}
+		return acctest.None
+	})
+	missing := []string{"the wait for replacements of evicted pods timed out", "Deployment " + s.apps + "/web: 2 of 2 pods not ready on other nodes: pod web-", "nodes are available", "kubectl uncordon"}
+	s.fails(applied, missing...)
+	s.wants("blue")
+	proxy.Spoil(nil)
+	s.fails([]string{"apply", "-auto-approve", "-input=false"}, missing...)
+	s.wants("blue")
+	s.label("spare", "fleet", s.pool)
+	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false"), "Apply complete! Resources: 2 added, 0 changed, 2 destroyed.")
+	s.c.Running(t, s.apps, "web", 2)
+}

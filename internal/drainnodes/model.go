@@ -53,8 +53,11 @@ func (w wanted) place() string {
 // drain is the drain of the nodes that are meant now, sorted by name.
 func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
 	d := rollout.Drain{NodeDrain: planner.NodeDrain{Rules: w.rules}, GracePeriod: w.gracePeriod, AwaitReplacements: w.awaits}
+	d.Selects = func(n *snapshot.Node) bool {
+		return w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name
+	}
 	for _, n := range nodes {
-		if w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name {
+		if d.Selects(n) {
 			d.Nodes = append(d.Nodes, n.Name)
 		}
 	}

@@ -209,3 +209,11 @@ func (s *cloud) wants(pools ...string) {
 		}
 	}
 }
+
+// label writes a label of a node.
+func (s *cloud) label(node, key, value string) {
+	s.Helper()
+	if err := s.c.EditNode(s.Context(), s.pool+"-"+node, func(n *corev1.Node) { n.Labels[key] = value }); err != nil {
+		s.Error(err)
+	}
+}

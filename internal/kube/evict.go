@@ -74,7 +74,22 @@ func refusal(err error) string {
 // Cordon makes a node take no more pods. A node recreated under the same name is
 // another node. Errors: ErrNotFound, ErrConflict, those of the API server.
 func (c *Cluster) Cordon(ctx context.Context, n *snapshot.Node) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID}, "spec": map[string]any{"unschedulable": true}})
+	return c.patchDrained(ctx, "cordon node "+n.Name, n, map[string]any{"metadata": map[string]any{"uid": n.UID}, "spec": map[string]any{"unschedulable": true}})
+}
+
+// RecordAwaited writes on a node what its drain waits for, and removes that where it is empty.
+// Errors: those of Cordon.
+func (c *Cluster) RecordAwaited(ctx context.Context, n *snapshot.Node, awaited string) error {
+	value := any(awaited)
+	if awaited == "" {
+		value = nil
+	}
+	return c.patchDrained(ctx, "write the annotations of node "+n.Name, n, map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": map[string]any{snapshot.AwaitedAnnotation: value}}})
+}
+
+// patchDrained writes a node that is drained.
+func (c *Cluster) patchDrained(ctx context.Context, what string, n *snapshot.Node, patch map[string]any) error {
+	body, err := json.Marshal(patch)
 	if err != nil {
 		return err
 	}
@@ -90,5 +105,5 @@ func (c *Cluster) Cordon(ctx context.Context, n *snapshot.Node) error {
 	if err == nil {
 		c.nodes.offer(written)
 	}
-	return wrap("cordon node "+n.Name, err)
+	return wrap(what, err)
 }

@@ -37,6 +37,7 @@ func slimNode(n *corev1.Node) *snapshot.Node {
 		Ready: ready(n), Allocatable: allocatable(n.Status.Allocatable),
 		Record: record, RecordErr: err, LabelRecord: labelRecord, LabelRecordErr: labelErr,
 		OtherAnnotations: annotations.Others(n.Annotations, taint.OwnedAnnotation, label.OwnedAnnotation),
+		Awaited:          n.Annotations[snapshot.AwaitedAnnotation],
 		Machine:          printable.Line(n.Annotations[machineAnnotation]), MachineConfig: managed,
 	}
 }

@@ -28,8 +28,11 @@ type Drain struct {
 	planner.NodeDrain
 	// GracePeriod is in seconds, nil for the pods' own.
 	GracePeriod *int64
-	// AwaitReplacements is set where the drain ends once the evicted pods run elsewhere.
+	// AwaitReplacements is set where the drain ends once the evicted pods run elsewhere. Selects
+	// reports whether a node is meant: one that joins during the drain is no such place. Nil means
+	// the nodes of the drain alone.
 	AwaitReplacements bool
+	Selects           func(*snapshot.Node) bool
 	// Progress is told what is done, and Waiting what holds a node, whenever that
 	// changes; nil ones are not.
 	Progress func(string)
@@ -79,7 +82,7 @@ func (e *DrainError) Unwrap() error { return e.Err }
 // returns when the pods are gone, and with AwaitReplacements when they run elsewhere. The nodes
 // stay cordoned. Errors: *DrainError.
 func (r *run) emptyNodes(ctx context.Context) error {
-	d := &draining{cluster: r.cluster, drain: *r.change.Drain, again: r.again}
+	d := &draining{cluster: r.cluster, drain: *r.change.Drain, again: r.again, recorded: map[string][]awaited{}}
 	if err := d.carryOut(ctx); err != nil {
 		return &DrainError{Node: d.node, Waiting: d.waiting, Cordoned: d.cordoned, Drained: d.drained, Missing: d.missing, Err: err}
 	}
@@ -107,7 +110,9 @@ type draining struct {
 	again func(context.Context) (looked, error)
 
 	cordoned, drained []string
-	// expected is what is waited for in the end, and missing what of it there is not.
+	// recorded is what an earlier drain of each node waited for, expected is what is waited for in
+	// the end, and missing what of it there is not.
+	recorded map[string][]awaited
 	expected []*replaced
 	missing  []Replacement
 	node     string
@@ -130,7 +135,10 @@ func (d *draining) carryOut(ctx context.Context) error {
 		return err
 	}
 	if report := now.DrainReport(); d.drain.AwaitReplacements && report != nil {
-		d.expected = expected(now.snapshot, report, d.drain.NodeDrain)
+		d.expected = joined(expected(now.snapshot, report, d.drain.NodeDrain), d.recorded)
+		if err := d.remember(ctx); err != nil {
+			return err
+		}
 	}
 	for _, name := range d.drain.Nodes {
 		d.node = name
@@ -140,7 +148,10 @@ func (d *draining) carryOut(ctx context.Context) error {
 		d.node, d.drained = "", append(d.drained, name)
 		d.say("node %s is drained", name)
 	}
-	return d.await(ctx)
+	if err := d.await(ctx); err != nil {
+		return err
+	}
+	return d.forget(ctx)
 }
 
 func (d *draining) cordon(ctx context.Context, name string) error {
@@ -154,6 +165,8 @@ func (d *draining) cordon(ctx context.Context, name string) error {
 			return ignore(err, kube.ErrNotFound)
 		}
 		d.say("node %s is cordoned", name)
+	} else {
+		d.recorded[name] = parseAwaited(n.Awaited)
 	}
 	d.cordoned = append(d.cordoned, name)
 	return nil

@@ -52,6 +52,8 @@ type replaced struct {
 	job types.UID
 	// wanted is how many pods are to be ready on other nodes.
 	wanted int
+	// nodes are those that the drain evicts its pods from.
+	nodes map[string]bool
 	// short is since when it has fewer pods than wanted, and askedAt when its controller was
 	// asked how many it is to have.
 	short, askedAt time.Time
@@ -69,18 +71,17 @@ func expected(s *snapshot.Snapshot, report *eviction.Report, d planner.NodeDrain
 	for _, node := range d.Nodes {
 		pods, _ := planner.Drain(s.Pods[node], d.Rules)
 		for _, p := range pods {
-			if p.Completed || p.Controller == nil || p.Controller.Kind == "DaemonSet" || homeless[p.UID] || !p.Ready && !p.Terminating {
+			if p.Completed || p.Controller == nil || p.Controller.Kind == "DaemonSet" || homeless[p.UID] || !p.Ready || p.Terminating {
+				// Of a pod that is being deleted, the replacement exists already: an earlier drain
+				// has recorded it, if it waits for it.
 				continue
 			}
 			r := replacedOf(s, p)
 			if known[r.controller] == nil {
 				known[r.controller] = r
 			}
+			known[r.controller].nodes[node] = true
 			evicted[r.controller]++
-			if p.Terminating {
-				// It is not among the ready ones.
-				known[r.controller].wanted++
-			}
 		}
 	}
 	pending := map[snapshot.WorkloadKey]int{}
@@ -101,14 +102,13 @@ func expected(s *snapshot.Snapshot, report *eviction.Report, d planner.NodeDrain
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b *replaced) int { return cmp.Compare(a.title(), b.title()) })
 	return out
 }
 
 // replacedOf names what recreates a pod.
 func replacedOf(s *snapshot.Snapshot, p *snapshot.Pod) *replaced {
 	key := snapshot.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}
-	r := &replaced{key: key, controller: key}
+	r := &replaced{key: key, controller: key, nodes: map[string]bool{}}
 	if c := p.Controller; c.Group == batchv1.GroupName && c.Kind == "Job" {
 		// Other Jobs of a CronJob begin and end by themselves.
 		r.controller.Owner, r.job = c.Owner, c.UID
@@ -120,13 +120,23 @@ func (r *replaced) title() string {
 	return r.controller.Kind + " " + r.controller.Namespace + "/" + r.controller.Name
 }
 
+func byTitle(a, b *replaced) int { return cmp.Compare(a.title(), b.title()) }
+
 // pods are those of the workload that are not being deleted and have not run to their end.
 func (r *replaced) pods(s *snapshot.Snapshot) []*snapshot.Pod {
-	pods := s.PodsByWorkload()[r.key]
 	if r.job == "" {
-		return pods
+		return s.PodsByWorkload()[r.key]
 	}
-	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return p.Controller == nil || p.Controller.UID != r.job })
+	// They are rolled up to the Job's CronJob, if it has one.
+	var out []*snapshot.Pod
+	for key, pods := range s.PodsByWorkload() {
+		for _, p := range pods {
+			if key.Namespace == r.key.Namespace && p.Controller != nil && p.Controller.UID == r.job {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 // await returns when as many pods as before are ready on other nodes. Errors: the end of the
@@ -142,7 +152,7 @@ func (d *draining) await(ctx context.Context) error {
 		var missing []Replacement
 		var behind []*replaced
 		for _, r := range d.expected {
-			pods, ready := r.count(s, d.drained)
+			pods, ready := r.count(s, d.leaves)
 			asks, err := r.follow(ctx, d.cluster, pods)
 			if err != nil {
 				return err
@@ -187,12 +197,17 @@ func words(missing []Replacement) string {
 	return strings.Join(out, "; ")
 }
 
-// count returns how many pods there are, and how many of them are ready on nodes that are not
-// drained.
-func (r *replaced) count(s *snapshot.Snapshot, drained []string) (pods, ready int) {
+// leaves reports whether a node is drained, or is to be: pods there are not elsewhere.
+func (d *draining) leaves(s *snapshot.Snapshot, node string) bool {
+	n := s.Nodes[node]
+	return slices.Contains(d.drain.Nodes, node) || n != nil && d.drain.Selects != nil && d.drain.Selects(n)
+}
+
+// count returns how many pods there are, and how many of them are ready elsewhere.
+func (r *replaced) count(s *snapshot.Snapshot, leaves func(*snapshot.Snapshot, string) bool) (pods, ready int) {
 	for _, p := range r.pods(s) {
 		pods++
-		if p.Ready && !slices.Contains(drained, p.Node) {
+		if p.Ready && !leaves(s, p.Node) {
 			ready++
 		}
 	}
@@ -228,15 +243,17 @@ func (d *draining) askWhy(ctx context.Context, s *snapshot.Snapshot, behind []*r
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askFor)
 	defer cancel()
 	for i, r := range behind[:min(most, len(behind))] {
-		d.missing[i].Why = r.why(ctx, d.cluster, s, d.drained)
+		d.missing[i].Why = r.why(ctx, d.cluster, s, d.leaves)
 	}
 }
 
-func (r *replaced) why(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, drained []string) string {
+func (r *replaced) why(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, leaves func(*snapshot.Snapshot, string) bool) string {
 	pods := slices.SortedFunc(slices.Values(r.pods(s)), (*snapshot.Pod).Compare)
 	for _, p := range pods {
 		switch {
-		case slices.Contains(drained, p.Node):
+		case p.Node != "" && leaves(s, p.Node) && s.Nodes[p.Node] != nil && !s.Nodes[p.Node].Unschedulable:
+			return "pod " + p.Name + " runs on node " + p.Node + ", which joined during the drain"
+		case p.Node != "" && leaves(s, p.Node):
 			return "pod " + p.Name + " runs on the drained node " + p.Node + " again"
 		case !p.Ready:
 			if why := cluster.WhyNotReady(ctx, p); why != "" {

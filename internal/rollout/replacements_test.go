@@ -161,6 +161,16 @@ func TestDrainNodes_waitsForReplacements(t *testing.T) {
 		"a pod that was not ready before is not waited for": {
 			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), notReady("probe")) },
 		},
+		"a pod that was being deleted before is not waited for": {
+			scene: func(s *drainScene) {
+				s.set("web", 1)
+				s.onNode("web-1", "n1", ofSet("web"))
+				p, _ := fakeapi.Get[*corev1.Pod](s.api.Server, namespace, "web-1")
+				s.api.Delete(p)
+				later(2, func() { s.end("web-1") })
+				s.onNode("web-2", "", ofSet("web"), unscheduled("no room"))
+			},
+		},
 		"a completed pod is not waited for": {
 			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), ended) },
 		},

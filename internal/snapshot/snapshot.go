@@ -56,6 +56,10 @@ type Snapshot struct {
 	index atomic.Pointer[map[WorkloadKey][]*Pod]
 }
 
+// AwaitedAnnotation is where a drain records on a node which replacements it waits for, so that
+// the next one goes on with that.
+const AwaitedAnnotation = "kubetaint.io/awaited-replacements"
+
 // Node is what verdicts and ownership need of a node.
 type Node struct {
 	Name            string
@@ -76,6 +80,8 @@ type Node struct {
 	LabelRecordErr error
 	// OtherAnnotations is how many bytes the annotations beside the two records have.
 	OtherAnnotations int
+	// Awaited is what an earlier drain of the node waits for, as its annotation has it.
+	Awaited string
 	// Machine is the Machine API's namespace/name for this node, if any.
 	Machine string
 	// MachineConfig reports that OpenShift's machine-config operator manages the

@@ -1,0 +1,180 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+)
+
+// waits drains n1 and n2 with a patience, and waits for replacements.
+func (s *drainScene) waits(ctx context.Context, t *testing.T, patience time.Duration, changes ...func(*Drain)) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d := Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1", "n2"}, Rules: planner.DrainRules{IgnoreDaemonSets: true}}, AwaitReplacements: true}
+	for _, change := range changes {
+		change(&d)
+	}
+	return s.drain(ctx, s.api.follow(t, true), d)
+}
+
+// awaits returns the annotation of a node.
+func (s *drainScene) awaits(node string) string {
+	n, _ := fakeapi.Get[*corev1.Node](s.api.Server, "", node)
+	return n.Annotations[snapshot.AwaitedAnnotation]
+}
+
+// waitingScene has a pod of one workload on n1, one of another on n2, and room on n3.
+func waitingScene(t *testing.T) *drainScene {
+	t.Helper()
+	s := newDrainScene(t, hostNode("n1"), hostNode("n2"), hostNode("n3"))
+	s.set("web", 1)
+	s.set("db", 1)
+	s.onNode("web-1", "n1", ofSet("web"))
+	s.onNode("db-1", "n2", ofSet("db"))
+	// As long as nothing else is said, controllers create pods that no node takes.
+	s.ended = func(s *drainScene, pod string) {
+		app, _, _ := strings.Cut(pod, "-")
+		s.onNode(app+"-2", "", ofSet(app), unscheduled("no room"))
+	}
+	return s
+}
+
+const webAwaited = `[{"group":"apps","kind":"ReplicaSet","namespace":"shop","name":"web","pods":1}]`
+
+// TestDrainNodes_theNextDrainWaitsForWhatAnEarlierOneEvicted, until it is ready; then no record is left.
+func TestDrainNodes_theNextDrainWaitsForWhatAnEarlierOneEvicted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := waitingScene(t)
+		for range 2 {
+			err := s.waits(t.Context(), t, time.Minute)
+			stopped := new(DrainError)
+			if !errors.As(err, &stopped) || len(stopped.Missing) != 2 {
+				t.Fatalf("it ends with %v", err)
+			}
+			if diff := cmp.Diff([]string{webAwaited, strings.ReplaceAll(webAwaited, "web", "db")}, []string{s.awaits("n1"), s.awaits("n2")}); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		s.onNode("web-2", "n3", ofSet("web"))
+		time.AfterFunc(30*time.Second, func() { s.onNode("db-2", "n3", ofSet("db")) })
+		began := time.Now()
+		if err := s.waits(t.Context(), t, time.Minute); err != nil || time.Since(began) < 30*time.Second {
+			t.Errorf("after %s it ends with %v", time.Since(began), err)
+		}
+		if left := s.awaits("n1") + s.awaits("n2"); left != "" {
+			t.Errorf("left is %.200s", left)
+		}
+	})
+}
+
+// TestDrainNodes_stoppedAfterAnyWriteTheNextOneWaits for the replacements of both workloads.
+func TestDrainNodes_stoppedAfterAnyWriteTheNextOneWaits(t *testing.T) {
+	t.Parallel()
+	// Two cordons, two records and two evictions.
+	for nth := 1; nth <= 6; nth++ {
+		synctest.Test(t, func(t *testing.T) {
+			s := waitingScene(t)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			writes := 0
+			s.before = func(*drainScene, fakeapi.Request) int {
+				if writes++; writes == nth {
+					time.AfterFunc(time.Millisecond, stop)
+				}
+				return 0
+			}
+			if err := s.waits(ctx, t, time.Hour); !errors.Is(err, context.Canceled) {
+				t.Fatalf("stopped after write %d of %d, it ends with %v", nth, writes, err)
+			}
+			s.before = nil
+			ready := time.AfterFunc(5*time.Minute, func() {
+				s.onNode("web-2", "n3", ofSet("web"))
+				s.onNode("db-2", "n3", ofSet("db"))
+			})
+			defer ready.Stop()
+			began := time.Now()
+			if err := s.waits(t.Context(), t, time.Hour); err != nil || time.Since(began) < 5*time.Minute {
+				t.Errorf("stopped after write %d, the next drain ends after %s with %v", nth, time.Since(began), err)
+			}
+			if left := s.awaits("n1") + s.awaits("n2"); left != "" {
+				t.Errorf("left is %.200s", left)
+			}
+		})
+	}
+}
+
+// TestDrainNodes_aRecordThatIsNoneOfThisDrainIsIgnored, and removed.
+func TestDrainNodes_aRecordThatIsNoneOfThisDrainIsIgnored(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		annotation string
+		cordoned   bool
+		change     func(*Drain)
+	}{
+		"of a node that takes pods again":     {annotation: webAwaited},
+		"damaged":                             {annotation: `[{"kind":`, cordoned: true},
+		"without a name":                      {annotation: `[{"kind":"ReplicaSet","namespace":"shop","pods":3}]`, cordoned: true},
+		"of fewer than one pod":               {annotation: strings.Replace(webAwaited, ":1}", ":-1}", 1), cordoned: true},
+		"too long":                            {annotation: "[" + strings.Repeat(" ", mostRecordBytes) + webAwaited[1:], cordoned: true},
+		"of a workload that is gone":          {annotation: strings.Replace(webAwaited, "web", "gone", 1), cordoned: true},
+		"where the wait is switched off":      {annotation: webAwaited, cordoned: true, change: func(d *Drain) { d.AwaitReplacements = false }},
+		"of more workloads than a node holds": {annotation: "[" + strings.Repeat(webAwaited[1:len(webAwaited)-1]+",", 700) + webAwaited[1:], cordoned: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := hostNode("n1")
+				n.Spec.Unschedulable, n.Annotations = tt.cordoned, map[string]string{snapshot.AwaitedAnnotation: tt.annotation}
+				s := newDrainScene(t, n, hostNode("n2"))
+				s.set("web", 1)
+				if tt.change == nil {
+					tt.change = func(*Drain) {}
+				}
+				if err := s.waits(t.Context(), t, 20*time.Second, tt.change); err != nil {
+					t.Error(err)
+				}
+				if left := s.awaits("n1"); left != "" {
+					t.Errorf("left is %.200s", left)
+				}
+			})
+		})
+	}
+}
+
+// TestDrainNodes_aNodeThatJoinsIsNoOtherPlace: it would go with the pool.
+func TestDrainNodes_aNodeThatJoinsIsNoOtherPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := waitingScene(t)
+		s.ended = func(s *drainScene, pod string) {
+			app, _, _ := strings.Cut(pod, "-")
+			joined := hostNode("n4")
+			joined.Labels["pool"] = "old"
+			s.api.store(joined)
+			s.onNode(app+"-2", map[bool]string{true: "n4", false: "n3"}[app == "web"], ofSet(app))
+		}
+		err := s.waits(t.Context(), t, time.Minute, func(d *Drain) { d.Selects = func(n *snapshot.Node) bool { return n.Labels["pool"] == "old" } })
+		stopped := new(DrainError)
+		if !errors.As(err, &stopped) || len(stopped.Missing) != 1 {
+			t.Fatalf("it ends with %v", err)
+		}
+		if got := stopped.Missing[0].String(); got != "ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: pod web-2 runs on node n4, which joined during the drain" {
+			t.Errorf("missing is %s", got)
+		}
+	})
+}
