@@ -28,7 +28,7 @@ const (
 // test is skipped unless "make testacc-argo" runs it.
 func ArgoRollouts(t testing.TB) *Cluster {
 	t.Helper()
-	program := onRequest(t, argoEnv, "the controller of Argo Rollouts", "testacc-argo")
+	program := OnRequest(t, argoEnv, "the controller of Argo Rollouts", "testacc-argo")
 	c := Own(t)
 	c.defineAll(t, filepath.Join(moduleDir(t, "argo-rollouts", "github.com/argoproj/argo-rollouts"), "manifests", "crds"))
 	c.beside(t, program, "--kubeconfig="+filepath.Join(c.Dir(t), "kubeconfig"), "--leader-elect=false",
@@ -42,15 +42,15 @@ func ArgoRollouts(t testing.TB) *Cluster {
 // unless "make testacc-kruise" runs it.
 func Kruise(t testing.TB) *Cluster {
 	t.Helper()
-	program := onRequest(t, kruiseEnv, "the controllers of OpenKruise", "testacc-kruise")
+	program := OnRequest(t, kruiseEnv, "the controllers of OpenKruise", "testacc-kruise")
 	c := Own(t)
 	c.defineAll(t, filepath.Join(moduleDir(t, "kruise", "github.com/openkruise/kruise"), "config", "crd", "bases"))
 	c.beside(t, program, "--kubeconfig="+filepath.Join(c.Dir(t), "kubeconfig"))
 	return c
 }
 
-// onRequest returns the program that a variable names, and skips the test where it is not built.
-func onRequest(t testing.TB, variable, what, target string) string {
+// OnRequest returns the program that a variable names, and skips the test where it is not built.
+func OnRequest(t testing.TB, variable, what, target string) string {
 	t.Helper()
 	program := os.Getenv(variable)
 	if program == "" {

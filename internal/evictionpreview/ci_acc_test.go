@@ -107,10 +107,20 @@ func example(t *testing.T, file string) string {
 	return string(raw)
 }
 
+// needsJQ returns a jq. The test is skipped if there is none.
+func needsJQ(t *testing.T) string {
+	t.Helper()
+	if jq, err := exec.LookPath("jq"); err == nil {
+		return jq
+	}
+	return acctest.OnRequest(t, "KUBETAINT_JQ", "jq", "testacc-guides")
+}
+
 // TestAccEvictionPreview_pipelinesCommentOnFailedPlans runs the guide's shell with the real
 // command line: what would post a comment is put aside instead.
 func TestAccEvictionPreview_pipelinesCommentOnFailedPlans(t *testing.T) {
 	t.Parallel()
+	jq := needsJQ(t)
 	for forge, p := range map[string]pipeline{"GitHub": github(t), "GitLab": gitlab(t), "Atlantis": atlantis(t)} {
 		for name, tt := range map[string]struct {
 			limit    string
@@ -138,7 +148,7 @@ func TestAccEvictionPreview_pipelinesCommentOnFailedPlans(t *testing.T) {
 					config = tt.breaks(config)
 				}
 				cli.Write(c.Provider(t), config)
-				out, ok := p.run(t, cli)
+				out, ok := p.run(t, cli, jq)
 				if ok == tt.fails {
 					t.Errorf("it succeeds: %t\n%s", ok, out)
 				}
@@ -155,15 +165,8 @@ func TestAccEvictionPreview_pipelinesCommentOnFailedPlans(t *testing.T) {
 }
 
 // run runs the steps with the command line of the test.
-func (p pipeline) run(t *testing.T, cli *acctest.CLI) (output string, ok bool) {
+func (p pipeline) run(t *testing.T, cli *acctest.CLI, jq string) (output string, ok bool) {
 	t.Helper()
-	jq := os.Getenv("KUBETAINT_JQ")
-	if jq == "" {
-		var err error
-		if jq, err = exec.LookPath("jq"); err != nil {
-			t.Skip(`needs jq on PATH, or "make testacc-guides", which builds one`)
-		}
-	}
 	programs := filepath.Join(cli.Dir, "programs")
 	if err := os.Mkdir(programs, 0o700); err != nil {
 		t.Fatal(err)

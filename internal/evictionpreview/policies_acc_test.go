@@ -24,10 +24,7 @@ var examples = filepath.Join("..", "..", "examples")
 // module, which the real command line has made.
 func TestAccEvictionPreview_policiesRefusePlans(t *testing.T) {
 	t.Parallel()
-	opa := os.Getenv("KUBETAINT_OPA")
-	if opa == "" {
-		t.Skip(`needs Open Policy Agent, built on request: run "make testacc-guides"`)
-	}
+	opa := acctest.OnRequest(t, "KUBETAINT_OPA", "Open Policy Agent", "testacc-guides")
 	use := usage(t)
 	const alone = `
 resource "kubetaint_node_taints" "alone" {

@@ -31,6 +31,10 @@ var proofTest = regexp.MustCompile("`((?:Test|Benchmark)[A-Za-z0-9_]+)`")
 // exhaustiveCalls are the helpers by which a test does less outside "make test-all".
 var exhaustiveCalls = []string{"Exhaustive", "ArgoRollouts", "Kruise", "Kills", "All", "chosenSeeds", "judgements"}
 
+// requestedCalls are the helpers that skip a test without a program that only parts of "make
+// test-all" build.
+var requestedCalls = []string{"ArgoRollouts", "Kruise", "OnRequest", "needsJQ"}
+
 // TestProofs_namesTestsThatExistAndTheirTiers reads the table of what is proved: each test
 // exists, and the last column is the tier in which the row's tests run.
 func TestProofs_namesTestsThatExistAndTheirTiers(t *testing.T) {
@@ -144,8 +148,15 @@ func tierOf(f *ast.FuncDecl) tier {
 	}
 	out := acceptance
 	for _, statement := range f.Body.List {
-		if call, ok := statement.(*ast.ExprStmt); ok && called(call.X) == "Exhaustive" {
-			return exhaustive
+		switch s := statement.(type) {
+		case *ast.ExprStmt:
+			if called(s.X) == "Exhaustive" {
+				return exhaustive
+			}
+		case *ast.AssignStmt:
+			if slices.ContainsFunc(s.Rhs, func(e ast.Expr) bool { return slices.Contains(requestedCalls, called(e)) }) {
+				return exhaustive
+			}
 		}
 	}
 	ast.Inspect(f.Body, func(n ast.Node) bool {

@@ -1,4 +1,4 @@
-# Taints of MachineSets that nobody manages yet:
+# Taints of MachineSets that no resource manages yet:
 #   terraform query -generate-config-out=taints.tf
 list "kubetaint_machine_set_taints" "unmanaged" {
   provider         = kubetaint

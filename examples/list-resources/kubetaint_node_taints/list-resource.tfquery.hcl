@@ -1,4 +1,4 @@
-# Taints of workers that nobody manages yet:
+# Taints of workers that no resource manages yet:
 #   terraform query -generate-config-out=taints.tf
 list "kubetaint_node_taints" "unmanaged" {
   provider         = kubetaint

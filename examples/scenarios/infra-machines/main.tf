@@ -12,7 +12,7 @@ provider "kubetaint" {
 }
 
 # Infra machines of OpenShift are kept for what serves the cluster itself. They
-# are tainted in place: no machine is replaced, and NoSchedule evicts nobody.
+# are tainted in place: no machine is replaced, and NoSchedule evicts no pod.
 resource "kubetaint_machine_set_taints" "infra" {
   name = "infra"
 
