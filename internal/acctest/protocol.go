@@ -175,7 +175,9 @@ func (w *Walk) Plan(i *Instance, config map[string]any) Planned {
 	w.t.Helper()
 	if config != nil {
 		encoded := w.encode(w.resourceType(i.Type), config)
-		if d := validOnce(i.Type, encoded, func() []*tfprotov6.Diagnostic { return w.validate(i, encoded) }); d.Errors() != "" {
+		d := validOnce(i.Type, encoded, func() []*tfprotov6.Diagnostic { return w.validate(i, encoded) })
+		w.warned.once(w.t, i, d)
+		if d.Errors() != "" {
 			return Planned{Diagnostics: d}
 		}
 	}

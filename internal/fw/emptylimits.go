@@ -24,7 +24,7 @@ func (someLimit) Description(context.Context) string { return "must set at least
 func (v someLimit) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 // ValidateObject adds a warning at the block where all of its attributes are null.
-func (someLimit) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+func (someLimit) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
@@ -33,6 +33,6 @@ func (someLimit) ValidateObject(_ context.Context, req validator.ObjectRequest, 
 			return
 		}
 	}
-	resp.Diagnostics.AddAttributeWarning(req.Path, "evictions sets no limit",
+	resp.Diagnostics.AddAttributeWarning(req.Path, "evictions"+ofWhat(ctx, req.Config)+" sets no limit",
 		"Terraform drops names that it does not know without a word. Check the spelling (max_pods, max_pending, max_lost, protected_namespaces, protected_selector, only, stranded), or leave out evictions.")
 }

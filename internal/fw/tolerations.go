@@ -139,7 +139,7 @@ func (validToleration) ValidateObject(ctx context.Context, req validator.ObjectR
 	}
 	problems := taint.ValidateToleration(m.toleration())
 	if len(problems) == 0 && !m.Key.IsNull() && m.Operator.IsNull() && m.Value.IsNull() {
-		resp.Diagnostics.AddAttributeWarning(req.Path, fmt.Sprintf("Toleration %q tolerates only taints with an empty value", taint.FormatToleration(m.toleration())),
+		resp.Diagnostics.AddAttributeWarning(req.Path, fmt.Sprintf("Toleration %q%s tolerates only taints with an empty value", taint.FormatToleration(m.toleration()), ofWhat(ctx, req.Config)),
 			"It has a key, but neither operator nor value, and the default operator is Equal. To tolerate every value, set operator = \"Exists\". To tolerate one value, set value. "+
 				"If the configuration sets them, check the spelling: Terraform ignores unknown attributes of nested objects. They are key, operator, value, effect and toleration_seconds.")
 	}

@@ -111,3 +111,42 @@ func TestSummaries_ofTwoResourcesDiffer(t *testing.T) {
 		})
 	}
 }
+
+// TestSummaries_ofTwoConfigurationsDiffer: validation knows no ids.
+func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
+	t.Parallel()
+	taints := acctest.Objects(t, "a:NoSchedule")
+	nodes := func(target, value string) map[string]any {
+		return map[string]any{target: value, "taints": taints, "evictions": map[string]any{}}
+	}
+	workload := func(name string) map[string]any {
+		return map[string]any{"workload": map[string]any{"kind": "Deployment", "namespace": "shop", "name": name}, "tolerations": []any{map[string]any{"key": "team"}}}
+	}
+	for name, tt := range map[string]struct {
+		typeName string
+		configs  [2]map[string]any
+		want     [2]string
+	}{
+		"limits that limit nothing": {
+			"kubetaint_node_taints", [2]map[string]any{nodes("node_name", "one"), nodes("node_selector", "pool=two")},
+			[2]string{`evictions of "one" sets no limit`, `evictions of "pool=two" sets no limit`},
+		},
+		"tolerations without a value": {
+			"kubetaint_workload_tolerations", [2]map[string]any{workload("web"), workload("api")},
+			[2]string{`Toleration "team" of "Deployment/shop/web" tolerates only taints with an empty value`, `Toleration "team" of "Deployment/shop/api" tolerates only taints with an empty value`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				run := (&acctest.Terraform{Provider: c.Provider(t)}).Walk(t)
+				for i, config := range tt.configs {
+					got := run.Validate(&acctest.Instance{Type: tt.typeName}, config)
+					if len(got) != 1 || got[0].Summary != tt.want[i] {
+						t.Errorf("%s%s, want the warning %q", got.Errors(), got.Warnings(), tt.want[i])
+					}
+				}
+			})
+		})
+	}
+}
