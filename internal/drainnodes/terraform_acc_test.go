@@ -4,8 +4,12 @@
 package drainnodes_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 )
+
+const invokePool = "-invoke=action.kubetaint_drain_nodes.pool"
 
 // The guide warns of each of these habits of Terraform 1.16.0. If a newer version fails one of
 // these tests, the guide can say less.
@@ -65,4 +69,71 @@ func TestAccDrainNodes_aDeposedPoolIsNotDrained(t *testing.T) {
 	s.fails(applied, "the drain timed out")
 	out := s.cli.MustRun("apply", "-auto-approve", "-input=false")
 	s.says(out, "(deposed object", "Destruction complete")
+}
+
+// TestAccDrainNodes_aDeletedBlockDrainsNothing: its triggers are gone with it. So the guide drains by
+// hand first.
+func TestAccDrainNodes_aDeletedBlockDrainsNothing(t *testing.T) {
+	t.Parallel()
+	s := newCloud(t)
+	config := pools{names: []string{"blue"}, drain: []string{`timeout = "5s"`}}
+	s.runs(config, "web", 2)
+	s.spare()
+	s.c.Budget(t, s.apps, "strict", "web")
+	s.fails([]string{"apply", "-auto-approve", "-input=false", invokePool}, "the drain timed out", "These nodes are cordoned")
+	s.wants("blue")
+	s.cli.Write(s.c.Provider(t), "")
+	out := s.cli.MustRun("apply", "-auto-approve", "-input=false")
+	s.says(out, "Apply complete! Resources: 0 added, 0 changed, 2 destroyed.")
+	if strings.Contains(out, "Unable to drain") || strings.Contains(out, "Action") {
+		t.Errorf("an action was invoked:\n%s", out)
+	}
+}
+
+// TestAccDrainNodes_byHandItDrainsEachPoolThatTriggersIt, unless -target names one.
+func TestAccDrainNodes_byHandItDrainsEachPoolThatTriggersIt(t *testing.T) {
+	t.Parallel()
+	s := newCloud(t)
+	s.write(pools{names: []string{"blue", "green"}})
+	s.cli.MustRun("apply", "-auto-approve", "-input=false")
+	cordoned := func(want ...string) {
+		t.Helper()
+		for _, pool := range []string{"blue", "green"} {
+			if got := s.c.Get(t, s.pool+"-"+pool+"1").Spec.Unschedulable; got != slices.Contains(want, pool) {
+				t.Fatalf("pool %s is cordoned: %t", pool, got)
+			}
+		}
+	}
+	s.cli.MustRun("apply", "-auto-approve", "-input=false", invokePool, `-target=terraform_data.pool["blue"]`)
+	cordoned("blue")
+	s.cli.MustRun("apply", "-auto-approve", "-input=false", invokePool)
+	cordoned("blue", "green")
+}
+
+// TestAccDrainNodes_destroyProvisionersRunBeforeIt, so that one which deletes the machines belongs to a
+// resource that goes later.
+func TestAccDrainNodes_destroyProvisionersRunBeforeIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.cli.NeedTerraform(16)
+	s.cli.Write(s.c.Provider(t), `
+resource "terraform_data" "pool" {
+  provisioner "local-exec" {
+    when    = destroy
+    command = "echo the machines are deleted"
+  }
+  lifecycle {
+    action_trigger {
+      events  = [before_destroy]
+      actions = [action.kubetaint_drain_nodes.this]
+    }
+  }
+}
+`+s.byName())
+	s.cli.MustRun("apply", "-auto-approve", "-input=false")
+	out := s.cli.MustRun("destroy", "-auto-approve", "-input=false")
+	deleted, drained := strings.Index(out, "the machines are deleted"), strings.Index(out, "Action started")
+	if deleted < 0 || drained < deleted {
+		t.Errorf("the order is another one:\n%s", out)
+	}
 }

@@ -52,57 +52,73 @@ type replaced struct {
 	job types.UID
 	// wanted is how many pods are to be ready on other nodes.
 	wanted int
-	// nodes are those that the drain evicts its pods from.
-	nodes map[string]bool
+	// evicted is how many of its ready pods the drain evicts, and nodes are those that it evicts
+	// them from.
+	evicted int
+	nodes   map[string]bool
 	// short is since when it has fewer pods than wanted, and askedAt when its controller was
 	// asked how many it is to have.
 	short, askedAt time.Time
 }
 
-// expected returns what a drain of nodes waits for: as many ready pods as there are before
-// it, without those that the report finds lost or Pending. Pods of DaemonSets belong to their
-// node, whoever runs the DaemonSet.
+// expected returns what a drain of nodes waits for: as many ready pods as there are before it,
+// without those that the report finds lost or Pending.
 func expected(s *snapshot.Snapshot, report *eviction.Report, d planner.NodeDrain) []*replaced {
-	known := map[snapshot.WorkloadKey]*replaced{}
-	evicted, homeless := map[snapshot.WorkloadKey]int{}, map[types.UID]bool{}
+	homeless := map[types.UID]bool{}
 	for _, v := range report.Pods {
 		homeless[v.Pod.UID] = v.Lost || v.NoPlace || v.Rejected
-	}
-	for _, node := range d.Nodes {
-		pods, _ := planner.Drain(s.Pods[node], d.Rules)
-		for _, p := range pods {
-			if p.Completed || p.Controller == nil || p.Controller.Kind == "DaemonSet" || homeless[p.UID] || !p.Ready || p.Terminating {
-				// Of a pod that is being deleted, the replacement exists already: an earlier drain
-				// has recorded it, if it waits for it.
-				continue
-			}
-			r := replacedOf(s, p)
-			if known[r.controller] == nil {
-				known[r.controller] = r
-			}
-			known[r.controller].nodes[node] = true
-			evicted[r.controller]++
-		}
 	}
 	pending := map[snapshot.WorkloadKey]int{}
 	for _, w := range report.Workloads() {
 		pending[snapshot.WorkloadKey{Namespace: w.Namespace, Owner: w.Owner}] = w.Summary.Pending.Max
 	}
 	var out []*replaced
-	for key, r := range known {
-		if evicted[key] <= pending[r.key] {
+	for _, r := range evictedReady(s, homeless, d) {
+		if r.evicted <= pending[r.key] {
 			continue
 		}
+		r.wanted = -pending[r.key]
 		for _, p := range r.pods(s) {
 			if p.Ready && !homeless[p.UID] {
 				r.wanted++
 			}
 		}
-		if r.wanted -= pending[r.key]; r.wanted > 0 {
+		if r.wanted > 0 {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// evictedReady returns the workloads that a drain evicts ready pods of, by what creates them.
+func evictedReady(s *snapshot.Snapshot, homeless map[types.UID]bool, d planner.NodeDrain) map[snapshot.WorkloadKey]*replaced {
+	out := map[snapshot.WorkloadKey]*replaced{}
+	for _, node := range d.Nodes {
+		pods, _ := planner.Drain(s.Pods[node], d.Rules)
+		for _, p := range pods {
+			if homeless[p.UID] || !recreatedElsewhere(p) {
+				continue
+			}
+			r := replacedOf(s, p)
+			if known := out[r.controller]; known != nil {
+				r = known
+			}
+			out[r.controller] = r
+			r.evicted++
+			r.nodes[node] = true
+		}
+	}
+	return out
+}
+
+// recreatedElsewhere reports whether a pod that is evicted:
+//   - is ready, so that one which never was holds no drain,
+//   - has not run to its end,
+//   - is not being deleted already: its replacement exists, and an earlier drain that waits for it
+//     has recorded it,
+//   - has a controller that is no DaemonSet, whoever runs that: its pods belong to their nodes.
+func recreatedElsewhere(p *snapshot.Pod) bool {
+	return p.Ready && !p.Completed && !p.Terminating && p.Controller != nil && p.Controller.Kind != "DaemonSet"
 }
 
 // replacedOf names what recreates a pod.
