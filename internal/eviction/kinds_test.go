@@ -224,11 +224,13 @@ func TestPlanned_ofPodAddsNothingWhereTheTemplateLosesNothingOfTheKind(t *testin
 	t.Parallel()
 	x, all := equal("x", "1", noEx), exists("", "")
 	for name, tt := range map[string]struct{ before, after, live, want []corev1.Toleration }{
-		"a pod that has none has none":                      {live: []corev1.Toleration{x}, want: []corev1.Toleration{x}},
-		"one for every taint that stays is enough":          {before: []corev1.Toleration{all}, after: []corev1.Toleration{all, x}, live: []corev1.Toleration{all}, want: []corev1.Toleration{all, x}},
-		"other seconds take the place of those of before":   {before: []corev1.Toleration{lasting(x, 30)}, after: []corev1.Toleration{lasting(x, 60)}, live: []corev1.Toleration{lasting(x, 30), exists("y", "")}, want: []corev1.Toleration{lasting(x, 60), exists("y", "")}},
-		"what is gone leaves no trace":                      {before: []corev1.Toleration{x}, live: []corev1.Toleration{x, exists("y", "")}, want: []corev1.Toleration{exists("y", "")}},
-		"one of the kind that is not admission's own stays": {after: []corev1.Toleration{exists("node.kubernetes.io/not-ready", noEx)}, live: []corev1.Toleration{lasting(equal("node.kubernetes.io/not-ready", "", noEx), 9)}, want: []corev1.Toleration{lasting(equal("node.kubernetes.io/not-ready", "", noEx), 9), exists("node.kubernetes.io/not-ready", noEx)}},
+		"a pod that has none has none":                                          {live: []corev1.Toleration{x}, want: []corev1.Toleration{x}},
+		"one for every taint that stays is enough":                              {before: []corev1.Toleration{all}, after: []corev1.Toleration{all, x}, live: []corev1.Toleration{all}, want: []corev1.Toleration{all, x}},
+		"other seconds take the place of those of before":                       {before: []corev1.Toleration{lasting(x, 30)}, after: []corev1.Toleration{lasting(x, 60)}, live: []corev1.Toleration{lasting(x, 30), exists("y", "")}, want: []corev1.Toleration{lasting(x, 60), exists("y", "")}},
+		"what is gone leaves no trace":                                          {before: []corev1.Toleration{x}, live: []corev1.Toleration{x, exists("y", "")}, want: []corev1.Toleration{exists("y", "")}},
+		"admission gives its own where the template loses one of not-ready":     {before: []corev1.Toleration{lasting(exists(corev1.TaintNodeNotReady, noEx), 700)}, live: []corev1.Toleration{lasting(exists(corev1.TaintNodeNotReady, noEx), 700)}, want: []corev1.Toleration{lasting(exists(corev1.TaintNodeNotReady, noEx), 300)}},
+		"admission gives none where another one of unreachable takes its place": {before: []corev1.Toleration{exists(corev1.TaintNodeUnreachable, "")}, after: []corev1.Toleration{exists(corev1.TaintNodeUnreachable, noEx)}, live: []corev1.Toleration{exists(corev1.TaintNodeUnreachable, "")}, want: []corev1.Toleration{exists(corev1.TaintNodeUnreachable, noEx)}},
+		"one of the kind that is not admission's own stays":                     {after: []corev1.Toleration{exists("node.kubernetes.io/not-ready", noEx)}, live: []corev1.Toleration{lasting(equal("node.kubernetes.io/not-ready", "", noEx), 9)}, want: []corev1.Toleration{lasting(equal("node.kubernetes.io/not-ready", "", noEx), 9), exists("node.kubernetes.io/not-ready", noEx)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

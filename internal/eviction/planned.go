@@ -28,23 +28,19 @@ type Planned struct {
 // kind it does not put into one whose template does: it would be the first that matches.
 //
 // What admission gives to a pod that has no toleration of the kind, it gives to one whose
-// template loses a toleration of every key.
+// template loses its own, or one of every key (k8s.io/kubernetes v1.37.2
+// plugin/pkg/admission/defaulttolerationseconds/admission.go).
 func (p Planned) OfPod(live []corev1.Toleration) []corev1.Toleration {
 	out := p.ofPod(live)
-	if !slices.ContainsFunc(p.Before, everything) {
-		return out
-	}
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		t := corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))}
-		if !slices.ContainsFunc(out, func(own corev1.Toleration) bool { return defaulted(own, t) }) {
+		instead := func(own corev1.Toleration) bool { return defaulted(own, t) }
+		if slices.ContainsFunc(p.Before, instead) && !slices.ContainsFunc(out, instead) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
-
-// everything reports whether a toleration is of every key.
-func everything(t corev1.Toleration) bool { return t.Key == "" }
 
 // defaulted reports whether a toleration keeps admission from adding one of its own.
 func defaulted(own, t corev1.Toleration) bool {
