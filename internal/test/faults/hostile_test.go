@@ -107,6 +107,9 @@ func foreignEntries(api *fakeapi.Server) []string {
 	for _, o := range fakeapi.Objects[*appsv1.DaemonSet](api) {
 		note("DaemonSet", o.Spec.Template.Spec)
 	}
+	for _, o := range fakeapi.Objects[*corev1.ConfigMap](api) {
+		note("ConfigMap", configOf(o))
+	}
 	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machinesets")) {
 		list, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "taints")
 		note("template", list)
@@ -177,6 +180,9 @@ func forge(t *testing.T, api *fakeapi.Server) int {
 	for _, o := range fakeapi.Objects[*appsv1.DaemonSet](api) {
 		fakeapi.Edit(api, o.Namespace, o.Name, func(d *appsv1.DaemonSet) { forged(d.Annotations) })
 	}
+	for _, o := range fakeapi.Objects[*corev1.ConfigMap](api) {
+		fakeapi.Edit(api, o.Namespace, o.Name, func(m *corev1.ConfigMap) { forged(m.Annotations) })
+	}
 	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machinesets")) {
 		annotations := o.GetAnnotations()
 		forged(annotations)
@@ -209,17 +215,18 @@ func forgeRecord(t *testing.T, annotation, value string, machines []any) string 
 		}
 		items = append(items, entry)
 	}
-	switch annotation {
-	case "kubetaint.io/owned-taints":
+	// Records of a component have its name behind theirs.
+	switch record, _, _ := strings.Cut(strings.TrimPrefix(annotation, "kubetaint.io/"), "."); record {
+	case "owned-taints":
 		mark(map[string]any{"key": "foreign", "effect": "NoSchedule"})
 		mark(map[string]any{"key": rack, "effect": "NoSchedule", "value": "kept", "machines": machines})
 		mark(map[string]any{"key": "foreign", "effect": "PreferNoSchedule", "previous": "evil"})
 		mark(map[string]any{"key": "quarantine", "effect": "NoExecute", "absent": true, "previous": "x"})
 		mark(map[string]any{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute", "absent": true, "previous": ""})
-	case "kubetaint.io/owned-tolerations":
+	case "owned-tolerations":
 		mark(map[string]any{"key": "foreign", "operator": "Exists"})
 		mark(map[string]any{"operator": "Exists"})
-	case "kubetaint.io/owned-labels":
+	case "owned-labels":
 		mark(map[string]any{"key": "pool"})
 	}
 	out, err := json.Marshal(items)

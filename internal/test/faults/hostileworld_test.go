@@ -46,6 +46,7 @@ func annotatedObjects(api *fakeapi.Server) []annotated {
 		objectsOf[*corev1.Node](api, "Node"), objectsOf[*corev1.Namespace](api, "Namespace"),
 		objectsOf[*appsv1.Deployment](api, "Deployment"), objectsOf[*appsv1.StatefulSet](api, "StatefulSet"), objectsOf[*appsv1.DaemonSet](api, "DaemonSet"),
 		objectsOf[*admissionregistrationv1.MutatingAdmissionPolicy](api, admission.PolicyKind), objectsOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding](api, admission.BindingKind),
+		components(api),
 	)
 	for _, plural := range []string{"machinesets", "machines"} {
 		for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource(plural)) {
@@ -127,11 +128,13 @@ func (s subject) reads(o annotated) []string {
 		}
 	case "Deployment", "StatefulSet", "DaemonSet":
 		switch {
-		case s.typeName == "workload_tolerations", s.typeName == "dedicated_nodes" && sets:
+		case s.typeName == "workload_tolerations" && s.strategy == o.kind, s.typeName == "dedicated_nodes" && sets:
 			return []string{tolerations.OwnedAnnotation}
 		case s.typeName == "dedicated_nodes" && s.first["workloads"] != nil:
 			return []string{tolerations.OwnedAnnotation, label.OwnedAnnotation}
 		}
+	case componentKind:
+		return []string{tolerations.OwnedAnnotation}
 	case "Namespace":
 		if s.typeName == "namespace_tolerations" && o.name == "shop" {
 			return []string{tolerations.OwnedAnnotation}
@@ -184,6 +187,10 @@ func (s subject) beside(api *fakeapi.Server) []string {
 		}
 		if ours {
 			s.strip(o)
+		}
+		if strings.HasSuffix(o.kind, componentKind) && empty(o.content) {
+			// The ConfigMap may have been made for it, and be deleted with it.
+			continue
 		}
 		title := o.title()
 		if o.ofMachine() {
@@ -360,4 +367,20 @@ func evilEntries(api *fakeapi.Server) []string {
 		}
 	}
 	return out
+}
+
+// empty reports whether nothing is left of a value but maps and lists of nothing.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, one := range v {
+			if !empty(one) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
 }

@@ -51,7 +51,7 @@ func subjects() []subject {
 			first: object{"node_selector": "pool=x"},
 		},
 	}
-	for strategy, text := range map[string]string{"a ConfigMap": "# kept\nthanosQuerier: {logLevel: info}\n", "a ConfigMap that is not there": ""} {
+	for strategy, text := range map[string]string{"a ConfigMap": "# kept\nthanosQuerier: {logLevel: info, tolerations: [{key: foreign, operator: Exists}]}\n", "a ConfigMap that is not there": ""} {
 		of := object{"kind": "ConfigMap", "namespace": "openshift-monitoring", "name": "cluster-monitoring-config"}
 		out = append(out, subject{
 			typeName: "workload_tolerations", strategy: strategy, world: monitoring(text),
