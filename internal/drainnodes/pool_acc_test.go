@@ -96,7 +96,7 @@ func (s *cloud) there(pool string) bool {
 }
 
 // request is a shell command that asks the cloud for something and waits until it is done, five minutes
-// at most: nobody answers once a request has failed the test.
+// at most: there is no answer once a request has failed the test.
 func (s *cloud) request(verb string) string {
 	return fmt.Sprintf(`f=%s/%s-${self.input}; rm -f $f.done; touch $f.ask; n=0; until [ -e $f.done ]; do n=$((n + 1)); [ $n -lt 6000 ] || exit 1; sleep 0.05; done`, s.dir, verb)
 }
