@@ -5,7 +5,7 @@ locals {
 }
 
 # One list serves both sides: the taints of the nodes, and the tolerations of
-# the pods that are meant to run there.
+# the pods that run there.
 resource "kubetaint_node_taints" "gpu" {
   node_selector = "pool=gpu"
   taints        = local.taints

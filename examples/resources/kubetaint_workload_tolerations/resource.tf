@@ -1,4 +1,4 @@
-# A Deployment, by name. The plan says how many pods restart.
+# A Deployment, by name. The plan warns of pods that restart.
 resource "kubetaint_workload_tolerations" "checkout" {
   workload = {
     kind      = "Deployment"

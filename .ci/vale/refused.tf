@@ -1,0 +1,3 @@
+# Comments of configurations that the check must refuse.
+
+# - No taint evicts it, nobody has to act.
