@@ -3,8 +3,8 @@
 
 package eviction
 
-// What the pods of the changed nodes show by themselves, in a snapshot that has those of some nodes
-// only (snapshot.Snapshot.Only). Whether such a pod stays depends on its node's taints, on what it
+// The pods of the changed nodes show something by themselves, in a snapshot that has those of some
+// nodes only (snapshot.Snapshot.Only). Whether such a pod stays depends on its node's taints, on what it
 // tolerates and on the template of its DaemonSet. What replaces an evicted pod, which workload it
 // belongs to, which PodDisruptionBudget covers it and what it waits for depend on the rest.
 

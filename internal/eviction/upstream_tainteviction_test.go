@@ -38,7 +38,7 @@ var tainteviction = []struct {
 	// TestUpdatePod.
 	{name: "update pod: scheduled to a tainted node", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
 	{name: "update pod: scheduled to a tainted node that it tolerates", tolerations: first(forever), after: []string{"t1=v1:NoExecute"}, want: "stays"},
-	// What a pod has tolerated before does not count. The API server lets no update remove a toleration.
+	// Earlier tolerations of a pod do not count. The API server lets no update remove a toleration.
 	{name: "update pod: without the toleration that it had", after: []string{"t1=v1:NoExecute"}, want: "evicted_now"},
 
 	// TestCreateNode.

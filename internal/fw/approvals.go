@@ -113,7 +113,7 @@ func byDanger(report *eviction.Report, workloads []eviction.Approval) []string {
 }
 
 // approve writes the list that approves the evictions as well, as HCL to paste: whole, whatever its length.
-// Where the block sets more, it is the attribute alone, so that pasting it takes nothing away.
+// Where the block sets more, it is the attribute alone, so that pasting it removes no other limit.
 func (b Budget) approve(e *eviction.LimitsError, x eviction.Excess) string {
 	var entries []string
 	for _, a := range slices.Concat(e.Limits.Only, x.Workloads) {

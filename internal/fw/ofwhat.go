@@ -21,7 +21,7 @@ var targets = []path.Path{
 
 // ofWhat returns " of " and the objects that a configuration names, "" if it names none or if they are
 // not known yet. A validator has no id of its resource, and two resources with the same fault must not
-// warn with the same summary: see Distinguish.
+// warn with the same summary: see Distinguish. Two that name the same objects still do.
 func ofWhat(ctx context.Context, config tfsdk.Config) string {
 	var parts []string
 	if config.Schema == nil {

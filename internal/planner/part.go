@@ -33,7 +33,7 @@ func (p Plan) OpenPlaces() bool {
 	return p.unhindered() && report.OpenPlaces()
 }
 
-// unhindered reports whether nothing stands in the way of the plan.
+// unhindered reports whether no refusal, conflict or error blocks the plan.
 func (p Plan) unhindered() bool {
 	return len(p.Refusals)+len(p.Conflicts)+len(p.DrainRefusals) == 0 && p.PolicyErr == nil
 }
