@@ -98,7 +98,10 @@ func TestAccEvictionPreview_aJobOfACronJobIsEvicted(t *testing.T) {
 	}
 	evicted := c.Evictions(t, namespace)
 	c.Patch(t, node, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
-	acctest.Until(t, "the pod is evicted", func(context.Context) (bool, error) { return len(evicted()) > 0, nil })
+	acctest.Until(t, "the pod is gone", func(ctx context.Context) (bool, error) {
+		pods, err := c.Admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		return err == nil && !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Name == pod["name"] }), err
+	})
 	if names := evicted(); len(names) != 1 || names[0] != pod["name"] {
 		t.Errorf("evicted were %v, want %v", names, pod["name"])
 	}

@@ -43,13 +43,14 @@ func runKwok() {
 }
 
 // printStages prints kwok's own rules of what happens to a node and to a pod,
-// as one file for its --config, so that no copy of them is kept here.
+// as one file for its --config, so that no copy of them is kept here. The rule
+// that completes the pod of a Job as soon as it runs is left out: a test that
+// looks at a running Job would race with it.
 func printStages() {
 	fmt.Println(strings.Join([]string{
 		nodefast.DefaultNodeInit,
 		heartbeat.DefaultNodeHeartbeat,
 		podfast.DefaultPodReady,
-		podfast.DefaultPodComplete,
 		podfast.DefaultPodDelete,
 	}, "\n---\n"))
 }
