@@ -36,7 +36,7 @@ func (c *Conflict) Error() string {
 	if c.Owner == "" {
 		return fmt.Sprintf("%s %q was not made by this provider", PolicyKind, c.Name)
 	}
-	return fmt.Sprintf("%s %q belongs to %q", PolicyKind, c.Name, c.Owner)
+	return fmt.Sprintf("%s %q is owned by %q", PolicyKind, c.Name, c.Owner)
 }
 
 // Owns reports whether a policy that is there is the claim's.

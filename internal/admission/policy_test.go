@@ -153,14 +153,14 @@ func TestPlan(t *testing.T) {
 		"what retires goes with its taint":                         {claim: claim(b), seen: there(mark, []corev1.Toleration{a}, b), live: live("b", corev1.TaintEffectNoSchedule), changed: true},
 		"what retires can be wanted again":                         {claim: claim(a, b), seen: there(mark, []corev1.Toleration{a}, b), live: live("a", corev1.TaintEffectNoSchedule), changed: true},
 		"a create takes over what an earlier one left":             {claim: taker, seen: there(mark, nil, a), changed: true},
-		"another id is a conflict":                                 {claim: claim(a), seen: there(Mark{Owner: "x", Generation: "3"}, nil, a), conflict: `MutatingAdmissionPolicy "p" belongs to "x"`},
-		"a newer generation of the same id is a conflict":          {claim: claim(a), seen: there(Mark{Owner: mark.Owner, Generation: "3"}, nil, a), conflict: `MutatingAdmissionPolicy "p" belongs to "o/toleration_policy/p"`},
+		"another id is a conflict":                                 {claim: claim(a), seen: there(Mark{Owner: "x", Generation: "3"}, nil, a), conflict: `MutatingAdmissionPolicy "p" is owned by "x"`},
+		"a newer generation of the same id is a conflict":          {claim: claim(a), seen: there(Mark{Owner: mark.Owner, Generation: "3"}, nil, a), conflict: `MutatingAdmissionPolicy "p" is owned by "o/toleration_policy/p"`},
 		"what this provider did not make is a conflict":            {claim: taker, seen: &Observed{Err: errors.New("unreadable")}, conflict: `MutatingAdmissionPolicy "p" was not made by this provider`},
 		"a release deletes":                                        {claim: released, seen: there(mark, nil, a), live: live("a", corev1.TaintEffectNoSchedule), changed: true, deletes: true},
 		"a release leaves alone what a newer object has":           {claim: released, seen: there(Mark{Owner: mark.Owner, Generation: "3"}, nil, a)},
 		"a release of what is gone does nothing":                   {claim: released},
 		"a release leaves alone what this provider did not make":   {claim: released, seen: &Observed{Err: errors.New("unreadable"), Mark: mark}},
-		"a policy that a create has taken over is left to the new": {claim: claim(a), seen: there(Mark{Owner: mark.Owner, Generation: "2"}, nil, a), conflict: `MutatingAdmissionPolicy "p" belongs to "o/toleration_policy/p"`},
+		"a policy that a create has taken over is left to the new": {claim: claim(a), seen: there(Mark{Owner: mark.Owner, Generation: "2"}, nil, a), conflict: `MutatingAdmissionPolicy "p" is owned by "o/toleration_policy/p"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

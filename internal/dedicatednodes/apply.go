@@ -150,7 +150,7 @@ func explainPolicies(verb string, desired wanted, err error) diag.Diagnostic {
 
 // goesOn reports what has been written, and what the next apply does.
 func goesOn(verb string) string {
-	out := "It is done step by step; what was written stays, and each entry is marked as this resource's. "
+	out := "It is done step by step; what was written stays, and this resource owns each entry. "
 	switch verb {
 	case "create":
 		return out + "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
@@ -211,7 +211,7 @@ func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags 
 		left = append(left, markedSets(desired.owner(), all)...)
 	}
 	if len(left) > 0 {
-		diags.AddWarning(fmt.Sprintf("Entries marked %q were left in %s: %s", desired.owner(), fw.Count(len(left), "place"), fw.Some(left)),
+		diags.AddWarning(fmt.Sprintf("Entries owned by %q were left in %s: %s", desired.owner(), fw.Count(len(left), "place"), fw.Some(left)),
 			"They were written by another instance of this resource. If the resource was recreated under the same id, this is fine. If a replacement was abandoned, nothing manages them: import them into a resource, and destroy it.")
 	}
 }

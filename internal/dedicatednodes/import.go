@@ -138,7 +138,7 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) != 1 {
 		diags.AddError("Unable to import what a replacement has not finished",
-			fmt.Sprintf("The taints carry marks of %q from more than one create. Apply the configuration that they come from first: it adopts the rest.", found.Owner))
+			fmt.Sprintf("The taints are owned by %q, from more than one create. Apply the configuration that they come from first: it adopts the rest.", found.Owner))
 		return ""
 	}
 	return all[0]

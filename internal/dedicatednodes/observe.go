@@ -86,7 +86,7 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted, diags *diag.Diagnostics) wanted {
 	found, err := r.marked(ctx, desired)
 	if err != nil {
-		diags.Append(fw.UnableTo("find the workloads that carry marks of \""+desired.owner()+"\"", err))
+		diags.Append(fw.UnableTo("find the workloads with entries owned by \""+desired.owner()+"\"", err))
 	}
 	desired.members = slices.Clone(desired.members)
 	for _, m := range slices.Concat(before.members, found) {

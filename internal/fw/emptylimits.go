@@ -33,6 +33,6 @@ func (someLimit) ValidateObject(ctx context.Context, req validator.ObjectRequest
 			return
 		}
 	}
-	resp.Diagnostics.AddAttributeWarning(req.Path, "evictions"+ofWhat(ctx, req.Config)+" sets no limit",
+	resp.Diagnostics.AddAttributeWarning(req.Path, "evictions"+ofWhich(ctx, req.Config)+" sets no limit",
 		"Terraform drops names that it does not know without a word. Check the spelling (max_pods, max_pending, max_lost, protected_namespaces, protected_selector, only, stranded), or leave out evictions.")
 }

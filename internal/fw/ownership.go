@@ -149,7 +149,7 @@ func (o Ownership[ID]) Find(owner string, seal record.Seal) planner.Found {
 // lost as well, and this may be another. Objects reports what was looked at.
 func NotThisCluster(objects, id string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to determine whether this state belongs to this cluster",
-		"An earlier update was killed, and the record of the cluster that the state was written for is lost with it. "+objects+" of this cluster carries a mark of \""+id+"\". "+
+		"An earlier update was killed, and the record of the cluster that the state was written for is lost with it. "+objects+" of this cluster has an ownership record of \""+id+"\". "+
 			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import it, or apply again to create it.")
 }
 
@@ -205,7 +205,7 @@ func (o Ownership[ID]) Save(ctx context.Context, to PrivateWriter, diags *diag.D
 	raw, err := json.Marshal(o)
 	if err != nil {
 		diags.AddError("Unable to write the private state",
-			"This is a bug in the provider: please report it. What was written to the cluster stays and is marked.\n\nOriginal error: "+err.Error())
+			"This is a bug in the provider: please report it. What was written to the cluster stays, and so do its ownership records.\n\nOriginal error: "+err.Error())
 		return
 	}
 	diags.Append(to.SetKey(ctx, ownershipKey, raw)...)

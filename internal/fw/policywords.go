@@ -26,8 +26,8 @@ func ExplainPolicy(verb, name string, at path.Path, err error) diag.Diagnostic {
 		return diag.NewAttributeErrorDiagnostic(at, summary+": the name is taken",
 			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not create, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is left alone. Choose another name, or delete it if it is not needed ("+remove+").\n\nOriginal error: "+err.Error())
 	case errors.As(err, &conflict):
-		return diag.NewAttributeErrorDiagnostic(at, summary+": it belongs to another resource",
-			fmt.Sprintf("The policy belongs to %q. ", conflict.Owner)+"It is left alone. Choose another name, or import the policy and remove it from that resource's configuration. If there is no such resource, somebody made its mark up, or its state is lost: delete the policy ("+remove+").\n\nOriginal error: "+err.Error())
+		return diag.NewAttributeErrorDiagnostic(at, summary+": it is owned by another resource",
+			fmt.Sprintf("The policy is owned by %q. ", conflict.Owner)+"It is left alone. Choose another name, or import the policy and remove it from that resource's configuration. If there is no such resource, its ownership record is forged, or its state is lost: delete the policy ("+remove+").\n\nOriginal error: "+err.Error())
 	case errors.Is(err, kube.ErrNoPolicies):
 		return diag.NewErrorDiagnostic(summary+": the cluster does not serve "+admission.PolicyKind,
 			"The API server changes pods by policies from Kubernetes 1.36 on, and from 1.34 on where admissionregistration.k8s.io/v1beta1 and the feature gate MutatingAdmissionPolicy are switched on. "+

@@ -176,7 +176,7 @@ func owned(annotation, thing string) string {
 // MadeUp says, after how an entry of another resource is given up, what to do where a mark is of
 // none: whoever may write to an object may write one.
 func MadeUp(annotation, thing, apiVersion string) string {
-	return "If there is no such resource, somebody made the mark up: remove its entry from the annotation " + annotation + " (" + kubectl("edit", thing, apiVersion, "") + "), " +
+	return "If there is no such resource, the ownership record is forged: remove its entry from the annotation " + annotation + " (" + kubectl("edit", thing, apiVersion, "") + "), " +
 		"or the whole annotation (" + kubectl("annotate", thing, apiVersion, annotation+"-") + "), after which none of its entries belongs to any resource."
 }
 

@@ -76,7 +76,7 @@ func grounds(refusals []planner.Refusal) []string {
 func ground(r planner.Refusal) string {
 	switch {
 	case r.Label != nil && r.Label.Owner != "":
-		return fmt.Sprintf("%s belongs to %q", r.Label.Key, r.Label.Owner)
+		return fmt.Sprintf("%s is owned by %q", r.Label.Key, r.Label.Owner)
 	case r.Label != nil:
 		return fmt.Sprintf("%s is there already, with the value %q, and this resource did not write it", r.Label.Key, r.Label.Value)
 	case r.Conflict == nil:
@@ -85,13 +85,13 @@ func ground(r planner.Refusal) string {
 		}
 		return r.Why
 	case r.Conflict.Owner != "":
-		return fmt.Sprintf("%s belongs to %q", r.ID, r.Conflict.Owner)
+		return fmt.Sprintf("%s is owned by %q", r.ID, r.Conflict.Owner)
 	default:
 		return fmt.Sprintf("%s is there already, with the value %q, and this resource did not write it", r.ID, r.Conflict.Value)
 	}
 }
 
-// recordOf is the annotation by which the entry of a refusal belongs to another resource.
+// recordOf is the annotation by which the entry of a refusal is owned by another resource.
 func recordOf(r planner.Refusal) string {
 	if r.Label != nil {
 		return label.OwnedAnnotation
@@ -119,7 +119,7 @@ func remedy(owner string, refusals []planner.Refusal) string {
 		case holder == owner:
 			add("An entry " + anotherInstance)
 		case holder != "":
-			add("An entry is marked as belonging to another resource. Remove it from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that.")
+			add("Another resource owns an entry. Remove it from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that.")
 			// One of many nodes is an example.
 			if annotation := recordOf(r); !told[annotation] {
 				told[annotation] = true

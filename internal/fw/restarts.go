@@ -128,7 +128,7 @@ func warnStays(subject Subject, steps []planner.Step, diags *diag.Diagnostics) {
 		whose = steps[0].Workload.Title()
 	}
 	diags.AddWarning(subject.String()+" leaves "+Count(count, "toleration")+" of "+whose+" that no taint needs any more",
-		"They are marked as retiring, and would be removed with the taints. But other writers of a workload can write such marks too, and this resource does not know the resource that these marks name: "+
+		"They were kept until no taint needs them, and would be removed with the taints. But other writers of a workload can forge such ownership records, and this resource does not know the resource that these records name: "+
 			"it is neither named in tolerated_by nor part of the same run.\n"+lines+
 			"\n\nA resource that has left tolerations and still exists removes them itself: apply again. Otherwise remove them from the template by hand, together with their entries in the annotation "+toleration.OwnedAnnotation+", unless another tool needs them.")
 }

@@ -36,8 +36,8 @@ func WarnRestored(w *workload.Workload, claim toleration.Claim, pin label.Claim,
 		return
 	}
 	diags.AddWarning(w.Title()+" has "+Some(entries)+" again, which this resource removed before",
-		"A rollback restores them with their marks, such as kubectl rollout undo. Others can write old marks too, so this resource does not remove these entries, not even on destroy. "+
-			"Remove them from the pod template, and their marks from the annotation "+strings.Join(annotations, " and ")+": kubectl edit "+w.Kubectl(w.Name))
+		"A rollback restores them with their ownership records, such as kubectl rollout undo. Others can write old records too, so this resource does not remove these entries, not even on destroy. "+
+			"Remove them from the pod template, and their records from the annotation "+strings.Join(annotations, " and ")+": kubectl edit "+w.Kubectl(w.Name))
 }
 
 // WarnRestoredNodes names the taints and labels of nodes whose marks do not count any more. What the
@@ -62,7 +62,7 @@ func WarnRestoredNodes(nodes []*snapshot.Node, taints taint.Claim, labels label.
 	if more := len(lines) - maxLines; more > 0 {
 		lines = append(lines[:maxLines], fmt.Sprintf("  … and %d more", more))
 	}
-	diags.AddWarning(Agree(len(found), "A node has", "Nodes have")+" entries with marks of this resource that do not count: "+Some(found),
-		"A backup restores entries with their marks. Others can write old marks too, so this resource does not remove these entries, not even on destroy:\n\n"+strings.Join(lines, "\n")+"\n\n"+
-			"Remove those that are not needed (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-), and their marks from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
+	diags.AddWarning(Agree(len(found), "A node has", "Nodes have")+" entries with old ownership records of this resource: "+Some(found),
+		"A backup restores entries with their ownership records. Others can write old records too, so this resource does not remove these entries, not even on destroy:\n\n"+strings.Join(lines, "\n")+"\n\n"+
+			"Remove those that are not needed (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-), and their records from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
 }

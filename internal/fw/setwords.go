@@ -91,7 +91,7 @@ const leftAlone = "It is left as it is."
 
 // anotherOwner reports what to do about an entry of a thing that is marked as another resource's.
 func anotherOwner(owner, entry, annotation, thing string) string {
-	return fmt.Sprintf("It is marked as belonging to the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that. ", owner, entry) + MadeUp(annotation, thing, "")
+	return fmt.Sprintf("It is owned by the resource %q. "+leftAlone+" Remove the %s from the configuration of that resource, and apply that first. If nothing manages it any more, import it under the configuration of that resource, and destroy that. ", owner, entry) + MadeUp(annotation, thing, "")
 }
 
 // ExplainSetConflict words that a taint of a template has another owner.

@@ -49,7 +49,7 @@ func TestExplainConflictsOfSets(t *testing.T) {
 	t.Parallel()
 	set := &machineset.Set{Namespace: "ns", Name: "gpu"}
 	id := taint.ID{Key: "team", Effect: corev1.TaintEffectNoExecute}
-	for owner, want := range map[string]string{"": "this resource did not write it. It is left as it is. ", "me": twoStates, "other": `It is marked as belonging to the resource "other". It is left as it is. Remove the `} {
+	for owner, want := range map[string]string{"": "this resource did not write it. It is left as it is. ", "me": twoStates, "other": `It is owned by the resource "other". It is left as it is. Remove the `} {
 		conflict := taint.Conflict{ID: id, Owner: owner, Value: "a"}
 		says(t, ExplainSetConflict("me", &rollout.SetConflictError{Set: set, Conflicts: []taint.Conflict{conflict}}), path.Root("taints"), `Unable to claim taint "team:NoExecute" on MachineSet "ns/gpu"`, want)
 		labelled := machineset.LabelConflict{Where: `node "a"`, Conflict: label.Conflict{Key: "pool", Owner: owner, Value: "a"}}
@@ -86,10 +86,10 @@ func TestExplainRefusals(t *testing.T) {
 		summary  string
 		says     []string
 	}{
-		"one node": {taken("x", "a"), "taints", `Unable to claim taint "team:NoExecute" on node "a"`, []string{"concerned:\n\n  node a: team:NoExecute belongs to \"x\"\n\n", givenUp}},
+		"one node": {taken("x", "a"), "taints", `Unable to claim taint "team:NoExecute" on node "a"`, []string{"concerned:\n\n  node a: team:NoExecute is owned by \"x\"\n\n", givenUp}},
 		"many nodes of one owner": {taken("x", "a", "b", "c", "d", "e", "f", "g"), "taints", `Unable to claim taint "team:NoExecute" on node "a" and 6 more`,
-			[]string{"\n\n  nodes a, b, c, d, e and 2 more: team:NoExecute belongs to \"x\"\n\n"}},
-		"nodes of two owners":  {append(taken("x", "a", "b"), taken("me", "c")...), "taints", `Unable to claim taint "team:NoExecute" on node "a" and 2 more`, []string{"  nodes a, b: team:NoExecute belongs to \"x\"\n  node c: team:NoExecute belongs to \"me\"\n", twoStates, givenUp}},
+			[]string{"\n\n  nodes a, b, c, d, e and 2 more: team:NoExecute is owned by \"x\"\n\n"}},
+		"nodes of two owners":  {append(taken("x", "a", "b"), taken("me", "c")...), "taints", `Unable to claim taint "team:NoExecute" on node "a" and 2 more`, []string{"  nodes a, b: team:NoExecute is owned by \"x\"\n  node c: team:NoExecute is owned by \"me\"\n", twoStates, givenUp}},
 		"nobody's":             {taken("", "a"), "taints", `Unable to claim taint "team:NoExecute" on node "a"`, []string{`with the value "x", and this resource did not write it`, "on_conflict"}},
 		"a taint to keep away": {[]planner.Refusal{{Node: "a", ID: other, Why: "it comes back"}}, "absent_taints", `Unable to keep taint "spot:NoExecute" off node "a"`, []string{"node a: spot:NoExecute: it comes back"}},
 		"a label":              {[]planner.Refusal{{Node: "a", Label: &label.Conflict{Key: "pool", Value: "x"}}}, "labels", `Unable to claim label "pool" on node "a"`, []string{"is never overwritten"}},
@@ -128,7 +128,7 @@ func TestConflicts_sayHowToRemoveAMarkOfNobody(t *testing.T) {
 		},
 		"a pin": {conflicting([]planner.WorkloadConflict{{Workload: w, Pin: strange}}, at), "kubetaint.io/owned-labels", "deployment web -n shop"},
 	} {
-		want := "If there is no such resource, somebody made the mark up: remove its entry from the annotation " + tt.annotation + " (kubectl edit " + tt.command + "), or the whole annotation (kubectl annotate " + tt.command + " " + tt.annotation + "-), after which none of its entries belongs to any resource."
+		want := "If there is no such resource, the ownership record is forged: remove its entry from the annotation " + tt.annotation + " (kubectl edit " + tt.command + "), or the whole annotation (kubectl annotate " + tt.command + " " + tt.annotation + "-), after which none of its entries belongs to any resource."
 		if !strings.Contains(tt.said.Detail(), want) {
 			t.Errorf("of %s it does not say %q:\n%s", name, want, tt.said.Detail())
 		}
@@ -139,7 +139,7 @@ func TestExplainPolicy_saysHowToRemoveOneOfNobody(t *testing.T) {
 	t.Parallel()
 	for owner, want := range map[string]string{
 		"":        "delete it if it is not needed (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
-		"strange": "If there is no such resource, somebody made its mark up, or its state is lost: delete the policy (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
+		"strange": "If there is no such resource, its ownership record is forged, or its state is lost: delete the policy (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",
 	} {
 		said := ExplainPolicy("create", "gpu", path.Root("name"), &admission.Conflict{Name: "gpu", Owner: owner})
 		if !strings.Contains(said.Detail(), want) {

@@ -20,5 +20,5 @@ func WarnUnnamed(unnamed map[string][]string, noun string, diags *diag.Diagnosti
 	}
 	lines, affected := perEntry(unnamed, noun)
 	diags.AddWarning(fmt.Sprintf("Removing %s beyond the changed attributes, from %s", strings.Join(slices.Sorted(maps.Keys(unnamed)), ", "), Count(affected, noun)),
-		"The "+noun+"s do not match any more, or an interrupted update left the entries there. Their marks prove that this resource wrote them. To keep an entry, add it to the configuration:\n\n"+strings.Join(lines, "\n"))
+		"The "+noun+"s do not match any more, or an interrupted update left the entries there. Their ownership records prove that this resource wrote them. To keep an entry, add it to the configuration:\n\n"+strings.Join(lines, "\n"))
 }

@@ -170,7 +170,7 @@ func ExplainWorkload(verb, title string, at WorkloadAt, err error) diag.Diagnost
 	return nil
 }
 
-// conflicting words that entries belong to another resource, or are there
+// conflicting words that entries are owned by another resource, or are there
 // already with another value.
 func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagnostic {
 	first := conflicts[0]
@@ -178,9 +178,9 @@ func conflicting(conflicts []planner.WorkloadConflict, at WorkloadAt) diag.Diagn
 	for i, c := range conflicts {
 		switch {
 		case c.Pin == nil:
-			lines[i] = fmt.Sprintf("  %s: %s belongs to %q", c.Workload.Title(), taint.FormatToleration(c.Toleration), c.Owner)
+			lines[i] = fmt.Sprintf("  %s: %s is owned by %q", c.Workload.Title(), taint.FormatToleration(c.Toleration), c.Owner)
 		case c.Pin.Owner != "":
-			lines[i] = fmt.Sprintf("  %s: the entry %s=%s of its node selector belongs to %q", c.Workload.Title(), c.Pin.Key, c.Pin.Value, c.Pin.Owner)
+			lines[i] = fmt.Sprintf("  %s: the entry %s=%s of its node selector is owned by %q", c.Workload.Title(), c.Pin.Key, c.Pin.Value, c.Pin.Owner)
 		default:
 			lines[i] = fmt.Sprintf("  %s: its node selector already requires %s=%s", c.Workload.Title(), c.Pin.Key, c.Pin.Value)
 		}

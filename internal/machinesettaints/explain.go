@@ -51,9 +51,9 @@ func refuse(w wanted, set *machineset.Set, refusals []machineset.Refusal) diag.D
 func goesOn(verb string) string {
 	out := "Apply again: the rollout continues where it stopped. "
 	if verb == "create" {
-		return out + "Nothing is saved in the state, but every written entry is marked as this resource's. To give up instead, import the resource and destroy it."
+		return out + "Nothing is saved in the state, but this resource owns every written entry. To give up instead, import the resource and destroy it."
 	}
-	return out + "What was written stays, and every entry is marked as this resource's."
+	return out + "What was written stays, and this resource owns every entry."
 }
 
 // gone words that a named MachineSet went away between plan and apply.

@@ -154,7 +154,7 @@ func TestNamespaceTolerations_ofTwoResources(t *testing.T) {
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		s, one, other := stageOn(t, c), fresh(), fresh()
 		s.tf.Settle(s.t, one, s.config("team=a:NoSchedule", ""))
-		acctest.WantAll(s.t, s.tf.Plan(t, other, s.config("team=a:NoSchedule b*", "")).Diagnostics.Errors(), `[AttributeName("default")]`, "team=a:NoSchedule belongs to another resource", "terraform/namespace_tolerations/"+s.namespace,
+		acctest.WantAll(s.t, s.tf.Plan(t, other, s.config("team=a:NoSchedule b*", "")).Diagnostics.Errors(), `[AttributeName("default")]`, "team=a:NoSchedule is owned by another resource", "terraform/namespace_tolerations/"+s.namespace,
 			"remove its entry from the annotation kubetaint.io/owned-tolerations (kubectl edit namespace "+s.namespace+")")
 		s.tf.Settle(s.t, other, s.config("b*", ""))
 		s.want("team=a:NoSchedule, b Exists", "", 2)

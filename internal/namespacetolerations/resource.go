@@ -126,7 +126,7 @@ func (r *namespaceTolerations) owned(ctx context.Context, private fw.PrivateRead
 	return fw.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
 }
 
-// conflictError is the error where an entry belongs to another resource.
+// conflictError is the error where an entry is owned by another resource.
 type conflictError struct {
 	toleration.Conflict
 	at path.Path
@@ -134,10 +134,10 @@ type conflictError struct {
 
 // Error names the owner.
 func (e *conflictError) Error() string {
-	return taint.FormatToleration(e.Toleration) + fmt.Sprintf(" belongs to %q", e.Owner)
+	return taint.FormatToleration(e.Toleration) + fmt.Sprintf(" is owned by %q", e.Owner)
 }
 
-// conflict returns the first entry of a merge that belongs to another resource.
+// conflict returns the first entry of a merge that is owned by another resource.
 func conflict(m admission.MergedLists) error {
 	if len(m.DefaultMerged.Conflicts) > 0 {
 		return &conflictError{m.DefaultMerged.Conflicts[0], defaultAt}
@@ -156,7 +156,7 @@ type sizeError struct {
 // Error reports how large.
 func (e *sizeError) Error() string { return e.why }
 
-// refuse returns the error where a merge must not be written: an entry belongs to another resource,
+// refuse returns the error where a merge must not be written: an entry is owned by another resource,
 // or the annotations would be too large.
 func refuse(m admission.MergedLists) error {
 	if err := conflict(m); err != nil || !m.Changed {
@@ -234,8 +234,8 @@ func explain(verb, namespace string, err error) diag.Diagnostic {
 	taken := new(conflictError)
 	switch {
 	case errors.As(err, &taken):
-		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" belongs to another resource",
-			fmt.Sprintf("The entry is marked as that of %q. ", taken.Owner)+"Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing, ""))
+		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" is owned by another resource",
+			fmt.Sprintf("The entry is owned by %q. ", taken.Owner)+"Nothing has been written. Remove it from one of the two configurations. "+fw.MadeUp(toleration.OwnedAnnotation, thing, ""))
 	case errors.As(err, new(*sizeError)):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": its annotations would be too large",
 			"Nothing has been written: "+err.Error()+". Give the namespace fewer tolerations, or remove annotations (kubectl edit namespace "+namespace+").")

@@ -29,7 +29,7 @@ func explain(verb string, desired planner.NodeTaints, budget fw.Budget, err erro
 		return fw.ExplainRefusals(desired, refused.Refusals)
 	}
 	thing := fw.Place(desired.Target)
-	detail := "The nodes are changed one by one; what was changed stays, and each entry is marked as this resource's. "
+	detail := "The nodes are changed one by one; what was changed stays, and this resource owns each entry. "
 	if verb == "create" {
 		detail += "Nothing is saved in the state. "
 	}

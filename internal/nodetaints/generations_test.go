@@ -89,7 +89,7 @@ func TestNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 			if d.Errors() != "" {
 				t.Fatal(d.Errors())
 			}
-			acctest.WantAll(t, d.Warnings(), "Taints marked \""+id+"\" were left on 1 node: "+nodes[0])
+			acctest.WantAll(t, d.Warnings(), "Taints owned by \""+id+"\" were left on 1 node: "+nodes[0])
 			wantTaints(t, c, nodes[1], foreignTaint)
 		})
 	})

@@ -220,7 +220,7 @@ func (r *nodeTaints) warnOrphans(ctx context.Context, desired planner.NodeTaints
 	}
 	if len(left) > 0 {
 		slices.Sort(left)
-		diags.AddWarning(fmt.Sprintf("Taints marked %q were left on %s: %s", desired.Claim.Owner, fw.Count(len(left), "node"), fw.Some(left)),
+		diags.AddWarning(fmt.Sprintf("Taints owned by %q were left on %s: %s", desired.Claim.Owner, fw.Count(len(left), "node"), fw.Some(left)),
 			"They were written by another instance of this resource. If the resource was recreated under the same id, this is fine. If a replacement was abandoned, nothing manages them: import them into a resource, and destroy it.")
 	}
 }

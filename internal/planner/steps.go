@@ -158,7 +158,7 @@ type Plan struct {
 	PolicyErr error
 }
 
-// WorkloadConflict is a wanted toleration that belongs to another resource, or a
+// WorkloadConflict is a wanted toleration that is owned by another resource, or a
 // label that the template requires with another value.
 type WorkloadConflict struct {
 	Workload *workload.Workload
@@ -224,7 +224,7 @@ func (s Step) edit() string {
 	}
 	switch {
 	case len(what) == 0:
-		return "update the marks of"
+		return "update the ownership records of"
 	case expand:
 		return "add " + strings.Join(what, " and ") + " to"
 	}

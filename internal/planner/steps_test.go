@@ -28,7 +28,7 @@ func TestStep_String(t *testing.T) {
 		{"add tolerations to Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Missing: one}}},
 		{"add a node selector to Deployment shop/web", Step{Kind: Expand, Workload: web, Pins: pins}},
 		{"add tolerations and a node selector to Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Missing: one, Removed: one}, Pins: pins}},
-		{"update the marks of Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Changed: true}}},
+		{"update the ownership records of Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Changed: true}}},
 		{"wait for 1 pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*snapshot.Pod, 1)}},
 		{"wait for 2 pods of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*snapshot.Pod, 2), Missing: 1}},
 		{"wait for 1 missing pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Missing: 1}},

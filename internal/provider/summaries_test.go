@@ -129,7 +129,11 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 	}{
 		"limits that limit nothing": {
 			"kubetaint_node_taints", [2]map[string]any{nodes("node_name", "one"), nodes("node_selector", "pool=two")},
-			[2]string{`evictions of "one" sets no limit`, `evictions of "pool=two" sets no limit`},
+			[2]string{`evictions of "one/a:NoSchedule" sets no limit`, `evictions of "pool=two/a:NoSchedule" sets no limit`},
+		},
+		"limits that limit nothing, of the same nodes": {
+			"kubetaint_node_taints", [2]map[string]any{nodes("node_name", "one"), acctest.With(nodes("node_name", "one"), map[string]any{"taints": acctest.Objects(t, "a:NoExecute")})},
+			[2]string{`evictions of "one/a:NoSchedule" sets no limit`, `evictions of "one/a:NoExecute" sets no limit`},
 		},
 		"tolerations without a value": {
 			"kubetaint_workload_tolerations", [2]map[string]any{workload("web"), workload("api")},

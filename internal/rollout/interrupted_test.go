@@ -59,7 +59,7 @@ func TestRun_readsWorkloadsBeforeItLabelsNodes(t *testing.T) {
 			Workloads: wanting(teamA, "web"),
 		}
 		_, err := carry(t.Context(), api.follow(t, true), change, hooks{})
-		if begun, _ := api.writes(); err == nil || !strings.Contains(err.Error(), `belongs to "other"`) || len(begun) > 0 {
+		if begun, _ := api.writes(); err == nil || !strings.Contains(err.Error(), `is owned by "other"`) || len(begun) > 0 {
 			t.Errorf("it ends with %v, and wrote %v", err, begun)
 		}
 	})

@@ -105,7 +105,7 @@ type UnseenError struct {
 
 // Error names the resource.
 func (e *UnseenError) Error() string {
-	return "find the workloads of \"" + e.ID + "\" by their marks: " + e.Err.Error()
+	return "find the workloads of \"" + e.ID + "\" by their ownership records: " + e.Err.Error()
 }
 
 // Unwrap returns the API server's errors.

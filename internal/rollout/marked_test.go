@@ -90,7 +90,7 @@ func TestMarkedBy(t *testing.T) {
 		"a workload that copies the id of another one is passed over": {sets: []*appsv1.StatefulSet{owned("db", web, "*"+teamA)}},
 		"none is found where none may be looked for": {
 			sets: []*appsv1.StatefulSet{owned("web", web, "*"+teamA)}, resource: "statefulsets", status: http.StatusForbidden,
-			fails: kube.ErrForbidden, says: `find the workloads of "` + web + `" by their marks: `,
+			fails: kube.ErrForbidden, says: `find the workloads of "` + web + `" by their ownership records: `,
 		},
 		"one that is found is enough where others may not be looked for": {
 			sets: []*appsv1.StatefulSet{owned("web", web, "*"+teamA)}, resource: "deployments", status: http.StatusForbidden,

@@ -198,7 +198,7 @@ func TestRun_makesPoliciesBeforeTaints(t *testing.T) {
 		api.make(t, others(giving("gpu", "you", teamA)))
 		before, _ := api.writes()
 		foreign := Change{Nodes: tainting(teamA), Policies: []admission.Claim{giving("gpu", "me", teamA)}}
-		if _, err := carry(t.Context(), cluster, foreign, hooks{}); err == nil || !strings.Contains(err.Error(), `belongs to "you"`) {
+		if _, err := carry(t.Context(), cluster, foreign, hooks{}); err == nil || !strings.Contains(err.Error(), `is owned by "you"`) {
 			t.Errorf("a policy of somebody else: %v", err)
 		}
 		if after, _ := api.writes(); len(after) != len(before) {

@@ -124,7 +124,7 @@ func TestEnforcePolicy(t *testing.T) {
 		},
 		"one that is given up is deleted":         {there: []admission.Claim{giving("gpu", "me", teamA)}, claim: release, want: "gone", written: true},
 		"one that is gone is not given up":        {claim: release, want: "gone"},
-		"one of another resource is a conflict":   {there: []admission.Claim{others(giving("gpu", "you", teamA))}, claim: giving("gpu", "me", teamA), want: "you: " + teamA, says: `belongs to "you"`},
+		"one of another resource is a conflict":   {there: []admission.Claim{others(giving("gpu", "you", teamA))}, claim: giving("gpu", "me", teamA), want: "you: " + teamA, says: `is owned by "you"`},
 		"one of another resource is not given up": {there: []admission.Claim{others(giving("gpu", "you", teamA))}, claim: release, want: "you: " + teamA},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -144,7 +144,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a toleration that a live taint needs stays when it is given up", taints: teamA, sets: onA(),
-			change: Change{Workloads: wanting("", "web")}, steps: []string{"update the marks of web"}, writes: []string{"web"},
+			change: Change{Workloads: wanting("", "web")}, steps: []string{"update the ownership records of web"}, writes: []string{"web"},
 			tolerations: map[string]string{"web": "-" + teamA}, node: teamA,
 		},
 		{
@@ -161,7 +161,7 @@ func TestRun(t *testing.T) {
 		{
 			name: "a toleration of another resource stops before the first write", taints: "*" + teamA,
 			sets:   []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA), aSet("web", 2, "!"+teamB)},
-			change: fromAToB("db", "web"), says: `a toleration of StatefulSet "shop/web" belongs to "other"`,
+			change: fromAToB("db", "web"), says: `a toleration of StatefulSet "shop/web" is owned by "other"`,
 			tolerations: map[string]string{"db": "*" + teamA, "web": teamB}, node: "*" + teamA,
 		},
 		{

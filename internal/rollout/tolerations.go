@@ -30,7 +30,7 @@ type Tolerations struct {
 	Linked, Retained bool
 }
 
-// ConflictError reports that a wanted toleration belongs to another resource.
+// ConflictError reports that a wanted toleration is owned by another resource.
 type ConflictError struct {
 	Conflicts []planner.WorkloadConflict
 }
@@ -41,7 +41,7 @@ func (e *ConflictError) Error() string {
 	if c.Pin != nil {
 		return fmt.Sprintf("%s requires the label %s with the value %q", c.Workload.Title(), c.Pin.Key, c.Pin.Value)
 	}
-	return fmt.Sprintf("a toleration of %s belongs to %q", c.Workload.Title(), c.Owner)
+	return fmt.Sprintf("a toleration of %s is owned by %q", c.Workload.Title(), c.Owner)
 }
 
 // HoldError reports that the running pods of a workload do not follow a change.

@@ -51,7 +51,7 @@ func TestRun_decidesAgainFromTheWorkloadThatIsReadForTheWrite(t *testing.T) {
 			change: pinning("gpu", "web"), says: label.OwnedAnnotation, other: func(s *appsv1.StatefulSet) { damagedSet(s, label.OwnedAnnotation) },
 		},
 		"a toleration that another resource owns by then refuses": {
-			change: wanting(teamA, "web"), says: `belongs to "other"`, other: func(s *appsv1.StatefulSet) { become(s, aSet("web", 1, "!"+teamA)) },
+			change: wanting(teamA, "web"), says: `is owned by "other"`, other: func(s *appsv1.StatefulSet) { become(s, aSet("web", 1, "!"+teamA)) },
 		},
 		"a label that is required with another value by then refuses": {
 			change: pinning("gpu", "web"), says: `requires the label pool with the value "web"`, other: func(s *appsv1.StatefulSet) { pinned(s, "web", false) },

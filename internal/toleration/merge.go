@@ -43,7 +43,7 @@ type Claim struct {
 	Known []record.Seal
 }
 
-// Conflict is a wanted entry that belongs to another resource.
+// Conflict is a wanted entry that is owned by another resource.
 type Conflict struct {
 	Toleration corev1.Toleration
 	Owner      string

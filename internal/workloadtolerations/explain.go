@@ -34,7 +34,7 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	if said := damaged(desired, err); said != nil {
 		return said
 	}
-	detail := "What was written stays, and each entry is marked as this resource's. "
+	detail := "What was written stays, and this resource owns each entry. "
 	switch verb {
 	case "create":
 		detail += "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
@@ -80,7 +80,7 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 				"remove the entry by hand once these taints are gone, and the annotation " + w.Annotation(toleration.OwnedAnnotation) + " too."
 		}
 		diags.AddWarning(fmt.Sprintf("%s of %s %s for now: %s", fw.Count(len(left), "toleration"), w.Title(), fw.Agree(len(left), "stays", "stay"), strings.Join(left, ", ")),
-			"Its pods run on nodes with taints that they tolerate only with "+it+": without "+it+", new pods could not be scheduled there. "+fw.Agree(len(left), "It is", "They are")+" marked as retiring. "+goes)
+			"Its pods run on nodes with taints that they tolerate only with "+it+": without "+it+", new pods could not be scheduled there. "+fw.Agree(len(left), "It is", "They are")+" kept until no taint needs "+it+". "+goes)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestWorkloadTolerations_twoResourcesCannotHaveTheSameToleration(t *testing.
 		// In another configuration: its owner is named.
 		other := s.on(t)
 		other.tf = &acctest.Terraform{Provider: acctest.With(s.tf.Provider, map[string]any{"owner": "team-b"})}
-		other.refused(s.fresh(), s.manage(thing, "team=a:NoExecute@30 theirs*", nil), `AttributeName("tolerations")`, "Nothing has been written", `belongs to "terraform/workload_tolerations/Deployment/`+s.namespace+`/web/team=a:NoExecute"`)
+		other.refused(s.fresh(), s.manage(thing, "team=a:NoExecute@30 theirs*", nil), `AttributeName("tolerations")`, "Nothing has been written", `is owned by "terraform/workload_tolerations/Deployment/`+s.namespace+`/web/team=a:NoExecute"`)
 		s.want(thing, "team=a:NoExecute", 1)
 	})
 }

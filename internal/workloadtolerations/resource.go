@@ -134,7 +134,7 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 }
 
 // Delete gives up every entry of this generation. It waits for no taint: what
-// pods still need stays behind, marked as retiring.
+// pods still need stays behind, recorded as retained.
 func (r *workloadTolerations) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model

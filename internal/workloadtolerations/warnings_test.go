@@ -23,7 +23,7 @@ func TestWorkloadTolerations_destroySaysWhatRestartsAndWhatStays(t *testing.T) {
 		s.c.Patch(t, s.namespace, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
 		d := s.destroy(i)
 		says(t, "warning", d.Warnings(), "Removing the tolerations of "+title+" restarts 3 pods in 2 rollouts\n", "removes spot Exists", "keeps team=a:NoExecute while pods need it",
-			"1 toleration of "+title+" stays for now: team=a:NoExecute", "marked as retiring")
+			"1 toleration of "+title+" stays for now: team=a:NoExecute", "kept until no taint needs")
 		s.want(thing, "foreign* team=a:NoExecute", 1)
 	})
 }

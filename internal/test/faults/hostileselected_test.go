@@ -175,7 +175,7 @@ func TestHostileMarks_ofANodeThatIsMadeAnew(t *testing.T) {
 func TestRestored_aNodeThatIsBroughtBackIsNamed(t *testing.T) {
 	t.Parallel()
 	for typeName, want := range map[string][]string{
-		"node_taints":     {"A node has entries with marks of this resource that do not count: n1", "node n1: taint team:PreferNoSchedule\n"},
+		"node_taints":     {"A node has entries with old ownership records of this resource: n1", "node n1: taint team:PreferNoSchedule\n"},
 		"dedicated_nodes": {"node n1: taint team:PreferNoSchedule, label team\n"},
 	} {
 		t.Run(typeName, func(t *testing.T) {
