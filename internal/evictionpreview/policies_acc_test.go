@@ -20,11 +20,12 @@ import (
 // examples is the folder of what guides consist of.
 var examples = filepath.Join("..", "..", "examples")
 
-// TestAccEvictionPreview_policiesRefusePlans has Open Policy Agent judge plans of the guide's
-// module, which the real command line has made.
+// TestAccEvictionPreview_policiesRefusePlans has conftest and Open Policy Agent judge plans of the
+// guide's module, which the real command line has made.
 func TestAccEvictionPreview_policiesRefusePlans(t *testing.T) {
 	t.Parallel()
 	opa := acctest.OnRequest(t, "KUBETAINT_OPA", "Open Policy Agent", "testacc-guides")
+	conftest := acctest.OnRequest(t, "KUBETAINT_CONFTEST", "conftest", "testacc-guides")
 	use := usage(t)
 	const alone = `
 resource "kubetaint_node_taints" "alone" {
@@ -83,8 +84,12 @@ data "kubetaint_eviction_preview" "absent" {
 			if tt.change != nil {
 				tt.change(summaryIn(t, plan))
 			}
-			if got := denied(t, opa, cli.Dir, plan); !slices.Equal(got, tt.want) {
-				t.Errorf("it says %q, want %q", got, tt.want)
+			file := written(t, cli.Dir, plan)
+			if got := denied(t, opa, file); !slices.Equal(got, tt.want) {
+				t.Errorf("OPA says %q, want %q", got, tt.want)
+			}
+			if got := failed(t, conftest, file); !slices.Equal(got, tt.want) {
+				t.Errorf("conftest says %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -140,8 +145,8 @@ func summaryIn(t *testing.T, value any) map[string]any {
 	return nil
 }
 
-// denied returns what the policy says of a plan.
-func denied(t *testing.T, opa, dir string, plan map[string]any) []string {
+// written returns the file of a plan that policies read.
+func written(t *testing.T, dir string, plan map[string]any) string {
 	t.Helper()
 	raw, err := json.Marshal(plan)
 	if err != nil {
@@ -151,7 +156,16 @@ func denied(t *testing.T, opa, dir string, plan map[string]any) []string {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), opa, "eval", "--format=json", "--strict", "--input", file, "--data", filepath.Join(examples, "policies", "opa"), "data.main.deny").Output()
+	return file
+}
+
+// policies is the folder of the policies of the guide.
+var policies = filepath.Join(examples, "policies", "opa")
+
+// denied returns what the policy says of a plan, asked by Open Policy Agent.
+func denied(t *testing.T, opa, file string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), opa, "eval", "--format=json", "--strict", "--input", file, "--data", policies, "data.main.deny").Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -164,4 +178,24 @@ func denied(t *testing.T, opa, dir string, plan map[string]any) []string {
 		t.Fatalf("OPA prints %s", out)
 	}
 	return judged.Result[0].Expressions[0].Value
+}
+
+// failed returns what the policy says of a plan, asked by conftest, which must fail if that is something.
+func failed(t *testing.T, conftest, file string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), conftest, "test", "--policy", policies, "--output=json", file).Output()
+	var judged []struct {
+		Failures []struct{ Msg string }
+	}
+	if json.Unmarshal(out, &judged) != nil || len(judged) != 1 {
+		t.Fatalf("%v: conftest prints %s", err, out)
+	}
+	var said []string
+	for _, one := range judged[0].Failures {
+		said = append(said, one.Msg)
+	}
+	if (err != nil) != (len(said) > 0) {
+		t.Errorf("conftest ends with %v and says %q", err, said)
+	}
+	return said
 }

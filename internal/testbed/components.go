@@ -172,6 +172,16 @@ func components() []component {
 			cold:    "3 minutes",
 		},
 		{
+			// It runs the same policies as pipelines do, which tests do on request only.
+			name:    "conftest",
+			title:   "conftest",
+			version: "v0.71.1",
+			module:  "github.com/open-policy-agent/conftest",
+			pkg:     "github.com/open-policy-agent/conftest",
+			binary:  "conftest",
+			cold:    "4 minutes",
+		},
+		{
 			// jq in Go, for the shell of the guides on machines that have none.
 			name:    "gojq",
 			title:   "gojq",
