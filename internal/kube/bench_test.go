@@ -20,13 +20,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	kprotobuf "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/pager"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/bigcluster"
 )
 
 const benchNodes, benchPods, benchVolumes = 5000, 150_000, 10_000
@@ -87,14 +87,14 @@ func benchServer(tb testing.TB) *httptest.Server {
 	add("/api/v1/nodes", benchNodes, func(from, to int, meta metav1.ListMeta) kruntime.Object {
 		l := &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: meta}
 		for i := from; i < to; i++ {
-			l.Items = append(l.Items, benchNode(i))
+			l.Items = append(l.Items, versioned(bigcluster.Node(i), i))
 		}
 		return l
 	})
 	add("/api/v1/pods", benchPods, func(from, to int, meta metav1.ListMeta) kruntime.Object {
 		l := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: meta}
 		for i := from; i < to; i++ {
-			l.Items = append(l.Items, benchPod(i))
+			l.Items = append(l.Items, versioned(bigcluster.Pod(i, benchNodes), i))
 		}
 		return l
 	})
@@ -137,65 +137,13 @@ func benchServer(tb testing.TB) *httptest.Server {
 	return server
 }
 
-func benchNode(i int) corev1.Node {
-	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: fmt.Sprintf("node-%04d", i), UID: types.UID(fmt.Sprintf("node-uid-%032d", i)), ResourceVersion: fmt.Sprint(500 + i),
-		Labels:      map[string]string{"kubernetes.io/hostname": fmt.Sprintf("node-%04d", i), "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": fmt.Sprintf("z%d", i%3), "pool": fmt.Sprintf("p%d", i%10)},
-		Annotations: map[string]string{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true"},
-	}}
-	n.Status.Allocatable = corev1.ResourceList{
-		"cpu": resource.MustParse("15890m"), "memory": resource.MustParse(fmt.Sprintf("%dKi", 62_000_000+i)), "ephemeral-storage": resource.MustParse("95491281146"),
-		"hugepages-2Mi": resource.MustParse("0"), "pods": resource.MustParse("250"),
-	}
-	for j := range 20 {
-		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{fmt.Sprintf("registry.example.com/image-%d@sha256:%064d", j, j)}, SizeBytes: 1 << 27})
-	}
-	return n
-}
-
-func benchPod(i int) corev1.Pod {
-	app, yes, seconds := i%3000, true, int64(300)
-	requests := corev1.ResourceList{"cpu": resource.MustParse(fmt.Sprintf("%dm", 50+app%20*10)), "memory": resource.MustParse(fmt.Sprintf("%dMi", 64+app%50*16))}
-	container := func(name string) corev1.Container {
-		c := corev1.Container{Name: name, Image: fmt.Sprintf("registry.example.com/team/%s:%d", name, app), ImagePullPolicy: corev1.PullIfNotPresent, TerminationMessagePath: "/dev/termination-log"}
-		for j := range 8 {
-			c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", j), Value: fmt.Sprintf("value-%d-of-%d", j, app)})
-		}
-		c.Resources.Requests = requests
-		c.VolumeMounts = []corev1.VolumeMount{{Name: "kube-api-access", ReadOnly: true, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount"}}
-		return c
-	}
-	status := func(name string) corev1.ContainerStatus {
-		return corev1.ContainerStatus{
-			Name: name, Ready: true, AllocatedResources: requests, Resources: &corev1.ResourceRequirements{Requests: requests},
-			Image: fmt.Sprintf("registry.example.com/team/%s:%d", name, app), ImageID: fmt.Sprintf("registry.example.com/team/%s@sha256:%064d", name, app), ContainerID: fmt.Sprintf("containerd://%064d", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-		}
-	}
-	p := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: fmt.Sprintf("team-%d", app%100), Name: fmt.Sprintf("app-%d-5d9c7b6f4-%06d", app, i), UID: types.UID(fmt.Sprintf("pod-uid-%028d", i)), ResourceVersion: fmt.Sprint(i),
-			Labels: map[string]string{
-				"app.kubernetes.io/name": fmt.Sprintf("app-%d", app), "app.kubernetes.io/instance": fmt.Sprintf("app-%d", app), "app.kubernetes.io/part-of": fmt.Sprintf("team-%d", app%100),
-				"app.kubernetes.io/version": "1.2.3", "app.kubernetes.io/managed-by": "helm", "pod-template-hash": "5d9c7b6f4",
-			},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("app-%d-5d9c7b6f4", app), UID: types.UID(fmt.Sprintf("rs-uid-%029d", app)), Controller: &yes, BlockOwnerDeletion: &yes}},
-		},
-		Spec: corev1.PodSpec{
-			NodeName: fmt.Sprintf("node-%04d", i%benchNodes), ServiceAccountName: "default", SchedulerName: "default-scheduler", RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
-			Containers: []corev1.Container{container("main"), container("sidecar")},
-			Volumes:    []corev1.Volume{{Name: "kube-api-access", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}}, {Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
-			Tolerations: []corev1.Toleration{
-				{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: fmt.Sprintf("team-%d", app%100), Effect: corev1.TaintEffectNoSchedule},
-				{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
-				{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
-			},
-		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, HostIP: "10.0.0.1", PodIP: "10.1.0.1", ContainerStatuses: []corev1.ContainerStatus{status("main"), status("sidecar")}},
-	}
-	for _, c := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Unix(1_700_000_000, 0)})
-	}
-	return p
+// versioned returns an object as an API server lists it.
+func versioned[T any, O interface {
+	*T
+	metav1.Object
+}](object O, i int) T {
+	object.SetResourceVersion(fmt.Sprint(i + 1))
+	return *object
 }
 
 // highest samples the heap while a function runs and returns its peak.

@@ -24,8 +24,8 @@ const (
 	// pageSize is how many a page may have at most: enough for few requests, and for pods of
 	// the usual 7 KB close to pageBytes.
 	pageSize = 2000
-	// pageBytes is how many bytes pages should have: each is held in memory as a whole, and a slow
-	// server must answer it within requestTimeout.
+	// pageBytes is how many bytes pages should have: each but those of pods is held in memory as a whole,
+	// and a slow server must answer it within requestTimeout.
 	pageBytes = 16 << 20
 	// smallestPage is where pages of a server that does not answer in time end to become smaller.
 	smallestPage = 100

@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,9 +38,13 @@ func newPodReader(rc *rest.Config, through *http.Client, slim *slimmer) (podRead
 }
 
 func (r podReader) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	answer, err := r.client.Get().Resource("pods").VersionedParams(&opts, scheme.ParameterCodec).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
 	page := &podPage{slim: r.slim}
-	err := r.client.Get().Resource("pods").VersionedParams(&opts, scheme.ParameterCodec).Do(ctx).Into(page)
-	return page, err
+	return page, page.read(answer)
 }
 
 func (r podReader) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
@@ -54,14 +60,21 @@ func (r podReader) pod(o runtime.Object) *snapshot.Pod {
 	return r.slim.pod(o.(*corev1.Pod)) //nolint:forcetypeassert // Nothing else is watched.
 }
 
-// podPage is a page of pods. It is in no scheme, so that decoders have it read itself.
+// podPage is a page of pods.
 type podPage struct {
 	metav1.TypeMeta
 	metav1.ListMeta
 	Items []slimPod
 	slim  *slimmer
-	// specs are those of the page's pods, by their protobuf form without the node.
-	specs map[string]*corev1.PodSpec
+	// alike are the pods of the page, by the protobuf form of their spec and of their status, each
+	// without what is a pod's own.
+	alike map[string]*podsAlike
+}
+
+// podsAlike are pods with the same spec.
+type podsAlike struct {
+	spec     *corev1.PodSpec
+	byStatus map[string]*snapshot.Pod
 }
 
 // slimPod is a pod as the pager hands it on.
@@ -76,96 +89,104 @@ func (p *podPage) DeepCopyObject() runtime.Object { return p }
 // DeepCopyObject returns the same: nothing changes a page or a pod.
 func (p *slimPod) DeepCopyObject() runtime.Object { return p }
 
-// Reset empties the page.
-func (p *podPage) Reset() { *p = podPage{slim: p.slim} }
-
-// Unmarshal reads a PodList in its protobuf form: its metadata (1) and its pods (2).
-func (p *podPage) Unmarshal(data []byte) error {
-	for len(data) > 0 {
-		number, content, rest, err := next(data)
-		if err != nil {
-			return err
-		}
-		data = rest
-		switch number {
-		case 1:
-			err = p.ListMeta.Unmarshal(content)
-		case 2:
-			err = p.add(content)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// add reads one pod: its metadata (1), spec (2) and status (3).
+// add reads one pod: its metadata (1), spec (2) and status (3). Pods of a workload differ in their metadata, their
+// node and when they started: everything else is decoded and slimmed once for all of them.
 func (p *podPage) add(content []byte) error {
 	size, err := podFields.filter(content)
 	if err != nil {
 		return err
 	}
-	var pod corev1.Pod
-	seen := false
+	var parts [4][]byte
 	for data := content[:size]; len(data) > 0; {
 		number, part, rest, err := next(data)
 		if err != nil {
 			return err
 		}
-		data = rest
-		switch number {
-		case 1:
-			err = pod.ObjectMeta.Unmarshal(part)
-		case 2:
-			if seen {
-				// Parts of one message are put together, which no server asks for.
-				err = pod.Spec.Unmarshal(part)
-			} else {
-				err = p.spec(&pod.Spec, part)
-			}
-			seen = true
-		case 3:
-			err = pod.Status.Unmarshal(part)
+		if parts[number] != nil {
+			// Parts of one message are put together, which no server asks for.
+			return p.addWhole(content[:size])
 		}
-		if err != nil {
+		parts[number], data = part, rest
+	}
+	var pod corev1.Pod
+	if err := pod.ObjectMeta.Unmarshal(parts[1]); err != nil {
+		return err
+	}
+	spec, node, err := without(parts[2], nodeNameField)
+	if err != nil {
+		return err
+	}
+	status, started, err := without(parts[3], startTimeField)
+	if err != nil {
+		return err
+	}
+	if started != nil {
+		pod.Status.StartTime = &metav1.Time{}
+		if err := pod.Status.StartTime.Unmarshal(started); err != nil {
 			return err
 		}
+	}
+	pod.Spec.NodeName = string(node)
+	like, err := p.like(spec, status)
+	if err != nil {
+		return err
+	}
+	p.Items = append(p.Items, slimPod{Pod: p.slim.another(like, &pod)})
+	return nil
+}
+
+// addWhole reads one pod of any form.
+func (p *podPage) addWhole(content []byte) error {
+	var pod corev1.Pod
+	if err := pod.Unmarshal(content); err != nil {
+		return err
 	}
 	p.Items = append(p.Items, slimPod{Pod: p.slim.pod(&pod)})
 	return nil
 }
 
-// spec reads a spec, or takes that of an earlier pod of the page with the same one. Pods of a workload
-// differ in their node alone, and follow each other, as lists are sorted by name.
-func (p *podPage) spec(into *corev1.PodSpec, content []byte) error {
-	node, size := "", 0
-	for rest := content; len(rest) > 0; {
+// like returns what pods of a spec and a status have in common.
+func (p *podPage) like(spec, status []byte) (*snapshot.Pod, error) {
+	alike := p.alike[string(spec)]
+	if alike == nil {
+		alike = &podsAlike{spec: &corev1.PodSpec{}, byStatus: map[string]*snapshot.Pod{}}
+		if err := alike.spec.Unmarshal(spec); err != nil {
+			return nil, err
+		}
+		if p.alike == nil {
+			p.alike = map[string]*podsAlike{}
+		}
+		p.alike[string(spec)] = alike
+	}
+	known := alike.byStatus[string(status)]
+	if known == nil {
+		pod := corev1.Pod{Spec: *alike.spec}
+		if err := pod.Status.Unmarshal(status); err != nil {
+			return nil, err
+		}
+		known = p.slim.pod(&pod)
+		alike.byStatus[string(status)] = known
+	}
+	return known, nil
+}
+
+// without takes a field out of a message, in place, and returns what is left and its content, nil
+// where it is not there.
+func without(message []byte, field protowire.Number) (left, content []byte, err error) {
+	size := 0
+	for rest := message; len(rest) > 0; {
 		number, part, after, err := next(rest)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		if number == nodeNameField {
-			node = string(part)
+		if number == field {
+			content = slices.Clone(part) // The fields that follow are moved to where it is.
 		} else {
-			size += copy(content[size:], rest[:len(rest)-len(after)])
+			size += copy(message[size:], rest[:len(rest)-len(after)])
 		}
 		rest = after
 	}
-	known := p.specs[string(content[:size])]
-	if known == nil {
-		known = &corev1.PodSpec{}
-		if err := known.Unmarshal(content[:size]); err != nil {
-			return err
-		}
-		if p.specs == nil {
-			p.specs = map[string]*corev1.PodSpec{}
-		}
-		p.specs[string(content[:size])] = known
-	}
-	*into = *known
-	into.NodeName = node
-	return nil
+	return message[:size], content, nil
 }
 
 // UnmarshalJSON reads what a server answers that knows no protobuf, such as a proxy.

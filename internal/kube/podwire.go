@@ -185,8 +185,11 @@ func putVarint(b []byte, value int) {
 	b[len(b)-1] &^= 0x80
 }
 
-// nodeNameField is the number of a spec's nodeName.
-const nodeNameField = 10
+// The fields that pods of one workload do not have in common: nodeName of a spec, startTime of a status.
+const (
+	nodeNameField  = 10
+	startTimeField = 7
+)
 
 // names reports whether the first field of a message is one of the keys.
 func (k *kept) names(message []byte) bool {

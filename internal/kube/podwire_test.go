@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/bigcluster"
 )
 
 // randomPod has a value in about nine of ten fields that the API has.
@@ -109,12 +110,11 @@ func slimmed(data []byte) (pods []*snapshot.Pod, versions []string, ok bool) {
 
 // read is the same as the reader of pods does it.
 func read(data []byte) (pods []*snapshot.Pod, versions []string, ok bool) {
-	data = slices.Clone(data)
 	decoder := podDecoder{kprotobuf.NewSerializer(scheme.Scheme, scheme.Scheme)}
 	if _, envelope, cut := bytes.Cut(data, protobufPrefix); cut {
 		if kind, err := kindOf(envelope); err == nil && kind == "PodList" {
 			page := &podPage{slim: newSlimmer()}
-			if _, _, err := decoder.Decode(data, nil, page); err != nil {
+			if err := page.read(bytes.NewReader(data)); err != nil {
 				return nil, nil, false
 			}
 			for _, one := range page.Items {
@@ -123,7 +123,7 @@ func read(data []byte) (pods []*snapshot.Pod, versions []string, ok bool) {
 			return pods, []string{page.ResourceVersion, page.Continue}, true
 		}
 	}
-	object, _, err := decoder.Decode(data, nil, nil)
+	object, _, err := decoder.Decode(slices.Clone(data), nil, nil)
 	pod, is := object.(*corev1.Pod)
 	if err != nil || !is {
 		return nil, nil, false
@@ -225,9 +225,9 @@ func TestPodFields(t *testing.T) {
 // TestPodFields_dropMost: what is left of a usual pod is less than half.
 func TestPodFields_dropMost(t *testing.T) {
 	t.Parallel()
-	pod := benchPod(1)
+	pod := bigcluster.Pod(1, 1)
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-	data := encoded(t, &pod)
+	data := encoded(t, pod)
 	left, err := withoutUnneeded(slices.Clone(data))
 	if err != nil || 2*len(left) > len(data) {
 		t.Errorf("%d of %d bytes are left: %v", len(left), len(data), err)
@@ -259,55 +259,12 @@ func FuzzPodFields(f *testing.F) {
 	})
 }
 
-// usualPod is one of 7 KB, as pods of clusters are: most of it is what managers of fields, probes,
-// variables and the states of containers say.
-func usualPod(i int) corev1.Pod {
-	p := benchPod(i)
-	p.ManagedFields = []metav1.ManagedFieldsEntry{
-		{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{` + strings.Repeat(`"f:containers":{"k:{\"name\":\"main\"}":{".":{},"f:env":{}}},`, 12) + `"f:x":{}}}`)},
-		{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Subresource: "status", FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + strings.Repeat(`"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:status":{}}},`, 12) + `"f:x":{}}}`)},
-	}
-	p.Annotations = map[string]string{"checksum/config": strings.Repeat("0123456789abcdef", 4), "prometheus.io/scrape": "true", "kubectl.kubernetes.io/restartedAt": "2026-11-01T00:00:00Z"}
-	p.GenerateName, p.CreationTimestamp = "app-5d9c7b6f4-", metav1.Unix(1_700_000_000, 0)
-	p.Spec.DeprecatedServiceAccount, p.Spec.EnableServiceLinks, p.Spec.TerminationGracePeriodSeconds, p.Spec.Priority, p.Spec.PreemptionPolicy =
-		"default", new(true), new(int64(30)), new(int32(0)), new(corev1.PreemptLowerPriority)
-	p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: new(int64(2000)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
-	// Admission adds this to every pod.
-	p.Spec.Volumes[0].Projected.Sources = []corev1.VolumeProjection{
-		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: new(int64(3607)), Path: "token"}},
-		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
-		{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}}},
-	}
-	p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "config"}, DefaultMode: new(int32(420))}}})
-	p.Status.StartTime, p.Status.QOSClass, p.Status.PodIPs, p.Status.HostIPs = &p.CreationTimestamp, corev1.PodQOSBurstable, []corev1.PodIP{{IP: "10.1.0.1"}}, []corev1.HostIP{{IP: "10.0.0.1"}}
-	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: p.CreationTimestamp})
-	for c := range p.Status.Conditions {
-		p.Status.Conditions[c].ObservedGeneration = 1
-	}
-	for c := range p.Status.ContainerStatuses {
-		one := &p.Status.ContainerStatuses[c]
-		one.State.Running.StartedAt, one.Started = p.CreationTimestamp, new(true)
-		one.VolumeMounts = []corev1.VolumeMountStatus{{Name: "kube-api-access", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}, {Name: "config", MountPath: "/etc/config"}}
-	}
-	for c := range p.Spec.Containers {
-		one := &p.Spec.Containers[c]
-		probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(8080), Scheme: corev1.URISchemeHTTP}}, PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3}
-		one.LivenessProbe, one.ReadinessProbe, one.StartupProbe = probe, probe, probe
-		one.Args = []string{"--config=/etc/config/config.yaml", "--log-level=info", "--listen=:8080"}
-		one.SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
-		for n := range 12 {
-			one.Env = append(one.Env, corev1.EnvVar{Name: "SECRET_" + string(rune('A'+n)), ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "credentials"}, Key: "key"}}})
-		}
-	}
-	return p
-}
-
 // BenchmarkPodFields decodes and slims pods of 150 workloads with and without the fields that are not
 // needed: ratio is the first over the second (goal: at most 0.4).
 func BenchmarkPodFields(b *testing.B) {
 	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
 	for i := range 2000 {
-		list.Items = append(list.Items, usualPod(i%150))
+		list.Items = append(list.Items, *bigcluster.Pod(i%150, 1000))
 	}
 	data := encoded(b, list)
 	var spent [2]time.Duration

@@ -82,21 +82,34 @@ func newSlimmer() *slimmer {
 }
 
 func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
-	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &snapshot.Pod{
-		Namespace: s.intern(p.Namespace), Name: p.Name, Node: s.intern(p.Spec.NodeName), UID: p.UID,
-		Controller: s.controller(metav1.GetControllerOfNoCopy(p)), Scheduling: s.schedulingOf(&p.Spec), Labels: s.labelsOf(p.Labels),
-		Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes), Rules: s.rulesOf(&p.Spec), Since: since(p),
-		Terminating: p.DeletionTimestamp != nil,
-		Pending:     p.Status.Phase == corev1.PodPending,
-		Ready:       podReady(p),
-		Completed:   p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
-		Mirror:      mirror,
-		Gated:       len(p.Spec.SchedulingGates) > 0,
-		LocalData:   slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
-	}
+	return s.own(&snapshot.Pod{
+		Scheduling: s.schedulingOf(&p.Spec), Demand: s.demandOf(p), Claims: s.claimsOf(p.Spec.Volumes), Rules: s.rulesOf(&p.Spec),
+		Pending:   p.Status.Phase == corev1.PodPending,
+		Ready:     podReady(p),
+		Completed: p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
+		Gated:     len(p.Spec.SchedulingGates) > 0,
+		LocalData: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
+	}, p)
+}
+
+// another returns a pod with the spec and the status of one that is known, but for its metadata, its
+// node and when it started, which are all that is read of p.
+func (s *slimmer) another(known *snapshot.Pod, p *corev1.Pod) *snapshot.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := *known
+	return s.own(&one, p)
+}
+
+// own sets what replicas do not have in common.
+func (s *slimmer) own(one *snapshot.Pod, p *corev1.Pod) *snapshot.Pod {
+	one.Namespace, one.Name, one.Node, one.UID = s.intern(p.Namespace), p.Name, s.intern(p.Spec.NodeName), p.UID
+	one.Controller, one.Labels, one.Since = s.controller(metav1.GetControllerOfNoCopy(p)), s.labelsOf(p.Labels), since(p)
+	one.Terminating = p.DeletionTimestamp != nil
+	_, one.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
+	return one
 }
 
 func (s *slimmer) intern(text string) string {

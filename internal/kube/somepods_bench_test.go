@@ -8,7 +8,6 @@ package kube
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -21,6 +20,8 @@ import (
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	kprotobuf "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/bigcluster"
 )
 
 // compressedLists serves lists of 1,000 nodes, and of the 30 pods of any of these, compressed as an
@@ -40,11 +41,11 @@ func compressedLists(tb testing.TB, sent *atomic.Int64) *httptest.Server {
 	}
 	nodes := &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 	for i := range 1_000 {
-		nodes.Items = append(nodes.Items, benchNode(i))
+		nodes.Items = append(nodes.Items, versioned(bigcluster.Node(i), i))
 	}
 	pods := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 	for i := range 30 {
-		pods.Items = append(pods.Items, benchPod(i*benchNodes))
+		pods.Items = append(pods.Items, versioned(bigcluster.Pod(i*benchNodes, benchNodes), i))
 	}
 	one := *pods
 	one.Items, one.RemainingItemCount, one.Continue = pods.Items[:1], new(int64(29_999)), "more"
@@ -76,8 +77,8 @@ func BenchmarkSnapshotOfNodes(b *testing.B) {
 	b.Cleanup(server.CloseClientConnections)
 	runs, before := 0, cpu(b)
 	for b.Loop() {
-		s, part, err := benchCluster(b, server.URL).SnapshotOfNodes(b.Context(), []string{fmt.Sprintf("node-%04d", 0)})
-		if err != nil || !part || len(s.Nodes) != 1_000 || len(s.Pods["node-0000"]) != 30 {
+		s, part, err := benchCluster(b, server.URL).SnapshotOfNodes(b.Context(), []string{bigcluster.NodeName(0)})
+		if err != nil || !part || len(s.Nodes) != 1_000 || len(s.Pods[bigcluster.NodeName(0)]) != 30 {
 			b.Fatal(part, err)
 		}
 		runs++
