@@ -34,6 +34,7 @@ func main() {
 	}
 	if !*debug {
 		provider.DropUnreadLogs()
+		provider.TuneCollector()
 	}
 	if err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
 		Address: address, Debug: *debug, ProtocolVersion: 6,

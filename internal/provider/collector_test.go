@@ -1,0 +1,34 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package provider
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// TestGrowth: a small heap may grow to 96 MiB, a large one to twice its size.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		live uint64
+		want int
+	}{{0, 800}, {1 << 20, 800}, {16 << 20, 500}, {32 << 20, 200}, {48 << 20, 100}, {55 << 20, 100}, {1 << 40, 100}} {
+		if got := growth(tt.live); got != tt.want {
+			t.Errorf("with %d bytes in use it is %d %%, want %d", tt.live, got, tt.want)
+		}
+	}
+}
+
+// TestAfterCollections_isCalledAfterEach: one object after the other is collected.
+func TestAfterCollections_isCalledAfterEach(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	afterCollections(func() { calls.Add(1) })
+	for calls.Load() < 3 && t.Context().Err() == nil {
+		runtime.GC()
+		runtime.Gosched()
+	}
+}
