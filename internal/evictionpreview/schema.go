@@ -17,7 +17,7 @@ import (
 )
 
 // Schema describes the data source.
-func (*preview) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func (*dataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := inputs()
 	attributes["pods"] = schema.ListNestedAttribute{
 		Computed:            true,

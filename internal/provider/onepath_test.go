@@ -21,15 +21,15 @@ var writes = []string{
 	"PatchMachineLabels", "PatchMachineTaints", "PatchNodeLabels", "PatchNodeTaints", "PatchSet",
 }
 
-// onlyIn names the packages that may call something. eviction_preview has no planner: no resource means
+// onlyIn names the packages that may call something. the preview of taints has no planner: no resource means
 // to make its change, so that there are no steps. namespace_tolerations changes one annotation
 // that no pod depends on.
 var onlyIn = map[string][]string{
 	"a write of kube":            {"kube", "rollout", "namespacetolerations"},
-	"eviction.Evaluate":          {"planner", "machineset", "evictionpreview"},
+	"eviction.Evaluate":          {"planner", "machineset", "preview"},
 	"eviction.Repin":             {"planner"},
 	"eviction.Placements":        {"planner"},
-	"machineset.Evaluate":        {"planner", "evictionpreview"},
+	"machineset.Evaluate":        {"planner", "preview"},
 	"machineset.Next":            {"rollout"},
 	"planner.Step{}":             {},
 	"planner.Plan{}":             {},

@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package evictionpreview
+package preview
 
 import (
 	"fmt"

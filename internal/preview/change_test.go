@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package evictionpreview
+package preview
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestWhatIf_findsTheGroupOfWorkloadsOfUnknownKinds(t *testing.T) {
 	named := func(name string) snapshot.WorkloadKey {
 		return snapshot.WorkloadKey{Namespace: "shop", Owner: snapshot.Owner{Kind: "Rollout", Name: name}}
 	}
-	got := whatIf{added: map[snapshot.WorkloadKey]eviction.Planned{named("web"): {Sure: true}, named("other"): {Sure: true}}}.inGroups(s).added
+	got := Change{Added: map[snapshot.WorkloadKey]eviction.Planned{named("web"): {Sure: true}, named("other"): {Sure: true}}}.inGroups(s).Added
 	if _, is := got[snapshot.WorkloadKey{Namespace: "shop", Owner: rollout}]; !is || len(got) != 2 {
 		t.Errorf("the tolerations are added to %v", got)
 	}

@@ -1,7 +1,7 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-package evictionpreview
+package preview
 
 import (
 	"cmp"
@@ -51,9 +51,9 @@ func (m moment) column() string {
 }
 
 // timeline draws what is evicted at which moment, where there are several.
-func (w whatIf) timeline(b *strings.Builder) {
+func (w Change) timeline(b *strings.Builder) {
 	at := map[moment]map[string]int{}
-	for _, l := range w.report.Workloads() {
+	for _, l := range w.Report.Workloads() {
 		for _, v := range l.Pods {
 			if !v.Leaves() || v.Pod.Completed || v.Pod.Terminating {
 				continue
@@ -90,8 +90,8 @@ func (w whatIf) timeline(b *strings.Builder) {
 }
 
 // pods lists the pods by the moment at which they are evicted, folded.
-func (w whatIf) pods(b *strings.Builder) {
-	pods := slices.DeleteFunc(slices.Clone(w.report.Pods), eviction.PodVerdict.Plain)
+func (w Change) pods(b *strings.Builder) {
+	pods := slices.DeleteFunc(slices.Clone(w.Report.Pods), eviction.PodVerdict.Plain)
 	if len(pods) == 0 {
 		return
 	}
@@ -118,11 +118,11 @@ func (w whatIf) pods(b *strings.Builder) {
 }
 
 // sentence is the reason of a verdict whose moment is told.
-func (w whatIf) sentence(v eviction.PodVerdict) string {
+func (w Change) sentence(v eviction.PodVerdict) string {
 	if v.Leaves() && v.Pod.LocalData && !v.Pod.Completed {
-		return w.report.Why(v) + "; its emptyDir data is deleted"
+		return w.Report.Why(v) + "; its emptyDir data is deleted"
 	}
-	return w.report.Why(v)
+	return w.Report.Why(v)
 }
 
 // shortNames returns the names of the pods' nodes without the domain that clouds give them, where

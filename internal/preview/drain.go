@@ -1,0 +1,36 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package preview
+
+import (
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// drain fills in what a drain would do: with the same judgement as the plan of the action
+// kubetaint_drain_nodes.
+func (w Change) drain(s *snapshot.Snapshot, comparison eviction.Comparison) Change {
+	d := planner.NodeDrain{Rules: *w.Drain}
+	for _, n := range s.SortedNodes() {
+		if !w.Target.Matches(n) {
+			continue
+		}
+		d.Nodes = append(d.Nodes, n.Name)
+		if n.Unschedulable {
+			w.cordoned = append(w.cordoned, n.Name)
+		}
+	}
+	slices.Sort(d.Nodes)
+	w.Matched = len(d.Nodes)
+	plan := planner.Order(s, planner.Change{Drain: &d}, comparison)
+	w.Refusals = plan.DrainRefusals
+	for _, one := range plan.DrainDeadlocks(s) {
+		w.Doubts = append(w.Doubts, one.Why)
+	}
+	_, w.Report = plan.Impact()
+	return w
+}

@@ -1,0 +1,171 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package preview
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+)
+
+// Bounds of the length, so that the text fits into a comment of a forge,
+// which takes some 65,000 characters.
+const (
+	maxPods      = 50
+	maxWorkloads = 50
+	maxMoments   = 10
+	maxEvents    = 5
+	maxDoubts    = 20
+)
+
+// Markdown writes the preview for a pull request: what is dangerous first, and what takes room folded.
+func (w Change) Markdown() string {
+	var b strings.Builder
+	table, alert := fw.MarkdownTable(w.Report, maxWorkloads)
+	if len(w.Doubts) > 0 {
+		alert = max(alert, fw.AlertWarning)
+	}
+	b.WriteString(alert.Markdown(w.Heading()))
+	if table != "" {
+		b.WriteString("\n" + table)
+	}
+	w.doubts(&b)
+	w.machines(&b)
+	w.timeline(&b)
+	w.notes(&b)
+	w.pods(&b)
+	return b.String()
+}
+
+// Heading is the sentence that is enough alone.
+func (w Change) Heading() string {
+	heading, _ := w.Words()
+	return heading
+}
+
+// Words are those of the warning of a plan: a sentence that is enough alone, and the table of the
+// workloads with what else there is to tell, "" for nothing.
+func (w Change) Words() (heading, detail string) {
+	summary, detail := fw.Preview(w.Subject(), w.Report)
+	if w.MachineSets != nil {
+		summary, detail = fw.RolloutCost(w.Subject(), w.MachineSets.sets, w.MachineSets.atOnce, summary, detail)
+	}
+	return w.heading(summary), detail
+}
+
+// heading returns the summary, or what to say where there is nothing to warn of.
+func (w Change) heading(summary string) string {
+	switch {
+	case w.Matched == 0:
+		return w.Nothing()
+	case w.MachineSets != nil && w.MachineSets.Rollout.Strategy == machineset.TemplateOnly:
+		return w.Subject().String() + " leaves the machines that exist as they are, and evicts no pods"
+	case summary != "":
+		return summary
+	case len(w.Report.Nodes) == 0 && w.MachineSets != nil:
+		return w.Subject().String() + " changes no machine"
+	case len(w.Report.Nodes) == 0:
+		return w.Subject().String() + " changes nothing: " + w.already()
+	}
+	return w.Subject().String() + " evicts no pods"
+}
+
+// Nothing reports that there is nothing to change.
+func (w Change) Nothing() string {
+	if w.Drain != nil {
+		return w.noNode() + ": nothing is drained"
+	}
+	about := w.Subject()
+	about.Preposition, about.Where = "", ""
+	what := about.String()
+	what = strings.ToLower(what[:1]) + what[1:] + " changes nothing"
+	switch {
+	case w.MachineSets != nil && w.MachineSets.Target.Selector != nil:
+		return fmt.Sprintf("No MachineSet matches %q: %s", w.MachineSets.Target.Selector, what)
+	case w.MachineSets != nil:
+		return "There is no " + w.MachineSets.Target.Place() + ": " + what
+	}
+	return w.noNode() + ": " + what
+}
+
+// noNode reports that no node is meant.
+func (w Change) noNode() string {
+	if w.Target.Selector != nil {
+		return fmt.Sprintf("No node matches %q", w.Target.Selector)
+	}
+	return "There is no " + fw.Place(w.Target)
+}
+
+// already reports that the nodes are as the change would make them.
+func (w Change) already() string {
+	out := fw.Agree(w.Matched, "the node already ", "the nodes already ")
+	has, lacks := fw.Agree(w.Matched, "has ", "have ")+fw.Agree(len(w.Taints), "it", "them"), fw.Agree(w.Matched, "lacks ", "lack ")+fw.Agree(len(w.Absent), "it", "them")
+	switch {
+	case len(w.Absent) == 0:
+		return out + has
+	case len(w.Taints) == 0:
+		return out + lacks
+	}
+	return fw.Agree(w.Matched, "the node is", "the nodes are") + " already like that"
+}
+
+// doubts lists what may go wrong with a rollout or a drain.
+func (w Change) doubts(b *strings.Builder) {
+	section(b, "What may go wrong", w.FirstDoubts())
+}
+
+// FirstDoubts are the doubts that a reader is told.
+func (w Change) FirstDoubts() []string {
+	return w.Doubts[:min(len(w.Doubts), maxDoubts)]
+}
+
+// machines reports what is missing of MachineSets meanwhile.
+func (w Change) machines(b *strings.Builder) {
+	if w.MachineSets == nil {
+		return
+	}
+	if cost := fw.MachineCost(w.MachineSets.sets, w.MachineSets.atOnce); cost != "" {
+		b.WriteString("\n**Machines**\n\n")
+		for line := range strings.Lines(cost) {
+			item, isItem := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
+			if isItem {
+				b.WriteString("- ")
+			}
+			b.WriteString(fw.MarkdownText(item) + "\n")
+		}
+	}
+}
+
+// notes reports what the table does not.
+func (w Change) notes(b *strings.Builder) {
+	notes := fw.Asides(w.Subject(), w.Report)
+	if len(w.cordoned) > 0 {
+		notes = append(notes, w.Cordoned())
+	}
+	if same := w.Matched - len(w.Report.Nodes); w.MachineSets == nil && same > 0 && len(w.Report.Nodes) > 0 {
+		notes = append([]string{fw.CountVerb(same, "node needs", "nodes need") + " no change."}, notes...)
+	}
+	section(b, "Notes", notes)
+}
+
+// Cordoned reports which drained nodes take no more pods already, "" for none.
+func (w Change) Cordoned() string {
+	if len(w.cordoned) == 0 {
+		return ""
+	}
+	return "Cordoned already, by an earlier drain or by another user: " + fw.Some(w.cordoned) + "."
+}
+
+// section writes a list under a heading, unless it is empty.
+func section(b *strings.Builder, heading string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n**%s**\n\n", heading)
+	for _, item := range items {
+		fmt.Fprintf(b, "- %s\n", fw.MarkdownText(item))
+	}
+}
