@@ -99,15 +99,20 @@ func (c Config) rest() (*rest.Config, error) {
 		return nil, err
 	}
 	cfg.UserAgent = c.UserAgent
-	cfg.QPS, cfg.Burst = qps, burst
 	cfg.Transport = c.Transport
+	tune(cfg)
+	return cfg, nil
+}
+
+// tune sets what is the same however a connection is configured.
+func tune(cfg *rest.Config) {
+	cfg.QPS, cfg.Burst = qps, burst
 	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return counting{impatient{inner}} })
 	cfg.ContentType = protobuf
 	cfg.AcceptContentTypes = protobuf + ",application/json"
 	if cfg.Dial == nil && cfg.Transport == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
-	return cfg, nil
 }
 
 func (c Config) load() (*rest.Config, error) {

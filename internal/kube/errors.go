@@ -133,7 +133,7 @@ func Unusable(err error) bool {
 // transient reports that the same request may succeed a moment later: the server
 // is overloaded, restarting, or the connection broke.
 func transient(err error) bool {
-	if err == nil || Unusable(err) {
+	if err == nil || Unusable(err) || errors.Is(err, ErrReadOnly) {
 		return false
 	}
 	if apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
