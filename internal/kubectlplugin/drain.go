@@ -1,0 +1,79 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kubectlplugin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+const drainLong = `Preview which pods a drain of nodes evicts, and which PodDisruptionBudgets hold it up.
+
+The drain is that of the provider's action kubetaint_drain_nodes, which is that of "kubectl drain":
+pods of DaemonSets stay, and pods without a controller stop it before it begins.`
+
+const drainExample = `  # Which pods leave a node that is drained?
+  kubectl kubetaint preview drain worker-1
+
+  # Those of a pool, emptyDir data included
+  kubectl kubetaint preview drain -l pool=gpu --delete-emptydir-data`
+
+func (p *plugin) drainCommand() *cobra.Command {
+	var f previewFlags
+	var at nodes
+	rules := planner.DrainRules{}
+	cmd := &cobra.Command{
+		Use:               "drain (NAME ... | -l SELECTOR)",
+		Short:             "Preview a drain of nodes",
+		Long:              drainLong,
+		Example:           drainExample,
+		ValidArgsFunction: p.completeNodes,
+	}
+	f.add(cmd)
+	at.flag(cmd, "nodes")
+	cmd.Flags().BoolVar(&rules.IgnoreDaemonSets, "ignore-daemonsets", true, "Whether pods of DaemonSets stay; otherwise they stop the drain.")
+	cmd.Flags().BoolVar(&rules.DeleteLocalData, "delete-emptydir-data", false, "Whether pods with emptyDir data are evicted; otherwise they stop the drain.")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		target, err := at.target(args)
+		if err = firstOf(err, f.output.check(), f.limits.check()); err != nil {
+			return usage(cmd, err.Error())
+		}
+		return p.run(cmd, &f, imagined{
+			Change: preview.Change{Target: target, Drain: &rules},
+			resolve: func(_ *preview.Change, s *snapshot.Snapshot, _ []machineset.Observed) error {
+				return present(s, target)
+			},
+		})
+	}
+	return cmd
+}
+
+// drainFlags are the names of the drain's rules on a command line, by those of the action's attributes.
+var drainFlags = strings.NewReplacer("ignore_daemon_sets = true", "--ignore-daemonsets", "delete_local_data = true", "--delete-emptydir-data")
+
+// refused returns the error of a drain that pods stop before it begins.
+func refused(answer preview.Change) error {
+	if len(answer.Refusals) == 0 {
+		return nil
+	}
+	const most = 20
+	var b strings.Builder
+	b.WriteString("unable to drain " + answer.Where() + ": " + fw.CountVerb(len(answer.Refusals), "pod stops the drain", "pods stop the drain"))
+	for _, r := range answer.Refusals[:min(len(answer.Refusals), most)] {
+		fmt.Fprintf(&b, "\n  pod %s on node %s %s: %s", r.Pod.Key(), r.Pod.Node, r.Why, drainFlags.Replace(r.WayOut))
+	}
+	if more := len(answer.Refusals) - most; more > 0 {
+		fmt.Fprintf(&b, "\n  … and %d more", more)
+	}
+	return errors.New(b.String())
+}

@@ -1,0 +1,87 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kubectlplugin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+)
+
+// exit writes an error as kubectl does, and returns the exit code.
+func (p *plugin) exit(err error) int {
+	limits := new(eviction.LimitsError)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errNo):
+		return failed
+	case errors.As(err, &limits):
+		for _, x := range limits.Exceeded {
+			fmt.Fprintln(p.ErrOut, "error: "+excess(x))
+		}
+		return exceeded
+	}
+	all := failures{err}
+	errors.As(err, &all)
+	for _, one := range all {
+		fmt.Fprintln(p.ErrOut, standard(one))
+	}
+	return failed
+}
+
+// failures are errors of which each is told.
+type failures []error
+
+// Error returns the errors, one a line.
+func (f failures) Error() string { return errors.Join(f...).Error() }
+
+// orNil returns nil where there is no error.
+func (f failures) orNil() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
+// standard words an error as kubectl does: what the API server answered, with its reason
+// (k8s.io/kubectl v0.37.2 pkg/cmd/util/helpers.go, StandardErrorMessage).
+func standard(err error) string {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return fmt.Sprintf("Error from server (%s): %s", status.Status().Reason, printable.Line(status.Status().Message))
+	}
+	return "error: " + strings.TrimPrefix(err.Error(), "error: ")
+}
+
+// excess words a limit that is exceeded.
+func excess(x eviction.Excess) string {
+	verb := "might"
+	if x.Certain {
+		verb = "would"
+	}
+	pods := fw.Count(x.Count, "pod")
+	switch x.Limit {
+	case eviction.MaxPending:
+		return fmt.Sprintf("%s %s stay Pending, and --max-pending allows %d", pods, verb, x.Allowed)
+	case eviction.MaxLost:
+		return fmt.Sprintf("%s %s be lost, and --max-lost allows %d", pods, verb, x.Allowed)
+	case eviction.Only:
+		names := make([]string, len(x.Workloads))
+		for i, w := range x.Workloads {
+			names[i] = w.String()
+		}
+		return fmt.Sprintf("%s %s be evicted that --only does not list, of %s", pods, verb, fw.Some(names))
+	}
+	elsewhere := ""
+	if x.Preempted > 0 {
+		elsewhere = fmt.Sprintf(" (%d elsewhere, by preemption)", x.Preempted)
+	}
+	return fmt.Sprintf("%s %s be evicted%s, and --max-pods allows %d", pods, verb, elsewhere, x.Allowed)
+}
