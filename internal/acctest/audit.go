@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -57,14 +58,20 @@ func (r AuditedRequest) String() string {
 // the test bed's.
 func (c *Cluster) Audit(t testing.TB) (*Audit, map[string]any) {
 	t.Helper()
+	a, token := c.AuditWith(t, c.Rights(t)...)
+	return a, c.ProviderAt(t, c.REST.Host, token)
+}
+
+// AuditWith does so for a user who has these rights, and returns a token of that user.
+func (c *Cluster) AuditWith(t testing.TB, rules ...rbacv1.PolicyRule) (a *Audit, token string) {
+	t.Helper()
 	if c.api != nil {
-		token, account := c.accountWith(t, c.Rights(t)...)
-		return &Audit{t: t, c: c, user: account}, c.ProviderAt(t, c.REST.Host, token)
+		token, account := c.accountWith(t, rules...)
+		return &Audit{t: t, c: c, user: account}, token
 	}
 	dir := c.Dir(t)
-	token, account := c.accountWith(t, c.Rights(t)...)
-	a := &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}
-	return a, c.ProviderAt(t, c.REST.Host, token)
+	token, account := c.accountWith(t, rules...)
+	return &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}, token
 }
 
 // AuditOf returns the log of clients whose user agent begins like this, whoever they are.

@@ -50,7 +50,8 @@ func isTaint(s string) bool {
 
 // parse reads taints in kubectl's notation: key=value:Effect and key:Effect add, key:Effect- and key-
 // remove. The value of a taint that is removed does not count
-// (k8s.io/kubectl v0.37.2 pkg/cmd/taint/utils.go, parseTaints).
+// (k8s.io/kubectl v0.37.2 pkg/cmd/taint/utils.go, parseTaints). Taints are sorted, as the provider has
+// them from a set: messages name them in that order.
 func parse(specs []string) (change, error) {
 	var c change
 	for _, spec := range specs {
@@ -77,6 +78,7 @@ func parse(specs []string) (change, error) {
 			c.absent = append(c.absent, taint.IDOf(t))
 		}
 	}
+	c.taints = taint.Sort(c.taints)
 	return c, c.check()
 }
 
@@ -110,8 +112,7 @@ func (c change) removes(lists ...[]corev1.Taint) ([]taint.ID, error) {
 		}
 		out = append(out, found...)
 	}
-	slices.SortFunc(out, func(a, b taint.ID) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Effect, b.Effect)) })
-	return slices.Compact(out), missing.orNil()
+	return slices.Compact(taint.SortIDs(out)), missing.orNil()
 }
 
 // atLeastOne returns an error where a command line has no taint.

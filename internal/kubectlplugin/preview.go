@@ -87,7 +87,11 @@ func machineSets(ctx context.Context, cluster *kube.Cluster, change preview.Chan
 	if change.MachineSets == nil {
 		return nil, nil
 	}
-	return cluster.FreshMachineSets(ctx)
+	sets, err := cluster.FreshMachineSets(ctx)
+	if errors.Is(err, kube.ErrNoMachineAPI) {
+		err = errors.New("the cluster has no Machine API: it does not serve machinesets.machine.openshift.io")
+	}
+	return sets, err
 }
 
 // limits are the flags that limit evictions.

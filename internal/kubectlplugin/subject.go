@@ -76,7 +76,7 @@ func (s subject) is(p *snapshot.Pod, owner snapshot.Owner) bool {
 }
 
 // answer returns what the subject makes of taints: its running pods, and its template where it has
-// none. Errors: there is no such object, or no pod of it is to run.
+// none. Errors: there is no such object, or no pod of it is to run, and its template is not known.
 func (s subject) answer(ctx context.Context, cluster *kube.Cluster, in *snapshot.Snapshot, taints []corev1.Taint, gate eviction.Comparison) (eviction.WorkloadAnswer, error) {
 	mine := func(p *snapshot.Pod) bool { return s.is(p, in.Owner(p)) }
 	if all := eviction.Answers(in, taints, mine, gate); len(all) > 0 {
@@ -92,7 +92,11 @@ func (s subject) answer(ctx context.Context, cluster *kube.Cluster, in *snapshot
 		return eviction.WorkloadAnswer{}, apierrors.NewNotFound(corev1.Resource("pods"), s.name)
 	}
 	version, kind := s.ToAPIVersionAndKind()
-	w, err := cluster.Workload(ctx, workload.Ref{APIVersion: version, Kind: kind, Namespace: s.namespace, Name: s.name}, nil)
+	known, is := workload.Lookup(version, kind)
+	if !is || known.Components || known.Operand != nil {
+		return eviction.WorkloadAnswer{}, fmt.Errorf("no pod of %s %s/%s runs, and where its template has tolerations is not known", kind, s.namespace, s.name)
+	}
+	w, err := cluster.Workload(ctx, workload.Ref{APIVersion: version, Kind: kind, Namespace: s.namespace, Name: s.name}, known.Path)
 	if err != nil {
 		return eviction.WorkloadAnswer{}, err
 	}

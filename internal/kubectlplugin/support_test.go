@@ -6,6 +6,7 @@ package kubectlplugin_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,15 +29,25 @@ type ran struct {
 type reader struct {
 	c                 *acctest.Cluster
 	kubeconfig, token string
+	log               *acctest.Audit
 }
 
 func newReader(t *testing.T, c *acctest.Cluster) *reader {
 	t.Helper()
-	return &reader{c: c, kubeconfig: c.Kubeconfig(t), token: c.TokenWith(t, acctest.RightsToPlan(t)...)}
+	log, token := c.AuditWith(t, acctest.RightsToPlan(t)...)
+	return &reader{c: c, kubeconfig: c.Kubeconfig(t), token: token, log: log}
 }
 
+// run runs it, and fails the test where it sends anything but reads, or is refused one.
 func (r *reader) run(t *testing.T, args ...string) ran {
 	t.Helper()
+	defer func() {
+		for _, sent := range r.log.Requests() {
+			if sent.Verb != "get" && sent.Verb != "list" || sent.Code == http.StatusForbidden {
+				t.Errorf("%v sends %s, which is answered with %d", args, sent, sent.Code)
+			}
+		}
+	}()
 	config := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(rc *rest.Config) *rest.Config {
 		rc.Transport = r.c.REST.Transport
 		return rc
@@ -48,8 +59,9 @@ func (r *reader) run(t *testing.T, args ...string) ran {
 	return ran{out.String(), err.String(), code}
 }
 
-// shop is a cluster in which pods of a pool become lost, pending and drained, and some stay.
-func shop(t *testing.T, c *acctest.Cluster) *reader {
+// shop is a cluster in which pods of a pool become lost, pending and drained, and some stay. It may
+// have more nodes before.
+func shop(t *testing.T, c *acctest.Cluster, more ...string) *reader {
 	t.Helper()
 	for _, name := range []string{"worker-1", "worker-2"} {
 		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": "gpu"}})
@@ -68,7 +80,7 @@ func shop(t *testing.T, c *acctest.Cluster) *reader {
 		spec.NodeSelector = pool
 		spec.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
 	})
-	c.DaemonSet(t, "ops", "agent", 3, func(spec *corev1.PodSpec) {
+	c.DaemonSet(t, "ops", "agent", 3+len(more), func(spec *corev1.PodSpec) {
 		spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	})
 	c.Pod(t, "ops", "debug", "worker-1", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{old} })

@@ -1,0 +1,62 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kubectlplugin_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestPreview_limitsThatAreExceededAreExitCode2: the answer is the same as without limits, and stderr
+// names each limit that is exceeded.
+func TestPreview_limitsThatAreExceededAreExitCode2(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		r := shop(t, c)
+		change := []string{"preview", "nodes", "-l", "pool=gpu", "dedicated=gpu:NoExecute"}
+		unlimited := r.run(t, change...)
+		for flags, want := range map[string]string{
+			"--max-pods=4 --max-pending=2 --max-lost=1": "",
+			"--max-pods=3":                        "error: 4 pods would be evicted, and --max-pods allows 3\n",
+			"--max-pods=0":                        "error: 4 pods would be evicted, and --max-pods allows 0\n",
+			"--max-pending=1":                     "error: 2 pods would stay Pending, and --max-pending allows 1\n",
+			"--max-lost=0":                        "error: 1 pod would be lost, and --max-lost allows 0\n",
+			"--only=shop/* --only=ops/Pod/debug":  "",
+			"--only=shop/StatefulSet/train,ops/*": "error: 1 pod would be evicted that --only does not list, of shop/StatefulSet/cache\n",
+			"--only=":                             "error: 4 pods would be evicted that --only does not list, of ops/Pod/debug, shop/StatefulSet/cache, shop/StatefulSet/train\n",
+			"--max-pods=3 --max-lost=0":           "error: 4 pods would be evicted, and --max-pods allows 3\nerror: 1 pod would be lost, and --max-lost allows 0\n",
+		} {
+			code := 0
+			if want != "" {
+				code = 2
+			}
+			if got := r.run(t, append(change, strings.Fields(flags)...)...); got.code != code || got.out != unlimited.out || got.err != want {
+				t.Errorf("%s: want %q and got\n%s", flags, want, got)
+			}
+		}
+	})
+}
+
+// TestPreviewDrain_podsThatStopItAreAnError with the flag that lets them go, and nothing on stdout.
+func TestPreviewDrain_podsThatStopItAreAnError(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		r := shop(t, c)
+		const lost = "  pod ops/debug on node worker-1 has no controller that would recreate it: delete it yourself (kubectl delete pod) if it is not needed any more\n"
+		if got := r.run(t, "preview", "drain", "worker-1"); got.code != 1 || got.out != "" || got.err != "error: unable to drain node \"worker-1\": 1 pod stops the drain\n"+lost {
+			t.Errorf("got\n%s", got)
+		}
+		got := r.run(t, "preview", "drain", "worker-2", "--ignore-daemonsets=false")
+		if got.code != 1 || got.out != "" || !strings.Contains(got.err, "belongs to a DaemonSet, which would recreate it immediately: set --ignore-daemonsets to leave it there") {
+			t.Errorf("got\n%s", got)
+		}
+		c.Budget(t, "shop", "train", "train")
+		got = r.run(t, "preview", "drain", "worker-2")
+		if got.code != 0 || !strings.Contains(got.out, "\n\nWhat may go wrong:\n  ") || !strings.Contains(got.out, `PodDisruptionBudget "shop/train" allows no eviction`) {
+			t.Errorf("got\n%s", got)
+		}
+	})
+}
