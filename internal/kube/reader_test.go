@@ -53,7 +53,7 @@ func TestNewReader_sendsNoWrite(t *testing.T) {
 	})
 }
 
-// What else changes a configuration keeps its place.
+// Other changes of a configuration come first.
 func TestReadOnly_comesAfterOtherChanges(t *testing.T) {
 	t.Parallel()
 	given := &rest.Config{Host: "https://a.test"}

@@ -42,3 +42,11 @@ func TestPreview_answers(t *testing.T) {
 		})
 	}
 }
+
+// TestPreview_theGuideShowsAnAnswer: the text is in the guide "Preview evictions with kubectl".
+func TestPreview_theGuideShowsAnAnswer(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		golden.Check(t, "guide.golden", shop(t, c).run(t, "preview", "nodes", "-l", "pool=gpu", "dedicated=gpu:NoExecute").out)
+	})
+}

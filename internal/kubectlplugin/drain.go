@@ -22,7 +22,7 @@ const drainLong = `Preview which pods a drain of nodes evicts, and which PodDisr
 The drain is that of the provider's action kubetaint_drain_nodes, which is that of "kubectl drain":
 pods of DaemonSets stay, and pods without a controller stop it before it begins.`
 
-const drainExample = `  # Which pods leave a node that is drained?
+const drainExample = `  # Which pods does a drain of a node evict?
   kubectl kubetaint preview drain worker-1
 
   # Those of a pool, emptyDir data included

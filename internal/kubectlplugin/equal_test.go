@@ -126,7 +126,7 @@ func (w *world) fill(machines bool) {
 	}
 }
 
-// taint gives a node a taint that evicts nobody.
+// taint gives a node a taint that evicts no pod.
 func (w *world) taint(node string) {
 	w.t.Helper()
 	if err := w.c.EditNode(w.t.Context(), node, func(n *corev1.Node) {

@@ -124,7 +124,7 @@ func TestTolerates_workloads(t *testing.T) {
 	})
 }
 
-// TestTolerates_comparisonOperators: the answer is open unless the flag says what the gate is.
+// TestTolerates_comparisonOperators: the answer is open unless the flag names the state of the gate.
 func TestTolerates_comparisonOperators(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {

@@ -20,7 +20,7 @@ removes one, and key- removes those of every effect.
 Taints that Kubernetes' own controllers write can be previewed as well, such as
 node.kubernetes.io/unreachable:NoExecute.`
 
-const nodesExample = `  # Which pods leave the nodes of a pool?
+const nodesExample = `  # Which pods of a pool does a taint evict?
   kubectl kubetaint preview nodes -l pool=gpu dedicated=gpu:NoExecute
 
   # Fail where more than 5 pods are evicted, or pods of another workload than one

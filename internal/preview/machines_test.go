@@ -77,7 +77,7 @@ func TestMarkdown_doubtsAboutARolloutAreAWarning(t *testing.T) {
 	}
 }
 
-// What refuses a rollout and what holds it up are told, and nothing else is.
+// Doubts are refusals of a rollout and obstacles in its way, and nothing else.
 func TestImagine_doubts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -56,7 +56,7 @@ func (w Change) Words() (heading, detail string) {
 	return w.heading(summary), detail
 }
 
-// heading returns the summary, or what to say where there is nothing to warn of.
+// heading returns the summary, or another sentence where there is nothing to warn of.
 func (w Change) heading(summary string) string {
 	switch {
 	case w.Matched == 0:
