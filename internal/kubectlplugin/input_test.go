@@ -104,6 +104,7 @@ func TestRun_whatTheClusterDoesNotHave(t *testing.T) {
 			"tolerates done k:NoExecute":                                "error: pod " + namespace + "/done has run to its end or is being deleted\n",
 			"tolerates deployment/web k:NoExecute":                      notFound("deployments.apps", "web"),
 			"tolerates frobs/web k:NoExecute":                           "error: the server doesn't have a resource type \"frobs\"\n",
+			"preview nodes a k:NoExecute --context=none":                "error: context \"none\" does not exist\n",
 			"untolerated done none":                                     notFound("nodes", "none"),
 			"preview machineset x k:NoExecute --strategy=template_only": "error: the cluster has no Machine API: it does not serve machinesets.machine.openshift.io\n",
 		} {
