@@ -53,7 +53,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-			desired.nodes.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics)
+			desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
 			r.preview(ctx, *state, desired.released().retire(desired), nil, own, &resp.Diagnostics)
 		}
 		return
@@ -77,7 +77,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 		plan.Drift, plan.Steps = noDrift(), types.ListUnknown(types.StringType)
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	desired.nodes.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics)
+	desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())

@@ -87,7 +87,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired = desired.as(plan.ID.ValueString())
-	desired.nodes.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics)
+	desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
 	r.Data.Created.Store(desired.owner(), desired.nodes.Claim)
 	if done, ok := r.apply(ctx, "create", plan, desired, &resp.Diagnostics); ok {
 		plan.take(ctx, done.Steps, &resp.Diagnostics)

@@ -48,7 +48,7 @@ func (k *Keys) Register(id string, seal record.Seal) {
 	if k.byID == nil {
 		k.byID = map[string][]record.Seal{}
 	}
-	seal.Object, seal.Resource = "", id
+	seal.Object, seal.Resource, seal.Live = "", id, true
 	k.byID[id] = append(slices.DeleteFunc(k.byID[id], func(old record.Seal) bool { return old.Nonce == seal.Nonce }), seal)
 }
 
@@ -87,9 +87,12 @@ func (k *Keys) with(known []record.Seal) []record.Seal {
 type key struct {
 	Nonce string `json:"nonce"`
 	// Of is the id of the resource, where tolerated_by names it.
-	Of    string  `json:"of,omitempty"`
-	Epoch int     `json:"epoch,omitempty"`
-	Held  *string `json:"held,omitempty"`
+	Of string `json:"of,omitempty"`
+	// Generation and Live are as record.Seal has them, where tolerated_by names the resource.
+	Generation string  `json:"generation,omitempty"`
+	Live       bool    `json:"live,omitempty"`
+	Epoch      int     `json:"epoch,omitempty"`
+	Held       *string `json:"held,omitempty"`
 }
 
 // UnmarshalJSON reads what earlier builds wrote as well.
@@ -101,16 +104,34 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(k))
 }
 
-// Link remembers the seals of the resources that this process knows, and returns all that are
-// remembered. Those that tolerated_by or depends_on name have been walked before; of others it is
-// chance. What was known once stays: a toleration may retire that its resource has left when it
+// Link is what a refresh does to remember the seals of the resources that this process knows, and
+// returns all that are remembered. Those that tolerated_by or depends_on name have been walked before;
+// of others it is chance. What was known once stays: a toleration may retire that its resource has left when it
 // was destroyed. Where a plan is applied, a resource that does not change is not walked, and after
 // its end it never is: so they are in the private state. A refresh puts them there, since an
-// apply plans again from the prior one.
+// apply plans again from the prior one. The framework gives none to a create
+// (github.com/hashicorp/terraform-plugin-framework v1.19.0 internal/fwserver/server_createresource.go).
 func (d *Data) Link(ctx context.Context, from PrivateReader, to PrivateWriter, diags *diag.Diagnostics, toleratedBy ...types.Set) []record.Seal {
 	known := remembered(ctx, from, diags)
 	before := written(known)
-	ids := idsIn(toleratedBy)
+	for i := range known {
+		// One that is in another state by now may have marks of a new generation.
+		known[i].Live = false
+	}
+	return d.link(ctx, known, before, to, diags, idsIn(toleratedBy))
+}
+
+// Join is what a plan and a create do: an apply plans once more, and walks no resource that does not
+// change. What the refresh has found of them stays.
+func (d *Data) Join(ctx context.Context, private interface {
+	PrivateReader
+	PrivateWriter
+}, diags *diag.Diagnostics, toleratedBy ...types.Set) []record.Seal {
+	known := remembered(ctx, private, diags)
+	return d.link(ctx, known, written(known), private, diags, idsIn(toleratedBy))
+}
+
+func (d *Data) link(ctx context.Context, known []record.Seal, before []byte, to PrivateWriter, diags *diag.Diagnostics, ids []string) []record.Seal {
 	walked, linked := d.Keys.of(ids)
 	for i, one := range known {
 		if now, is := walked[one.Nonce]; is {
@@ -128,7 +149,7 @@ func (d *Data) Link(ctx context.Context, from PrivateReader, to PrivateWriter, d
 	})
 	for i := range known {
 		if !slices.Contains(ids, known[i].Resource) {
-			known[i].Resource = ""
+			known[i].Resource, known[i].Generation, known[i].Live = "", "", false
 		}
 	}
 	if now := written(known); !bytes.Equal(now, before) {
@@ -165,7 +186,7 @@ func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics
 	}
 	out := make([]record.Seal, len(known))
 	for i, one := range known {
-		out[i] = record.Seal{Nonce: one.Nonce, Epoch: one.Epoch, Resource: one.Of}
+		out[i] = record.Seal{Nonce: one.Nonce, Epoch: one.Epoch, Resource: one.Of, Generation: one.Generation, Live: one.Live}
 		if one.Held != nil {
 			out[i].Held = record.ParseHeld(*one.Held)
 		}
@@ -177,7 +198,7 @@ func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics
 func written(known []record.Seal) []byte {
 	keys := make([]key, len(known))
 	for i, one := range known {
-		keys[i] = key{Nonce: one.Nonce, Of: one.Resource, Epoch: one.Epoch}
+		keys[i] = key{Nonce: one.Nonce, Of: one.Resource, Generation: one.Generation, Live: one.Live, Epoch: one.Epoch}
 		if one.Held != nil {
 			held := one.Held.String()
 			keys[i].Held = &held

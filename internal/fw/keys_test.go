@@ -5,7 +5,9 @@ package fw
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -13,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // memory is a private state.
@@ -100,5 +103,40 @@ func TestData_Link_forgetsTheOldest(t *testing.T) {
 	}
 	if len(known) != mostKeys+1 || known[0].Nonce != "linked" || known[0].Epoch != 1 || known[1].Nonce != "older" {
 		t.Errorf("%d are remembered, from %v on", len(known), known[:2])
+	}
+}
+
+// TestData_Link_remembersGenerationsOfLiveResources: a create is in a process that walks no resource
+// that does not change, and a plan walks all of the state.
+func TestData_Link_remembersGenerationsOfLiveResources(t *testing.T) {
+	t.Parallel()
+	ids := types.SetValueMust(types.StringType, []attr.Value{types.StringValue("id")})
+	var diags diag.Diagnostics
+	current := func(known []record.Seal, id string) string {
+		generations, all := toleration.Claim{Known: known}.Current(id)
+		return strings.Join(slices.Sorted(maps.Keys(generations)), ",") + map[bool]string{true: " alone"}[all]
+	}
+	private := memory{}
+	var together Data
+	together.Keys.Register("id", record.Seal{Nonce: "n", Generation: "g"})
+	together.Keys.Register("other", record.Seal{Nonce: "m", Generation: "h"})
+	for _, tt := range []struct {
+		of          string
+		known       []record.Seal
+		id, another string
+	}{
+		{"a plan with the resource", together.Link(t.Context(), private, private, &diags, ids), "g alone", ""},
+		{"a create without it", (&Data{}).Join(t.Context(), private, &diags, ids), "g alone", ""},
+		{"an update without it", Remembered(t.Context(), private, &diags), "g alone", ""},
+		{"a plan without it", (&Data{}).Link(t.Context(), private, private, &diags, ids), "g", ""},
+		{"an update after that", Remembered(t.Context(), private, &diags), "g", ""},
+		{"a plan that is not linked", (&Data{}).Link(t.Context(), private, private, &diags), "", ""},
+	} {
+		if got := current(tt.known, "id"); got != tt.id {
+			t.Errorf("%s: %q is known, want %q", tt.of, got, tt.id)
+		}
+		if got := current(tt.known, "other"); tt.of != "a plan with the resource" && got != tt.another {
+			t.Errorf("%s: %q is known of a resource that is not linked", tt.of, got)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // CheckLinks refuses to rely on tolerations that running pods do not have and will
@@ -66,6 +67,11 @@ func ExplainPods(place string, err error) diag.Diagnostic {
 		whose, original = held.Workload.Title(), ""
 		what = behind(held.Pods) + " They are not replaced when its template changes (" + held.Workload.Rolling.Hold + "). " + strings.TrimSpace(untouched) +
 			"\n\nTo fix this: " + held.Workload.Rolling.WayOut + ". Once every running pod has the tolerations, apply again."
+	case errors.As(err, &stuck) && stuck.MarkedBy != "":
+		ref := stuck.Workload.Ref
+		whose, original = ref.Title(), ""
+		what = "Its ownership record names tolerations of \"" + stuck.MarkedBy + "\", but its template does not have them, so no pod gets them. " + strings.TrimSpace(untouched) +
+			"\n\nTo fix this: apply \"" + stuck.MarkedBy + "\", which adds them, and then this resource. " + MadeUp(ref.Annotation(toleration.OwnedAnnotation), whose, ref.APIVersion)
 	case errors.As(err, &stuck):
 		whose, original = stuck.Workload.Title(), stuck.Err.Error()
 		what = unfinished(stuck) + "\n\n" + untouched + findOut(stuck.Workload.Ref)

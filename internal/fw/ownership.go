@@ -63,7 +63,7 @@ func (o Ownership[ID]) HeldSeal() record.Seal { return o.seal(o.Held) }
 func (o Ownership[ID]) ListSeal() record.Seal { return o.seal(o.Lists) }
 
 func (o Ownership[ID]) seal(held *string) record.Seal {
-	seal := record.Seal{Nonce: o.Nonce}
+	seal := record.Seal{Nonce: o.Nonce, Generation: o.Generation}
 	if o.Held != nil {
 		seal.Epoch = o.Epoch + 1
 	}

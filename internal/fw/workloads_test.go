@@ -99,6 +99,13 @@ func TestExplainPods(t *testing.T) {
 			"1 of its pods does not have them: web-0. They are not replaced when its template changes (it is paused). This apply has written no taint to node \"a\", so it evicts no pod.\n\n" +
 				"To fix this: resume it. Once every running pod has the tolerations, apply again.",
 		},
+		"a mark that the template does not bear out": {
+			&rollout.StuckError{Workload: web, Lost: true, MarkedBy: "terraform/x", Err: errors.New("lost")},
+			`Unable to write taints of node "a": pods of Deployment "shop/web" do not tolerate them yet`,
+			"Its ownership record names tolerations of \"terraform/x\", but its template does not have them, so no pod gets them. This apply has written no taint to node \"a\", so it evicts no pod.\n\n" +
+				"To fix this: apply \"terraform/x\", which adds them, and then this resource. If there is no such resource, somebody made the mark up: remove its entry from the annotation " +
+				"kubetaint.io/owned-tolerations (kubectl edit deployment web -n shop), or the whole annotation (kubectl annotate deployment web -n shop kubetaint.io/owned-tolerations-), after which none of its entries belongs to any resource.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -44,7 +44,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {
 		before.Claim.Release = true
-		before.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy)
+		before.known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy)
 		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
 		return
 	}
@@ -82,7 +82,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {
-		desired.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
+		desired.known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
 		desired.replaces = !creating && (!plan.Name.Equal(state.Name) || !plan.Namespace.Equal(state.Namespace))
 		r.preview(ctx, plan, desired.retire(before), own, &resp.Diagnostics)
 	}

@@ -93,7 +93,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 	}
 	desired.Claim.Owner, desired.Claim.TakeOver = plan.ID.ValueString(), true
-	desired.known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
+	desired.known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
 	r.Data.Created.Store(desired.Claim.Owner, desired.Claim)
 	if r.apply(ctx, "create", plan, desired, timeout, &resp.Diagnostics) {
 		r.save(ctx, plan, own.Hold(r.held(ctx, desired), record.Held{}), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)

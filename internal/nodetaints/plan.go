@@ -70,7 +70,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	desired.Known = r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
+	desired.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
 	replaces := false
 	if !creating {
 		replaces = !plan.NodeName.Equal(state.NodeName)
@@ -89,7 +89,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 		return
 	}
 	desired.Claim.Release = true
-	desired.Known = r.Data.Link(ctx, resp.Private, resp.Private, diags, state.ToleratedBy)
+	desired.Known = r.Data.Join(ctx, resp.Private, diags, state.ToleratedBy)
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",

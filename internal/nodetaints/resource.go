@@ -81,7 +81,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired.Claim.Owner = plan.ID.ValueString()
 	}
-	desired.Claim.TakeOver, desired.Known = true, r.Data.Link(ctx, resp.Private, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
+	desired.Claim.TakeOver, desired.Known = true, r.Data.Join(ctx, resp.Private, &resp.Diagnostics, plan.ToleratedBy)
 	r.Data.Created.Store(desired.Claim.Owner, true)
 	if !r.apply(ctx, "create", plan, desired, &resp.Diagnostics) {
 		return

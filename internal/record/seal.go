@@ -27,8 +27,11 @@ type Seal struct {
 	// Epoch is counted up by each apply that comes to its end, and is part of the proofs that are
 	// made in it: one of this epoch is from an apply that has been interrupted.
 	Epoch int
-	// Resource is the id of the resource, where it is known.
-	Resource string
+	// Resource is the id of the resource, where it is known, and Generation that of its marks.
+	Resource, Generation string
+	// Live is set where the resource was in the run that made the plan: marks with its id that are of
+	// no generation of it are made up.
+	Live bool
 	// Held are the marks of earlier epochs that count. One that is not among them was given up,
 	// and somebody has written it back.
 	Held Held

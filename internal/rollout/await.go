@@ -69,6 +69,10 @@ func shedding(labels map[string][]string) waiting {
 // that carry it will not come.
 var errOverwritten = errors.New("another writer has removed it from the template")
 
+// errNotInTemplate reports the same of tolerations that marks alone tell of. Nothing adds them again in
+// this run, and the marks may be made up.
+var errNotInTemplate = errors.New("its template does not have the tolerations that its ownership record names")
+
 // wait is a wait for the pods of one workload. The controller must have seen the
 // change, and the pods be as many as desired: between the end of the old
 // and the beginning of the new ones all that live would carry it.
@@ -100,7 +104,7 @@ func (a *wait) end(ctx context.Context) error {
 		if err != nil {
 			return last.instead(ctx, err)
 		}
-		if tries := s.ready(a.rewrite) && s.pods() != tried; !fresh && (tries || ctx.Err() != nil || !time.Now().Before(due)) {
+		if tries := s.ready(a.rewrite || a.desired.MarkedBy != "") && s.pods() != tried; !fresh && (tries || ctx.Err() != nil || !time.Now().Before(due)) {
 			if err := a.read(ctx); err != nil {
 				return last.instead(ctx, err)
 			}
@@ -196,7 +200,7 @@ func (s seen) patience(reads int) time.Duration {
 }
 
 // done says, of a workload that was read just now, that there is nothing to wait
-// for any more. Errors: errOverwritten, *HoldError, those of kube.
+// for any more. Errors: errOverwritten, *HoldError, *StuckError, those of kube.
 func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 	w := s.workload
 	switch {
@@ -213,8 +217,15 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 			return err == nil, err
 		}
 	}
-	if a.rewrite && !s.written {
+	switch {
+	case s.written:
+		return false, nil
+	case a.rewrite:
 		return false, errOverwritten
+	case a.desired.MarkedBy != "":
+		e := s.stuck()
+		e.Lost, e.MarkedBy, e.Err = true, a.desired.MarkedBy, errNotInTemplate
+		return false, e
 	}
 	return false, nil
 }

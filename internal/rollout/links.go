@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -47,37 +48,77 @@ func linkedTo(ctx context.Context, cluster *kube.Cluster, shared *planner.Shared
 
 // MarkedBy finds the workloads that carry tolerations of the resource of this id,
 // and which these are. It serves for a resource that has nothing to do in this
-// run, and so has told nothing. An id can be guessed: where a seal of this resource is known and
-// proves any mark, only those that one proves count. Where none does, all of them do that the id
-// can name, since a taint that does not wait evicts pods. Errors: *UnseenError where it finds none
-// and some may not be looked for, those of kube.
+// run, and so has told nothing. An id can be guessed, and a mark counts only on an object that the id
+// can name:
+//
+//   - where seals of this resource are known that prove any mark, only those that one proves;
+//   - otherwise those of a generation that is known, such as one that a rollback has brought back;
+//   - where none is known, all of them, since a taint that does not wait evicts pods. A resource of
+//     another state has planned nothing here, and a create knows no seal but those of its process.
+//
+// The id of dedicated nodes can name any workload. So the generations of its marks on nodes are known
+// as well: no tenant can write these.
+//
+// Errors: *UnseenError where it finds none and some may not be looked for, those of kube.
 func MarkedBy(ctx context.Context, cluster *kube.Cluster, id string, known toleration.Claim) ([]Tolerations, error) {
-	marked, err := cluster.MarkedAnywhere(ctx)
-	forbidden := errors.Is(err, kube.ErrForbidden)
-	if err != nil && !forbidden {
+	marked, unseen := cluster.MarkedAnywhere(ctx)
+	forbidden := errors.Is(unseen, kube.ErrForbidden)
+	if unseen != nil && !forbidden {
+		return nil, unseen
+	}
+	generations, complete, err := generationsOf(ctx, cluster, id, known)
+	if err != nil {
 		return nil, err
 	}
-	var all, proved []Tolerations
+	var all, current, proved []Tolerations
 	for _, m := range marked {
 		if !nameable(id, m) {
 			continue
 		}
-		all = append(all, claimed(m, func(mark toleration.Mark) bool { return mark.Owner == id && !mark.Retiring })...)
-		proved = append(proved, claimed(m, func(mark toleration.Mark) bool {
-			return mark.Owner == id && !mark.Retiring && known.Proves(id, m.Grouped(), mark)
-		})...)
+		named := func(mark toleration.Mark) bool { return mark.Owner == id && !mark.Retiring }
+		all = append(all, claimed(m, id, named)...)
+		current = append(current, claimed(m, id, func(mark toleration.Mark) bool { return named(mark) && generations[mark.Generation] })...)
+		proved = append(proved, claimed(m, id, func(mark toleration.Mark) bool { return named(mark) && known.Proves(id, m.Grouped(), mark) })...)
 	}
-	if forbidden && len(all) == 0 {
-		return nil, &UnseenError{ID: id, Err: err}
+	out := all
+	switch {
+	case len(proved) > 0:
+		out = proved
+	case complete || len(current) > 0:
+		out = current
 	}
-	if len(proved) > 0 {
-		return proved, nil
+	if forbidden && len(out) == 0 {
+		return nil, &UnseenError{ID: id, Err: unseen}
 	}
-	return all, nil
+	return out, nil
 }
 
-// claimed returns the tolerations of some marks of an object, by the list that they are in.
-func claimed(m kube.Marked, counts func(toleration.Mark) bool) []Tolerations {
+// generationsOf returns the generations that are known of the marks with an id, and whether marks of
+// other generations are made up.
+func generationsOf(ctx context.Context, cluster *kube.Cluster, id string, known toleration.Claim) (generations map[string]bool, complete bool, err error) {
+	generations, complete = known.Current(id)
+	if !strings.Contains(id, dedicatedNodes) {
+		return generations, complete, nil
+	}
+	nodes, err := cluster.Nodes(ctx)
+	for _, n := range nodes {
+		for _, mark := range n.Record {
+			if mark.Owner == id {
+				generations[mark.Generation], complete = true, true
+			}
+		}
+		for _, mark := range n.LabelRecord {
+			if mark.Owner == id {
+				generations[mark.Generation], complete = true, true
+			}
+		}
+	}
+	return generations, complete, err
+}
+
+// claimed returns the tolerations of some marks of an object, by the list that they are in. The marks
+// have the id.
+func claimed(m kube.Marked, id string, counts func(toleration.Mark) bool) []Tolerations {
 	paths := map[string]*Tolerations{}
 	for _, mark := range m.Record {
 		fields, known := pathOf(m, mark.Path)
@@ -85,7 +126,7 @@ func claimed(m kube.Marked, counts func(toleration.Mark) bool) []Tolerations {
 			continue
 		}
 		if paths[mark.Path] == nil {
-			paths[mark.Path] = &Tolerations{Ref: m.Ref, Path: fields}
+			paths[mark.Path] = &Tolerations{Ref: m.Ref, Path: fields, MarkedBy: id}
 		}
 		paths[mark.Path].Claim.Tolerations = append(paths[mark.Path].Claim.Tolerations, mark.Toleration())
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
+// dedicatedNodes is in the ids of the resources of that type.
+const dedicatedNodes = "/dedicated_nodes/"
+
 // nameable reports whether the id of a resource can name a workload: by its name, or by a
 // selector that matches it. An id can be guessed, and a mark with it on any other object would
 // hold up the taints. A selector that asks for a label alone reads like a name: it counts as
@@ -20,7 +23,7 @@ func nameable(id string, m kube.Marked) bool {
 	_, target, found := strings.Cut(id, "/workload_tolerations/")
 	if !found {
 		// No other type but this one gives tolerations to workloads, and its id names nodes.
-		return strings.Contains(id, "/dedicated_nodes/")
+		return strings.Contains(id, dedicatedNodes)
 	}
 	if nameableAs(m.GroupedKind(), target, m, "/#") {
 		return true

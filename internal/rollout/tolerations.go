@@ -28,6 +28,8 @@ type Tolerations struct {
 	NoWait bool
 	// Linked and Retained are as the planner has them.
 	Linked, Retained bool
+	// MarkedBy is the id of a linked resource, where marks alone tell of the tolerations.
+	MarkedBy string
 }
 
 // ConflictError reports that a wanted toleration is owned by another resource.
@@ -79,7 +81,10 @@ type StuckError struct {
 	Relapses bool
 	// Lost is set where the template does not have what is waited for.
 	Lost bool
-	Err  error
+	// MarkedBy is the id of the linked resource whose marks name tolerations that the template does
+	// not have: no pod will get them, so that nothing is waited for.
+	MarkedBy string
+	Err      error
 }
 
 // Error names the pods.

@@ -39,6 +39,18 @@ func (c Claim) Proves(id, object string, mark Mark) bool {
 	return slices.ContainsFunc(c.Known, func(seal record.Seal) bool { return seal.Resource == id && seal.On(object).Proves(mark.Sealed()) })
 }
 
+// Current returns the generations that are known of the marks with an id, and whether these are all
+// that its resource has: one of them was in the run that made the plan.
+func (c Claim) Current(id string) (generations map[string]bool, all bool) {
+	generations = map[string]bool{}
+	for _, seal := range c.Known {
+		if seal.Resource == id && seal.Generation != "" {
+			generations[seal.Generation], all = true, all || seal.Live
+		}
+	}
+	return generations, all
+}
+
 // proves reports whether the resource has written a mark. That it retires is not asked: builds
 // before that was proved wrote such marks too, and what is ours goes in any case.
 func (c Claim) proves(mark Mark) bool {
