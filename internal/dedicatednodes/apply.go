@@ -65,6 +65,8 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 		change.Machines.Slots = &r.Data.Rollouts
 	}
 	for _, one := range desired.members {
+		// Another resource of this run may have created the ConfigMap whose last entry goes.
+		one.claim.Known = change.Frees.Known
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
 	done, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)

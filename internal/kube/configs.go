@@ -22,7 +22,7 @@ import (
 
 // writeConfig writes one component of a ConfigMap, and the records of it, unless another client has
 // written the ConfigMap since it was read. One that does not exist is created, and deleted again once nothing
-// is left in it. Errors: *workload.ConfigError, those of the API server.
+// is left in it: not on the word of an annotation that others may have written. Errors: *workload.ConfigError, those of the API server.
 func writeConfig(ctx context.Context, objects dynamic.ResourceInterface, w *workload.Workload, edit *WorkloadEdit, patience patience, dryRun []string) (*unstructured.Unstructured, error) {
 	text, err := rewritten(w, edit)
 	if err != nil {
@@ -31,10 +31,10 @@ func writeConfig(ctx context.Context, objects dynamic.ResourceInterface, w *work
 	annotations, write := recordsOf(w, edit), patchConfig
 	switch left := leaves(w, edit); {
 	case w.ResourceVersion == "":
-		annotations[workload.CreatedAnnotation], write = "true", createConfig
-	case !left && w.Config.Created && w.Config.Alone && strings.TrimSpace(text) == "":
+		annotations[workload.CreatedAnnotation], write = edit.Created, createConfig
+	case !left && edit.Proved && w.Config.Alone && strings.TrimSpace(text) == "":
 		write = deleteConfig
-	case !left && w.Config.Created && w.Config.Last:
+	case !left && edit.Proved && w.Config.Last:
 		// Others have put something into it: it is theirs now.
 		annotations[workload.CreatedAnnotation] = nil
 	}

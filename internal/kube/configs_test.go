@@ -34,6 +34,9 @@ func config(text string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: map[string]string{workload.ConfigKey: text}}
 }
 
+// proof is what a resource writes into a ConfigMap that it creates.
+const proof = "1.proof"
+
 // manage adds a toleration to prometheusK8s or takes it away. Meanwhile is called between the first reading
 // and the write.
 func manage(t *testing.T, c *Cluster, release bool, meanwhile func()) error {
@@ -51,7 +54,9 @@ func manage(t *testing.T, c *Cluster, release bool, meanwhile func()) error {
 		if !merged.Changed {
 			return nil, nil
 		}
-		return &WorkloadEdit{Tolerations: merged.Tolerations, Record: merged.Record, Template: merged.Template}, nil
+		return &WorkloadEdit{
+			Tolerations: merged.Tolerations, Record: merged.Record, Template: merged.Template, Created: proof, Proved: w.Config.Created == proof,
+		}, nil
 	})
 	return err
 }
@@ -139,6 +144,31 @@ func TestEditWorkload_aConfigMapThatOthersWriteWhileItIsDeletedStays(t *testing.
 			t.Errorf("%t: %v", there, left)
 		}
 	})
+}
+
+// TestEditWorkload_aMadeUpMarkOfCreationDeletesNothing: whoever may write the ConfigMap may write the
+// annotation.
+func TestEditWorkload_aMadeUpMarkOfCreationDeletesNothing(t *testing.T) {
+	t.Parallel()
+	for _, made := range []string{"true", "", "another proof"} {
+		synctest.Test(t, func(t *testing.T) {
+			theirs := config("")
+			theirs.Annotations = map[string]string{workload.CreatedAnnotation: made}
+			a := monitoring("")
+			defer a.Close()
+			a.Put(theirs)
+			c := a.connect(t)
+			for _, release := range []bool{false, true} {
+				if err := manage(t, c, release, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			left, there := fakeapi.Get[*corev1.ConfigMap](a.Server, theirs.Namespace, theirs.Name)
+			if !there || left.Annotations[workload.CreatedAnnotation] != made || left.Data[workload.ConfigKey] != "" {
+				t.Errorf("%q: %t, %v", made, there, left)
+			}
+		})
+	}
 }
 
 // TestEditWorkload_aDamagedTextIsNotWritten, and the error names the ConfigMap.

@@ -74,6 +74,10 @@ type WorkloadEdit struct {
 	// Pins are the entries of the template's node selector, nil where neither
 	// these nor their record are written.
 	Pins *LabelEdit
+	// Created is the proof that is written into a ConfigMap which must be created. Proved reports
+	// that the one which is there was created like that: it may be deleted with the last entry.
+	Created string
+	Proved  bool
 }
 
 // Workload returns an object that carries tolerations at a path. It is read once

@@ -88,6 +88,14 @@ func (t Tolerations) Hold(held record.Held) {
 	if !pin.Release {
 		holdLabels(pin, t.Workload.LabelRecord, false, held)
 	}
+	if t.Workload.Config != nil {
+		held.Hold(t.wholeSeal(), t.Workload.SealedCreated())
+	}
+}
+
+// wholeSeal is the seal of the object that a component is part of.
+func (t Tolerations) wholeSeal() record.Seal {
+	return t.Claim.Seal.On(t.Workload.Whole().Grouped())
 }
 
 // HoldAll returns the marks that a resource has on workloads after an apply.
@@ -107,6 +115,9 @@ func Forget(workloads []Tolerations, held record.Held) {
 	for _, t := range workloads {
 		if t.Workload.RecordErr == nil && t.Workload.LabelRecordErr == nil {
 			looks = append(looks, record.Look{Seal: t.claim().Seal, Still: t.still()})
+		}
+		if t.Workload.Config != nil {
+			looks = append(looks, record.Look{Seal: t.wholeSeal(), Still: []record.Sealed{t.Workload.SealedCreated()}})
 		}
 	}
 	held.Forget(looks...)

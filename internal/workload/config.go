@@ -22,7 +22,7 @@ const (
 	// ConfigKey is the key of a ConfigMap whose text has the components.
 	ConfigKey = "config.yaml"
 	// CreatedAnnotation marks a ConfigMap that this provider has created: it is deleted with
-	// the last entry if nothing else has been put into it.
+	// the last entry if nothing else has been put into it. Its value is a proof, see record.Seal.
 	CreatedAnnotation = "kubetaint.io/created"
 )
 
@@ -31,8 +31,8 @@ type Config struct {
 	Text string
 	// Entries are the tolerations as they are written, one for each of the workload's.
 	Entries []any
-	// Created is set if this provider has created the ConfigMap.
-	Created bool
+	// Created is the value of CreatedAnnotation, empty where there is none.
+	Created string
 	// Alone is set if the ConfigMap holds nothing but the text and the records of this component;
 	// Last if it holds no records of other ones.
 	Alone, Last bool
@@ -139,13 +139,18 @@ func annotationsOf(object *unstructured.Unstructured, ref Ref) map[string]string
 	return out
 }
 
+// SealedCreated is what the proof is of that this provider has created the ConfigMap of a component.
+func (w *Workload) SealedCreated() record.Sealed {
+	return record.Sealed{Proof: w.Config.Created, Parts: []string{"created"}}
+}
+
 func configOf(object *unstructured.Unstructured, ref Ref, text string) *Config {
 	out := &Config{Text: text, Last: true}
 	others := 0
 	for name := range object.GetAnnotations() {
 		switch {
 		case name == CreatedAnnotation:
-			out.Created = true
+			out.Created = object.GetAnnotations()[name]
 		case name == ref.Annotation(toleration.OwnedAnnotation), name == ref.Annotation(label.OwnedAnnotation):
 		case strings.HasPrefix(name, toleration.OwnedAnnotation+"."), strings.HasPrefix(name, label.OwnedAnnotation+"."):
 			out.Last = false

@@ -222,6 +222,41 @@ func TestMonitoring_aConfigMapThatIsNotThereIsCreated(t *testing.T) {
 	}
 }
 
+// TestMonitoring_aMadeUpMarkOfCreationDeletesNothing has somebody mark their empty ConfigMap as created by
+// the provider. A copy counts only as long as the resource holds it.
+func TestMonitoring_aMadeUpMarkOfCreationDeletesNothing(t *testing.T) {
+	t.Parallel()
+	for name, copied := range map[string]bool{"made up": false, "copied from one that was deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inMonitoring(t, "", func(t *testing.T, s *shop, begin func()) {
+				begin()
+				i, config, value := s.fresh(), s.monitoring("team=a:NoExecute", nil), "true"
+				maps := s.c.Admin.CoreV1().ConfigMaps(s.namespace)
+				if copied {
+					s.apply(i, config)
+					value = s.c.Config(t).Annotations[workload.CreatedAnnotation]
+					if err := maps.Delete(t.Context(), acctest.MonitoringConfig().Name, metav1.DeleteOptions{}); err != nil {
+						t.Fatal(err)
+					}
+					if d := s.tf.Walk(t).Refresh(i); d.Errors() != "" {
+						t.Fatal(d.Errors())
+					}
+				}
+				theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: acctest.MonitoringConfig().Name, Annotations: map[string]string{workload.CreatedAnnotation: value}}}
+				if _, err := maps.Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				s.apply(i, config)
+				s.destroy(i)
+				if left := s.c.Config(t); left == nil || left.Annotations[workload.CreatedAnnotation] != value {
+					t.Errorf("of their ConfigMap there is %v", left)
+				}
+			})
+		})
+	}
+}
+
 func TestMonitoring_whatOthersRemoveIsAddedAgain(t *testing.T) {
 	t.Parallel()
 	inMonitoring(t, byHand, func(t *testing.T, s *shop, begin func()) {

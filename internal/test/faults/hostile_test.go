@@ -13,6 +13,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,7 +29,7 @@ import (
 // restore none of these.
 func TestHostileMarks(t *testing.T) {
 	t.Parallel()
-	for _, s := range subjects() {
+	for _, s := range hostileSubjects() {
 		if s.action || s.typeName == "toleration_policy" || s.strategy == "admission" || !due(s) {
 			continue
 		}
@@ -51,6 +52,7 @@ func TestHostileMarks(t *testing.T) {
 						t.Fatal("no object has marks")
 					}
 					forgeRetiring(t, api)
+					forgeCreated(api, "true")
 					if to == nil {
 						through(api.Client()).Destroy(t, &i)
 					} else if d := through(api.Client()).Apply(t, &i, to); d.Errors() != "" {
@@ -108,7 +110,14 @@ func foreignEntries(api *fakeapi.Server) []string {
 		note("DaemonSet", o.Spec.Template.Spec)
 	}
 	for _, o := range fakeapi.Objects[*corev1.ConfigMap](api) {
+		out = append(out, "ConfigMap "+o.Name)
 		note("ConfigMap", configOf(o))
+	}
+	for _, o := range fakeapi.Objects[*batchv1.CronJob](api) {
+		note("CronJob", o.Spec.JobTemplate.Spec.Template.Spec)
+	}
+	for _, o := range placedObjects(api) {
+		note(o.GetKind(), o.Object["spec"])
 	}
 	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machinesets")) {
 		list, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "taints")
@@ -182,6 +191,15 @@ func forge(t *testing.T, api *fakeapi.Server) int {
 	}
 	for _, o := range fakeapi.Objects[*corev1.ConfigMap](api) {
 		fakeapi.Edit(api, o.Namespace, o.Name, func(m *corev1.ConfigMap) { forged(m.Annotations) })
+	}
+	for _, o := range fakeapi.Objects[*batchv1.CronJob](api) {
+		fakeapi.Edit(api, o.Namespace, o.Name, func(c *batchv1.CronJob) { forged(c.Annotations) })
+	}
+	for _, o := range placedObjects(api) {
+		annotations := o.GetAnnotations()
+		forged(annotations)
+		o.SetAnnotations(annotations)
+		api.Put(runtime.Object(o))
 	}
 	for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource("machinesets")) {
 		annotations := o.GetAnnotations()

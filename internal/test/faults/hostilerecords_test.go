@@ -50,6 +50,7 @@ func chosenSeeds(t *testing.T, few, all int) (from, count int) {
 var cheap = []string{
 	"node_taints/taints", "node_taints/absent_taints", "namespace_tolerations", "toleration_policy", "workload_tolerations/Deployment",
 	"dedicated_nodes/nodes for a Deployment", "dedicated_nodes/admission", "machine_set_taints/in_place", "machine_set_taints/surge", "machine_set_taints/in_place and then template_only",
+	"workload_tolerations/CronJob", "workload_tolerations/IngressController", "workload_tolerations/Widget", "workload_tolerations/" + createdStrategy,
 }
 
 func due(s subject) bool { return acctest.All() || slices.Contains(cheap, s.name()) }
@@ -71,7 +72,7 @@ type settled struct {
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	from, count := chosenSeeds(t, 12, 400)
-	for _, s := range subjects() {
+	for _, s := range hostileSubjects() {
 		if s.typeName == "drain_nodes" || !due(s) && s.strategy != "a ConfigMap" {
 			continue
 		}
@@ -165,6 +166,9 @@ func (s *settled) attack(t *testing.T, seed uint64, operation string) {
 		}
 		slices.Sort(f.machines)
 		damaged := s.forgeAll(f, api)
+		if f.IntN(2) == 0 && s.strategy == createdStrategy {
+			forgeCreated(api, pick(f, "true", "", "1.made-up", evil))
+		}
 		time.Sleep(time.Second)
 		before := s.beside(api)
 		d := s.operate(t, api, operation)

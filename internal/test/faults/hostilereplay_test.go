@@ -23,7 +23,7 @@ import (
 func TestHostileMarksWrittenBack(t *testing.T) {
 	t.Parallel()
 	const damagedElsewhere = "the record of another node has been damaged all the time"
-	for _, s := range subjects() {
+	for _, s := range hostileSubjects() {
 		if s.first["node_selector"] == nil || s.action {
 			continue
 		}

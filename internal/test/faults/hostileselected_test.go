@@ -92,7 +92,7 @@ func TestHostileMarks_withoutProofs(t *testing.T) {
 // Machines, and a destroy restores no value.
 func TestHostileMarks_ofAnImportedMachineSet(t *testing.T) {
 	t.Parallel()
-	for _, s := range subjects() {
+	for _, s := range hostileSubjects() {
 		if s.strategy != "in_place" && s.strategy != "machine_sets in_place" {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,8 +47,14 @@ func annotatedObjects(api *fakeapi.Server) []annotated {
 		objectsOf[*corev1.Node](api, "Node"), objectsOf[*corev1.Namespace](api, "Namespace"),
 		objectsOf[*appsv1.Deployment](api, "Deployment"), objectsOf[*appsv1.StatefulSet](api, "StatefulSet"), objectsOf[*appsv1.DaemonSet](api, "DaemonSet"),
 		objectsOf[*admissionregistrationv1.MutatingAdmissionPolicy](api, admission.PolicyKind), objectsOf[*admissionregistrationv1.MutatingAdmissionPolicyBinding](api, admission.BindingKind),
-		components(api),
+		objectsOf[*batchv1.CronJob](api, "CronJob"), components(api),
 	)
+	for _, o := range placedObjects(api) {
+		out = append(out, annotatedObject(o.GetKind(), o, o, func(annotations map[string]string) {
+			o.SetAnnotations(annotations)
+			api.Put(o)
+		}))
+	}
 	for _, plural := range []string{"machinesets", "machines"} {
 		for _, o := range api.Custom(machinev1beta1.GroupVersion.WithResource(plural)) {
 			out = append(out, annotatedObject(o.GetKind(), o, o, func(annotations map[string]string) {
@@ -133,6 +140,10 @@ func (s subject) reads(o annotated) []string {
 		case s.typeName == "dedicated_nodes" && s.first["workloads"] != nil:
 			return []string{tolerations.OwnedAnnotation, label.OwnedAnnotation}
 		}
+	case s.strategy:
+		if isPlaced(o.kind) {
+			return []string{tolerations.OwnedAnnotation}
+		}
 	case componentKind:
 		return []string{tolerations.OwnedAnnotation}
 	case "Namespace":
@@ -205,6 +216,11 @@ func (s subject) beside(api *fakeapi.Server) []string {
 			panic(err)
 		}
 		out = append(out, title+" "+string(raw))
+	}
+	if s.strategy == createdStrategy {
+		for _, o := range fakeapi.Objects[*corev1.ConfigMap](api) {
+			out = append(out, "ConfigMap "+o.Name)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -367,20 +383,4 @@ func evilEntries(api *fakeapi.Server) []string {
 		}
 	}
 	return out
-}
-
-// empty reports whether nothing is left of a value but maps and lists of nothing.
-func empty(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, one := range v {
-			if !empty(one) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return len(v) == 0
-	}
-	return v == nil
 }
