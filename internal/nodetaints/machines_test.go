@@ -36,28 +36,41 @@ func TestNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing
 // carries, stays in the configuration until the Machine has lost it.
 func TestNodeTaints_aTaintThatTheMachineCarriesIsNotDropped(t *testing.T) {
 	t.Parallel()
-	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
-		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
-		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "dedicated=gpu:NoSchedule spot:NoSchedule")})
-		c.Machine(t, namespace, "machine-1", acctest.Parse(t, "dedicated=gpu:NoSchedule"))
-		c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/machine-1"}}}`)
-		config := func(taints string) map[string]any {
-			return map[string]any{"node_name": name, "on_conflict": "adopt", "taints": acctest.Objects(t, taints)}
-		}
-		i := newInstance()
-		tf.Settle(t, i, config("dedicated=gpu:NoSchedule spot:NoSchedule"))
-		acctest.WantAll(t, tf.Plan(t, i, config("spot:NoSchedule")).Diagnostics.Errors(), `Unable to remove taint "dedicated:NoSchedule" from node "`+name+`"`,
-			"the node's Machine "+namespace+"/machine-1 carries it", "until then, leave it in the configuration")
-		wantTaints(t, c, name, "dedicated=gpu:NoSchedule, spot:NoSchedule")
-		tf.Settle(t, i, config("dedicated=gpu:NoSchedule"))
-		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
+	for _, imported := range []bool{false, true} {
+		t.Run(map[bool]string{false: "adopted", true: "imported"}[imported], func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
+				c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "dedicated=gpu:NoSchedule spot:NoSchedule")})
+				c.Machine(t, namespace, "machine-1", acctest.Parse(t, "dedicated=gpu:NoSchedule"))
+				c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/machine-1"}}}`)
+				config := func(taints string) map[string]any {
+					return map[string]any{"node_name": name, "on_conflict": "adopt", "taints": acctest.Objects(t, taints)}
+				}
+				i := newInstance()
+				if imported {
+					var d acctest.Diagnostics
+					if i, d = tf.Import(t, i.Type, "node/"+name+"/dedicated:NoSchedule,spot:NoSchedule"); d.Errors() != "" {
+						t.Fatal(d.Errors())
+					}
+					// An import gets its marks with the next change.
+					tf.Settle(t, i, config("dedicated=gpu:NoSchedule spot:NoSchedule extra:NoSchedule"))
+				}
+				tf.Settle(t, i, config("dedicated=gpu:NoSchedule spot:NoSchedule"))
+				acctest.WantAll(t, tf.Plan(t, i, config("spot:NoSchedule")).Diagnostics.Errors(), `Unable to remove taint "dedicated:NoSchedule" from node "`+name+`"`,
+					"the node's Machine "+namespace+"/machine-1 carries it", "take it out of the MachineSet's template and the Machine's spec.taints first", "until then, leave it in the configuration")
+				wantTaints(t, c, name, "dedicated=gpu:NoSchedule, spot:NoSchedule")
+				tf.Settle(t, i, config("dedicated=gpu:NoSchedule"))
+				wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
 
-		c.Change(t, acctest.Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine", Namespace: namespace, Name: "machine-1"}, "x", `{"spec":{"taints":null}}`)
-		again := terraform(t, c)
-		again.Settle(t, i, config("other:NoSchedule"))
-		wantTaints(t, c, name, "other:NoSchedule")
-		again.Destroy(t, i)
-	}, controllers.MachineAPI...)
+				c.Change(t, acctest.Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine", Namespace: namespace, Name: "machine-1"}, "x", `{"spec":{"taints":null}}`)
+				again := terraform(t, c)
+				again.Settle(t, i, config("other:NoSchedule"))
+				wantTaints(t, c, name, "other:NoSchedule")
+				again.Destroy(t, i)
+			}, controllers.MachineAPI...)
+		})
+	}
 }
 
 // TestNodeTaints_warnsOfWhatOpenShiftPutsBackOnNodesThatAreGivenUp: a destroy is not held up by
