@@ -11,20 +11,26 @@ import (
 )
 
 // LimitsValidators are those of an evictions block.
-var LimitsValidators = []validator.Object{someLimit{}}
+var LimitsValidators = []validator.Object{setsSomething{"evictions", " sets no limit", "max_pods, max_pending, max_lost, protected_namespaces, protected_selector, only, stranded"}}
 
-// someLimit warns of a block that sets nothing: Terraform drops attributes that it does not know, so
+// timeoutsValidators are those of a timeouts block.
+var timeoutsValidators = []validator.Object{setsSomething{"timeouts", " sets no time", "create, update, delete"}}
+
+// setsSomething warns of a block that sets nothing: Terraform drops attributes that it does not know, so
 // that a name which is misspelt arrives as none.
-type someLimit struct{}
+type setsSomething struct {
+	// block sets things that have these names. nothing ends the summary where it sets none.
+	block, nothing, names string
+}
 
 // Description reports what is expected.
-func (someLimit) Description(context.Context) string { return "must set at least one limit" }
+func (v setsSomething) Description(context.Context) string { return "must set at least one of: " + v.names }
 
 // MarkdownDescription reports what is expected.
-func (v someLimit) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+func (v setsSomething) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 // ValidateObject adds a warning at the block where all of its attributes are null.
-func (someLimit) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+func (v setsSomething) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
@@ -33,6 +39,11 @@ func (someLimit) ValidateObject(ctx context.Context, req validator.ObjectRequest
 			return
 		}
 	}
+<<<<<<< HEAD
 	resp.Diagnostics.AddAttributeWarning(req.Path, "evictions"+ofWhich(ctx, req.Config)+" sets no limit",
 		"Terraform drops names that it does not know without a word. Check the spelling (max_pods, max_pending, max_lost, protected_namespaces, protected_selector, only, stranded), or leave out evictions.")
+=======
+	resp.Diagnostics.AddAttributeWarning(req.Path, v.block+ofWhat(ctx, req.Config)+v.nothing,
+		"Terraform drops names that it does not know without a word. Check the spelling ("+v.names+"), or leave out "+v.block+".")
+>>>>>>> 4edbfbd (Warn of timeouts that set nothing, and list what misspelt keys of nested attributes give)
 }

@@ -19,6 +19,7 @@ func TimeoutsAttribute(ctx context.Context, create, update, destroy string) sche
 	})
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = "How long operations may take, such as `90s`, `10m` or `1h30m`."
+		nested.Validators = timeoutsValidators
 		attribute = nested
 	}
 	return attribute

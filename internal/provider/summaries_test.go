@@ -119,6 +119,9 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 	nodes := func(target, value string) map[string]any {
 		return map[string]any{target: value, "taints": taints, "evictions": map[string]any{}}
 	}
+	timed := func(target, value string) map[string]any {
+		return map[string]any{target: value, "taints": taints, "timeouts": map[string]any{}}
+	}
 	workload := func(name string) map[string]any {
 		return map[string]any{"workload": map[string]any{"kind": "Deployment", "namespace": "shop", "name": name}, "tolerations": []any{map[string]any{"key": "team"}}}
 	}
@@ -134,6 +137,10 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 		"limits that limit nothing, of the same nodes": {
 			"kubetaint_node_taints", [2]map[string]any{nodes("node_name", "one"), acctest.With(nodes("node_name", "one"), map[string]any{"taints": acctest.Objects(t, "a:NoExecute")})},
 			[2]string{`evictions of "one/a:NoSchedule" sets no limit`, `evictions of "one/a:NoExecute" sets no limit`},
+		},
+		"timeouts that set nothing": {
+			"kubetaint_node_taints", [2]map[string]any{timed("node_name", "one"), timed("node_selector", "pool=two")},
+			[2]string{`timeouts of "one" sets no time`, `timeouts of "pool=two" sets no time`},
 		},
 		"tolerations without a value": {
 			"kubetaint_workload_tolerations", [2]map[string]any{workload("web"), workload("api")},
