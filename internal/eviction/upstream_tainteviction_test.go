@@ -4,6 +4,9 @@
 package eviction
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,6 +84,25 @@ var tainteviction = []struct {
 	{name: "late: a tolerating pod is created", tolerations: first(100), after: []string{"t1=v1:NoExecute"}, want: "evicted_after 100"},
 }
 
+// The facts of pkg/controller/tainteviction/timed_workers_test.go for five pods, each on a node of its own:
+// work that is added is a taint that comes, work that is cancelled is one that goes before its time.
+var workQueue = []struct {
+	name    string
+	seconds int64
+	nodes   []taintedBy
+	want    []string
+}{
+	{"work: five at once", 0, []taintedBy{comes, comes, comes, comes, comes}, []string{"1 evicted_now", "2 evicted_now", "3 evicted_now", "4 evicted_now", "5 evicted_now"}},
+	{"work: five after some time", 10, []taintedBy{comes, comes, comes, comes, comes}, []string{"1 evicted_after 10", "2 evicted_after 10", "3 evicted_after 10", "4 evicted_after 10", "5 evicted_after 10"}},
+	{"work: two are cancelled", 10, []taintedBy{comes, goes, comes, goes, comes}, []string{"1 evicted_after 10", "3 evicted_after 10", "5 evicted_after 10"}},
+	{"work: one of two cancelled ones is added again", 10, []taintedBy{comes, comes, comes, goes, comes}, []string{"1 evicted_after 10", "2 evicted_after 10", "3 evicted_after 10", "5 evicted_after 10"}},
+}
+
+// taintedBy are the taints of a node before a change and after it.
+type taintedBy struct{ before, after string }
+
+var comes, goes = taintedBy{"", "t1=v1:NoExecute"}, taintedBy{"t1=v1:NoExecute", ""}
+
 const forever = -1
 
 // tolerate returns a toleration of t1=v1:NoExecute or t2=v2:NoExecute.
@@ -109,6 +131,28 @@ func TestUpstream_tainteviction(t *testing.T) {
 			v := only(t, Evaluate(newWorld(node("n", tt.before...)).run(one).Snapshot, tainting("n", tt.after...), ComparisonOff))
 			if got := verdictOf(v); got != tt.want {
 				t.Errorf("got %s (%s), want %s", got, v.Reason, tt.want)
+			}
+		})
+	}
+	for _, tt := range workQueue {
+		rows.Run(t, tt.name, func(t *testing.T) {
+			t.Parallel()
+			w, change := newWorld(), Change{Taints: map[string][]corev1.Taint{}}
+			for i, n := range tt.nodes {
+				name := strconv.Itoa(i + 1)
+				w.Nodes[name] = node(name, strings.Fields(n.before)...)
+				w.run(pod(name, name, tolerating(first(tt.seconds)...)))
+				change.Taints[name] = taintsOf(strings.Fields(n.after)...)
+			}
+			var got []string
+			for _, v := range Evaluate(w.Snapshot, change, ComparisonOff).Pods {
+				if verdict := verdictOf(v); verdict != "stays" {
+					got = append(got, v.Pod.Name+" "+verdict)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

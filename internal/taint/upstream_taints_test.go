@@ -139,6 +139,24 @@ func TestUpstream_parseTaints(t *testing.T) {
 			t.Errorf("%v, want one", twice)
 		}
 	})
+	rows.Run(t, "taints to remove", func(t *testing.T) {
+		t.Parallel()
+		added := list(t, "foo=abc:NoSchedule", "bar=abc:NoSchedule", "baz:NoSchedule", "qux:NoSchedule", "foobar=:NoSchedule")
+		for _, tt := range []struct {
+			in   string
+			want ID
+		}{
+			{"foo:NoSchedule", ID{Key: "foo", Effect: noSched}}, {"bar:NoSchedule", ID{Key: "bar", Effect: noSched}}, {"baz:NoSchedule", ID{Key: "baz", Effect: noSched}},
+		} {
+			id, err := ParseID(tt.in)
+			if err != nil || id != tt.want {
+				t.Errorf("%s: got %s and %v", tt.in, id, err)
+			}
+			if Find(added, id) < 0 {
+				t.Errorf("%s is none of the added taints, whatever their values", id)
+			}
+		}
+	})
 	rows.Run(t, "an effect that is none, to remove", func(t *testing.T) {
 		t.Parallel()
 		if id, err := ParseID("foo:invalid_effect"); err == nil {
@@ -165,6 +183,31 @@ func TestUpstream_validateTaint(t *testing.T) {
 			t.Parallel()
 			if problems := Validate(tt.taint); (len(problems) > 0) != tt.wrong {
 				t.Errorf("%v", problems)
+			}
+		})
+	}
+}
+
+// TestUpstream_taintSetFilter has the facts of TestTaintSetFilter: what a toleration selects of a list, in
+// its order.
+func TestUpstream_taintSetFilter(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	all := list(t, "foo_1=bar_1:NoExecute", "foo_2=bar_2:NoSchedule", "foo_3=bar_3:NoSchedule")
+	for name, tt := range map[string]struct {
+		toleration corev1.Toleration
+		selected   string
+	}{
+		"by a key that none has": {tol(corev1.TaintNodeUnschedulable, "Exists", "", ""), ""},
+		"by an effect":           {tol("", "Exists", "", noEx), "foo_1=bar_1:NoExecute"},
+		"every taint":            {tol("", "Exists", "", ""), FormatAll(all)},
+	} {
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			rest := Untolerated(all, []corev1.Toleration{tt.toleration}, false)
+			selected := slices.DeleteFunc(slices.Clone(all), func(one corev1.Taint) bool { return slices.Contains(rest, one) })
+			if got := FormatAll(selected); got != tt.selected || len(rest)+len(selected) != len(all) {
+				t.Errorf("selected are %q and left %q", got, FormatAll(rest))
 			}
 		})
 	}
