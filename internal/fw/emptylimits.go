@@ -24,7 +24,9 @@ type setsSomething struct {
 }
 
 // Description reports what is expected.
-func (v setsSomething) Description(context.Context) string { return "must set at least one of: " + v.names }
+func (v setsSomething) Description(context.Context) string {
+	return "must set at least one of: " + v.names
+}
 
 // MarkdownDescription reports what is expected.
 func (v setsSomething) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }

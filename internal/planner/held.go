@@ -98,6 +98,16 @@ func (t Tolerations) wholeSeal() record.Seal {
 	return t.Claim.Seal.On(t.Workload.Whole().Grouped())
 }
 
+// Created returns the proof that a ConfigMap gets if it is created for the workload, and reports whether
+// the one that is there was created by the resource, or by another one whose seal is known.
+func (t Tolerations) Created() (proof string, proved bool) {
+	seal, sealed := t.wholeSeal(), t.Workload.SealedCreated()
+	proved = sealed.Proof != "" && (seal.Nonce != "" && seal.Proves(sealed) || slices.ContainsFunc(t.Claim.Known, func(known record.Seal) bool {
+		return known.On(seal.Object).Proves(sealed)
+	}))
+	return seal.Proof(sealed.Parts...), proved
+}
+
 // HoldAll returns the marks that a resource has on workloads after an apply.
 func HoldAll(workloads []Tolerations) record.Held {
 	held := record.Held{}

@@ -104,7 +104,7 @@ func (a *wait) end(ctx context.Context) error {
 		if err != nil {
 			return last.instead(ctx, err)
 		}
-		if tries := s.ready(a.rewrite || a.desired.MarkedBy != "") && s.pods() != tried; !fresh && (tries || ctx.Err() != nil || !time.Now().Before(due)) {
+		if tries := s.ready(a.unwritten(s)) && s.pods() != tried; !fresh && (tries || ctx.Err() != nil || !time.Now().Before(due)) {
 			if err := a.read(ctx); err != nil {
 				return last.instead(ctx, err)
 			}
@@ -159,9 +159,9 @@ func (a *wait) look(ctx context.Context) (seen, error) {
 }
 
 // ready reports that the wait is over, one way or another, if the workload still is
-// as it is known and its controller has seen it so.
-func (s seen) ready(rewrite bool) bool {
-	return len(s.workload.Pods) == 0 || s.complete() || len(s.lacking) > 0 && s.workload.Rolling.Hold != "" || rewrite && !s.written
+// as it is known and its controller has seen it so. A template without what is waited for may end it.
+func (s seen) ready(unwritten error) bool {
+	return len(s.workload.Pods) == 0 || s.complete() || len(s.lacking) > 0 && s.workload.Rolling.Hold != "" || unwritten != nil
 }
 
 // complete reports that the running pods are as desired, and as many.
@@ -217,17 +217,23 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 			return err == nil, err
 		}
 	}
+	return false, a.unwritten(s)
+}
+
+// unwritten returns why a template without what is waited for ends the wait; nil where it has it, or
+// where another resource of this run may yet write it.
+func (a *wait) unwritten(s seen) error {
 	switch {
 	case s.written:
-		return false, nil
+		return nil
 	case a.rewrite:
-		return false, errOverwritten
+		return errOverwritten
 	case a.desired.MarkedBy != "":
 		e := s.stuck()
 		e.Lost, e.MarkedBy, e.Err = true, a.desired.MarkedBy, errNotInTemplate
-		return false, e
+		return e
 	}
-	return false, nil
+	return nil
 }
 
 // mayShowMore reports whether the watch may not show yet what was made of an older template

@@ -307,7 +307,7 @@ func TestRun_doesNotWaitForPodsThatStopFollowingToShedLabels(t *testing.T) {
 func TestWait_forAWorkloadWithoutPodsIsOver(t *testing.T) {
 	t.Parallel()
 	none := seen{workload: &workload.Workload{Wants: 3}}
-	if done, err := (&wait{}).done(t.Context(), none); !done || err != nil || !none.ready(false) {
+	if done, err := (&wait{}).done(t.Context(), none); !done || err != nil || !none.ready(nil) {
 		t.Errorf("done %t: %v", done, err)
 	}
 }

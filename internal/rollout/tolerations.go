@@ -6,14 +6,12 @@ package rollout
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -154,7 +152,7 @@ func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison 
 		}
 		edit := &kube.WorkloadEdit{Tolerations: merged.Tolerations, Record: merged.Record, Template: merged.Template}
 		if w.Config != nil {
-			edit.Created, edit.Proved = d.created(w)
+			edit.Created, edit.Proved = t.Created()
 		}
 		if pins.Changed {
 			edit.Pins = &kube.LabelEdit{Changes: pins.Changes, Record: pins.Record}
@@ -162,14 +160,6 @@ func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison 
 		return edit, nil
 	})
 	return before, after, err
-}
-
-// created returns the proof that a ConfigMap gets if it is created for the workload, and reports whether
-// the one that is there was created by the resource, or by another one whose seal is known.
-func (d Tolerations) created(w *workload.Workload) (proof string, proved bool) {
-	object, sealed := w.Whole().Grouped(), w.SealedCreated()
-	proves := func(seal record.Seal) bool { return seal.On(object).Proves(sealed) }
-	return d.Claim.Seal.On(object).Proof(sealed.Parts...), sealed.Proof != "" && (d.Claim.Seal.Nonce != "" && proves(d.Claim.Seal) || slices.ContainsFunc(d.Claim.Known, proves))
 }
 
 // of is the change of a workload as it was observed.
