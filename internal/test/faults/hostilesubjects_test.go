@@ -5,6 +5,7 @@ package faults_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -83,9 +84,24 @@ func hostileSubjects() []subject {
 			of.first["path"], of.second["path"] = one.path, one.path
 		}
 		out = append(out, of)
+		if one.path != "" {
+			// A pin needs a kind that is known.
+			continue
+		}
+		dedicated := func(value string) object {
+			pinned := object{"pin": true}
+			maps.Copy(pinned, workload)
+			return object{"node_selector": "pool=x", "taints": []any{taint("team", value, "NoExecute")}, "labels": object{"dedicated": value}, "workloads": []any{pinned}}
+		}
+		out = append(out, subject{
+			typeName: "dedicated_nodes", strategy: dedicatedFor + one.Kind.Kind, kinds: of.kinds, world: one.world, first: dedicated("a"), second: dedicated("b"),
+		})
 	}
 	return out
 }
+
+// dedicatedFor begins the strategies of dedicated nodes for an object by which a controller places pods.
+const dedicatedFor = "placed pods of a "
 
 func (p placed) served() fakeapi.Kind {
 	kind := fakeapi.CustomKind(p.APIVersion, p.Kind.Kind, p.Plural)

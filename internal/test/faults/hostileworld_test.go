@@ -137,11 +137,14 @@ func (s subject) reads(o annotated) []string {
 		switch {
 		case s.typeName == "workload_tolerations" && s.strategy == o.kind, s.typeName == "dedicated_nodes" && sets:
 			return []string{tolerations.OwnedAnnotation}
-		case s.typeName == "dedicated_nodes" && s.first["workloads"] != nil:
+		case s.typeName == "dedicated_nodes" && s.first["workloads"] != nil && !strings.HasPrefix(s.strategy, dedicatedFor):
 			return []string{tolerations.OwnedAnnotation, label.OwnedAnnotation}
 		}
-	case s.strategy:
-		if isPlaced(o.kind) {
+	case s.strategy, strings.TrimPrefix(s.strategy, dedicatedFor):
+		switch {
+		case isPlaced(o.kind) && s.typeName == "dedicated_nodes":
+			return []string{tolerations.OwnedAnnotation, label.OwnedAnnotation}
+		case isPlaced(o.kind):
 			return []string{tolerations.OwnedAnnotation}
 		}
 	case componentKind:
@@ -176,7 +179,7 @@ func (s subject) follows(o annotated) bool {
 
 // The keys that the configurations name, by what they are keys of.
 var named = map[string][]string{
-	"taints": {"team", "extra"}, "tolerations": {"team", "spot"}, "labels": {"dedicated"}, "nodeSelector": {"dedicated"},
+	"taints": {"team", "extra"}, "tolerations": {"team", "spot"}, "labels": {"dedicated"}, "nodeSelector": {"dedicated"}, "matchLabels": {"dedicated"},
 }
 
 // entries are annotations that a namespace holds tolerations in.
