@@ -41,11 +41,6 @@ func (v setsSomething) ValidateObject(ctx context.Context, req validator.ObjectR
 			return
 		}
 	}
-<<<<<<< HEAD
-	resp.Diagnostics.AddAttributeWarning(req.Path, "evictions"+ofWhich(ctx, req.Config)+" sets no limit",
-		"Terraform drops names that it does not know without a word. Check the spelling (max_pods, max_pending, max_lost, protected_namespaces, protected_selector, only, stranded), or leave out evictions.")
-=======
-	resp.Diagnostics.AddAttributeWarning(req.Path, v.block+ofWhat(ctx, req.Config)+v.nothing,
+	resp.Diagnostics.AddAttributeWarning(req.Path, v.block+ofWhich(ctx, req.Config)+v.nothing,
 		"Terraform drops names that it does not know without a word. Check the spelling ("+v.names+"), or leave out "+v.block+".")
->>>>>>> 4edbfbd (Warn of timeouts that set nothing, and list what misspelt keys of nested attributes give)
 }

@@ -140,7 +140,7 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 		},
 		"timeouts that set nothing": {
 			"kubetaint_node_taints", [2]map[string]any{timed("node_name", "one"), timed("node_selector", "pool=two")},
-			[2]string{`timeouts of "one" sets no time`, `timeouts of "pool=two" sets no time`},
+			[2]string{`timeouts of "one/a:NoSchedule" sets no time`, `timeouts of "pool=two/a:NoSchedule" sets no time`},
 		},
 		"tolerations without a value": {
 			"kubetaint_workload_tolerations", [2]map[string]any{workload("web"), workload("api")},
