@@ -1,0 +1,174 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// EncodedPods calls visit for every pod in its protobuf form, with the fields alone that are kept of pods,
+// and begin whenever it starts from the first. Errors: those of visit and of the API server.
+func (c *Cluster) EncodedPods(ctx context.Context, begin func() error, visit func(pod []byte) error) error {
+	var failed error
+	err := c.each(ctx, "pods", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		page := &encodedPage{}
+		err := c.client.pods.client.Get().Resource("pods").VersionedParams(&o, scheme.ParameterCodec).Do(ctx).Into(page)
+		return page, err
+	}, func() { failed = begin() }, func(o runtime.Object) error {
+		if failed != nil {
+			return failed
+		}
+		return visit(o.(*encodedPod).content) //nolint:forcetypeassert // The list holds nothing else.
+	})
+	return errors.Join(failed, err)
+}
+
+// ReducedPod returns the protobuf form of a pod with the fields alone that are kept of pods. It changes
+// the form that it gets.
+func ReducedPod(encoded []byte) ([]byte, error) {
+	size, err := podFields.filter(encoded)
+	return encoded[:size], err
+}
+
+// encodedPage is a page of pods, none of which is decoded.
+type encodedPage struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []encodedPod
+}
+
+// encodedPod is a pod as the pager hands it on.
+type encodedPod struct {
+	metav1.TypeMeta
+	content []byte
+}
+
+// DeepCopyObject returns the same: nothing changes a page or a pod.
+func (p *encodedPage) DeepCopyObject() runtime.Object { return p }
+
+// DeepCopyObject returns the same: nothing changes a page or a pod.
+func (p *encodedPod) DeepCopyObject() runtime.Object { return p }
+
+// Reset empties the page.
+func (p *encodedPage) Reset() { *p = encodedPage{} }
+
+// Unmarshal reads a PodList in its protobuf form: its metadata (1) and its pods (2).
+func (p *encodedPage) Unmarshal(data []byte) error {
+	for len(data) > 0 {
+		number, content, rest, err := next(data)
+		if err != nil {
+			return err
+		}
+		data = rest
+		switch number {
+		case 1:
+			err = p.ListMeta.Unmarshal(content)
+		case 2:
+			err = p.add(content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *encodedPage) add(encoded []byte) error {
+	content, err := ReducedPod(encoded)
+	p.Items = append(p.Items, encodedPod{content: content})
+	return err
+}
+
+// UnmarshalJSON reads what a server answers that knows no protobuf, such as a proxy.
+func (p *encodedPage) UnmarshalJSON(data []byte) error {
+	var list corev1.PodList
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	p.TypeMeta, p.ListMeta = list.TypeMeta, list.ListMeta
+	for i := range list.Items {
+		encoded, err := list.Items[i].Marshal()
+		if err == nil {
+			err = p.add(encoded)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EachObject calls visit for every object of a resource, and begin whenever it starts from the first.
+// Errors: those of visit and of the API server.
+func (c *Cluster) EachObject(ctx context.Context, resource schema.GroupVersionResource, begin func() error, visit func(*unstructured.Unstructured) error) error {
+	var failed error
+	err := c.each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.dynamic.Resource(resource).List(ctx, o)
+	}, func() { failed = begin() }, func(o runtime.Object) error {
+		if failed != nil {
+			return failed
+		}
+		return visit(o.(*unstructured.Unstructured)) //nolint:forcetypeassert // A dynamic list holds nothing else.
+	})
+	return errors.Join(failed, err)
+}
+
+// Object reads an object as it is now. Errors: ErrNotFound, those of the API server.
+func (c *Cluster) Object(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	var object *unstructured.Unstructured
+	err := c.patience().do(ctx, bounded(func(ctx context.Context) error {
+		var err error
+		object, err = scoped(c.dynamic.Resource(resource), namespace, false).Get(ctx, name, metav1.GetOptions{})
+		return err
+	}))
+	return object, wrap(fmt.Sprintf("get %s %s/%s", resource.Resource, namespace, name), err)
+}
+
+// Served returns what the cluster serves, the preferred version of each group first, and the groups and
+// versions whose server could not be asked. Errors: those of the API server.
+func (c *Cluster) Served(ctx context.Context) (lists []*metav1.APIResourceList, stale []schema.GroupVersion, err error) {
+	var groups *metav1.APIGroupList
+	err = reading.do(ctx, bounded(func(ctx context.Context) error {
+		var err error
+		groups, err = c.serves.ServerGroupsWithContext(ctx)
+		return err
+	}))
+	if err != nil {
+		return nil, nil, wrap("find out what the cluster serves", err)
+	}
+	for _, group := range groups.Groups {
+		for _, version := range group.Versions {
+			list, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, version.GroupVersion)
+			switch {
+			case err == nil && list != nil:
+				lists = append(lists, list)
+			case apierrors.IsNotFound(err):
+			default:
+				stale = append(stale, schema.GroupVersion{Group: group.Name, Version: version.Version})
+			}
+		}
+	}
+	return lists, stale, ctx.Err()
+}
+
+// CustomResources returns the custom kinds whose objects the credentials may change, none where an
+// authorizer cannot tell. Errors: those of the API server.
+func (c *Cluster) CustomResources(ctx context.Context) ([]schema.GroupResource, error) {
+	rules, err := c.rights(ctx)
+	if errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	return customResources(rules), err
+}

@@ -1,0 +1,235 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Cluster is a recorded cluster. It is safe for concurrent use: nothing changes it.
+type Cluster struct {
+	header Header
+	kinds  map[schema.GroupVersionResource]*recordedKind
+	// spaces is how many namespaces have pods, for a folder, which may have those of a few alone.
+	spaces int
+	folder bool
+}
+
+// recordedKind is the objects of a kind.
+type recordedKind struct {
+	kindRecord
+	objects []object
+	// at finds an object by its namespace and name.
+	at map[key]int
+	// onNode finds pods by their node.
+	onNode map[string][]int
+}
+
+type key struct{ namespace, name string }
+
+// object is a reduced object: its encoded form, and what requests ask for it by.
+type object struct {
+	key
+	content []byte
+}
+
+// Open reads a file that Write has written, or a folder: a must-gather, or lists as
+// "kubectl get -o yaml" and "-o json" print them. Errors: ErrForeign, ErrNewer, ErrTruncated, ErrDamaged, and
+// those of the file system.
+func Open(path string) (*Cluster, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return openFolder(path)
+	}
+	file, err := os.Open(path) //nolint:gosec // The configuration names it.
+	if err != nil {
+		return nil, err
+	}
+	c, err := Read(file)
+	return c, errors.Join(err, file.Close())
+}
+
+// Read reads what Write has written. Memory is bounded: no more is kept than fits the bounds of
+// this package. Errors: ErrForeign, ErrNewer, ErrTruncated, ErrDamaged, those of the reader.
+func Read(r io.Reader) (*Cluster, error) {
+	d, err := newDecoder(r)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{cluster: &Cluster{kinds: map[schema.GroupVersionResource]*recordedKind{}}}
+	for {
+		kind, content, err := d.next(l.take)
+		if err != nil {
+			return nil, err
+		}
+		if kind == recordEnd {
+			if err := d.end(content, l.count()); err != nil {
+				return nil, err
+			}
+			return l.cluster, l.cluster.index()
+		}
+		if err := l.record(kind, content); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// loader puts records into a cluster.
+type loader struct {
+	cluster *Cluster
+	current *recordedKind
+	headed  bool
+	// chunk is memory for objects, many of which share one allocation.
+	chunk []byte
+}
+
+const chunkSize = 1 << 20
+
+// take returns memory for a record.
+func (l *loader) take(size int) []byte {
+	if size > chunkSize/16 {
+		return make([]byte, size)
+	}
+	if size > len(l.chunk) {
+		l.chunk = make([]byte, chunkSize)
+	}
+	out := l.chunk[:size:size]
+	l.chunk = l.chunk[size:]
+	return out
+}
+
+func (l *loader) count() (n int) {
+	for _, k := range l.cluster.kinds {
+		n += len(k.objects)
+	}
+	return n
+}
+
+func (l *loader) record(kind byte, content []byte) error {
+	switch {
+	case kind == recordHeader && !l.headed:
+		l.headed = true
+		if err := json.Unmarshal(content, &l.cluster.header); err != nil {
+			return damaged("its header: %s", err)
+		}
+	case kind == recordKind && l.headed:
+		var k kindRecord
+		if err := json.Unmarshal(content, &k); err != nil {
+			return damaged("a kind: %s", err)
+		}
+		l.current = &recordedKind{kindRecord: k}
+		l.cluster.kinds[k.gvr()] = l.current
+	case kind == recordObject && l.current != nil && l.current.State == stateRecorded:
+		if len(l.current.objects) >= maxObjects {
+			return damaged("it has more than %d objects", maxObjects)
+		}
+		l.current.objects = append(l.current.objects, object{content: content})
+	default:
+		return damaged("a record of type %q where none can be", kind)
+	}
+	return nil
+}
+
+// index finds out by what objects are asked for. Objects that do not say are damage.
+func (c *Cluster) index() error {
+	for _, k := range c.kinds {
+		k.at = make(map[key]int, len(k.objects))
+		for i := range k.objects {
+			o := &k.objects[i]
+			meta, err := k.metadata(o.content)
+			if err != nil || meta.Name == "" {
+				return damaged("an object of kind %s: %v", k.Kind, err)
+			}
+			o.key = key{meta.Namespace, meta.Name}
+			k.at[o.key] = i
+		}
+	}
+	if pods := c.kinds[podResource]; pods != nil {
+		return pods.indexNodes()
+	}
+	return nil
+}
+
+func (k *recordedKind) indexNodes() error {
+	k.onNode = map[string][]int{}
+	for i := range k.objects {
+		node, err := nodeOf(k.objects[i].content)
+		if err != nil {
+			return damaged("a pod: %s", err)
+		}
+		k.onNode[node] = append(k.onNode[node], i)
+	}
+	return nil
+}
+
+// metadata reads the metadata of an object.
+func (k *recordedKind) metadata(content []byte) (*metav1.PartialObjectMetadata, error) {
+	out := &metav1.PartialObjectMetadata{}
+	if k.protobuf() {
+		return out, out.Unmarshal(content)
+	}
+	return out, json.Unmarshal(content, out)
+}
+
+// ID is the UID of the namespace kube-system, "" where it was not recorded.
+func (c *Cluster) ID() string { return c.header.Cluster }
+
+// Taken is when the recording began.
+func (c *Cluster) Taken() time.Time { return c.header.Taken }
+
+// Hashed reports whether names are hashed.
+func (c *Cluster) Hashed() bool { return c.header.Hashed }
+
+// Name names the cluster for messages: its address, or else its id; "" where neither is known.
+func (c *Cluster) Name() string {
+	if c.header.Server != "" {
+		return c.header.Server
+	}
+	return c.header.Cluster
+}
+
+// Missing returns the kinds that are not in the recording and that the cluster has, or may have, by
+// plural and group.
+func (c *Cluster) Missing() []string {
+	var out []string
+	for _, k := range c.kinds {
+		if k.State == stateForbidden {
+			out = append(out, k.gvr().GroupResource().String())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Content says in a few words what is in the recording.
+func (c *Cluster) Content() string {
+	count := func(gvr schema.GroupVersionResource, one string) string {
+		n := 0
+		if k := c.kinds[gvr]; k != nil {
+			n = len(k.objects)
+		}
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %ss", n, one)
+	}
+	out := count(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "node") + " and " + count(podResource, "pod")
+	if c.folder {
+		out += fmt.Sprintf(" in %d %s", c.spaces, strings.TrimSuffix("namespaces", map[bool]string{true: "s"}[c.spaces == 1]))
+	}
+	return out
+}

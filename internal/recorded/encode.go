@@ -1,0 +1,99 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// encoder writes the records of a file. The first error is kept.
+type encoder struct {
+	zip     *gzip.Writer
+	digest  hash.Hash
+	objects int
+	head    []byte
+	// last is how many objects there were when the kind began, of which a list that begins anew
+	// takes away all that came since.
+	last int
+	err  error
+}
+
+func newEncoder(w io.Writer, header Header) (*encoder, error) {
+	if _, err := w.Write(append([]byte(magic), version)); err != nil {
+		return nil, err
+	}
+	// The best speed halves the time of the default level, and writes a tenth more.
+	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	e := &encoder{zip: zip, digest: sha256.New()}
+	e.json(recordHeader, header)
+	return e, e.err
+}
+
+// kind begins the objects of a kind.
+func (e *encoder) kind(k kindRecord) error {
+	e.last = e.objects
+	e.json(recordKind, k)
+	return e.err
+}
+
+// again begins the objects of the same kind anew.
+func (e *encoder) again(k kindRecord) error {
+	if e.objects == e.last {
+		return e.err
+	}
+	e.objects = e.last
+	return e.kind(k)
+}
+
+// object writes an object of the kind.
+func (e *encoder) object(content []byte) error {
+	e.objects++
+	e.record(recordObject, content)
+	return e.err
+}
+
+// close writes the end.
+func (e *encoder) close() error {
+	e.json(recordEnd, endRecord{Objects: e.objects, Digest: hex.EncodeToString(e.digest.Sum(nil))})
+	if e.err != nil {
+		return e.err
+	}
+	return e.zip.Close()
+}
+
+func (e *encoder) json(kind byte, content any) {
+	raw, err := json.Marshal(content)
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	e.record(kind, raw)
+}
+
+func (e *encoder) record(kind byte, content []byte) {
+	if e.err != nil {
+		return
+	}
+	if len(content) > maxRecord {
+		e.err = fmt.Errorf("an object has %d bytes, and no more than %d can be recorded", len(content), maxRecord)
+		return
+	}
+	e.head = binary.AppendUvarint(append(e.head[:0], kind), uint64(len(content)))
+	for _, part := range [][]byte{e.head, content} {
+		_, _ = e.digest.Write(part) // It returns no error.
+		if _, err := e.zip.Write(part); err != nil {
+			e.err = err
+			return
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// A file is magic, one byte of the version, and a gzip stream of records. A record
+// is its type, its length as a varint, and its content:
+//
+//	header   the first one, JSON: when and of which cluster, what it serves
+//	kind     JSON: the kind of the objects that follow. A kind that comes again
+//	         begins anew: its list had expired on the way
+//	object   an object of that kind, in JSON or, of pods, in protobuf
+//	end      the last one, JSON: how many objects there are, and the digest of all
+//	         that is before it
+const (
+	magic   = "kubetaint snapshot\n"
+	version = 1
+
+	recordHeader = 'H'
+	recordKind   = 'K'
+	recordObject = 'O'
+	recordEnd    = 'E'
+)
+
+// Bounds of what is read. A file of 150,000 pods has a fifth of these objects and bytes.
+const (
+	// maxRecord is above every object that etcd stores.
+	maxRecord = 4 << 20
+	// maxObjects and maxBytes bound a file as a whole.
+	maxObjects = 2_000_000
+	maxBytes   = 1 << 30
+	// maxRatio bounds how much a compressed byte may become: real objects have random
+	// UIDs, and stay below 30. freeBytes is what a file may have without it.
+	maxRatio  = 150
+	freeBytes = 8 << 20
+)
+
+// Errors of files.
+var (
+	// ErrForeign reports that a file is no snapshot of kubetaint.
+	ErrForeign = errors.New("it is not a snapshot that kubectl kubetaint snapshot has written")
+	// ErrNewer reports that a newer version has written the file.
+	ErrNewer = errors.New("a newer version has written it: update the provider")
+	// ErrTruncated reports that the end of the file is missing.
+	ErrTruncated = errors.New("its end is missing: copy the file again, or record the cluster again")
+	// ErrDamaged reports that the content is not as it was written.
+	ErrDamaged = errors.New("it is damaged: copy the file again, or record the cluster again")
+)
+
+// errNotRecorded is why a kind cannot be read.
+var errNotRecorded = errors.New("it is not in the snapshot")
+
+// damaged is an ErrDamaged with what is wrong.
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w (%s)", ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// Header is what a file says of itself.
+type Header struct {
+	// Taken is when the recording began.
+	Taken time.Time `json:"taken"`
+	// Cluster is the UID of the namespace kube-system, and Server the address of
+	// the API server without credentials, "" where names are hashed.
+	Cluster string `json:"cluster,omitempty"`
+	Server  string `json:"server,omitempty"`
+	// Provider is the version of the program that has recorded.
+	Provider string `json:"provider,omitempty"`
+	// Hashed is set where names are hashed.
+	Hashed bool `json:"hashed,omitempty"`
+	// Serves is what the cluster serves.
+	Serves []Served `json:"serves"`
+	// Custom are the custom kinds whose objects the credentials may change.
+	Custom []schema.GroupResource `json:"custom,omitempty"`
+}
+
+// Served is a group and version that a cluster serves.
+type Served struct {
+	Group   string `json:"group,omitempty"`
+	Version string `json:"version"`
+	// Stale is set where the server of the group could not be asked.
+	Stale     bool             `json:"stale,omitempty"`
+	Resources []ServedResource `json:"resources,omitempty"`
+}
+
+// ServedResource is a kind of a group and version.
+type ServedResource struct {
+	Name       string `json:"name"`
+	Kind       string `json:"kind"`
+	Namespaced bool   `json:"namespaced,omitempty"`
+}
+
+// state is whether the objects of a kind are in a recording.
+type state string
+
+const (
+	stateRecorded  state = ""
+	stateForbidden state = "forbidden"
+	stateUnserved  state = "unserved"
+)
+
+// kindRecord begins the objects of a kind.
+type kindRecord struct {
+	Group    string `json:"group,omitempty"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+	Kind     string `json:"kind"`
+	State    state  `json:"state,omitempty"`
+	// Some names the only objects that were looked at, as namespace/name; none for all.
+	Some []string `json:"some,omitempty"`
+}
+
+func (k kindRecord) gvr() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource}
+}
+
+func (k kindRecord) apiVersion() string {
+	return schema.GroupVersion{Group: k.Group, Version: k.Version}.String()
+}
+
+// protobuf reports whether the objects of the kind are in protobuf.
+func (k kindRecord) protobuf() bool { return k.gvr() == podResource }
+
+var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// endRecord closes a file.
+type endRecord struct {
+	Objects int    `json:"objects"`
+	Digest  string `json:"digest"`
+}
+
+// served turns what discovery answers into what a file has of it.
+func served(lists []*metav1.APIResourceList, stale []schema.GroupVersion) []Served {
+	var out []Served
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		one := Served{Group: gv.Group, Version: gv.Version}
+		for _, r := range list.APIResources {
+			if !strings.Contains(r.Name, "/") {
+				one.Resources = append(one.Resources, ServedResource{Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced})
+			}
+		}
+		out = append(out, one)
+	}
+	for _, gv := range stale {
+		out = append(out, Served{Group: gv.Group, Version: gv.Version, Stale: true})
+	}
+	return out
+}

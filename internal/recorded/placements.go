@@ -1,0 +1,133 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded
+
+import (
+	"bytes"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/yamledit"
+)
+
+// maxDepth bounds how deep placements are looked for: paths of tolerations have fewer names.
+const maxDepth = 16
+
+// addPlacements adds the lists of tolerations and the node selectors of a custom object, wherever they
+// are in its spec: a configuration can name any path.
+func addPlacements(kept, object map[string]any) {
+	spec, is := object["spec"].(map[string]any)
+	if !is {
+		return
+	}
+	found := placements(spec, maxDepth)
+	if len(found) == 0 {
+		return
+	}
+	own, _ := kept["spec"].(map[string]any)
+	if own == nil {
+		own = map[string]any{}
+	}
+	overlay(own, found)
+	kept["spec"] = own
+}
+
+// placements returns an object with the placements in it alone, empty for none.
+func placements(object map[string]any, depth int) map[string]any {
+	out := map[string]any{}
+	if depth == 0 {
+		return out
+	}
+	for name, value := range object {
+		switch v := value.(type) {
+		case []any:
+			if name == "tolerations" {
+				out[name], _ = tolerationFields.of(v)
+			}
+		case map[string]any:
+			if name == "nodeSelector" {
+				if texts := selectorOf(v); len(texts) > 0 {
+					out[name] = texts
+				}
+			} else if inner := placements(v, depth-1); len(inner) > 0 {
+				out[name] = inner
+			}
+		}
+	}
+	return out
+}
+
+// selectorOf returns the labels of a node selector, or of its matchLabels.
+func selectorOf(selector map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range selector {
+		if _, is := value.(string); is {
+			out[name] = value
+		}
+	}
+	if inner, is := selector["matchLabels"].(map[string]any); is {
+		out["matchLabels"] = selectorOf(inner)
+	}
+	return out
+}
+
+// overlay puts the fields of an object into another one.
+func overlay(into, from map[string]any) {
+	for name, value := range from {
+		inner, is := value.(map[string]any)
+		old, was := into[name].(map[string]any)
+		if is && was {
+			overlay(old, inner)
+			continue
+		}
+		into[name] = value
+	}
+}
+
+var configMaps = schema.GroupResource{Resource: "configmaps"}
+
+const configKey = workload.ConfigKey
+
+// reduceConfig returns what is recorded of a ConfigMap of OpenShift's monitoring: of its text the
+// tolerations and node selectors of the components. The rest can hold credentials.
+func reduceConfig(ref workload.Ref, object *unstructured.Unstructured) *unstructured.Unstructured {
+	out := reduce(configMaps, object)
+	text, found, err := unstructured.NestedString(object.Object, "data", configKey)
+	if err != nil || !found {
+		return out
+	}
+	out.Object["data"] = map[string]any{configKey: placementText(ref, text)}
+	return out
+}
+
+// placementText returns a text with the placements of components alone. One that cannot be read stays one
+// that cannot be read.
+func placementText(ref workload.Ref, text string) string {
+	document, err := yamledit.Parse(text)
+	if err != nil {
+		return "unreadable: ["
+	}
+	all := document.Value()
+	out := map[string]any{}
+	for _, c := range workload.Components(ref) {
+		if fields, is := all[c.Name].(map[string]any); is {
+			out[c.Name], _ = placementFields.of(fields)
+		} else if all[c.Name] != nil {
+			out[c.Name] = "not a mapping"
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if e.Encode(out) != nil {
+		return "unreadable: ["
+	}
+	return b.String()
+}

@@ -1,0 +1,122 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// Source is a cluster that is recorded: *kube.Cluster.
+type Source interface {
+	// Host is the address of the API server, without credentials.
+	Host() string
+	// ID returns the UID of the namespace kube-system.
+	ID(ctx context.Context) (string, error)
+	// Served returns what the cluster serves, and the versions that could not be asked for.
+	Served(ctx context.Context) ([]*metav1.APIResourceList, []schema.GroupVersion, error)
+	// CustomResources returns the custom kinds that the credentials may change.
+	CustomResources(ctx context.Context) ([]schema.GroupResource, error)
+	// EncodedPods and EachObject list objects page by page, and call begin whenever they start from
+	// the first.
+	EncodedPods(ctx context.Context, begin func() error, visit func(pod []byte) error) error
+	EachObject(ctx context.Context, resource schema.GroupVersionResource, begin func() error, visit func(*unstructured.Unstructured) error) error
+	// Object reads an object; the error is kube.ErrNotFound where there is none.
+	Object(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
+}
+
+var _ Source = (*kube.Cluster)(nil)
+
+// builtin are the kinds that every cluster serves and that verdicts read.
+var builtin = []kindRecord{
+	{Version: "v1", Resource: "nodes", Kind: "Node"},
+	{Version: "v1", Resource: "namespaces", Kind: "Namespace"},
+	{Version: "v1", Resource: "pods", Kind: "Pod"},
+	{Group: "apps", Version: "v1", Resource: "deployments", Kind: "Deployment"},
+	{Group: "apps", Version: "v1", Resource: "statefulsets", Kind: "StatefulSet"},
+	{Group: "apps", Version: "v1", Resource: "daemonsets", Kind: "DaemonSet"},
+	{Group: "apps", Version: "v1", Resource: "replicasets", Kind: "ReplicaSet"},
+	{Group: "batch", Version: "v1", Resource: "jobs", Kind: "Job"},
+	{Group: "batch", Version: "v1", Resource: "cronjobs", Kind: "CronJob"},
+	{Version: "v1", Resource: "replicationcontrollers", Kind: "ReplicationController"},
+	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets", Kind: "PodDisruptionBudget"},
+	{Version: "v1", Resource: "persistentvolumes", Kind: "PersistentVolume"},
+	{Version: "v1", Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
+}
+
+// required are the kinds without which there is no verdict.
+var required = []string{"nodes", "pods"}
+
+// optional are the kinds that not every cluster serves, of which those that are served are recorded.
+func optional() []kindRecord {
+	out := []kindRecord{
+		{Group: "machine.openshift.io", Version: "v1beta1", Resource: "machinesets", Kind: "MachineSet"},
+		{Group: "machine.openshift.io", Version: "v1beta1", Resource: "machines", Kind: "Machine"},
+	}
+	for _, k := range workload.OpenShiftKinds() {
+		gvr := k.Resource()
+		out = append(out, kindRecord{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Kind: k.Kind})
+	}
+	return out
+}
+
+// policyVersions are the versions of policies that package kube reads, the best first.
+var policyVersions = []string{"v1", "v1beta1"}
+
+// catalog is what a cluster serves.
+type catalog []Served
+
+// kind finds a resource in a version, and false where it is not served.
+func (c catalog) kind(gvr schema.GroupVersionResource) (kindRecord, bool) {
+	for _, s := range c {
+		if s.Group != gvr.Group || s.Version != gvr.Version {
+			continue
+		}
+		for _, r := range s.Resources {
+			if r.Name == gvr.Resource {
+				return kindRecord{Group: s.Group, Version: s.Version, Resource: r.Name, Kind: r.Kind}, true
+			}
+		}
+	}
+	return kindRecord{}, false
+}
+
+// first finds the first version of a kind that is served and matches.
+func (c catalog) first(group string, matches func(ServedResource) bool) (kindRecord, bool) {
+	for _, s := range c {
+		if s.Group != group {
+			continue
+		}
+		if at := slices.IndexFunc(s.Resources, matches); at >= 0 {
+			return kindRecord{Group: group, Version: s.Version, Resource: s.Resources[at].Name, Kind: s.Resources[at].Kind}, true
+		}
+	}
+	return kindRecord{}, false
+}
+
+// serves reports whether a group and version is served, or may be.
+func (c catalog) serves(gv schema.GroupVersion) bool {
+	return slices.ContainsFunc(c, func(s Served) bool { return s.Group == gv.Group && s.Version == gv.Version })
+}
+
+// missing turns an error of a list into the state of its kind, and false where it is another one.
+func missing(err error) (state, bool) {
+	switch {
+	case err == nil:
+		return stateRecorded, true
+	case errors.Is(err, kube.ErrForbidden):
+		return stateForbidden, true
+	case errors.Is(err, kube.ErrNotFound):
+		return stateUnserved, true
+	}
+	return "", false
+}
