@@ -30,6 +30,8 @@ type Cluster struct {
 type recordedKind struct {
 	kindRecord
 	objects []object
+	// partial is set where the cluster may have more objects than these.
+	partial bool
 	// at finds an object by its namespace and name.
 	at map[key]int
 	// onNode finds pods by their node.

@@ -6,6 +6,7 @@ package recorded_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"testing"
 
@@ -35,6 +36,12 @@ func wantSame(t *testing.T, live, recording *kube.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wantObserved(t, want, recording)
+}
+
+// wantObserved compares what a connection observes.
+func wantObserved(t *testing.T, want *snapshot.Snapshot, recording *kube.Cluster) {
+	t.Helper()
 	got, err := recording.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +115,14 @@ func plain(t testing.TB, file []byte) []byte {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// forbidden is a source whose pods may not be listed.
+type forbidden struct{ recorded.Source }
+
+// EncodedPods refuses.
+func (forbidden) EncodedPods(context.Context, func() error, func([]byte) error) error {
+	return kube.ErrForbidden
 }
 
 func TestWrite_noSecretIsInTheFile(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -132,7 +133,7 @@ func (k *recordedKind) get(q request) (code int, media string, body []byte) {
 	switch {
 	case found:
 		return k.one(k.objects[at], q.accept)
-	case len(k.Some) > 0 && !k.some(q.key):
+	case k.partial, len(k.Some) > 0 && !k.some(q.key):
 		return failure(notRecorded(q))
 	}
 	return failure(apierrors.NewNotFound(q.resource.GroupResource(), q.key.name))
@@ -140,12 +141,7 @@ func (k *recordedKind) get(q request) (code int, media string, body []byte) {
 
 // some reports whether an object was looked at, of a kind of which only some were.
 func (k *recordedKind) some(at key) bool {
-	for _, name := range k.Some {
-		if name == at.namespace+"/"+at.name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(k.Some, at.namespace+"/"+at.name)
 }
 
 // list answers a list. A page goes on at the number that its token has.

@@ -21,7 +21,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // Options are how a cluster is recorded.
@@ -205,7 +204,7 @@ func (r *recording) kind(ctx context.Context, k kindRecord) error {
 	} else {
 		err = r.source.EachObject(ctx, k.gvr(), begin, func(object *unstructured.Unstructured) error {
 			count++
-			return r.object(k, reduce(k.gvr().GroupResource(), object))
+			return r.object(k, reduceObject(k, object))
 		})
 	}
 	switch k.Resource {
@@ -274,22 +273,28 @@ func (r *recording) owned(refs []metav1.OwnerReference) {
 	}
 }
 
-// policies records the policies of kubetaint and their bindings, and the names of others.
+// reduceObject returns what is recorded of an object. Of policies that kubetaint has not written that are names.
+func reduceObject(k kindRecord, object *unstructured.Unstructured) *unstructured.Unstructured {
+	kept := reduce(k.gvr().GroupResource(), object)
+	if k.Group == admissionGroup && object.GetLabels()[admission.ManagedByLabel] != admission.ManagedBy {
+		delete(kept.Object, "spec")
+	}
+	return kept
+}
+
+// policies records the policies of kubetaint and their bindings, and the names of others. Their texts name
+// objects, so that they are left out where names are hashed.
 func (r *recording) policies(ctx context.Context) error {
 	for _, version := range policyVersions {
-		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: version, Resource: policies}
-		k, is := r.serves.kind(gvr)
-		if !is {
+		if _, is := r.serves.kind(policyKinds(version)[0].gvr()); !is {
 			continue
 		}
-		for _, one := range []kindRecord{k, {Group: k.Group, Version: version, Resource: bindings, Kind: k.Kind + "Binding"}} {
-			if err := r.hidden(one); err != nil {
-				return err
-			}
+		for _, k := range policyKinds(version) {
+			record := func(k kindRecord) error { return r.kind(ctx, k) }
 			if r.hasher != nil {
-				continue
+				record = r.hidden
 			}
-			if err := r.ofOurs(ctx, one); err != nil {
+			if err := record(k); err != nil {
 				return err
 			}
 		}
@@ -298,28 +303,11 @@ func (r *recording) policies(ctx context.Context) error {
 	return nil
 }
 
-// hidden marks a kind as one that was not recorded where names are hashed: its texts name objects.
+// hidden marks a kind as one that was not recorded.
 func (r *recording) hidden(k kindRecord) error {
-	if r.hasher == nil {
-		return nil
-	}
 	k.State = stateForbidden
 	r.summary.Missing = append(r.summary.Missing, k.gvr().GroupResource().String())
 	return r.encoder.kind(k)
-}
-
-func (r *recording) ofOurs(ctx context.Context, k kindRecord) error {
-	if err := r.encoder.kind(k); err != nil {
-		return err
-	}
-	err := r.source.EachObject(ctx, k.gvr(), func() error { return r.encoder.again(k) }, func(object *unstructured.Unstructured) error {
-		kept := reduce(k.gvr().GroupResource(), object)
-		if object.GetLabels()[admission.ManagedByLabel] != admission.ManagedBy {
-			delete(kept.Object, "spec")
-		}
-		return r.object(k, kept)
-	})
-	return r.ended(k, err)
 }
 
 // configs records the ConfigMaps of OpenShift's monitoring, by name: no others are read.
@@ -329,7 +317,7 @@ func (r *recording) configs(ctx context.Context) error {
 		return r.hidden(k)
 	}
 	var found []*unstructured.Unstructured
-	for _, ref := range workload.Configs() {
+	for _, ref := range configRefs {
 		object, err := r.source.Object(ctx, k.gvr(), ref.Namespace, ref.Name)
 		switch is, known := missing(err); {
 		case !known:

@@ -1,0 +1,225 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+)
+
+// lists are the addresses of the shop's lists, and where a must-gather has them.
+var lists = map[string]string{
+	"/api/v1/nodes": "cluster-scoped-resources/core/nodes/all.yaml", "/api/v1/persistentvolumes": "cluster-scoped-resources/core/persistentvolumes/all.yaml",
+	"/api/v1/namespaces": "cluster-scoped-resources/core/namespaces/all.yaml",
+	"/api/v1/pods":       "namespaces/shop/core/pods.yaml", "/api/v1/persistentvolumeclaims": "namespaces/shop/core/persistentvolumeclaims.yaml",
+	"/apis/apps/v1/deployments": "namespaces/shop/apps/deployments.yaml", "/apis/apps/v1/replicasets": "namespaces/shop/apps/replicasets.yaml",
+	"/apis/apps/v1/statefulsets": "namespaces/shop/apps/statefulsets.yaml", "/apis/apps/v1/daemonsets": "namespaces/shop/apps/daemonsets.yaml",
+	"/apis/batch/v1/jobs": "namespaces/shop/batch/jobs.yaml", "/apis/batch/v1/cronjobs": "namespaces/shop/batch/cronjobs.yaml",
+	"/apis/policy/v1/poddisruptionbudgets": "namespaces/shop/policy/poddisruptionbudgets.yaml",
+	"/apis/argoproj.io/v1alpha1/rollouts":  "namespaces/shop/argoproj.io/rollouts/roll.yaml",
+	"/api/v1/configmaps":                   "namespaces/shop/core/configmaps.yaml",
+	"/apis/apps/v1/controllerrevisions":    "namespaces/shop/apps/controllerrevisions.yaml",
+}
+
+// list returns a list as the API server prints it.
+func list(t *testing.T, transport http.RoundTripper, path string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fakeapi.Host+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s: %v", path, response.StatusCode, body, err)
+	}
+	return body
+}
+
+func write(t *testing.T, dir, name string, content []byte) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, moment, moment); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustGather writes the shop as must-gather does; each object also has a file of its own there.
+func mustGather(t *testing.T, transport http.RoundTripper, without ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for path, name := range lists {
+		if slices.Contains(without, path) {
+			continue
+		}
+		content, err := yaml.JSONToYAML(list(t, transport, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, "image-sha256/"+name, content)
+	}
+	write(t, dir, "image-sha256/namespaces/shop/pods/web-1-x/main/main/logs/current.log", []byte("{ no object"))
+	write(t, dir, "image-sha256/version.yaml", []byte("just: values\n---\n- a list\n---\n"))
+	write(t, dir, "timestamp", []byte("2026-11-01"))
+	return dir
+}
+
+// kubectlGet writes the shop as one list of all kinds, in JSON.
+func kubectlGet(t *testing.T, transport http.RoundTripper) string {
+	t.Helper()
+	dir := t.TempDir()
+	all := map[string]any{"kind": "List", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": ""}}
+	var items []any
+	for path := range lists {
+		var one map[string]any
+		if err := json.Unmarshal(list(t, transport, path), &one); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range one["items"].([]any) {
+			object := item.(map[string]any)
+			object["kind"], object["apiVersion"] = strings.TrimSuffix(one["kind"].(string), "List"), one["apiVersion"]
+			items = append(items, object)
+		}
+	}
+	all["items"] = items
+	content, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "all.json", content)
+	return dir
+}
+
+func TestOpen_aFolderIsObservedAsTheLiveCluster(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	defer api.Close()
+	for name, dir := range map[string]string{"must-gather": mustGather(t, api.Client()), "kubectl get": kubectlGet(t, api.Client())} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := recorded.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.Taken().Equal(moment) || c.Content() != "2 nodes and 6 pods in 1 namespace" {
+				t.Errorf("taken %s, with %s", c.Taken(), c.Content())
+			}
+			want := []string{"mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io", "replicationcontrollers"}
+			if got := c.Missing(); !slices.Equal(got, want) {
+				t.Errorf("missing are %q, want %q", got, want)
+			}
+			live, recording := connect(t, api.Client()), connect(t, c.Transport())
+			want1, err := live.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want1.Gaps = []string{"MutatingAdmissionPolicies could not be read (no permission to list them): what they give to new pods is not seen"}
+			wantObserved(t, want1, recording)
+		})
+	}
+}
+
+func TestOpen_whatAFolderDoesNotHaveIsNotTakenForAbsent(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	defer api.Close()
+	c, err := recorded.Open(mustGather(t, api.Client(), "/apis/policy/v1/poddisruptionbudgets", "/apis/apps/v1/replicasets", "/api/v1/namespaces"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"poddisruptionbudgets.policy", "replicasets.apps", "namespaces"} {
+		if !slices.Contains(c.Missing(), kind) {
+			t.Errorf("%s is not among the missing kinds %q", kind, c.Missing())
+		}
+	}
+	recording := connect(t, c.Transport())
+	if _, err := recording.Budgets(t.Context()); !errors.Is(err, kube.ErrForbidden) {
+		t.Errorf("PodDisruptionBudgets: %v", err)
+	}
+	s, err := recording.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.OwnerGaps) != 1 || !strings.HasPrefix(s.OwnerGaps[0], "ReplicaSets could not be read") {
+		t.Errorf("gaps of owners: %q", s.OwnerGaps)
+	}
+	if _, err := recording.ID(t.Context()); !errors.Is(err, kube.ErrForbidden) {
+		t.Errorf("the id of the cluster: %v", err)
+	}
+}
+
+func TestOpen_aNamespaceThatAFolderDoesNotHaveIsNotKnown(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	defer api.Close()
+	c, err := recorded.Open(mustGather(t, api.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connect(t, c.Transport()).NamespaceLists(t.Context(), "other"); !errors.Is(err, kube.ErrForbidden) {
+		t.Errorf("a namespace of which there is no file: %v", err)
+	}
+}
+
+func TestOpen_theNewerOfTwoObjectsCounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	node := func(version, label string) []byte {
+		return []byte("apiVersion: v1\nkind: Node\nmetadata: {name: one, resourceVersion: '" + version + "', labels: {is: " + label + "}}\n")
+	}
+	write(t, dir, "a.yaml", node("9", "old"))
+	write(t, dir, "b.yaml", node("10", "new"))
+	write(t, dir, "c.yaml", node("8", "older"))
+	c, err := recorded.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := connect(t, c.Transport()).Nodes(t.Context())
+	if err != nil || len(nodes) != 1 || nodes[0].Labels["is"] != "new" {
+		t.Errorf("nodes: %v, %v", nodes, err)
+	}
+	if age := recorded.ReportAge(moment.Add(150 * time.Minute).Sub(c.Taken())); age != "2 hours" {
+		t.Errorf("its age is %s", age)
+	}
+}
+
+func TestOpen_foldersWithoutACluster(t *testing.T) {
+	t.Parallel()
+	empty, broken := t.TempDir(), t.TempDir()
+	write(t, empty, "values.yaml", []byte("replicas: 3\n"))
+	write(t, broken, "sub/pods.yaml", []byte("kind: PodList\nitems:\n- metadata: {name: [\n"))
+	if _, err := recorded.Open(empty); !errors.Is(err, recorded.ErrNoObjects) {
+		t.Errorf("a folder without objects: %v", err)
+	}
+	if _, err := recorded.Open(broken); err == nil || !strings.HasPrefix(err.Error(), filepath.Join("sub", "pods.yaml")+": ") {
+		t.Errorf("a folder with a broken file: %v", err)
+	}
+	if _, err := recorded.Open(filepath.Join(empty, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}

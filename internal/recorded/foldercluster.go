@@ -1,0 +1,172 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+var configRefs = workload.Configs()
+
+const admissionGroup = "admissionregistration.k8s.io"
+
+// policyKinds are those of policies and their bindings.
+func policyKinds(version string) []kindRecord {
+	return []kindRecord{
+		{Group: admissionGroup, Version: version, Resource: policies, Kind: "MutatingAdmissionPolicy"},
+		{Group: admissionGroup, Version: version, Resource: bindings, Kind: "MutatingAdmissionPolicyBinding"},
+	}
+}
+
+// kindNamed returns the kind of an object of a folder, and false for one of which nothing is recorded: those
+// of Kubernetes that verdicts do not read.
+func kindNamed(apiVersion, kind string) (kindRecord, bool) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil || kind == "" || gv.Version == "" {
+		return kindRecord{}, false
+	}
+	known := slices.Concat(builtin, optional(), []kindRecord{{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"}})
+	for _, version := range policyVersions {
+		known = append(known, policyKinds(version)...)
+	}
+	for _, k := range known {
+		if k.Kind == kind && k.Group == gv.Group && k.Version == gv.Version {
+			return k, true
+		}
+	}
+	if !strings.Contains(gv.Group, ".") || strings.HasSuffix(gv.Group, ".k8s.io") {
+		return kindRecord{}, false
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind))
+	return kindRecord{Group: gv.Group, Version: gv.Version, Resource: plural.Resource, Kind: kind}, true
+}
+
+// cluster puts the objects together. A kind of which no file has an object is missing, but for those that
+// the cluster need not serve.
+func (f *folder) cluster() (*Cluster, error) {
+	if len(f.objects[podResource]) == 0 && len(f.objects[schema.GroupVersionResource{Version: "v1", Resource: "nodes"}]) == 0 {
+		return nil, ErrNoObjects
+	}
+	c := &Cluster{header: f.header, kinds: map[schema.GroupVersionResource]*recordedKind{}, folder: true}
+	for gvr, k := range f.kinds {
+		one, err := encoded(k, f.objects[gvr])
+		if err != nil {
+			return nil, err
+		}
+		// A must-gather has some namespaces alone.
+		one.partial = gvr.Resource == "namespaces"
+		for at := range f.objects[gvr] {
+			if gvr == (schema.GroupVersionResource{Version: "v1", Resource: configMaps.Resource}) {
+				one.Some = append(one.Some, at.namespace+"/"+at.name)
+			}
+		}
+		c.kinds[gvr] = one
+	}
+	for _, k := range f.expected() {
+		if c.kinds[k.gvr()] == nil {
+			k.State = stateForbidden
+			c.kinds[k.gvr()] = &recordedKind{kindRecord: k}
+		}
+	}
+	c.spaces = f.spaces()
+	f.serve(c)
+	return c, c.index()
+}
+
+// expected are the kinds that the cluster serves, as far as the folder shows it.
+func (f *folder) expected() []kindRecord {
+	out := slices.Clone(builtin)
+	if _, old := f.kinds[policyKinds("v1beta1")[0].gvr()]; !old {
+		out = append(out, policyKinds("v1")...)
+	}
+	if f.openshift {
+		out = append(out, optional()...)
+		out = append(out, kindRecord{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"})
+	}
+	return out
+}
+
+// spaces counts the namespaces with pods.
+func (f *folder) spaces() int {
+	all := map[string]bool{}
+	for at := range f.objects[podResource] {
+		all[at.namespace] = true
+	}
+	return len(all)
+}
+
+// serve fills in what the cluster serves: the kinds of the recording. Custom kinds count as those that the
+// credentials may change, so that their records are looked for.
+func (f *folder) serve(c *Cluster) {
+	kinds := slices.SortedFunc(maps.Values(c.kinds), func(a, b *recordedKind) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Version, b.Version), strings.Compare(a.Resource, b.Resource))
+	})
+	for _, k := range kinds {
+		at := slices.IndexFunc(c.header.Serves, func(s Served) bool { return s.Group == k.Group && s.Version == k.Version })
+		if at < 0 {
+			at = len(c.header.Serves)
+			c.header.Serves = append(c.header.Serves, Served{Group: k.Group, Version: k.Version})
+		}
+		c.header.Serves[at].Resources = append(c.header.Serves[at].Resources, ServedResource{Name: k.Resource, Kind: k.Kind, Namespaced: k.namespaced()})
+		if _, known := workload.Lookup(k.apiVersion(), k.Kind); !known && strings.Contains(k.Group, ".") && !strings.HasSuffix(k.Group, ".k8s.io") && k.Group != machineGroup {
+			c.header.Custom = append(c.header.Custom, k.gvr().GroupResource())
+		}
+	}
+}
+
+// clusterScoped are the kinds of a folder whose objects have no namespace, where it has none of them.
+var clusterScoped = []string{"nodes", "namespaces", "persistentvolumes", policies, bindings}
+
+func (k *recordedKind) namespaced() bool {
+	if len(k.objects) > 0 {
+		meta, err := k.metadata(k.objects[0].content)
+		return err == nil && meta.Namespace != ""
+	}
+	known, is := workload.Lookup(k.apiVersion(), k.Kind)
+	return !slices.Contains(clusterScoped, k.Resource) && (!is || !known.Cluster)
+}
+
+// encoded returns the objects of a kind as a file has them, sorted by namespace and name.
+func encoded(k kindRecord, objects map[key]*unstructured.Unstructured) (*recordedKind, error) {
+	out := &recordedKind{kindRecord: k}
+	for _, at := range slices.SortedFunc(maps.Keys(objects), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	}) {
+		content, err := encode(k, objects[at])
+		if err != nil {
+			return nil, damaged("%s %s/%s: %s", k.Kind, at.namespace, at.name, err)
+		}
+		out.objects = append(out.objects, object{content: content})
+	}
+	return out, nil
+}
+
+// encode returns an object as a file has it: pods in protobuf, with the fields that package kube keeps.
+func encode(k kindRecord, object *unstructured.Unstructured) ([]byte, error) {
+	if !k.protobuf() {
+		return json.Marshal(object.Object)
+	}
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &pod); err != nil {
+		return nil, err
+	}
+	raw, err := pod.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return kube.ReducedPod(raw)
+}
