@@ -73,7 +73,7 @@ func (r *dedicatedNodes) Create(ctx context.Context, req resource.CreateRequest,
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}

@@ -47,7 +47,7 @@ func (a *drainNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if _, ok := a.Data.Connected(ctx, "", &resp.Diagnostics); !ok {
+	if _, ok := a.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics); !ok {
 		return
 	}
 	w, known := config.wanted(ctx, a.Data, &resp.Diagnostics)

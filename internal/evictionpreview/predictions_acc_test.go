@@ -142,6 +142,7 @@ func (w *world) predictAndWatch() map[string]int {
 	predicted := w.predict(tf, selector, change)
 	noted()
 	w.noteLimited()
+	w.predictRecorded(selector, change, predicted)
 	w.planBothWays(change)
 	w.planBothWays(acctest.Objects(w.t, "unknown:NoSchedule"))
 	counts["plans for a node that say nothing"] = w.silent

@@ -4,6 +4,8 @@
 package evictionpreview_test
 
 import (
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 )
@@ -32,6 +34,18 @@ func (w *world) planBothWays(change []any) {
 		if said[kube.ReadAllPods] == "" {
 			w.silent++
 		}
+	}
+}
+
+// predictRecorded asks the data source about a recording of the cluster, which must say of each pod what it
+// has said of the cluster. Only where no pod comes or goes by itself can they be compared.
+func (w *world) predictRecorded(selector string, change []any, predicted map[string]prediction) {
+	w.t.Helper()
+	if !w.quiet || len(w.limited) > 0 {
+		return
+	}
+	if diff := cmp.Diff(predicted, w.predict(w.c.Snapshot(w.t), selector, change), cmp.AllowUnexported(prediction{})); diff != "" {
+		w.t.Errorf("a recording of the cluster gives other predictions: %s", diff)
 	}
 }
 

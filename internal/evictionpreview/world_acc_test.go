@@ -56,8 +56,25 @@ type world struct {
 // newWorld makes the nodes, their first taints and the pods of a seed.
 func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 	t.Helper()
+	w := emptyWorld(t, c, seed)
+	w.fill()
+	if !w.quiet && w.r.IntN(4) > 0 {
+		w.daemonSet()
+	}
+	return w
+}
+
+func emptyWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
+	t.Helper()
 	w := &world{t: t, c: c, r: rand.New(rand.NewPCG(seed, 1)), namespace: c.Namespace(t), label: acctest.Name(t, "world"), limited: map[string]bool{}, unchanged: map[string]bool{}}
 	w.quiet = w.r.IntN(3) > 0
+	return w
+}
+
+// fill makes the nodes, their first taints and pods on them.
+func (w *world) fill() {
+	w.t.Helper()
+	t, c := w.t, w.c
 	for n := range 1 + w.r.IntN(3) {
 		name := fmt.Sprintf("%s-%d", w.label, n)
 		w.nodes = append(w.nodes, name)
@@ -78,10 +95,6 @@ func newWorld(t *testing.T, c *acctest.Cluster, seed uint64) *world {
 			w.pod(fmt.Sprintf("p%d-%d", n, p), name)
 		}
 	}
-	if !w.quiet && w.r.IntN(4) > 0 {
-		w.daemonSet()
-	}
-	return w
 }
 
 // daemonSet makes a DaemonSet over the world's nodes, whose pods the real

@@ -22,6 +22,9 @@ type Data struct {
 	// Cluster is nil where the provider block holds values that are not known
 	// yet; it is then treated like a cluster out of reach.
 	Cluster *kube.Cluster
+	// Recorded is the path of the snapshot that the cluster is read from, "" for a live one. It
+	// can be read only.
+	Recorded string
 	// Owner stands at the head of every id.
 	Owner string
 	// Evictions are the limits of resources that set none.

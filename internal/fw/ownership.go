@@ -221,7 +221,7 @@ func Connect[ID comparable](ctx context.Context, d *Data, own Ownership[ID], res
 	if diags.HasError() {
 		return own, false
 	}
-	cluster, ok := d.Connected(ctx, own.Cluster, diags)
+	cluster, ok := d.ConnectedToWrite(ctx, own.Cluster, diags)
 	own.Cluster = cluster
 	return own, ok
 }

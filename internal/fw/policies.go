@@ -182,6 +182,9 @@ func (d *Data) TryPolicy(ctx context.Context, seen *admission.Observed, claim ad
 	if err != nil {
 		return err
 	}
+	if d.Recorded != "" {
+		return nil
+	}
 	if err := d.Cluster.TryPolicy(ctx, seen, objects); err != nil && !errors.Is(err, kube.ErrConflict) {
 		return err
 	}

@@ -246,7 +246,7 @@ func RefuseHeld(t planner.Tolerations, snapshot *snapshot.Snapshot, plan planner
 }
 
 // TryWorkload asks the API server whether it would take the first write of a
-// workload; false means that it would not.
+// workload; false means that it would not. Of a snapshot nobody can be asked.
 func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt, diags *diag.Diagnostics) bool {
 	if step.Kind != planner.Expand {
 		return true
@@ -256,7 +256,7 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt
 			"Nothing has been written: "+why+". Give the object fewer tolerations, or remove annotations.")
 		return false
 	}
-	if !step.Template() {
+	if !step.Template() || d.Recorded != "" {
 		return true
 	}
 	edit := &kube.WorkloadEdit{Tolerations: step.Merged.Tolerations, Record: step.Merged.Record, Template: step.Merged.Template}

@@ -242,7 +242,7 @@ func (c Config) kubeconfig() (*clientcmdapi.Config, error) {
 func (c Config) files() ([]string, error) {
 	paths := make([]string, len(c.Paths))
 	for i, p := range c.Paths {
-		path, err := expand(p)
+		path, err := ExpandPath(p)
 		if err == nil {
 			_, err = os.ReadFile(path)
 		}
@@ -374,7 +374,8 @@ func shown(value string) string {
 	return strconv.Quote(value)
 }
 
-func expand(path string) (string, error) {
+// ExpandPath returns a path with the home directory in place of "~/" at its beginning.
+func ExpandPath(path string) (string, error) {
 	if path != "~" && !strings.HasPrefix(path, "~/") {
 		return path, nil
 	}

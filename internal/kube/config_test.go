@@ -341,7 +341,7 @@ func TestConfigHome(t *testing.T) {
 	if err != nil || cfg.BearerToken != "token-one" {
 		t.Errorf("~/ must be the home directory, got %s, %v", cfg, err)
 	}
-	if got, err := expand("~other/config"); err != nil || got != "~other/config" {
+	if got, err := ExpandPath("~other/config"); err != nil || got != "~other/config" {
 		t.Errorf("another user's home is not expanded, got %q, %v", got, err)
 	}
 }

@@ -79,7 +79,7 @@ func (r *machineSetTaints) Create(ctx context.Context, req resource.CreateReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}

@@ -63,7 +63,7 @@ func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}

@@ -70,7 +70,7 @@ func (r *nodeTaints) Create(ctx context.Context, req resource.CreateRequest, res
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}

@@ -35,6 +35,8 @@ type model struct {
 	ProxyURL             types.String `tfsdk:"proxy_url"`
 	Exec                 types.Object `tfsdk:"exec"`
 
+	Snapshot types.String `tfsdk:"snapshot"`
+
 	Owner                 types.String   `tfsdk:"owner"`
 	Evictions             types.Object   `tfsdk:"evictions"`
 	ComparisonOperators   types.Bool     `tfsdk:"comparison_operators"`

@@ -97,6 +97,12 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 		return
 	}
 	data := m.data(ctx, &resp.Diagnostics)
+	if !m.Snapshot.IsNull() {
+		if p.fromSnapshot(m.Snapshot, data, &resp.Diagnostics); !resp.Diagnostics.HasError() {
+			p.share(data, resp)
+		}
+		return
+	}
 	c := m.connection(ctx, p.lookup, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

@@ -5,7 +5,9 @@ package provider
 
 import (
 	"context"
+	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
@@ -35,6 +37,7 @@ var ownerPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?
 func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	attributes := connectionAttributes()
 	attributes["exec"] = execAttribute()
+	attributes["snapshot"] = snapshotAttribute(attributes)
 	attributes["owner"] = schema.StringAttribute{
 		Optional:            true,
 		MarkdownDescription: "Name of this configuration in ids and ownership records. Known at plan. Default: `" + defaultOwner + "`.",
@@ -94,6 +97,19 @@ func connectionAttributes() map[string]schema.Attribute {
 			MarkdownDescription: described("insecure", "Whether to accept any server certificate. Not for production.") + " Otherwise `false`.",
 		},
 		"proxy_url": optional("proxy_url", "Proxy for all requests to the cluster: `http`, `https` or `socks5`."),
+	}
+}
+
+// snapshotAttribute is a recorded cluster, in place of every attribute of a connection.
+func snapshotAttribute(connection map[string]schema.Attribute) schema.Attribute {
+	var others []path.Expression
+	for _, name := range slices.Sorted(maps.Keys(connection)) {
+		others = append(others, path.MatchRoot(name))
+	}
+	return schema.StringAttribute{
+		Optional:            true,
+		MarkdownDescription: "Recorded cluster to plan from: a file, must-gather, or folder of lists. Apply fails.",
+		Validators:          []validator.String{stringvalidator.LengthAtLeast(1), stringvalidator.ConflictsWith(others...)},
 	}
 }
 

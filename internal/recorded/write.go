@@ -305,16 +305,14 @@ func (r *recording) policies(ctx context.Context) error {
 
 // hidden marks a kind as one that was not recorded.
 func (r *recording) hidden(k kindRecord) error {
-	k.State = stateForbidden
-	r.summary.Missing = append(r.summary.Missing, k.gvr().GroupResource().String())
-	return r.encoder.kind(k)
+	return r.ended(k, kube.ErrForbidden)
 }
 
 // configs records the ConfigMaps of OpenShift's monitoring, by name: no others are read.
 func (r *recording) configs(ctx context.Context) error {
 	k := kindRecord{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"}
 	if r.hasher != nil {
-		return r.hidden(k)
+		return r.noConfigs(k)
 	}
 	var found []*unstructured.Unstructured
 	for _, ref := range configRefs {
@@ -330,7 +328,7 @@ func (r *recording) configs(ctx context.Context) error {
 		k.Some = append(k.Some, ref.Namespace+"/"+ref.Name)
 	}
 	if len(k.Some) == 0 {
-		k.State = stateForbidden
+		return r.noConfigs(k)
 	}
 	if err := r.encoder.kind(k); err != nil {
 		return err
@@ -341,6 +339,14 @@ func (r *recording) configs(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// noConfigs marks the ConfigMaps as missing where OpenShift's monitoring reads them.
+func (r *recording) noConfigs(k kindRecord) error {
+	if _, openshift := r.serves.first("operator.openshift.io", func(ServedResource) bool { return true }); !openshift {
+		return nil
+	}
+	return r.hidden(k)
 }
 
 // ReportAge writes how long ago a moment was, as messages do: "3 hours".

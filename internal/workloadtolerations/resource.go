@@ -85,7 +85,7 @@ func (r *workloadTolerations) Create(ctx context.Context, req resource.CreateReq
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
+	cluster, ok := r.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -121,7 +121,7 @@ func (r *workloadTolerations) Update(ctx context.Context, req resource.UpdateReq
 	if !ok {
 		return
 	}
-	cluster, ok := r.Data.Connected(ctx, own.Cluster, &resp.Diagnostics)
+	cluster, ok := r.Data.ConnectedToWrite(ctx, own.Cluster, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -147,7 +147,7 @@ func (r *workloadTolerations) Delete(ctx context.Context, req resource.DeleteReq
 	if !ok {
 		return
 	}
-	if _, ok := r.Data.Connected(ctx, own.Cluster, &resp.Diagnostics); !ok {
+	if _, ok := r.Data.ConnectedToWrite(ctx, own.Cluster, &resp.Diagnostics); !ok {
 		return
 	}
 	desired.claim, desired.noWait = released(desired.claim), true
