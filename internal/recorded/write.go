@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -347,20 +346,4 @@ func (r *recording) noConfigs(k kindRecord) error {
 		return nil
 	}
 	return r.hidden(k)
-}
-
-// ReportAge writes how long ago a moment was, as messages do: "3 hours".
-func ReportAge(d time.Duration) string {
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
-		if n := int(d / unit.size); n > 0 {
-			if n == 1 {
-				return "1 " + unit.name
-			}
-			return fmt.Sprintf("%d %ss", n, unit.name)
-		}
-	}
-	return "less than a minute"
 }
