@@ -246,7 +246,7 @@ func RefuseHeld(t planner.Tolerations, snapshot *snapshot.Snapshot, plan planner
 }
 
 // TryWorkload asks the API server whether it would take the first write of a
-// workload; false means that it would not. Of a snapshot nobody can be asked.
+// workload; false means that it would not. With a snapshot there is no API server to ask.
 func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at WorkloadAt, diags *diag.Diagnostics) bool {
 	if step.Kind != planner.Expand {
 		return true

@@ -48,7 +48,7 @@ func (p *kubetaint) fromSnapshot(given types.String, data *fw.Data, diags *diag.
 	diags.AddAttributeWarning(at, fmt.Sprintf("The plan is made from the snapshot %q, taken %s ago", name, recorded.ReportAge(time.Since(snapshot.Taken()))), describe(snapshot))
 }
 
-// describe says what a snapshot has and what it has not.
+// describe returns a sentence on what is in a snapshot, and one on what is missing.
 func describe(snapshot *recorded.Cluster) string {
 	cluster := "a cluster"
 	if name := snapshot.Name(); name != "" {

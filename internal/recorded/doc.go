@@ -10,7 +10,7 @@
 //	FILE.kts, must-gather or lists ──Open──> Cluster ──Transport──> kube.Cluster ──> plan
 //
 // Reduced objects are built from lists of fields that are kept, so a field that
-// nobody has listed, such as the environment of a container, is in no file. Pods
+// is not listed, such as the environment of a container, is in no file. Pods
 // have the fields that package kube decodes of them; all other kinds are in
 // reduce.go. Objects of a folder are reduced by the same lists.
 //

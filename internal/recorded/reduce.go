@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Of every kind these fields of the metadata are kept: they name objects, or say what owns them and
+// Of every kind these fields of the metadata are kept: they name objects, their owners and
 // when they were written. Labels are what selectors match.
 var metadataFields = whole("name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "labels", "ownerReferences")
 

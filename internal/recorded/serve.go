@@ -25,7 +25,7 @@ const Host = "https://snapshot.invalid"
 
 // Transport answers the requests of clients as the API server would have at the time of the recording.
 // Reads of kinds that were not recorded are refused as without the right to them, writes and watches as
-// methods that are not allowed.
+// methods that the API server does not support.
 func (c *Cluster) Transport() http.RoundTripper { return transport{c} }
 
 type transport struct{ cluster *Cluster }

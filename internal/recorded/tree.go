@@ -31,8 +31,8 @@ func (t tree) with(inner tree) tree {
 	return out
 }
 
-// of returns what is kept of a value, and false where nothing is: where the tree says what is kept of
-// an object and the value is another one.
+// of returns what is kept of a value, and false where nothing is: where the tree has fields of an
+// object and the value is neither an object nor a list.
 func (t tree) of(value any) (any, bool) {
 	if t == nil {
 		return value, true

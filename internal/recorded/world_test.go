@@ -28,7 +28,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// canary is a text that stands in every place of the shop that no verdict reads.
+// canary is a text in every place of the shop that no verdict reads.
 const canary = "canary-7f3a"
 
 // moment is when recordings of tests are taken.

@@ -265,14 +265,14 @@ func (r *recording) object(k kindRecord, object *unstructured.Unstructured) erro
 func (r *recording) owned(refs []metav1.OwnerReference) {
 	for i := range refs {
 		gv, err := schema.ParseGroupVersion(refs[i].APIVersion)
-		// What owns a static pod is its node.
+		// The owner of a static pod is its node, which is recorded anyway.
 		if err == nil && refs[i].Kind != "Node" {
 			r.owners[schema.GroupKind{Group: gv.Group, Kind: refs[i].Kind}] = true
 		}
 	}
 }
 
-// reduceObject returns what is recorded of an object. Of policies that kubetaint has not written that are names.
+// reduceObject returns what is recorded of an object: its metadata alone for policies of other writers.
 func reduceObject(k kindRecord, object *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := reduce(k.gvr().GroupResource(), object)
 	if k.Group == admissionGroup && object.GetLabels()[admission.ManagedByLabel] != admission.ManagedBy {

@@ -118,7 +118,7 @@ func TestWrite_aListThatBeginsAnewIsRecordedOnce(t *testing.T) {
 }
 
 // shape is what a snapshot says without names: how many pods each node and workload has, which nodes fit each
-// pod, and how many pods budgets cover.
+// pod, and how many pods PodDisruptionBudgets cover.
 func shape(s *snapshot.Snapshot) map[string][]int {
 	out := map[string][]int{}
 	workloads, covered := map[string]int{}, 0

@@ -1,0 +1,3 @@
+provider "kubetaint" {
+  snapshot = "cluster.kts"
+}
