@@ -5,6 +5,7 @@ package recorded
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -143,9 +144,7 @@ func inJSON(object any) (code int, media string, body []byte) {
 // failure answers with an error.
 func failure(err error) (code int, media string, body []byte) {
 	status := apierrors.APIStatus(nil)
-	if s, is := err.(apierrors.APIStatus); is { //nolint:errorlint // Those made here are not wrapped.
-		status = s
-	} else {
+	if !errors.As(err, &status) {
 		status = apierrors.NewInternalError(err)
 	}
 	object := status.Status()

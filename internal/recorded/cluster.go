@@ -57,7 +57,7 @@ func Open(path string) (*Cluster, error) {
 	if info.IsDir() {
 		return openFolder(path)
 	}
-	file, err := os.Open(path) //nolint:gosec // The configuration names it.
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func ends(t testing.TB, records []byte) []int {
 		if n <= 0 {
 			t.Fatalf("no record at %d", at)
 		}
-		at += 1 + n + int(size) //nolint:gosec // Small.
+		at += 1 + n + int(size)
 		out = append(out, at)
 	}
 	return out
@@ -152,8 +152,7 @@ func bomb(t testing.TB, of int) []byte {
 	return b.Bytes()
 }
 
-func TestRead_aDecompressionBombTakesLittleMemory(t *testing.T) {
-	// Not parallel: it measures memory.
+func TestRead_aDecompressionBombTakesLittleMemory(t *testing.T) { //nolint:paralleltest // It measures memory.
 	for _, of := range []int{1000, 1 << 20} {
 		file := bomb(t, of)
 		var before, after runtime.MemStats

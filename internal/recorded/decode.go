@@ -94,7 +94,7 @@ func (d *decoder) next(take func(size int) []byte) (kind byte, content []byte, e
 	case size > maxRecord:
 		return 0, nil, damaged("a record has %d bytes", size)
 	}
-	content = take(int(size)) //nolint:gosec // It is not above maxRecord.
+	content = take(int(size))
 	if _, err := io.ReadFull(d.r, content); err != nil {
 		return 0, nil, broken(err)
 	}

@@ -74,11 +74,11 @@ func (f *folder) file(name string, entry fs.DirEntry) error {
 	if f.files > maxFiles || info.Size() > maxFileSize || f.bytes > maxBytes {
 		return fmt.Errorf("the folder is too large: no more than %d files and %d MiB are read, and no file above %d MiB", maxFiles, maxBytes>>20, maxFileSize>>20)
 	}
-	file, err := os.Open(name) //nolint:gosec // It is in the folder that the configuration names.
+	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // It was only read.
+	defer file.Close()
 	before := f.count
 	if err := f.documents(file); err != nil {
 		return errors.New(printable.Line(err.Error()))

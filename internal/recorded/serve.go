@@ -124,8 +124,7 @@ func (c *Cluster) has(gvr schema.GroupVersionResource) bool {
 			return true
 		}
 	}
-	_, is := catalog(c.header.Serves).kind(gvr)
-	return is
+	return catalog(c.header.Serves).has(gvr)
 }
 
 func (k *recordedKind) get(q request) (code int, media string, body []byte) {

@@ -26,9 +26,10 @@ type Source interface {
 	Served(ctx context.Context) ([]*metav1.APIResourceList, []schema.GroupVersion, error)
 	// CustomResources returns the custom kinds that the credentials may change.
 	CustomResources(ctx context.Context) ([]schema.GroupResource, error)
-	// EncodedPods and EachObject list objects page by page, and call begin whenever they start from
-	// the first.
+	// EncodedPods lists pods page by page, reduced and in protobuf, and calls begin whenever it starts
+	// from the first.
 	EncodedPods(ctx context.Context, begin func() error, visit func(pod []byte) error) error
+	// EachObject lists the objects of another resource in the same way, whole.
 	EachObject(ctx context.Context, resource schema.GroupVersionResource, begin func() error, visit func(*unstructured.Unstructured) error) error
 	// Object reads an object; the error is kube.ErrNotFound where there is none.
 	Object(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
@@ -75,19 +76,11 @@ var policyVersions = []string{"v1", "v1beta1"}
 // catalog is what a cluster serves.
 type catalog []Served
 
-// kind finds a resource in a version, and false where it is not served.
-func (c catalog) kind(gvr schema.GroupVersionResource) (kindRecord, bool) {
-	for _, s := range c {
-		if s.Group != gvr.Group || s.Version != gvr.Version {
-			continue
-		}
-		for _, r := range s.Resources {
-			if r.Name == gvr.Resource {
-				return kindRecord{Group: s.Group, Version: s.Version, Resource: r.Name, Kind: r.Kind}, true
-			}
-		}
-	}
-	return kindRecord{}, false
+// has reports whether a resource is served in a version.
+func (c catalog) has(gvr schema.GroupVersionResource) bool {
+	return slices.ContainsFunc(c, func(s Served) bool {
+		return s.Group == gvr.Group && s.Version == gvr.Version && slices.ContainsFunc(s.Resources, func(r ServedResource) bool { return r.Name == gvr.Resource })
+	})
 }
 
 // first finds the first version of a kind that is served and matches.
@@ -101,11 +94,6 @@ func (c catalog) first(group string, matches func(ServedResource) bool) (kindRec
 		}
 	}
 	return kindRecord{}, false
-}
-
-// serves reports whether a group and version is served, or may be.
-func (c catalog) serves(gv schema.GroupVersion) bool {
-	return slices.ContainsFunc(c, func(s Served) bool { return s.Group == gv.Group && s.Version == gv.Version })
 }
 
 // missing turns an error of a list into the state of its kind, and false where it is another one.

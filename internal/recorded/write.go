@@ -144,7 +144,7 @@ func (r *recording) all(ctx context.Context, custom []schema.GroupResource) erro
 		}
 	}
 	for _, k := range others {
-		if _, is := r.serves.kind(k.gvr()); is {
+		if r.serves.has(k.gvr()) {
 			if err := r.kind(ctx, k); err != nil {
 				return err
 			}
@@ -285,7 +285,7 @@ func reduceObject(k kindRecord, object *unstructured.Unstructured) *unstructured
 // objects, so that they are left out where names are hashed.
 func (r *recording) policies(ctx context.Context) error {
 	for _, version := range policyVersions {
-		if _, is := r.serves.kind(policyKinds(version)[0].gvr()); !is {
+		if !r.serves.has(policyKinds(version)[0].gvr()) {
 			continue
 		}
 		for _, k := range policyKinds(version) {

@@ -17,7 +17,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -139,7 +138,7 @@ func shape(s *snapshot.Snapshot) map[string][]int {
 			}
 			out["nodes that fit a pod"] = append(out["nodes that fit a pod"], fit)
 			for _, b := range s.Budgets[p.Namespace] {
-				if b.Selector.Matches(labels.Set(p.Labels)) {
+				if b.Selector.Matches(p.Labels) {
 					covered++
 				}
 			}
