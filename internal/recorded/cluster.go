@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -217,21 +216,24 @@ func (c *Cluster) Missing() []string {
 	return out
 }
 
-// Content says in a few words what is in the recording.
+// Content names how many nodes and pods are in the recording.
 func (c *Cluster) Content() string {
-	count := func(gvr schema.GroupVersionResource, one string) string {
-		n := 0
+	count := func(gvr schema.GroupVersionResource) (n int) {
 		if k := c.kinds[gvr]; k != nil {
 			n = len(k.objects)
 		}
-		if n == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %ss", n, one)
+		return n
 	}
-	out := count(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "node") + " and " + count(podResource, "pod")
+	out := counted(count(nodeResource), "node") + " and " + counted(count(podResource), "pod")
 	if c.folder {
-		out += fmt.Sprintf(" in %d %s", c.spaces, strings.TrimSuffix("namespaces", map[bool]string{true: "s"}[c.spaces == 1]))
+		out += " in " + counted(c.spaces, "namespace")
 	}
 	return out
+}
+
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -58,7 +58,7 @@ func kindNamed(apiVersion, kind string) (kindRecord, bool) {
 // cluster puts the objects together. A kind of which no file has an object is missing, but for those that
 // the cluster need not serve.
 func (f *folder) cluster() (*Cluster, error) {
-	if len(f.objects[podResource]) == 0 && len(f.objects[schema.GroupVersionResource{Version: "v1", Resource: "nodes"}]) == 0 {
+	if len(f.objects[podResource]) == 0 && len(f.objects[nodeResource]) == 0 {
 		return nil, ErrNoObjects
 	}
 	c := &Cluster{header: f.header, kinds: map[schema.GroupVersionResource]*recordedKind{}, folder: true}

@@ -130,7 +130,10 @@ func (k kindRecord) apiVersion() string {
 // protobuf reports whether the objects of the kind are in protobuf.
 func (k kindRecord) protobuf() bool { return k.gvr() == podResource }
 
-var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+var (
+	nodeResource = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	podResource  = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+)
 
 // endRecord closes a file.
 type endRecord struct {
