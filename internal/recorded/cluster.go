@@ -29,8 +29,10 @@ type Cluster struct {
 type recordedKind struct {
 	kindRecord
 	objects []object
-	// partial is set where the cluster may have more objects than these.
+	// partial is set where the cluster may have more objects than these, and spaces are the namespaces
+	// of which it has no more.
 	partial bool
+	spaces  map[string]bool
 	// at finds an object by its namespace and name.
 	at map[key]int
 	// onNode finds pods by their node.

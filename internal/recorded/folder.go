@@ -35,7 +35,12 @@ var ErrNoObjects = errors.New("no file in it has nodes or pods: name a must-gath
 // openFolder reads every file of a folder that has objects in YAML or JSON. Links are not followed.
 func openFolder(path string) (*Cluster, error) {
 	f := &folder{objects: map[schema.GroupVersionResource]map[key]*unstructured.Unstructured{}, kinds: map[schema.GroupVersionResource]kindRecord{}}
-	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	// The folder itself may be a link.
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // lists are the addresses of the shop's lists, and where a must-gather has them.
@@ -181,8 +182,15 @@ func TestOpen_aNamespaceThatAFolderDoesNotHaveIsNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := connect(t, c.Transport()).NamespaceLists(t.Context(), "other"); !errors.Is(err, kube.ErrForbidden) {
+	recording := connect(t, c.Transport())
+	if _, err := recording.NamespaceLists(t.Context(), "other"); !errors.Is(err, kube.ErrForbidden) {
 		t.Errorf("a namespace of which there is no file: %v", err)
+	}
+	for namespace, want := range map[string]error{"shop": kube.ErrNotFound, "other": kube.ErrForbidden} {
+		ref := workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: "none"}
+		if _, err := recording.Workload(t.Context(), ref, []string{"spec", "template", "spec", "tolerations"}); !errors.Is(err, want) {
+			t.Errorf("a Deployment in the namespace %s: %v, want %v", namespace, err, want)
+		}
 	}
 }
 
@@ -218,6 +226,13 @@ func TestOpen_foldersWithoutACluster(t *testing.T) {
 	}
 	if _, err := recorded.Open(broken); err == nil || !strings.HasPrefix(err.Error(), filepath.Join("sub", "pods.yaml")+": ") {
 		t.Errorf("a folder with a broken file: %v", err)
+	}
+	link := filepath.Join(empty, "link")
+	if err := os.Symlink(broken, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := recorded.Open(link); err == nil || errors.Is(err, recorded.ErrNoObjects) {
+		t.Errorf("a link to a folder is not followed: %v", err)
 	}
 	if _, err := recorded.Open(filepath.Join(empty, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)

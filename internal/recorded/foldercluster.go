@@ -67,9 +67,12 @@ func (f *folder) cluster() (*Cluster, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A must-gather has some namespaces alone.
-		one.partial = gvr.Resource == "namespaces"
+		// A must-gather has some namespaces alone. Objects of all others are not known.
+		one.partial, one.spaces = gvr.Resource == "namespaces" || one.namespaced(), map[string]bool{}
 		for at := range f.objects[gvr] {
+			if at.namespace != "" {
+				one.spaces[at.namespace] = true
+			}
 			if gvr == (schema.GroupVersionResource{Version: "v1", Resource: configMaps.Resource}) {
 				one.Some = append(one.Some, at.namespace+"/"+at.name)
 			}

@@ -132,7 +132,7 @@ func (k *recordedKind) get(q request) (code int, media string, body []byte) {
 	switch {
 	case found:
 		return k.one(k.objects[at], q.accept)
-	case k.partial, len(k.Some) > 0 && !k.some(q.key):
+	case k.partial && !k.spaces[q.key.namespace], len(k.Some) > 0 && !k.some(q.key):
 		return failure(notRecorded(q))
 	}
 	return failure(apierrors.NewNotFound(q.resource.GroupResource(), q.key.name))
