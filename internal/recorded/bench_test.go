@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,13 +48,13 @@ func (c *crowd) RoundTrip(r *http.Request) (*http.Response, error) {
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 	switch part {
 	case "pods":
-		media, body = runtime.ContentTypeProtobuf, c.podPage(offset, limit)
+		media, body = page(&corev1.PodList{}, "v1", c.pods, offset, limit, c.pod)
 	case "nodes":
-		body = page("NodeList", "v1", c.pods/podsOfNode, offset, limit, c.node)
+		media, body = page(&corev1.NodeList{}, "v1", c.pods/podsOfNode, offset, limit, c.node)
 	case "deployments":
-		body = page("DeploymentList", "apps/v1", c.pods/podsOfDeployment, offset, limit, c.deployment)
+		media, body = page(&appsv1.DeploymentList{}, "apps/v1", c.pods/podsOfDeployment, offset, limit, c.deployment)
 	case "replicasets":
-		body = page("ReplicaSetList", "apps/v1", 3*c.pods/podsOfDeployment, offset, limit, c.replicaSet)
+		media, body = page(&appsv1.ReplicaSetList{}, "apps/v1", 3*c.pods/podsOfDeployment, offset, limit, c.replicaSet)
 	case "api":
 		media, body = discoveryMedia, []byte(`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]}`)
 	case "apis":
@@ -95,38 +97,34 @@ func mustJSON(value any) []byte {
 	return raw
 }
 
-// page is a page of a list in JSON.
-func page(kind, apiVersion string, total, offset, limit int, one func(int) any) []byte {
-	items := []any{}
+// page is a page of a list in protobuf.
+func page(list runtime.Object, apiVersion string, total, offset, limit int, one func(int) runtime.Object) (media string, body []byte) {
 	end := min(offset+limit, total)
+	items := make([]runtime.Object, 0, limit)
 	for i := offset; i < end; i++ {
 		items = append(items, one(i))
 	}
-	meta := map[string]any{"resourceVersion": "1"}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		panic(err)
+	}
+	accessor.SetResourceVersion("1")
 	if end < total {
-		meta["continue"] = strconv.Itoa(end)
+		accessor.SetContinue(strconv.Itoa(end))
 	}
-	return mustJSON(map[string]any{"kind": kind, "apiVersion": apiVersion, "metadata": meta, "items": items})
-}
-
-func (c *crowd) podPage(offset, limit int) []byte {
-	list := corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
-	end := min(offset+limit, c.pods)
-	for i := offset; i < end; i++ {
-		list.Items = append(list.Items, c.pod(i))
+	if err := meta.SetList(list, items); err != nil {
+		panic(err)
 	}
-	if end < c.pods {
-		list.Continue = strconv.Itoa(end)
-	}
-	raw, err := list.Marshal()
+	raw, err := list.(interface{ Marshal() ([]byte, error) }).Marshal()
 	if err != nil {
 		panic(err)
 	}
-	content, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Raw: raw}).Marshal()
+	kind := reflect.TypeOf(list).Elem().Name()
+	content, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: kind, APIVersion: apiVersion}, Raw: raw}).Marshal()
 	if err != nil {
 		panic(err)
 	}
-	return append([]byte("k8s\x00"), content...)
+	return runtime.ContentTypeProtobuf, append([]byte("k8s\x00"), content...)
 }
 
 // names are those of the workload of a pod.
@@ -143,14 +141,14 @@ func labelsOf(deployment int) map[string]string {
 	}
 }
 
-func (c *crowd) pod(i int) corev1.Pod {
+func (c *crowd) pod(i int) runtime.Object {
 	deployment := i / podsOfDeployment
 	namespace, _, set := names(deployment)
 	name := set + "-" + suffix(strconv.Itoa(i))
 	started := metav1.NewTime(moment.Add(-time.Duration(i*37%1_000_000) * time.Second))
 	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: started}
 	yes, five := true, int64(300)
-	return corev1.Pod{
+	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: name, UID: uid(name), ResourceVersion: strconv.Itoa(800_000_000 + i*7919%100_000_000), CreationTimestamp: started,
 			Labels: labelsOf(deployment), OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, UID: uid(set), Controller: &yes, BlockOwnerDeletion: &yes}},
@@ -181,7 +179,7 @@ func nodeName(n int) string {
 	return fmt.Sprintf("ip-10-%d-%d-%d.eu-west-1.compute.internal", n>>8&255, n&255, n*37%251)
 }
 
-func (c *crowd) node(i int) any {
+func (c *crowd) node(i int) runtime.Object {
 	name := nodeName(i)
 	node := corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid(name), ResourceVersion: strconv.Itoa(800_000_000 + i), Labels: map[string]string{
@@ -195,24 +193,24 @@ func (c *crowd) node(i int) any {
 	for n := range 50 {
 		node.Status.Images = append(node.Status.Images, corev1.ContainerImage{Names: []string{fmt.Sprintf("registry.example.com/image-%d@sha256:%s", n, strings.Repeat("0", 64))}, SizeBytes: 1 << 28})
 	}
-	return node
+	return &node
 }
 
 func (c *crowd) template(deployment int) corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labelsOf(deployment)}, Spec: c.pod(deployment * podsOfDeployment).Spec}
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labelsOf(deployment)}, Spec: c.pod(deployment * podsOfDeployment).(*corev1.Pod).Spec}
 }
 
-func (c *crowd) deployment(i int) any {
+func (c *crowd) deployment(i int) runtime.Object {
 	namespace, name, _ := names(i)
 	replicas := int32(podsOfDeployment)
-	return appsv1.Deployment{
+	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid(name), ResourceVersion: strconv.Itoa(800_000_000 + i), Generation: 3},
 		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": name}}, Template: c.template(i)},
 		Status:     appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: replicas},
 	}
 }
 
-func (c *crowd) replicaSet(i int) any {
+func (c *crowd) replicaSet(i int) runtime.Object {
 	deployment := i / 3
 	namespace, name, set := names(deployment)
 	replicas, yes := int32(0), true
@@ -221,7 +219,7 @@ func (c *crowd) replicaSet(i int) any {
 	} else {
 		set = name + "-" + suffix(strconv.Itoa(i)) + suffix(set)
 	}
-	return appsv1.ReplicaSet{
+	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: set, UID: uid(set), ResourceVersion: strconv.Itoa(800_000_000 + i), Labels: labelsOf(deployment),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: name, UID: uid(name), Controller: &yes}},
