@@ -233,9 +233,9 @@ func (c *crowd) replicaSet(i int) runtime.Object {
 // 30 MiB.
 const maxBytesOfPod = 30 << 20 / 150_000
 
-func TestWrite_tenThousandPodsAreSmall(t *testing.T) {
+func TestWrite_fiveThousandPodsAreSmall(t *testing.T) {
 	t.Parallel()
-	const pods = 10_000
+	const pods = 5_000
 	file, summary := record(t, &crowd{pods: pods}, recorded.Options{})
 	if summary.Pods != pods || summary.Nodes != pods/podsOfNode {
 		t.Errorf("summary = %+v", summary)

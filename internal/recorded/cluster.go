@@ -83,6 +83,9 @@ func Read(r io.Reader) (*Cluster, error) {
 			if err := d.end(content, l.count()); err != nil {
 				return nil, err
 			}
+			if !l.headed {
+				return nil, damaged("it has no header")
+			}
 			return l.cluster, l.cluster.index()
 		}
 		if err := l.record(kind, content); err != nil {

@@ -52,6 +52,11 @@ func (e *encoder) again(k kindRecord) error {
 	if e.objects == e.last {
 		return e.err
 	}
+	return e.instead(k)
+}
+
+// instead begins a kind in the place of the one before, whose objects do not count.
+func (e *encoder) instead(k kindRecord) error {
 	e.objects = e.last
 	return e.kind(k)
 }

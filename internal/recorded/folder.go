@@ -25,8 +25,10 @@ import (
 const (
 	// maxFiles bounds a folder: a must-gather of a large cluster has a tenth of it.
 	maxFiles = 200_000
-	// maxFileSize bounds one file of it, which is read as a whole.
+	// maxFileSize bounds one file of it, which is read as a whole, and maxYAML one in YAML, which takes more
+	// memory.
 	maxFileSize = 256 << 20
+	maxYAML     = 64 << 20
 )
 
 // ErrNoObjects reports that a folder has neither nodes nor pods.
@@ -76,6 +78,9 @@ func (f *folder) file(name string, entry fs.DirEntry) error {
 	}
 	f.files++
 	f.bytes += info.Size()
+	if filepath.Ext(name) != ".json" && info.Size() > maxYAML {
+		return fmt.Errorf("the file is too large: no more than %d MiB of YAML are read, and %d MiB of JSON (kubectl get -o json)", maxYAML>>20, maxFileSize>>20)
+	}
 	if f.files > maxFiles || info.Size() > maxFileSize || f.bytes > maxBytes {
 		return fmt.Errorf("the folder is too large: no more than %d files and %d MiB are read, and no file above %d MiB", maxFiles, maxBytes>>20, maxFileSize>>20)
 	}

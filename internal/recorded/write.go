@@ -228,7 +228,7 @@ func (r *recording) ended(k kindRecord, err error) error {
 		r.summary.Missing = append(r.summary.Missing, k.gvr().GroupResource().String())
 	}
 	k.State = is
-	return r.encoder.kind(k)
+	return r.encoder.instead(k)
 }
 
 // pod records a pod, whose owner is its metadata's.
@@ -304,6 +304,9 @@ func (r *recording) policies(ctx context.Context) error {
 
 // hidden marks a kind as one that was not recorded.
 func (r *recording) hidden(k kindRecord) error {
+	if err := r.encoder.kind(k); err != nil {
+		return err
+	}
 	return r.ended(k, kube.ErrForbidden)
 }
 

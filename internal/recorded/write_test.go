@@ -17,6 +17,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -114,6 +116,36 @@ func TestWrite_aListThatBeginsAnewIsRecordedOnce(t *testing.T) {
 		t.Fatalf("summary %+v: %v", summary, err)
 	}
 	wantSame(t, connect(t, api.Client()), connect(t, read(t, b.Bytes()).Transport()))
+}
+
+// revoked is a source of which nothing but nodes may be listed any more after the first object.
+type revoked struct{ recorded.Source }
+
+// EachObject refuses the rest of a list.
+func (r revoked) EachObject(ctx context.Context, resource schema.GroupVersionResource, begin func() error, visit func(*unstructured.Unstructured) error) error {
+	return r.Source.EachObject(ctx, resource, begin, func(object *unstructured.Unstructured) error {
+		if err := visit(object); err != nil {
+			return err
+		}
+		if resource.Resource == "nodes" {
+			return nil
+		}
+		return &kube.Error{Class: kube.ErrForbidden, Doing: "list", Err: kube.ErrForbidden}
+	})
+}
+
+func TestWrite_aRightThatIsRevokedOnTheWayLeavesNoHalfAList(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	defer api.Close()
+	var b bytes.Buffer
+	summary, err := recorded.Write(t.Context(), &b, revoked{connect(t, api.Client())}, recorded.Options{})
+	if err != nil || !slices.Contains(summary.Missing, "replicasets.apps") {
+		t.Fatalf("summary %+v: %v", summary, err)
+	}
+	if got := read(t, b.Bytes()).Missing(); !slices.Equal(got, summary.Missing) {
+		t.Errorf("the file has %q missing, the summary %q", got, summary.Missing)
+	}
 }
 
 // shape is what a snapshot says without names: how many pods each node and workload has, which nodes fit each
