@@ -92,6 +92,23 @@ func TestRead_aFlippedBitIsDamage(t *testing.T) {
 	}
 }
 
+// TestRead_filesOfVersion1StayReadable reads a file of the shop as version 1 has written it. A change that
+// this cannot read needs a new version, and both must be read.
+func TestRead_filesOfVersion1StayReadable(t *testing.T) {
+	t.Parallel()
+	c, err := recorded.Open(filepath.Join("testdata", "version1.kts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := connect(t, c.Transport()).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Nodes) != 2 || len(s.Pods["a"]) != 6 || len(s.Parents) != 2 || len(s.Daemons) != 1 || len(s.Budgets["shop"]) != 1 || len(s.Volumes["shop"]) != 1 || len(s.Gaps) > 0 {
+		t.Errorf("%d nodes, %d pods, %d parents, %d DaemonSets, %d PodDisruptionBudgets, %d volumes, gaps %q", len(s.Nodes), len(s.Pods["a"]), len(s.Parents), len(s.Daemons), len(s.Budgets["shop"]), len(s.Volumes["shop"]), s.Gaps)
+	}
+}
+
 func TestRead_otherFilesAreNamed(t *testing.T) {
 	t.Parallel()
 	file := shopFile(t)
