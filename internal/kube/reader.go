@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"k8s.io/client-go/rest"
 )
@@ -36,13 +37,23 @@ func ReadOnly(after func(*rest.Config) *rest.Config) func(*rest.Config) *rest.Co
 	}
 }
 
+// Through returns the function by which cli-runtime changes a configuration, to one of another server
+// that is reached by a transport, without credentials.
+func Through(host string, transport http.RoundTripper) func(*rest.Config) *rest.Config {
+	return func(*rest.Config) *rest.Config { return &rest.Config{Host: host, Transport: transport} }
+}
+
+// ownRights is where the API server is asked for the rights of the credentials. It is asked by a POST, and
+// keeps nothing of it.
+const ownRights = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+
 // reads lets no request through that could change something. It goes by the method, so that a new
 // call to the API server is refused until somebody has thought of it.
 type reads struct{ http.RoundTripper }
 
 // RoundTrip sends a read. Errors: ErrReadOnly.
 func (t reads) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet && (r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, ownRights)) {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, ErrReadOnly)
 	}
 	return t.RoundTripper.RoundTrip(r)

@@ -31,6 +31,10 @@ type plugin struct {
 	version string
 	// comparison is what --comparison-operators says, if it is set.
 	comparison *bool
+	// snapshot is the file that --snapshot names.
+	snapshot string
+	// cache is a folder that is removed in the end.
+	cache string
 }
 
 // Run runs the plugin with arguments, and returns its exit code. The answer is written to Out, and all
@@ -40,12 +44,13 @@ func Run(ctx context.Context, args []string, version string, config *genericclio
 	p := &plugin{IOStreams: streams, config: config, version: version, comparison: new(bool)}
 	root := p.command()
 	root.SetArgs(args)
+	defer p.forget()
 	return p.exit(root.ExecuteContext(ctx))
 }
 
 const rootLong = `Preview which pods a change evicts, before it is made.
 
-The commands read the cluster and write nothing to it. Their answers are those of the Terraform
+The commands read the cluster, or a snapshot of it, and write nothing to it. Their answers are those of the Terraform
 provider kubetaint, which makes such changes.`
 
 // command returns the whole tree of commands.
@@ -59,6 +64,8 @@ func (p *plugin) command() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
+
+		PersistentPreRunE: p.fromSnapshot,
 	}
 	// Without the short form, which is that of kubectl's log level.
 	root.Flags().Bool("version", false, "Print the version.")
@@ -69,7 +76,8 @@ func (p *plugin) command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err.Error()) })
 	p.config.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVar(p.comparison, comparisonFlag, false, "Whether the cluster's feature gate TaintTolerationComparisonOperators is on. Without the flag, pods that depend on it may be evicted.")
-	root.AddCommand(p.previewCommand(), p.toleratesCommand(), p.untoleratedCommand())
+	root.PersistentFlags().StringVar(&p.snapshot, snapshotFlag, "", "File or folder to read in place of the cluster: a snapshot, a must-gather, or the output of kubectl get -o yaml.")
+	root.AddCommand(p.previewCommand(), p.toleratesCommand(), p.untoleratedCommand(), p.snapshotCommand())
 	root.InitDefaultCompletionCmd()
 	return root
 }
@@ -97,7 +105,7 @@ Available Commands:{{range .Commands}}{{if .IsAvailableCommand}}
 Flags:
 {{.LocalNonPersistentFlags.FlagUsages | trimTrailingWhitespaces}}
 
-The flags of "kubectl options" that are about the connection work as well, and --comparison-operators.{{end}}
+The flags of "kubectl options" that are about the connection work as well, --snapshot and --comparison-operators.{{end}}
 `
 
 // usageError is a mistake in the arguments.

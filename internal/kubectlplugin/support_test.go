@@ -43,7 +43,9 @@ func (r *reader) run(t *testing.T, args ...string) ran {
 	t.Helper()
 	defer func() {
 		for _, sent := range r.log.Requests() {
-			if sent.Verb != "get" && sent.Verb != "list" || sent.Code == http.StatusForbidden {
+			// The API server keeps nothing of a question about rights.
+			asks := sent.Resource == "selfsubjectrulesreviews"
+			if sent.Verb != "get" && sent.Verb != "list" && !asks || sent.Code == http.StatusForbidden {
 				t.Errorf("%v sends %s, which is answered with %d", args, sent, sent.Code)
 			}
 		}
