@@ -46,7 +46,10 @@ func TestNewReader_sendsNoWrite(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if at := slices.IndexFunc(a.Audit(), func(e fakeapi.AuditEvent) bool { return e.Verb != "get" && e.Verb != "list" && e.Resource != "selfsubjectrulesreviews" }); at >= 0 {
+		writes := func(e fakeapi.AuditEvent) bool {
+			return e.Verb != "get" && e.Verb != "list" && e.Resource != "selfsubjectrulesreviews"
+		}
+		if at := slices.IndexFunc(a.Audit(), writes); at >= 0 {
 			t.Errorf("it sends %s", a.Audit()[at])
 		}
 		if agent := a.Audit()[0].UserAgent; agent != "kubectl-kubetaint/test" {

@@ -34,7 +34,7 @@ func growth(live uint64) int {
 	if live == 0 {
 		return mostGrowth
 	}
-	return int(min(max(heapGoal*100/live, leastGrowth+100)-100, mostGrowth)) //nolint:gosec // It is between the two.
+	return int(min(max(heapGoal*100/live, leastGrowth+100)-100, mostGrowth))
 }
 
 // liveHeap returns what the last collection has left.
