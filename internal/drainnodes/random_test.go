@@ -4,11 +4,11 @@
 package drainnodes_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -33,15 +33,28 @@ func (a randomApp) stuck(elsewhere bool) bool {
 	return a.least >= a.replicas || a.selector == "pool" && a.least > 0 || !elsewhere && a.least > 0
 }
 
+const clusters = 30
+
 // TestDrainNodes_inRandomClusters evicts no pod against a PodDisruptionBudget, and where it ends every
 // evicted pod that has a place runs elsewhere: the pool's nodes are deleted without losing a pod.
 func TestDrainNodes_inRandomClusters(t *testing.T) {
 	t.Parallel()
-	const clusters = 30
 	for seed := range uint64(clusters) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) { drainRandom(t, c, rand.New(rand.NewPCG(seed, 31))) })
+		})
+	}
+}
+
+// TestAccDrainNodes_inRandomClusters is the same on the real API server, controllers and scheduler.
+func TestAccDrainNodes_inRandomClusters(t *testing.T) {
+	acctest.Exhaustive(t)
+	t.Parallel()
+	for seed := range uint64(clusters) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			drainRandom(t, acctest.Connect(t), rand.New(rand.NewPCG(seed, 31)))
 		})
 	}
 }
@@ -72,11 +85,14 @@ func drainRandom(t *testing.T, c *acctest.Cluster, r *rand.Rand) {
 		// Stopped early, and the next one goes on.
 		tf.Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_selector": "pool=" + pool, "timeout": fmt.Sprintf("%dms", 1+r.IntN(400))})
 	}
-	d := tf.Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_selector": "pool=" + pool, "timeout": "10m"})
-	stuck := false
+	stuck, timeout := false, "10m"
 	for _, a := range all {
 		stuck = stuck || a.stuck(elsewhere > 0)
 	}
+	if stuck {
+		timeout = "20s"
+	}
+	d := tf.Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_selector": "pool=" + pool, "timeout": timeout})
 	if failed := d.Errors() != ""; failed != stuck || failed && !strings.Contains(d.Errors(), "the drain timed out") {
 		t.Fatalf("%+v with %d other nodes: stuck is %t, and it ends with %q", all, elsewhere, stuck, d.Errors())
 	}
@@ -84,7 +100,11 @@ func drainRandom(t *testing.T, c *acctest.Cluster, r *rand.Rand) {
 		for _, node := range drained {
 			c.DeleteNode(t, node)
 		}
-		time.Sleep(time.Minute)
+	}
+	for _, a := range all {
+		if !stuck && a.selector == "all" && elsewhere > 0 {
+			c.Running(t, apps, a.name, a.replicas)
+		}
 	}
 	for pod, why := range reasons() {
 		if why != acctest.ByDrain {
@@ -96,9 +116,6 @@ func drainRandom(t *testing.T, c *acctest.Cluster, r *rand.Rand) {
 			if got := seen(); got < a.least {
 				t.Errorf("%+v had %d ready pods", a, got)
 			}
-		}
-		if !stuck && a.selector == "all" && elsewhere > 0 {
-			c.Running(t, apps, a.name, a.replicas)
 		}
 	}
 }
@@ -135,5 +152,8 @@ func guard(t *testing.T, c *acctest.Cluster, namespace string, a randomApp) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Minute)
+	acctest.Until(t, "the PodDisruptionBudget counts", func(ctx context.Context) (bool, error) {
+		pdb, err := c.Admin.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, a.name, metav1.GetOptions{})
+		return err == nil && pdb.Status.ExpectedPods == int32(a.replicas) && pdb.Status.CurrentHealthy == int32(a.replicas), err
+	})
 }
