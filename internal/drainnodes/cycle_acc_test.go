@@ -100,8 +100,9 @@ func TestAccDrainNodes_aRefusedPlanDestroysNothing(t *testing.T) {
 	limited.drain = []string{"evictions = { max_pods = 2 }"}
 	s.write(limited)
 	s.cli.MustRun(planned...)
-	s.runsMore("late", 8)
-	s.fails(applied, "pods would be evicted, and max_pods allows 2", "Nothing has been written.")
+	s.c.Deployment(t, s.apps, "late", 1, func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"pool": s.pool + "-blue"} })
+	s.c.Running(t, s.apps, "late", 1)
+	s.fails(applied, "3 pods would be evicted, and max_pods allows 2", "Nothing has been written.")
 	s.wants("blue")
 }
 

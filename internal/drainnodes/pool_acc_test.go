@@ -167,12 +167,6 @@ func (s *cloud) runs(p pools, app string, replicas int32) {
 	s.Helper()
 	s.write(p)
 	s.cli.MustRun("apply", "-auto-approve", "-input=false")
-	s.runsMore(app, replicas)
-}
-
-// runsMore runs another app on the nodes of the test.
-func (s *cloud) runsMore(app string, replicas int32) {
-	s.Helper()
 	s.c.Deployment(s.T, s.apps, app, replicas, func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"fleet": s.pool} })
 	s.c.Running(s.T, s.apps, app, int(replicas))
 }
