@@ -149,6 +149,7 @@ func words(i machineset.Intent) string {
 
 // ModifyPlan reports what would happen, and refuses what must not.
 func (a *cycleMachineSet) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	defer func() { a.Data.DistinguishActions(&resp.Diagnostics) }()
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if a.Data == nil || resp.Diagnostics.HasError() {

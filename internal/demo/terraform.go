@@ -233,9 +233,9 @@ func (p prediction) leaves() bool {
 func (p prediction) String() string {
 	switch p.verdict {
 	case "evicted_now":
-		return "leaves at once"
+		return "is evicted immediately"
 	case "evicted_after":
-		return fmt.Sprintf("leaves after %d s", int(p.after.Seconds()))
+		return fmt.Sprintf("is evicted after %ds", int(p.after.Seconds()))
 	default:
 		return "stays"
 	}

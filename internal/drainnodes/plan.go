@@ -23,6 +23,7 @@ import (
 
 // ModifyPlan reports what would happen, and refuses what would be refused.
 func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	defer func() { a.Data.DistinguishActions(&resp.Diagnostics) }()
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if a.Data == nil || resp.Diagnostics.HasError() {

@@ -189,7 +189,7 @@ func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 	case e.snapshot.RunsOnEveryNode(v.Pod):
 		v.Reason = "belongs to a DaemonSet, which a drain leaves alone"
 	case node.undrained:
-		v.Verdict, v.Reason = Drained, "its machine goes without a drain"
+		v.Verdict, v.Reason = Drained, "its machine is deleted without a drain"
 	default:
 		v.Verdict, v.Reason = Drained, "its node is drained"
 	}

@@ -72,7 +72,7 @@ func inputs() map[string]schema.Attribute {
 		},
 		"absent_taints": schema.SetNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Taints to remove from nodes or templates, whoever owns them.",
+			MarkdownDescription: "Taints to remove from nodes or templates, with any owner.",
 			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), fw.UniqueAbsent()},
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":    schema.StringAttribute{Required: true, MarkdownDescription: fw.KeyDescription, Validators: fw.KeyValidators()},

@@ -27,6 +27,9 @@ type Data struct {
 	Recorded string
 	// Owner stands at the head of every id.
 	Owner string
+	// Label tells this provider block from others of the configuration, as far as it names its context or
+	// an owner; "" where it names neither.
+	Label string
 	// Evictions are the limits of resources that set none.
 	Evictions Budget
 	// Comparison is what is known of the cluster's gate for Lt and Gt.

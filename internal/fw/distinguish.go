@@ -22,6 +22,7 @@ type attributes interface {
 // first resource alone (Terraform's internal/tfdiags/consolidate_warnings.go). The id is that of
 // the first of all that has one.
 func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...attributes) {
+	defer d.label(diags)
 	id := idOf(ctx, all)
 	if id == "" {
 		return
@@ -31,6 +32,19 @@ func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...
 			continue
 		}
 		(*diags)[i] = withSummary(one, one.Summary()+" (for "+id+")")
+	}
+}
+
+// label adds the provider block to each warning. Blocks with an alias are processes of their own, which
+// know nothing of each other's warnings, and the same change of two clusters has the same summary.
+func (d *Data) label(diags *diag.Diagnostics) {
+	if d == nil || d.Label == "" {
+		return
+	}
+	for i, one := range *diags {
+		if one.Severity() == diag.SeverityWarning {
+			(*diags)[i] = withSummary(one, one.Summary()+" ("+d.Label+")")
+		}
 	}
 }
 
@@ -61,7 +75,12 @@ func idOf(ctx context.Context, all []attributes) string {
 
 // DistinguishReads does so for data sources, which have no id. A warning that another one has given
 // in the same words is about the same thing and is left out; one with other details gets a number.
-func (d *Data) DistinguishReads(diags *diag.Diagnostics) {
+func (d *Data) DistinguishReads(diags *diag.Diagnostics) { d.number("data source", diags) }
+
+// DistinguishActions does the same for actions.
+func (d *Data) DistinguishActions(diags *diag.Diagnostics) { d.number("action", diags) }
+
+func (d *Data) number(noun string, diags *diag.Diagnostics) {
 	if d == nil {
 		return
 	}
@@ -74,7 +93,7 @@ func (d *Data) DistinguishReads(diags *diag.Diagnostics) {
 		for n := 1; ; n++ {
 			summary := one.Summary()
 			if n > 1 {
-				summary += fmt.Sprintf(" (data source %d)", n)
+				summary += fmt.Sprintf(" (%s %d)", noun, n)
 			}
 			detail, used := d.warned.LoadOrStore(summary, one.Detail())
 			if used && detail != one.Detail() {
@@ -87,4 +106,5 @@ func (d *Data) DistinguishReads(diags *diag.Diagnostics) {
 		}
 	}
 	*diags = out
+	d.label(diags)
 }

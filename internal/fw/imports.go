@@ -226,7 +226,7 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 	owners, matches := map[string]bool{}, Importable(target)
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
-			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+". Leave it out of the import.")
+			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "A controller owns this taint: "+why+". Leave it out of the import.")
 			continue
 		}
 		found := false

@@ -21,6 +21,7 @@ import (
 var targets = []path.Path{
 	path.Root("node_name"), path.Root("node_selector"), path.Root("namespace"), path.Root("name"), path.Root("selector"),
 	path.Root("workload").AtName("kind"), path.Root("workload").AtName("namespace"), path.Root("workload").AtName("name"), path.Root("workload").AtName("selector"),
+	path.Root("path"), path.Root("machine_sets").AtName("namespace"), path.Root("machine_sets").AtName("name"), path.Root("machine_sets").AtName("selector"),
 }
 
 // entrySets are the attributes with what a resource writes to its objects.
@@ -43,24 +44,33 @@ func ofWhich(ctx context.Context, config tfsdk.Config) string {
 			continue
 		}
 		for _, entry := range set.Elements() {
-			parts = append(parts, keyOf(entry))
+			parts = append(parts, notationOf(entry))
 		}
 	}
 	return ofParts(parts)
 }
 
-// keyOf returns the key and the effect of a taint or a toleration.
-func keyOf(entry attr.Value) string {
+// notationOf returns the notation of a taint, or of a toleration as one.
+func notationOf(entry attr.Value) string {
 	object, _ := entry.(types.Object)
 	key, _ := object.Attributes()["key"].(types.String)
+	value, _ := object.Attributes()["value"].(types.String)
 	effect, _ := object.Attributes()["effect"].(types.String)
-	return taint.Format(corev1.Taint{Key: key.ValueString(), Effect: corev1.TaintEffect(effect.ValueString())})
+	return taint.Format(corev1.Taint{Key: key.ValueString(), Value: value.ValueString(), Effect: corev1.TaintEffect(effect.ValueString())})
 }
 
 func targeted(ctx context.Context, config tfsdk.Config) []string {
 	var parts []string
 	if config.Schema == nil {
 		return nil
+	}
+	var names types.Set
+	if diags := config.GetAttribute(ctx, path.Root("node_names"), &names); !diags.HasError() {
+		for _, name := range names.Elements() {
+			if text, is := name.(types.String); is {
+				parts = append(parts, text.ValueString())
+			}
+		}
 	}
 	for _, at := range targets {
 		var value types.String

@@ -45,8 +45,8 @@ func ExplainRecord(err error, thing, apiVersion string, at path.Path) diag.Diagn
 		thing, apiVersion = about.Ref.Title(), about.Ref.APIVersion
 	}
 	what := owned(annotation, thing)
-	subject, detail := "who owns the "+what+" of "+thing, "The annotation has been edited, so it is not known which "+what+" belong to which resource. Nothing is written to them while that is so. "+
-		"Repair the annotation; or remove it ("+kubectl("annotate", thing, apiVersion, annotation+"-")+"), after which none of them belongs to any resource."
+	subject, detail := "who owns the "+what+" of "+thing, "The annotation has been edited, so it is not known which resource owns which "+what+". Nothing is written to them while that is so. "+
+		"Repair the annotation; or remove it ("+kubectl("annotate", thing, apiVersion, annotation+"-")+"), after which no resource owns them."
 	if annotation == machineset.MarkerAnnotation {
 		subject = "how far the rollout of " + thing + " is"
 		detail = "The annotation has been edited. " + waysOut(thing, errors.Is(err, machineset.ErrNoCount))
@@ -110,8 +110,8 @@ func warnUnreadable(summary string, nodes []string, annotation string, diags *di
 		whose = Count(len(nodes), "node")
 	}
 	diags.AddWarning(summary+" to "+whose+": the annotation "+annotation+" is damaged",
-		"The annotation has been edited, so it is not known which "+entries+" belong to which resource: "+Some(nodes)+". Repair it; or remove it (kubectl annotate node "+nodes[0]+" "+annotation+"-), "+
-			"after which none of the node's "+entries+" belongs to any resource. Then apply again.")
+		"The annotation has been edited, so it is not known which resource owns which "+entries+": "+Some(nodes)+". Repair it; or remove it (kubectl annotate node "+nodes[0]+" "+annotation+"-), "+
+			"after which no resource owns the node's "+entries+". Then apply again.")
 }
 
 // AsWarning makes a warning of an error, where there is nothing to write.
@@ -177,7 +177,7 @@ func owned(annotation, thing string) string {
 // none: whoever may write to an object may write one.
 func MadeUp(annotation, thing, apiVersion string) string {
 	return "If there is no such resource, the ownership record is forged: remove its entry from the annotation " + annotation + " (" + kubectl("edit", thing, apiVersion, "") + "), " +
-		"or the whole annotation (" + kubectl("annotate", thing, apiVersion, annotation+"-") + "), after which none of its entries belongs to any resource."
+		"or the whole annotation (" + kubectl("annotate", thing, apiVersion, annotation+"-") + "), after which no resource owns its entries."
 }
 
 // kubectl is a command about an object that is named as in messages. Without an API version,

@@ -21,7 +21,7 @@ func RefuseReserved(attribute string, set types.Set, diags *diag.Diagnostics) {
 	for _, e := range entries(attribute, set) {
 		if why, reserved := taint.Reserved(e.id, e.value); reserved {
 			diags.AddAttributeError(e.at.AtName("key"), fmt.Sprintf("Unable to manage the reserved taint %q", e.id),
-				"This taint belongs to a controller: "+why+". Choose a key of your own. To see what it would do, use data.kubetaint_eviction_preview.")
+				"A controller owns this taint: "+why+". Choose a key of your own. To see what it would do, use data.kubetaint_eviction_preview.")
 		}
 	}
 }

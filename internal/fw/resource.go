@@ -49,7 +49,7 @@ func OnConflictAttribute() schema.Attribute {
 		Optional:            true,
 		Computed:            true,
 		Default:             stringdefault.StaticString(OnConflictFail),
-		MarkdownDescription: "If a wanted taint exists without an owner: `fail` (default), or `adopt` it.",
+		MarkdownDescription: "If one of the taints exists without an owner: `fail` (default), or `adopt` it.",
 		Validators:          []validator.String{stringvalidator.OneOf(OnConflictFail, OnConflictAdopt)},
 	}
 }

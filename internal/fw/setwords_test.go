@@ -128,7 +128,7 @@ func TestConflicts_sayHowToRemoveAMarkOfNobody(t *testing.T) {
 		},
 		"a pin": {conflicting([]planner.WorkloadConflict{{Workload: w, Pin: strange}}, at), "kubetaint.io/owned-labels", "deployment web -n shop"},
 	} {
-		want := "If there is no such resource, the ownership record is forged: remove its entry from the annotation " + tt.annotation + " (kubectl edit " + tt.command + "), or the whole annotation (kubectl annotate " + tt.command + " " + tt.annotation + "-), after which none of its entries belongs to any resource."
+		want := "If there is no such resource, the ownership record is forged: remove its entry from the annotation " + tt.annotation + " (kubectl edit " + tt.command + "), or the whole annotation (kubectl annotate " + tt.command + " " + tt.annotation + "-), after which no resource owns its entries."
 		if !strings.Contains(tt.said.Detail(), want) {
 			t.Errorf("of %s it does not say %q:\n%s", name, want, tt.said.Detail())
 		}

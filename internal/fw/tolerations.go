@@ -131,6 +131,15 @@ func (validToleration) Description(context.Context) string {
 // MarkdownDescription reports what is allowed.
 func (v validToleration) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
+// inList returns " in " and the attribute with the toleration where it has another name than most: a
+// resource can have two lists.
+func inList(at path.Path) string {
+	if name := at.Steps(); len(name) > 0 && name[0].String() != "tolerations" {
+		return " in " + name[0].String()
+	}
+	return ""
+}
+
 // ValidateObject adds an error for each rule that is broken.
 func (validToleration) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
 	var m TolerationModel
@@ -139,7 +148,7 @@ func (validToleration) ValidateObject(ctx context.Context, req validator.ObjectR
 	}
 	problems := taint.ValidateToleration(m.toleration())
 	if len(problems) == 0 && !m.Key.IsNull() && m.Operator.IsNull() && m.Value.IsNull() {
-		resp.Diagnostics.AddAttributeWarning(req.Path, fmt.Sprintf("Toleration %q%s tolerates only taints with an empty value", taint.FormatToleration(m.toleration()), ofWhat(ctx, req.Config)),
+		resp.Diagnostics.AddAttributeWarning(req.Path, fmt.Sprintf("Toleration %q%s%s tolerates only taints with an empty value", taint.FormatToleration(m.toleration()), inList(req.Path), ofWhat(ctx, req.Config)),
 			"It has a key, but neither operator nor value, and the default operator is Equal. To tolerate every value, set operator = \"Exists\". To tolerate one value, set value. "+
 				"If the configuration sets them, check the spelling: Terraform ignores unknown attributes of nested objects. They are key, operator, value, effect and toleration_seconds.")
 	}

@@ -318,7 +318,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 	w := t.Workload
 	switch {
 	case w.Reverter != "":
-		diags.AddAttributeWarning(at.Workload, w.Title()+" belongs to "+w.Reverter,
+		diags.AddAttributeWarning(at.Workload, w.Title()+" is owned by "+w.Reverter,
 			"Its owner is likely to restore its own template, without the tolerations. Set them in the owner: in its custom resource, or in the workload that creates this one.")
 	case len(w.Writers) > 0:
 		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),

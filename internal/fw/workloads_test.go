@@ -104,7 +104,7 @@ func TestExplainPods(t *testing.T) {
 			`Unable to write taints of node "a": pods of Deployment "shop/web" do not tolerate them yet`,
 			"Its ownership record names tolerations of \"terraform/x\", but its template does not have them, so no pod gets them. This apply has written no taint to node \"a\", so it evicts no pod.\n\n" +
 				"To fix this: apply \"terraform/x\", which adds them, and then this resource. If there is no such resource, the ownership record is forged: remove its entry from the annotation " +
-				"kubetaint.io/owned-tolerations (kubectl edit deployment web -n shop), or the whole annotation (kubectl annotate deployment web -n shop kubetaint.io/owned-tolerations-), after which none of its entries belongs to any resource.",
+				"kubetaint.io/owned-tolerations (kubectl edit deployment web -n shop), or the whole annotation (kubectl annotate deployment web -n shop kubetaint.io/owned-tolerations-), after which no resource owns its entries.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -138,7 +138,7 @@ func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, di
 	out, owners := inspected{generations: map[taint.ID][]string{}, seen: map[string][]record.Sealed{}}, map[string]bool{}
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
-			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "This taint belongs to a controller: "+why+".")
+			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "A controller owns this taint: "+why+".")
 			continue
 		}
 		found := false

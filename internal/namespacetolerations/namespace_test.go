@@ -143,7 +143,7 @@ func TestNamespaceTolerations_import(t *testing.T) {
 		s.tf.Destroy(s.t, again)
 		s.want("", "", 0)
 		_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
-		acctest.WantAll(s.t, d.Errors(), "Unable to import tolerations of namespace", "It has no tolerations, or all of them belong to other resources")
+		acctest.WantAll(s.t, d.Errors(), "Unable to import tolerations of namespace", "It has no tolerations, or other resources own all of them")
 		_, d = s.tf.Import(t, "kubetaint_namespace_tolerations", "no-such-namespace")
 		acctest.WantAll(s.t, d.Errors(), "there is no such namespace")
 	})

@@ -133,7 +133,7 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 	own, state := fw.NewOwnership[entry](cluster), model{Namespace: types.StringValue(name)}
 	found := r.inspect(seen.Lists, name)
 	if len(found.lists[admission.DefaultList])+len(found.lists[admission.AllowedList]) == 0 {
-		resp.Diagnostics.AddError("Unable to import tolerations of namespace \""+name+"\"", "It has no tolerations, or all of them belong to other resources. Look at its annotations: kubectl get namespace "+name+" -o yaml.")
+		resp.Diagnostics.AddError("Unable to import tolerations of namespace \""+name+"\"", "It has no tolerations, or other resources own all of them. Look at its annotations: kubectl get namespace "+name+" -o yaml.")
 		return
 	}
 	own.Imported = found.generations

@@ -99,7 +99,7 @@ func TestConfigure(t *testing.T) {
 	}{
 		{"defaults fill an empty block", host, &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, true},
 		{"every value of the block is taken", with(values{"owner": "team-a", "comparison_operators": true, "unreachable": "fail", "max_concurrent_rollouts": 3}),
-			&fw.Data{Owner: "team-a", Comparison: eviction.ComparisonOn, FailUnreachable: true, MaxConcurrentRollouts: 3}, true},
+			&fw.Data{Owner: "team-a", Label: "owner team-a", Comparison: eviction.ComparisonOn, FailUnreachable: true, MaxConcurrentRollouts: 3}, true},
 		{"comparison operators that are off are not unknown", with(values{"comparison_operators": false}),
 			&fw.Data{Owner: "terraform", Comparison: eviction.ComparisonOff, MaxConcurrentRollouts: 1}, true},
 		{"unknown options count as left out", with(values{

@@ -125,6 +125,13 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 	workload := func(name string) map[string]any {
 		return map[string]any{"workload": map[string]any{"kind": "Deployment", "namespace": "shop", "name": name}, "tolerations": []any{map[string]any{"key": "team"}}}
 	}
+	keyed := []any{map[string]any{"key": "team"}}
+	dedicated := func(target string, value any) map[string]any {
+		return map[string]any{target: value, "taints": taints, "evictions": map[string]any{}}
+	}
+	sets := func(name string) map[string]any {
+		return map[string]any{"name": name, "rollout": map[string]any{"strategy": "in_place"}}
+	}
 	for name, tt := range map[string]struct {
 		typeName string
 		configs  [2]map[string]any
@@ -141,6 +148,22 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 		"timeouts that set nothing": {
 			"kubetaint_node_taints", [2]map[string]any{timed("node_name", "one"), timed("node_selector", "pool=two")},
 			[2]string{`timeouts of "one/a:NoSchedule" sets no time`, `timeouts of "pool=two/a:NoSchedule" sets no time`},
+		},
+		"limits that limit nothing, of nodes by name": {
+			"kubetaint_dedicated_nodes", [2]map[string]any{dedicated("node_names", []any{"a"}), dedicated("node_names", []any{"b"})},
+			[2]string{`evictions of "a/a:NoSchedule" sets no limit`, `evictions of "b/a:NoSchedule" sets no limit`},
+		},
+		"limits that limit nothing, of MachineSets": {
+			"kubetaint_dedicated_nodes", [2]map[string]any{dedicated("machine_sets", sets("a")), dedicated("machine_sets", sets("b"))},
+			[2]string{`evictions of "a/a:NoSchedule" sets no limit`, `evictions of "b/a:NoSchedule" sets no limit`},
+		},
+		"tolerations without a value, of two lists of a custom resource": {
+			"kubetaint_workload_tolerations", [2]map[string]any{acctest.With(workload("web"), map[string]any{"path": "spec.a"}), acctest.With(workload("web"), map[string]any{"path": "spec.b"})},
+			[2]string{`Toleration "team" of "Deployment/shop/web/spec.a" tolerates only taints with an empty value`, `Toleration "team" of "Deployment/shop/web/spec.b" tolerates only taints with an empty value`},
+		},
+		"tolerations without a value, of the lists of a namespace": {
+			"kubetaint_namespace_tolerations", [2]map[string]any{{"namespace": "shop", "default": keyed}, {"namespace": "shop", "allowed": keyed}},
+			[2]string{`Toleration "team" in default of "shop" tolerates only taints with an empty value`, `Toleration "team" in allowed of "shop" tolerates only taints with an empty value`},
 		},
 		"tolerations without a value": {
 			"kubetaint_workload_tolerations", [2]map[string]any{workload("web"), workload("api")},
@@ -160,4 +183,26 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSummaries_ofTwoProviderBlocksDiffer: each block with an alias is a process of its own, and the same
+// change of two clusters would have the same summary.
+func TestSummaries_ofTwoProviderBlocksDiffer(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		c.Node(t, acctest.Node{Name: "worker", Labels: map[string]string{"pool": "gpu"}})
+		c.Pod(t, c.Namespace(t), "lost", "worker", nil)
+		config := map[string]any{"node_selector": "pool=gpu", "taints": acctest.Objects(t, "team:NoExecute")}
+		for label, block := range map[string]map[string]any{
+			" (owner east)": acctest.With(c.Provider(t), map[string]any{"owner": "east"}),
+			" (owner west)": acctest.With(c.Provider(t), map[string]any{"owner": "west"}),
+			"":              c.Provider(t),
+		} {
+			want := `Applying team:NoExecute to 1 node matching "pool=gpu" evicts 1 pod: 1 lost` + label
+			got := (&acctest.Terraform{Provider: block}).Walk(t).Plan(&acctest.Instance{Type: "kubetaint_node_taints"}, config).Diagnostics
+			if len(got) != 1 || got[0].Summary != want {
+				t.Errorf("%s%s, want the warning %q", got.Errors(), got.Warnings(), want)
+			}
+		}
+	})
 }

@@ -55,7 +55,7 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 	found := r.inspect(desired.target, observed.workloads)
 	if len(found.tolerations) == 0 && !resp.Diagnostics.HasError() {
 		resp.Diagnostics.AddError("Unable to import tolerations of "+desired.target.title(),
-			"It has no tolerations, or all of them belong to other resources. Look at the list and at the annotation "+toleration.OwnedAnnotation+": "+desired.target.show()+".")
+			"It has no tolerations, or other resources own all of them. Look at the list and at the annotation "+toleration.OwnedAnnotation+": "+desired.target.show()+".")
 	}
 	if resp.Diagnostics.HasError() {
 		return

@@ -138,8 +138,8 @@ func TestWorkloadTolerations_importErrors(t *testing.T) {
 			"DNS/x/default":                       "KIND/NAME",
 			"Widget/" + s.namespace + "/w":        "an import block with an identity",
 			"Deployment/" + s.namespace + "/gone": "Unable to find Deployment",
-			"Deployment/" + s.namespace + "/" + empty.Name: "It has no tolerations, or all of them belong to other resources",
-			"Deployment/" + s.namespace + "/" + other.Name: "It has no tolerations, or all of them belong to other resources",
+			"Deployment/" + s.namespace + "/" + empty.Name: "It has no tolerations, or other resources own all of them",
+			"Deployment/" + s.namespace + "/" + other.Name: "It has no tolerations, or other resources own all of them",
 		} {
 			_, d := s.tf.Import(t, s.fresh().Type, id)
 			says(t, "error", d.Errors(), want)

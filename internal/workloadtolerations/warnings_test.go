@@ -61,14 +61,14 @@ func TestWorkloadTolerations_ownerThatRevertsIsNamed(t *testing.T) {
 		widget := s.c.Look(t, s.widget("gpu", nil))
 		thing := s.make("Deployment", "web", 1, "", nil)
 		s.c.Change(t, thing, "operator", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"test.kubetaint.io/v1","kind":"Widget","name":"gpu","uid":%q,"controller":true}]}}`, widget.GetUID()))
-		s.warned(s.manage(thing, "team=a:NoExecute", nil), `Deployment "`+s.namespace+`/web" belongs to Widget "gpu"`, "restore its own template", "in its custom resource")
+		s.warned(s.manage(thing, "team=a:NoExecute", nil), `Deployment "`+s.namespace+`/web" is owned by Widget "gpu"`, "restore its own template", "in its custom resource")
 
 		sets, err := s.c.Admin.AppsV1().ReplicaSets(s.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(sets.Items) != 1 {
 			t.Fatalf("%d ReplicaSets: %v", len(sets.Items), err)
 		}
 		set := s.thing("ReplicaSet", sets.Items[0].Name)
-		s.warned(s.manage(set, "team=a:NoExecute", map[string]any{"wait_for_rollout": false}), `ReplicaSet "`+s.namespace+"/"+set.Name+`" belongs to Deployment "web"`)
+		s.warned(s.manage(set, "team=a:NoExecute", map[string]any{"wait_for_rollout": false}), `ReplicaSet "`+s.namespace+"/"+set.Name+`" is owned by Deployment "web"`)
 	})
 }
 
