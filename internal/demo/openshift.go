@@ -18,7 +18,7 @@ import (
 const infra = "examples/scenarios/infra-machines/main.tf"
 
 // edits are what a person changes in it for the second apply.
-var edits = strings.NewReplacer(`"in_place"`, `"surge"`, `"NoSchedule"`, `"NoExecute"`, "in place: no machine is replaced, and NoSchedule evicts nobody", "by new ones that take their places")
+var edits = strings.NewReplacer(`"in_place"`, `"surge"`, `"NoSchedule"`, `"NoExecute"`, "in place: no machine is replaced, and NoSchedule evicts no pod", "by new ones that take their places")
 
 const infraMachines, workerMachines = 3, 3
 

@@ -119,7 +119,7 @@ func TestPreview_summaries(t *testing.T) {
 		{name: "everybody stays", subject: one, report: reportOf(leaving(9, "Deployment/web", eviction.Stays))},
 		{name: "a terminating pod is nothing to warn of", subject: one, report: reportOf(leaving(1, "Deployment/web", eviction.Stays, func(v *eviction.PodVerdict) { v.Pod.Terminating = true }))},
 		{
-			name: "NoSchedule evicts nobody, but pods could not come back", subject: noSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stuck), leaving(1, "DaemonSet/log", eviction.Stays, misscheduled)),
+			name: "NoSchedule evicts no pod, but pods could not come back", subject: noSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stuck), leaving(1, "DaemonSet/log", eviction.Stays, misscheduled)),
 			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods could not be scheduled again and 1 DaemonSet pod will be mis-scheduled`,
 		},
 		{
@@ -147,7 +147,7 @@ func TestPreview_summaries(t *testing.T) {
 			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod and may evict 2 more; apply will refuse this: 1 pod tolerates the replaced taint but not the new one`,
 		},
 		{
-			name: "NoSchedule evicts nobody whoever comes first", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, spared)),
+			name: "NoSchedule evicts no pod whoever comes first", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, spared)),
 			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods might not be scheduled there again; apply will refuse this unless the tolerations of this plan come first`,
 		},
 		{
