@@ -90,6 +90,9 @@ func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
 			if got := p.Replicas(); got != replicas || p.Annotation("kubetaint.io/rollout") == "" {
 				t.Fatalf("the count is %d and the marker %q", got, p.Annotation("kubetaint.io/rollout"))
 			}
+			// The next plan knows it.
+			told := s.tf.Plan(t, i, config).Diagnostics
+			acctest.WantAll(s.T, told.Errors()+told.Warnings(), "has failed: ")
 			for name, m := range p.Machines() {
 				if m.Status.Phase != nil && *m.Status.Phase == "Failed" {
 					p.Delete(name)
@@ -115,6 +118,8 @@ func TestAccMachineSetTaints_somebodyWhoScalesInTheMiddleStopsASurge(t *testing.
 	if p.Annotation("kubetaint.io/rollout") == "" {
 		t.Fatal("the marker is gone, and with it the count")
 	}
+	told := s.tf.Plan(t, i, config).Diagnostics
+	acctest.WantAll(s.T, told.Errors()+told.Warnings(), "Somebody scaled MachineSet", "to 5 during a rollout")
 }
 
 // TestAccMachineSetTaints_warnsOfWhatMayHoldIt: hooks, machines that are not drained,
