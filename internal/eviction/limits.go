@@ -48,6 +48,8 @@ type Excess struct {
 	Pods []string
 	// Workloads are those of the pods, for only: each is what to add to it, in the order of the pods.
 	Workloads []Approval
+	// Refused counts those that are not created at all, since a ResourceQuota has no room for them.
+	Refused int
 	// Certain is set where one of them is sure to be evicted or, for max_pending, to be exceeded.
 	Certain bool
 }
@@ -103,7 +105,7 @@ func (l Limits) Check(report *Report) error {
 	}
 	if l.MaxPending != nil {
 		missing := report.Outcome().Missing
-		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max, Certain: int64(missing.Min) > *l.MaxPending})
+		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max, Refused: report.Outcome().Refused.Max, Certain: int64(missing.Min) > *l.MaxPending})
 	}
 	if l.MaxLost != nil {
 		note(MaxLost, *l.MaxLost, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return p.Controller == nil && !p.Mirror }))

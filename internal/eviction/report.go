@@ -98,9 +98,11 @@ type Summary struct {
 	// other node for them. Rejected may not be made again in their namespace. None counts twice.
 	Lost, Daemons, Rejected int
 	// Pending counts the replacements that no node takes, or that are not created because one before
-	// them waits, and Awaiting those of them that nodes take which the change brings.
-	Pending  Range
-	Awaiting int
+	// them waits or a ResourceQuota has no room, and Awaiting those of them that nodes take which the
+	// change brings. Refused counts those of the Pending ones that a ResourceQuota has no room for, and
+	// Unplaced the others.
+	Pending, Refused, Unplaced Range
+	Awaiting                   int
 	// Preempted counts the pods elsewhere that the preemption by replacements evicts.
 	Preempted Range
 }
@@ -150,7 +152,7 @@ func (s *Summary) add(v PodVerdict) {
 // Summary counts the verdicts of all pods.
 func (r *Report) Summary() Summary {
 	out := r.Outcome()
-	s := Summary{Pending: out.Missing, Preempted: out.Preempted}
+	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
 		if len(r.Awaits(r.Pods[i])) > 0 {
@@ -201,6 +203,7 @@ func (r *Report) Workloads() []Workload {
 	for _, o := range r.Outcome().Workloads {
 		w := of(o.WorkloadKey)
 		w.Outcome, w.Summary.Pending, w.Summary.Preempted = o, o.Missing, o.Preempted
+		w.Summary.Refused, w.Summary.Unplaced = o.Refused, o.Unplaced
 	}
 	slices.SortStableFunc(out, func(a, b Workload) int {
 		return cmp.Or(

@@ -58,13 +58,19 @@ func (r *Report) Awaits(v PodVerdict) []string {
 	return nil
 }
 
-// Placement is "fits" or "pending" for an evicted pod whose replacement is placed, or is not, in every
-// order; "" where that depends on the order, or nothing replaces it.
+// Placement is "fits", "pending" or "not_created" for an evicted pod whose replacement is placed, is
+// not, or is refused by a ResourceQuota, in every order; "" where that depends on the order, or
+// nothing replaces it.
 func (r *Report) Placement(v PodVerdict) string {
-	if g := r.Outcome().Of(v.Pod); g != nil && v.Leaves() && !v.NoPlace && g.Fate != placement.DependsOnOrder {
+	g := r.Outcome().Of(v.Pod)
+	switch {
+	case g == nil || !v.Leaves() || v.NoPlace || g.Fate == placement.DependsOnOrder:
+		return ""
+	case g.Fate == placement.Pending && g.Refusal != nil:
+		return notCreated
+	default:
 		return string(g.Fate)
 	}
-	return ""
 }
 
 // Why is the reason of a verdict, and what becomes of the pod that comes in the place of an evicted one.
@@ -75,6 +81,8 @@ func (r *Report) Why(v PodVerdict) string {
 		return v.Reason
 	case g.Fate == placement.DependsOnOrder:
 		return v.Reason + "; whether a node takes it again depends on the order"
+	case g.Refusal != nil:
+		return v.Reason + "; not created: " + g.Refusal.Reason()
 	case g.Reason == "":
 		return v.Reason + "; it is not recreated before the pods of its StatefulSet that are Pending"
 	case len(g.Awaits) > 0:
@@ -83,6 +91,9 @@ func (r *Report) Why(v PodVerdict) string {
 		return v.Reason + "; no node would take it: " + g.Reason
 	}
 }
+
+// notCreated is the placement of a replacement that a ResourceQuota refuses.
+const notCreated = "not_created"
 
 // evictions lists the pods that verdicts evict, with what their controllers create instead:
 //   - Nothing replaces a bare pod, and a pod of a DaemonSet only where its node takes it again.

@@ -58,7 +58,7 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	case eviction.ProtectedSelector:
 		return fmt.Sprintf("%s that protected_selector %q matches %s be evicted", pods, e.Limits.Selector, verb)
 	case eviction.MaxPending:
-		return fmt.Sprintf("%s %s stay Pending, and max_pending allows %d", pods, verb, x.Allowed)
+		return fmt.Sprintf("%s %s stay Pending%s, and max_pending allows %d", pods, verb, Uncreated(x), x.Allowed)
 	case eviction.MaxLost:
 		return fmt.Sprintf("%s %s be lost, and max_lost allows %d", pods, verb, x.Allowed)
 	case eviction.Only:
@@ -66,6 +66,14 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	case eviction.MaxPods:
 	}
 	return fmt.Sprintf("%s %s be evicted%s, and max_pods allows %d", pods, verb, elsewhere(x), x.Allowed)
+}
+
+// Uncreated reports how many of the pods that exceed max_pending are not even created, "" for none.
+func Uncreated(x eviction.Excess) string {
+	if x.Refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d not created, by quotas)", x.Refused)
 }
 
 // elsewhere reports how many of the pods run on nodes that do not change.

@@ -21,7 +21,7 @@ import (
 type cluster struct{ *snapshot.Snapshot }
 
 func aCluster() cluster {
-	return cluster{&snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}, Budgets: snapshot.Budgets{}}}.node("worker-1", 64)
+	return cluster{&snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}, Budgets: snapshot.Budgets{}, Quotas: snapshot.Quotas{}}}.node("worker-1", 64)
 }
 
 func (c cluster) node(name string, cores int64) cluster {
@@ -59,6 +59,12 @@ func (c cluster) pods(node, workload string, n int, cores int64, options ...podO
 
 func (c cluster) budget(namespace, app string, allowed int32) cluster {
 	c.Budgets[namespace] = append(c.Budgets[namespace], snapshot.Budget{Name: app, Selector: labels.SelectorFromSet(labels.Set{"app": app}), Allowed: allowed})
+	return c
+}
+
+// quota is one of a namespace, of which so many pods are used.
+func (c cluster) quota(namespace, name string, resource corev1.ResourceName, hard, used int64, scopes ...corev1.ScopedResourceSelectorRequirement) cluster {
+	c.Quotas[namespace] = append(c.Quotas[namespace], snapshot.Quota{Name: name, Scopes: scopes, Limits: []snapshot.QuotaLimit{{Resource: resource, Hard: hard, Used: used}}})
 	return c
 }
 
@@ -119,6 +125,12 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 	long = long.pods("worker-1", "an-unusually-long-namespace-of-a-team/Deployment/an-unusually-long-name-of-a-workload-that-does-not-fit", 2, 1).
 		pods("worker-1", "platform-observability/StatefulSet/victoria-metrics-storage-long", 2, 1, selecting("pool", "metrics"), localData).
 		pods("worker-1", "shop/Deployment/web", 2, 1)
+	quotasUnread := aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 3, 1)
+	quotasUnread.Quotas = nil
+	quotas := aCluster().node("worker-2", 4).quota("shop", "compute", "requests.cpu", 3000, 5000).quota("ml", "one", "pods", 2, 3).
+		quota("batch", "urgent", "pods", 1, 2, corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpExists}).
+		pods("worker-1", "shop/Deployment/web", 5, 1).pods("worker-1", "ml/Deployment/a", 1, 0).pods("worker-1", "ml/Deployment/b", 1, 0).
+		pods("worker-1", "batch/Deployment/queue", 2, 0)
 	for name, tt := range map[string]struct {
 		cluster  cluster
 		change   eviction.Change
@@ -139,6 +151,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"later-room":        {later, laterChange, "", false},
 		"ordered-sets":      {aCluster().node("worker-2", 1).pods("worker-1", "db/StatefulSet/pg", 3, 1), gpu, "", false},
 		"another-scheduler": {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/trainer", 12, 1, placedByVolcano), gpu, "", false},
+		"quotas":            {quotas, gpu, "", false},
+		"quotas-unread":     {quotasUnread, gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},
 		"long-names":        {long, gpu, "", false},

@@ -19,6 +19,7 @@ const (
 	strandedPods danger = iota
 	lostPods
 	refusedPods
+	uncreatedPods
 	pendingPods
 	perhapsPending
 	perhapsEvicted
@@ -31,7 +32,7 @@ const (
 
 // String is the word for it in a table.
 func (d danger) String() string {
-	return [...]string{"STRANDED", "LOST", "REFUSED", "PENDING", "PENDING?", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
+	return [...]string{"STRANDED", "LOST", "REFUSED", "NOT CREATED", "PENDING", "PENDING?", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
 }
 
 // row is a workload in a table.
@@ -125,6 +126,8 @@ func (c *census) row() row {
 		set(lostPods, s.Preempted, s.Preempted.Max, "no controller; preempted")
 	case s.Rejected > 0:
 		set(refusedPods, exactly(s.Rejected), c.leaves(), "namespace forbids it")
+	case s.Refused.Max > 0:
+		set(uncreatedPods, s.Refused, c.leaves(), c.uncreated())
 	case s.Pending.Max > 0 && len(c.evicted) == 0 && s.Preempted.Max == 0:
 		set(perhapsEvicted, exactly(len(c.unknown)), c.pods(), c.doubt())
 	case s.Pending.Max > 0 && s.Pending.Min == s.Pending.Max:
@@ -187,6 +190,15 @@ func (c *census) pdb() string {
 		return fmt.Sprintf("PDB %s allows %d", c.beyond.Name, c.beyond.Allowed)
 	}
 	return fmt.Sprintf("PDB allows %d", c.beyond.Allowed)
+}
+
+// uncreated words which quota keeps replacements from being created, and how many others find no node.
+func (c *census) uncreated() string {
+	out := c.Outcome.Refusal.Brief()
+	if n := c.Summary.Unplaced; n.Max > 0 {
+		out += "; " + Number(n) + " Pending"
+	}
+	return out
 }
 
 // pending words why replacements are Pending.

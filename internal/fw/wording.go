@@ -106,10 +106,15 @@ func notModelled(report *eviction.Report) string {
 		return ""
 	}
 	var parts []string
-	if out.Missing.Max > 0 {
+	if out.Unplaced.Max > 0 {
 		parts = append(parts, "nodes of an autoscaler")
 	}
-	parts = append(parts, "quotas")
+	if out.UnknownQuotas {
+		parts = append(parts, "quotas")
+	}
+	if n := len(out.UnmodelledQuotas); n > 0 {
+		parts = append(parts, map[bool]string{true: "quota ", false: "quotas "}[n == 1]+Some(out.UnmodelledQuotas))
+	}
 	var schedulers []string
 	devices := 0
 	for _, v := range report.Pods {
@@ -127,6 +132,9 @@ func notModelled(report *eviction.Report) string {
 	}
 	if slices.Sort(schedulers); len(schedulers) > 0 {
 		parts = append(parts, "scheduler "+Some(schedulers))
+	}
+	if len(parts) == 0 {
+		return ""
 	}
 	text := "Not modelled:"
 	for i, part := range parts {
@@ -218,7 +226,8 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	if total.Awaiting > 0 {
 		pending = fmt.Sprintf("pending (%d until new machines are ready)", total.Awaiting)
 	}
-	add(total.Pending, pending)
+	add(total.Refused, "not created")
+	add(total.Unplaced, pending)
 	add(total.Preempted, "preempted elsewhere")
 	add(exactly(beyond(report)), "beyond a PodDisruptionBudget")
 	add(exactly(total.Daemons), "of DaemonSets")

@@ -235,6 +235,7 @@ func (s *simulation) evict(i int32, v occupant) {
 		return
 	}
 	s.isPreempted[v.pod] = true
+	s.quotas.release(s, v.pod)
 	if _, planned := s.evicted[v.pod]; planned {
 		return // The change evicts it later on, and its replacement is known.
 	}
@@ -245,10 +246,10 @@ func (s *simulation) evict(i int32, v occupant) {
 	}
 	r := &replacement{
 		pod: v.pod, class: s.classOf(v.pod, v.pod.Scheduling), workload: s.workload(v.pod), node: -1,
-		created: true, since: s.moment, after: s.moment, rank: len(s.replacements),
+		after: s.moment, rank: len(s.replacements),
 	}
 	s.replacements = append(s.replacements, r)
-	s.queue.push(r)
+	s.create(r)
 }
 
 // budgets are what PodDisruptionBudgets still allow.

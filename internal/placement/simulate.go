@@ -55,8 +55,13 @@ type Outcome struct {
 	Workloads []WorkloadOutcome
 	// Placed, Pending and NotCreated count the replacements of all workloads, Preempted the pods
 	// elsewhere that preemption evicts. Missing counts the Pending ones together with those that are
-	// not created because an ordered StatefulSet waits.
-	Placed, Pending, NotCreated, Missing, Preempted Range
+	// not created because an ordered StatefulSet waits or a ResourceQuota has no room for them.
+	// Refused counts the latter alone, and Unplaced the Missing ones without them.
+	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted Range
+	// UnmodelledQuotas are the ResourceQuotas, as namespace/name, that may keep replacements away and
+	// cannot be judged, UnknownQuotas is set where none were read.
+	UnmodelledQuotas []string
+	UnknownQuotas    bool
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name.
 	Victims []Victim
 
@@ -74,6 +79,9 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.Orders = max(out.Orders, o.Orders)
 		out.Placed, out.Pending, out.NotCreated = out.Placed.plus(o.Placed), out.Pending.plus(o.Pending), out.NotCreated.plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.plus(o.Missing), out.Preempted.plus(o.Preempted)
+		out.Refused, out.Unplaced = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced)
+		out.UnknownQuotas = out.UnknownQuotas || o.UnknownQuotas
+		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
 		out.Victims = append(out.Victims, o.Victims...)
 		maps.Copy(out.groups, o.groups)
 		for i := range o.Workloads {
@@ -85,6 +93,8 @@ func Join(outcomes ...*Outcome) *Outcome {
 			out.Workloads = append(out.Workloads, o.Workloads[i])
 		}
 	}
+	slices.Sort(out.UnmodelledQuotas)
+	out.UnmodelledQuotas = slices.Compact(out.UnmodelledQuotas)
 	return out
 }
 
@@ -93,9 +103,10 @@ func Join(outcomes ...*Outcome) *Outcome {
 type Group struct {
 	// Fate is Pending where none of them is placed in any order, and Fits where all are in every one.
 	Fate Fate
-	// Reason and Awaits are as those of a WorkloadOutcome.
-	Reason string
-	Awaits []string
+	// Reason, Refusal and Awaits are as those of a WorkloadOutcome.
+	Reason  string
+	Refusal *Refusal
+	Awaits  []string
 
 	size, placed int
 	all          Range
@@ -145,9 +156,8 @@ type WorkloadOutcome struct {
 	// pod is not created while an ordered StatefulSet waits for the one before it, and where its
 	// namespace forbids its tolerations.
 	Placed, Pending, NotCreated Range
-	// Missing counts the Pending ones together with those that are not created because an ordered
-	// StatefulSet waits.
-	Missing Range
+	// Missing, Refused and Unplaced count as those of an Outcome do.
+	Missing, Refused, Unplaced Range
 	// AllPending counts beside the Pending replacements the pods that were Pending before and still
 	// are.
 	AllPending Range
@@ -162,6 +172,8 @@ type WorkloadOutcome struct {
 	// Reason is why nodes do not take a Pending one, the reason that most nodes give first. Brief is the
 	// same in a few words.
 	Reason, Brief string
+	// Refusal is why one of the Refused is not created, nil where none is.
+	Refusal *Refusal
 	// Awaits names what brings nodes that would take a Pending one.
 	Awaits []string
 }
@@ -171,6 +183,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Placed, w.Pending, w.NotCreated = w.Placed.plus(other.Placed), w.Pending.plus(other.Pending), w.NotCreated.plus(other.NotCreated)
 	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.plus(other.Missing), w.AllPending.plus(other.AllPending), w.Delayed.plus(other.Delayed), w.Preempted.plus(other.Preempted)
 	w.Proved += other.Proved
+	w.Refused, w.Unplaced, w.Refusal = w.Refused.plus(other.Refused), w.Unplaced.plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	if w.Reason == "" {
 		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
 	}
@@ -202,6 +215,7 @@ func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome 
 		out.Orders++
 	}
 	s.prove()
+	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.groups = make(map[*snapshot.Pod]*Group, len(evicted))
 	for _, r := range s.replacements[:s.fixed] {
 		if r.group != nil {
@@ -230,6 +244,8 @@ type tally struct {
 	// seen is set once it has an evicted or preempted pod in any order.
 	seen                                                     bool
 	placed, pending, notCreated, missing, delayed, preempted int
+	// refused counts those that a ResourceQuota keeps from being created.
+	refused int
 	// waiting counts the pods that were Pending before and still are.
 	waiting int
 	// stuck is a replacement that stays Pending in this order.
@@ -240,7 +256,7 @@ type tally struct {
 func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	first := out.Orders == 0
 	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck = 0, 0, 0, 0, 0, 0, 0, nil
+		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck, w.refused = 0, 0, 0, 0, 0, 0, 0, nil, 0
 	}
 	for _, g := range s.groups {
 		g.placed = 0
@@ -257,16 +273,18 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.preempted++
 		victims[pod]++
 	}
-	var placed, pending, notCreated, missing int
+	var placed, pending, notCreated, missing, refused int
 	for _, w := range s.workloads {
 		w.Placed.add(w.placed, first)
 		w.Pending.add(w.pending, first)
 		w.NotCreated.add(w.notCreated, first)
 		w.Missing.add(w.missing, first)
+		w.Refused.add(w.refused, first)
+		w.Unplaced.add(w.missing-w.refused, first)
 		w.AllPending.add(w.pending+w.waiting, first)
 		w.Delayed.add(w.delayed, first)
 		w.Preempted.add(w.preempted, first)
-		placed, pending, notCreated, missing = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing
+		placed, pending, notCreated, missing, refused = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing, refused+w.refused
 		if w.stuck != nil && w.Reason == "" {
 			why := s.stuck(w.stuck)
 			w.Reason, w.Brief, w.Awaits = why.reason, why.brief, why.awaits
@@ -276,6 +294,8 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.Pending.add(pending, first)
 	out.NotCreated.add(notCreated, first)
 	out.Missing.add(missing, first)
+	out.Refused.add(refused, first)
+	out.Unplaced.add(missing-refused, first)
 	out.Preempted.add(len(s.preempted), first)
 }
 
@@ -297,6 +317,14 @@ func (s *simulation) count(r *replacement) {
 		}
 		if r.group != nil {
 			r.group.placed++
+		}
+	case r.refused != nil:
+		w.notCreated++
+		w.missing++
+		w.refused++
+		w.Refusal = cmp.Or(w.Refusal, r.refused)
+		if r.group != nil {
+			r.group.Refusal = r.refused
 		}
 	case r.notCreated():
 		w.notCreated++

@@ -35,6 +35,7 @@ type simulation struct {
 	byKey        map[snapshot.WorkloadKey]int
 	sets         map[string]*statefulSet
 	rules        rules
+	quotas       *quotas
 	// preempting is the highest priority of a pod that may preempt others.
 	preempting int32
 
@@ -43,8 +44,10 @@ type simulation struct {
 	base, now []nodeState
 	touched   []int32
 	// order is the order in which nodes are looked at, next where the next pod begins.
-	order  []int32
-	next   int
+	order []int32
+	next  int
+	// ranked are the first fixed replacements in the order of their ranks, in which they are created.
+	ranked []*replacement
 	rng    *rand.Rand
 	queue  queue
 	moment int64
@@ -86,6 +89,8 @@ type replacement struct {
 	// created is set once its controller has created it, at the moment since.
 	created bool
 	since   int64
+	// refused is why a ResourceQuota keeps it from being created, nil where none does.
+	refused *Refusal
 	// delayed is set for one that was placed at a later moment.
 	delayed bool
 }
@@ -107,6 +112,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.terminate()
 	s.doubt()
 	s.moments = slices.Sorted(maps.Keys(s.momentSet()))
+	s.quotas = newQuotas(s)
 	s.rules.init(s, evicted)
 	for i := range evicted {
 		if e := &evicted[i]; e.Scheduling != nil {
@@ -232,12 +238,13 @@ func (s *simulation) reset() {
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
-		r.node, r.created, r.since, r.delayed = -1, false, 0, false
+		r.node, r.created, r.since, r.delayed, r.refused = -1, false, 0, false, nil
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = 0, 0
 	}
 	s.rules.reset()
+	s.quotas.reset()
 	s.budgets.preempted = nil
 	for i := range s.order {
 		s.order[i] = int32(i)
@@ -273,6 +280,7 @@ func (s *simulation) rank(order int) {
 	for i, r := range ranked {
 		r.rank = i
 	}
+	s.ranked = ranked
 }
 
 // advance makes the room free of pods that are gone at a moment, and queues what is created.
@@ -285,9 +293,11 @@ func (s *simulation) advance(moment int64, lingers bool) {
 			}
 		}
 	}
-	for _, r := range s.replacements {
-		if r.after <= moment && r.node < 0 {
-			s.create(r)
+	for _, list := range [][]*replacement{s.ranked, s.replacements[s.fixed:]} {
+		for _, r := range list {
+			if r.after <= moment && r.node < 0 {
+				s.create(r)
+			}
 		}
 	}
 }
@@ -298,6 +308,7 @@ func (s *simulation) vacate(i int32, moment int64, lingers bool) {
 	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
 		if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
 			s.remove(i, occupant{pod: pod})
+			s.quotas.release(s, pod)
 			if lingers {
 				s.rules.update(s, i, occupant{pod: pod, leaving: true}, 1)
 				s.lingering = true
@@ -307,7 +318,7 @@ func (s *simulation) vacate(i int32, moment int64, lingers bool) {
 }
 
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
-// forbids it.
+// forbids it or has no quota left for it.
 func (s *simulation) create(r *replacement) {
 	if len(r.class.scheduling.Forbidden) > 0 {
 		return
@@ -317,6 +328,11 @@ func (s *simulation) create(r *replacement) {
 			if earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.after <= s.moment {
 				return
 			}
+		}
+	}
+	if !r.created && !r.waiting {
+		if r.refused = s.quotas.admit(s, r.pod); r.refused != nil {
+			return
 		}
 	}
 	if !r.created {

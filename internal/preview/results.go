@@ -100,7 +100,7 @@ func fromVerdict(report *eviction.Report, v eviction.PodVerdict) Pod {
 		Namespace: v.Pod.Namespace, Name: v.Pod.Name, Node: v.Pod.Node,
 		Owner: orNull(v.Owner.String()), Verdict: string(v.Verdict),
 		Reason: report.Why(v), Lost: v.Lost, Placement: orNull(report.Placement(v)),
-		Reschedulable: !v.NoPlace && (report.Placement(v) != "pending" || len(report.Awaits(v)) > 0),
+		Reschedulable: !v.NoPlace && (report.Placement(v) == "" || report.Placement(v) == "fits" || len(report.Awaits(v)) > 0),
 		Budget:        orNull(v.Budget), LocalData: v.Pod.LocalData,
 	}
 	if v.Verdict == eviction.EvictedAfter {
