@@ -58,7 +58,7 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	case eviction.ProtectedSelector:
 		return fmt.Sprintf("%s that protected_selector %q matches %s be evicted", pods, e.Limits.Selector, verb)
 	case eviction.MaxPending:
-		return fmt.Sprintf("%s %s stay Pending%s, and max_pending allows %d", pods, verb, Uncreated(x), x.Allowed)
+		return fmt.Sprintf("%s %s stay Pending, and max_pending allows %d%s", pods, verb, x.Allowed, Uncreated(x))
 	case eviction.MaxLost:
 		return fmt.Sprintf("%s %s be lost, and max_lost allows %d", pods, verb, x.Allowed)
 	case eviction.Only:

@@ -69,7 +69,7 @@ func excess(x eviction.Excess) string {
 	pods := fw.Count(x.Count, "pod")
 	switch x.Limit {
 	case eviction.MaxPending:
-		return fmt.Sprintf("%s %s stay Pending%s, and --max-pending allows %d", pods, verb, fw.Uncreated(x), x.Allowed)
+		return fmt.Sprintf("%s %s stay Pending, and --max-pending allows %d%s", pods, verb, x.Allowed, fw.Uncreated(x))
 	case eviction.MaxLost:
 		return fmt.Sprintf("%s %s be lost, and --max-lost allows %d", pods, verb, x.Allowed)
 	case eviction.Only:

@@ -93,6 +93,7 @@ var reductions = map[schema.GroupResource]tree{
 		"spec":   whole("selector", "minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy"),
 		"status": whole("observedGeneration", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "disruptedPods"),
 	},
+	{Resource: "resourcequotas"}: {"spec": whole("scopes", "scopeSelector"), "status": whole("hard", "used")},
 	{Group: "machine.openshift.io", Resource: "machinesets"}: {
 		"spec":   whole("replicas", "selector").with(tree{"template": {"metadata": whole("labels"), "spec": machineSpecFields}}),
 		"status": whole("observedGeneration", "replicas", "readyReplicas", "availableReplicas", "authoritativeAPI"),

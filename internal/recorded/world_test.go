@@ -148,6 +148,14 @@ func shop() *fakeapi.Server {
 		&appsv1.DaemonSet{ObjectMeta: noted("shop", "agent"), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}},
 		&batchv1.Job{ObjectMeta: noted("shop", "job-1", controlled("batch/v1", "CronJob", "job")...), Spec: batchv1.JobSpec{Template: template}},
 		&batchv1.CronJob{ObjectMeta: noted("shop", "job"), Spec: batchv1.CronJobSpec{Schedule: "@daily", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}}}},
+		&corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "compute"},
+			Spec:       corev1.ResourceQuotaSpec{Scopes: []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}},
+			Status: corev1.ResourceQuotaStatus{
+				Hard: corev1.ResourceList{"requests.cpu": resource.MustParse("2500m"), "pods": resource.MustParse("9"), "services": resource.MustParse("1")},
+				Used: corev1.ResourceList{"requests.cpu": resource.MustParse("3"), "pods": resource.MustParse("4"), "services": resource.MustParse("1")},
+			},
+		},
 		&policyv1.PodDisruptionBudget{
 			ObjectMeta: noted("shop", "web"),
 			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: selector, MinAvailable: new(intstr.FromInt32(1))},
