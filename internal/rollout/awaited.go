@@ -6,11 +6,16 @@ package rollout
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
-	"k8s.io/apimachinery/pkg/types"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -24,30 +29,69 @@ const (
 
 // awaited is a workload whose evicted pods a drain waits for, as a node's annotation has it.
 type awaited struct {
-	Group     string    `json:"group,omitempty"`
-	Kind      string    `json:"kind"`
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	Job       types.UID `json:"job,omitempty"`
-	Pods      int       `json:"pods"`
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Pods      int    `json:"pods"`
 }
 
-// parseAwaited returns what an annotation records, and nothing of one that is damaged: a wait
-// that is lost stops no drain.
-func parseAwaited(annotation string) []awaited {
-	var all, out []awaited
-	if annotation == "" || len(annotation) > mostRecordBytes || json.Unmarshal([]byte(annotation), &all) != nil || len(all) > mostRecords {
-		return nil
+// parseAwaited returns what an annotation records, and an error where no drain has written all of
+// it. The readable entries are returned all the same: a drain must not lose those. Errors quote
+// nothing of the annotation.
+func parseAwaited(annotation string) ([]awaited, error) {
+	if annotation == "" {
+		return nil, nil
 	}
-	for _, one := range all {
-		if one.Kind != "" && one.Namespace != "" && one.Name != "" && one.Pods > 0 {
+	if len(annotation) > mostRecordBytes {
+		return nil, fmt.Errorf("it has %d bytes, and a drain writes at most %d", len(annotation), mostRecordBytes)
+	}
+	var all, out []awaited
+	if err := json.Unmarshal([]byte(annotation), &all); err != nil {
+		return nil, errors.New("it is no JSON list of workloads")
+	}
+	if len(all) > mostRecords {
+		return nil, fmt.Errorf("it has %d entries, and a drain writes at most %d", len(all), mostRecords)
+	}
+	var damaged error
+	for i, one := range all {
+		switch why := one.damage(); {
+		case why == "":
 			out = append(out, one)
+		case damaged == nil:
+			damaged = fmt.Errorf("entry %d of %d %s", i+1, len(all), why)
 		}
 	}
-	return out
+	return out, damaged
 }
 
-// joined adds to what a drain waits for what an earlier one of its nodes has recorded.
+// damage returns why no drain has written an entry, and nothing where one may have.
+func (a awaited) damage() string {
+	switch {
+	case a.Kind == "" || a.Name == "":
+		return "names no workload"
+	case len(validation.IsDNS1123Label(a.Namespace)) > 0:
+		return "has no namespace"
+	case a.Pods <= 0:
+		return "has no number of pods"
+	case a.Kind == "DaemonSet" || a.Group == batchv1.GroupName && a.Kind == "CronJob":
+		return "is of a kind that no drain waits for"
+	}
+	return ""
+}
+
+// DamagedAwaited returns why what an earlier drain has recorded on a node cannot be read as a
+// whole. It returns nil for a node that is not cordoned, whose record is not read.
+func DamagedAwaited(n *snapshot.Node) error {
+	if !n.Unschedulable {
+		return nil
+	}
+	_, err := parseAwaited(n.Awaited)
+	return err
+}
+
+// joined adds to what a drain waits for what an earlier one of its nodes has recorded. A kubelet
+// may write such a record, so believable bounds what of it is waited for.
 func joined(expected []*replaced, recorded map[string][]awaited) []*replaced {
 	known := map[snapshot.WorkloadKey]*replaced{}
 	for _, r := range expected {
@@ -61,13 +105,41 @@ func joined(expected []*replaced, recorded map[string][]awaited) []*replaced {
 		}
 		r := known[key]
 		if r == nil {
-			r = &replaced{key: key, controller: key, job: one.Job, nodes: map[string]bool{}}
+			r = &replaced{key: key, controller: key, nodes: map[string]bool{}}
 			known[key], expected = r, append(expected, r)
 		}
 		r.wanted = max(r.wanted, one.Pods)
 	}
 	slices.SortFunc(expected, byTitle)
 	return expected
+}
+
+// believable lowers what is wanted to what a record can justify:
+//   - what this drain has observed itself,
+//   - the replicas of a controller of Kubernetes,
+//   - the pods that exist of other workloads, and of those whose replicas cannot be read: a kind with
+//     replicas need not create pods.
+func (r *replaced) believable(pods, desired int, known bool) {
+	if known {
+		r.wanted = min(r.wanted, desired)
+	}
+	if !known || !r.createsPods() {
+		r.wanted = min(r.wanted, max(r.observed, pods))
+	}
+}
+
+// createsPods reports whether the controller is one of Kubernetes that creates as many pods as its
+// object has replicas.
+func (r *replaced) createsPods() bool {
+	switch c := r.controller; c.Group {
+	case appsv1.GroupName:
+		return c.Kind == "Deployment" || c.Kind == "ReplicaSet" || c.Kind == "StatefulSet"
+	case batchv1.GroupName:
+		return c.Kind == "Job"
+	case corev1.GroupName:
+		return c.Kind == "ReplicationController"
+	}
+	return false
 }
 
 // remember records on each node what the eviction of its pods makes the drain wait for, before
@@ -78,7 +150,7 @@ func (d *draining) remember(ctx context.Context) error {
 		for _, r := range d.expected {
 			if r.nodes[name] && len(all) < mostRecords {
 				c := r.controller
-				all = append(all, awaited{Group: c.Group, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Job: r.job, Pods: r.wanted})
+				all = append(all, awaited{Group: c.Group, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Pods: r.wanted})
 			}
 		}
 		n, there := d.cluster.Node(name)

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -126,14 +129,18 @@ func TestDrainNodes_aRecordThatIsNoneOfThisDrainIsIgnored(t *testing.T) {
 		cordoned   bool
 		change     func(*Drain)
 	}{
-		"of a node that takes pods again":     {annotation: webAwaited},
-		"damaged":                             {annotation: `[{"kind":`, cordoned: true},
-		"without a name":                      {annotation: `[{"kind":"ReplicaSet","namespace":"shop","pods":3}]`, cordoned: true},
-		"of fewer than one pod":               {annotation: strings.Replace(webAwaited, ":1}", ":-1}", 1), cordoned: true},
-		"too long":                            {annotation: "[" + strings.Repeat(" ", mostRecordBytes) + webAwaited[1:], cordoned: true},
-		"of a workload that is gone":          {annotation: strings.Replace(webAwaited, "web", "gone", 1), cordoned: true},
-		"where the wait is switched off":      {annotation: webAwaited, cordoned: true, change: func(d *Drain) { d.AwaitReplacements = false }},
-		"of more workloads than a node holds": {annotation: "[" + strings.Repeat(webAwaited[1:len(webAwaited)-1]+",", 700) + webAwaited[1:], cordoned: true},
+		"of a node that takes pods again": {annotation: webAwaited},
+		"damaged":                         {annotation: `[{"kind":`, cordoned: true},
+		"without a name":                  {annotation: `[{"kind":"ReplicaSet","namespace":"shop","pods":3}]`, cordoned: true},
+		"of a workload whose name no object can have": {annotation: strings.Replace(webAwaited, `"web"`, `"web/../db"`, 1), cordoned: true},
+		"of a kind that nobody serves":                {annotation: strings.Replace(webAwaited, "apps", "example.com", 1), cordoned: true},
+		"of a DaemonSet":                              {annotation: strings.Replace(webAwaited, "ReplicaSet", "DaemonSet", 1), cordoned: true},
+		"of a namespace that can be none":             {annotation: strings.Replace(webAwaited, `"shop"`, `"a b"`, 1), cordoned: true},
+		"of fewer than one pod":                       {annotation: strings.Replace(webAwaited, ":1}", ":-1}", 1), cordoned: true},
+		"too long":                                    {annotation: "[" + strings.Repeat(" ", mostRecordBytes) + webAwaited[1:], cordoned: true},
+		"of a workload that is gone":                  {annotation: strings.Replace(webAwaited, "web", "gone", 1), cordoned: true},
+		"where the wait is switched off":              {annotation: webAwaited, cordoned: true, change: func(d *Drain) { d.AwaitReplacements = false }},
+		"of more workloads than a node holds":         {annotation: "[" + strings.Repeat(webAwaited[1:len(webAwaited)-1]+",", 700) + webAwaited[1:], cordoned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,4 +184,112 @@ func TestDrainNodes_aNodeThatJoinsIsNoOtherPlace(t *testing.T) {
 			t.Errorf("missing is %s", got)
 		}
 	})
+}
+
+// TestDrainNodes_aRecordWaitsForNoMorePodsThanItsWorkloadWants: any kubelet may write one on its node.
+func TestDrainNodes_aRecordWaitsForNoMorePodsThanItsWorkloadWants(t *testing.T) {
+	t.Parallel()
+	record := func(of string) string { return `[{` + of + `,"namespace":"shop","pods":1000}]` }
+	const web, custom = `"group":"apps","kind":"ReplicaSet","name":"web"`, `"group":"example.com","kind":"Server","name":"web"`
+	for name, tt := range map[string]struct {
+		record string
+		scene  func(s *drainScene)
+		// left is what it lacks when its time is over, empty where the record does not hold it up.
+		left string
+	}{
+		"all replicas are ready elsewhere": {
+			record: web, scene: func(s *drainScene) { s.onNode("web-1", "n2", ofSet("web")); s.onNode("web-2", "n2", ofSet("web")) },
+		},
+		"a ReplicaSet whose pods belong to a Deployment": {
+			record: web, scene: func(s *drainScene) {
+				set, _ := fakeapi.Get[*appsv1.ReplicaSet](s.api.Server, namespace, "web")
+				yes := true
+				set.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "shop", Controller: &yes}}
+				s.api.Put(set)
+				s.onNode("web-1", "n2", ofSet("web"))
+				s.onNode("web-2", "n2", ofSet("web"))
+			},
+		},
+		"a Job with a UID that is none": {
+			record: `"group":"batch","kind":"Job","name":"train","job":"made up"`, scene: func(s *drainScene) {
+				s.controller(&batchv1.Job{}, "train")
+				s.onNode("train-1", "n2", of("batch/v1", "Job", "train"))
+			},
+		},
+		"a workload that wants no pods": {record: web, scene: func(s *drainScene) { s.set("web", 0) }},
+		"a kind that creates no pods":   {record: custom, scene: func(*drainScene) {}},
+		"pods of another kind that are ready elsewhere": {
+			record: custom, scene: func(s *drainScene) { s.onNode("web-1", "n2", of("example.com/v1", "Server", "web")) },
+		},
+		"pods of another kind of which one is not ready": {
+			record: custom, scene: func(s *drainScene) {
+				s.onNode("web-1", "n2", of("example.com/v1", "Server", "web"))
+				s.onNode("web-2", "n2", of("example.com/v1", "Server", "web"), notReady("probe"))
+			},
+			left: "Server shop/web: 1 of 2 pods not ready on other nodes: pod web-2: probe",
+		},
+		"replicas of which one is missing": {
+			record: web, scene: func(s *drainScene) { s.onNode("web-1", "n2", ofSet("web")) },
+			left: "ReplicaSet shop/web: 1 of 2 pods not ready on other nodes: its controller has not created them",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := hostNode("n1")
+				n.Spec.Unschedulable, n.Annotations = true, map[string]string{snapshot.AwaitedAnnotation: record(tt.record)}
+				s := newDrainScene(t, n, hostNode("n2"))
+				s.set("web", 2)
+				tt.scene(s)
+				began := time.Now()
+				err := s.waits(t.Context(), t, time.Minute, func(d *Drain) { d.Nodes = []string{"n1"} })
+				left, stopped := "", new(DrainError)
+				if errors.As(err, &stopped) {
+					left = words(stopped.Missing)
+				}
+				if took := time.Since(began); left != tt.left || left == "" && (err != nil || took > 5*time.Second) {
+					t.Errorf("after %s it ends with %v, want %q", took, err, tt.left)
+				}
+				if said := strings.Join(s.done, "\n"); strings.Contains(said, "1000") {
+					t.Errorf("it says %s", said)
+				}
+			})
+		})
+	}
+}
+
+// TestDrainNodes_namesEachNodeWhoseRecordIsDamaged, and waits for what can be read of it.
+func TestDrainNodes_namesEachNodeWhoseRecordIsDamaged(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		annotation, want string
+		// waits is set where an entry can be read.
+		waits bool
+	}{
+		"intact":             {annotation: webAwaited, waits: true},
+		"cut off":            {annotation: webAwaited[:20], want: "n1: it is no JSON list of workloads"},
+		"too long":           {annotation: "[" + strings.Repeat(" ", mostRecordBytes) + webAwaited[1:], want: "n1: it has 65615 bytes, and a drain writes at most 65536"},
+		"too many":           {annotation: "[" + strings.Repeat(webAwaited[1:len(webAwaited)-1]+",", 500) + webAwaited[1:], want: "n1: it has 501 entries, and a drain writes at most 500"},
+		"one entry, foreign": {annotation: `[{"kind":"` + "\u202e" + `"},` + webAwaited[1:], want: "n1: entry 1 of 2 names no workload", waits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := hostNode("n1")
+				n.Spec.Unschedulable, n.Annotations = true, map[string]string{snapshot.AwaitedAnnotation: tt.annotation}
+				s := newDrainScene(t, n, hostNode("n2"))
+				s.set("web", 1)
+				var told []string
+				err := s.waits(t.Context(), t, 20*time.Second, func(d *Drain) {
+					d.Damaged = func(node string, err error) { told = append(told, node+": "+err.Error()) }
+				})
+				if got := strings.Join(told, "\n"); got != tt.want {
+					t.Errorf("told is %q, want %q", got, tt.want)
+				}
+				if waits := err != nil; waits != tt.waits {
+					t.Errorf("it ends with %v", err)
+				}
+			})
+		})
+	}
 }

@@ -37,6 +37,9 @@ type Drain struct {
 	// changes; nil ones are not.
 	Progress func(string)
 	Waiting  func(node string, pods []string)
+	// Damaged is told of each node whose record of an earlier drain cannot be read as a whole: this
+	// drain does not wait for what is lost of it. A nil one is not.
+	Damaged func(node string, err error)
 }
 
 // DrainRefusedError reports that pods stop a drain before it begins.
@@ -166,7 +169,10 @@ func (d *draining) cordon(ctx context.Context, name string) error {
 		}
 		d.say("node %s is cordoned", name)
 	} else {
-		d.recorded[name] = parseAwaited(n.Awaited)
+		all, err := parseAwaited(n.Awaited)
+		if d.recorded[name] = all; err != nil && d.drain.AwaitReplacements && d.drain.Damaged != nil {
+			d.drain.Damaged(name, err)
+		}
 	}
 	d.cordoned = append(d.cordoned, name)
 	return nil

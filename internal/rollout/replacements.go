@@ -48,10 +48,9 @@ type replaced struct {
 	// key is what the pods are rolled up to, and controller what creates them: a Job, where
 	// key is its CronJob.
 	key, controller snapshot.WorkloadKey
-	// job is the UID of the Job, empty for others.
-	job types.UID
-	// wanted is how many pods are to be ready on other nodes.
-	wanted int
+	// wanted is how many pods are to be ready on other nodes, and observed how many of them this
+	// drain has seen ready itself: the others are recorded by an earlier one.
+	wanted, observed int
 	// evicted is how many of its ready pods the drain evicts, and nodes are those that it evicts
 	// them from.
 	evicted int
@@ -83,7 +82,7 @@ func expected(s *snapshot.Snapshot, report *eviction.Report, d planner.NodeDrain
 				r.wanted++
 			}
 		}
-		if r.wanted > 0 {
+		if r.observed = r.wanted; r.wanted > 0 {
 			out = append(out, r)
 		}
 	}
@@ -127,7 +126,7 @@ func replacedOf(s *snapshot.Snapshot, p *snapshot.Pod) *replaced {
 	r := &replaced{key: key, controller: key, nodes: map[string]bool{}}
 	if c := p.Controller; c.Group == batchv1.GroupName && c.Kind == "Job" {
 		// Other Jobs of a CronJob begin and end by themselves.
-		r.controller.Owner, r.job = c.Owner, c.UID
+		r.controller.Owner = c.Owner
 	}
 	return r
 }
@@ -140,14 +139,17 @@ func byTitle(a, b *replaced) int { return cmp.Compare(a.title(), b.title()) }
 
 // pods are those of the workload that are not being deleted and have not run to their end.
 func (r *replaced) pods(s *snapshot.Snapshot) []*snapshot.Pod {
-	if r.job == "" {
-		return s.PodsByWorkload()[r.key]
+	if pods := s.PodsByWorkload()[r.controller]; len(pods) > 0 || !r.createsPods() {
+		return pods
 	}
-	// They are rolled up to the Job's CronJob, if it has one.
+	// They are rolled up to what controls their controller: a Job's to its CronJob.
 	var out []*snapshot.Pod
 	for key, pods := range s.PodsByWorkload() {
+		if key.Namespace != r.controller.Namespace {
+			continue
+		}
 		for _, p := range pods {
-			if key.Namespace == r.key.Namespace && p.Controller != nil && p.Controller.UID == r.job {
+			if p.Controller != nil && p.Controller.Owner == r.controller.Owner {
 				out = append(out, p)
 			}
 		}
@@ -168,6 +170,9 @@ func (d *draining) await(ctx context.Context) error {
 		var missing []Replacement
 		var behind []*replaced
 		for _, r := range d.expected {
+			if r.wanted <= 0 {
+				continue
+			}
 			pods, ready := r.count(s, d.leaves)
 			asks, err := r.follow(ctx, d.cluster, pods)
 			if err != nil {
@@ -232,13 +237,19 @@ func (r *replaced) count(s *snapshot.Snapshot, leaves func(*snapshot.Snapshot, s
 
 // follow lowers what is wanted where the controller is to have fewer pods by now: it may have
 // been scaled down or deleted. It is asked where it has fewer, and not before it has had time to
-// create them. It reports whether it is to be asked soon.
+// create them, unless only a record has that many. It reports whether it is to be asked soon.
 func (r *replaced) follow(ctx context.Context, cluster *kube.Cluster, pods int) (soon bool, err error) {
 	now := time.Now()
+	recorded := r.wanted > r.observed && r.askedAt.IsZero()
 	switch {
 	case pods >= r.wanted:
 		r.short = time.Time{}
 		return false, nil
+	case recorded && pods == 0 && r.observed == 0 && !r.createsPods():
+		r.wanted = 0
+		return false, nil
+	case recorded:
+		r.short = now
 	case r.short.IsZero():
 		r.short = now
 		return true, nil
@@ -247,8 +258,8 @@ func (r *replaced) follow(ctx context.Context, cluster *kube.Cluster, pods int) 
 	}
 	r.askedAt = now
 	desired, known, err := cluster.DesiredPods(ctx, r.controller)
-	if known && err == nil {
-		r.wanted = min(r.wanted, desired)
+	if err == nil {
+		r.believable(pods, desired, known)
 	}
 	return false, err
 }
