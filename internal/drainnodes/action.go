@@ -80,7 +80,11 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 	d.Progress, d.Waiting = say, func(node string, pods []string) {
 		say("waiting for " + fw.Count(len(pods), "pod") + " of node " + node + ": " + strings.Join(shown(pods, 5), "; "))
 	}
-	if _, err := rollout.Run(ctx, a.Data.Cluster, rollout.Change{Drain: &d, Limits: w.budget.Limits}, a.Data.Comparison); err != nil {
+	var damaged []damagedRecord
+	d.Damaged = func(node string, err error) { damaged = append(damaged, damagedRecord{node, err}) }
+	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Change{Drain: &d, Limits: w.budget.Limits}, a.Data.Comparison)
+	warnDamaged(damaged, diags)
+	if err != nil {
 		diags.Append(explain(w, d, err))
 		return
 	}

@@ -54,6 +54,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		warnTarget(w, diags)
 		return
 	}
+	warnDamaged(damagedRecords(nodes, d), diags)
 	plan := planner.Order(s, planner.Change{Drain: &d.NodeDrain}, a.Data.Comparison)
 	if len(plan.DrainRefusals) > 0 {
 		diags.Append(refused(w, plan.DrainRefusals, nil))
