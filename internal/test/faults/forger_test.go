@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	records "github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	taints "github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -32,6 +33,7 @@ var formats = map[string]reflect.Type{
 		admission.Policy
 		admission.Mark
 	}](),
+	snapshot.AwaitedAnnotation: reflect.TypeFor[awaited](),
 }
 
 // stranger owns marks that are not the resource's.
@@ -238,6 +240,8 @@ func (f *forger) like(name string, of reflect.Type) any {
 		return pick(f, "foreign:NoSchedule", "team:NoSchedule", "node.kubernetes.io/unreachable:NoExecute", "x")
 	case "path", "proof":
 		return ""
+	case "group", "kind", "namespace", "name":
+		return f.workload(name)
 	}
 	return pick(f, evil, "a", "kept", "")
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	taints "github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -116,6 +117,8 @@ func (o annotated) damaged(annotation string) bool {
 		_, err = machineset.ParseMarker(value)
 	case machineset.RemnantsAnnotation:
 		_, err = machineset.ParseRemnants(value)
+	case snapshot.AwaitedAnnotation:
+		err = damagedAwaited(value)
 	}
 	return err != nil
 }
@@ -130,6 +133,8 @@ func (s subject) reads(o annotated) []string {
 		switch {
 		case nodes && s.typeName == "node_taints":
 			return []string{taints.OwnedAnnotation}
+		case nodes && s.typeName == "drain_nodes":
+			return []string{snapshot.AwaitedAnnotation}
 		case nodes && s.typeName == "dedicated_nodes":
 			return []string{taints.OwnedAnnotation, label.OwnedAnnotation}
 		}
