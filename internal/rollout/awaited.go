@@ -117,7 +117,7 @@ func joined(expected []*replaced, recorded map[string][]awaited) []*replaced {
 // believable lowers what is wanted to what a record can justify:
 //   - what this drain has observed itself,
 //   - the replicas of a controller of Kubernetes,
-//   - the pods that exist of other workloads, and of those whose replicas cannot be read: a kind with
+//   - the current pods of other workloads, and of those whose replicas cannot be read: a kind with
 //     replicas need not create pods.
 func (r *replaced) believable(pods, desired int, known bool) {
 	if known {
