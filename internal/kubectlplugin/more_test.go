@@ -203,3 +203,30 @@ func TestRun_helpIsTheAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestRun_helpDescribesTheGlobalFlags of kubetaint and the namespace, and names where kubectl lists its own.
+func TestRun_helpDescribesTheGlobalFlags(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		r := newReader(t, c)
+		for _, args := range []string{"", "preview", "preview nodes --help", "preview drain -h", "help preview machineset", "tolerates -h", "untolerated -h", "snapshot -h"} {
+			got := r.run(t, strings.Fields(args)...)
+			_, global, _ := strings.Cut(got.out, "\nGlobal Flags:\n")
+			for _, want := range []string{
+				"  -n, --namespace string ",
+				"      --snapshot string ",
+				"File or folder to read in place of the cluster: ",
+				"      --comparison-operators ",
+				"Whether the cluster's feature gate TaintTolerationComparisonOperators is on.",
+				"\nUse \"kubectl options\" to list them.\n",
+			} {
+				if !strings.Contains(global, want) {
+					t.Errorf("%q: want %q and got\n%s", args, want, got)
+				}
+			}
+			if strings.Contains(got.out, "--kubeconfig string") {
+				t.Errorf("%q: it lists kubectl's flags:\n%s", args, got)
+			}
+		}
+	})
+}

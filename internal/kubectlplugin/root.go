@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -72,11 +73,11 @@ func (p *plugin) command() *cobra.Command {
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.ErrOut)
-	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err.Error()) })
 	p.config.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVar(p.comparison, comparisonFlag, false, "Whether the cluster's feature gate TaintTolerationComparisonOperators is on. Without the flag, pods that depend on it may be evicted.")
 	root.PersistentFlags().StringVar(&p.snapshot, snapshotFlag, "", "File or folder to read in place of the cluster: a snapshot, a must-gather, or the output of kubectl get -o yaml.")
+	root.SetUsageTemplate(usageTemplate + globalFlags(root))
 	root.AddCommand(p.previewCommand(), p.toleratesCommand(), p.untoleratedCommand(), p.snapshotCommand())
 	root.InitDefaultCompletionCmd()
 	return root
@@ -90,8 +91,8 @@ func group(cmd *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-// usageTemplate is cobra's without the flags of the connection, which are those of every command of
-// kubectl.
+// usageTemplate is cobra's with those flags of every command that are not about the connection: kubectl
+// lists the others.
 const usageTemplate = `Usage:{{if .HasAvailableSubCommands}}
   {{.CommandPath}} [command]{{else}}
   {{.UseLine}}{{end}}{{if .HasExample}}
@@ -103,10 +104,22 @@ Available Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalNonPersistentFlags.FlagUsages | trimTrailingWhitespaces}}
+{{.LocalNonPersistentFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 
-The flags of "kubectl options" that are about the connection work as well, --snapshot and --comparison-operators.{{end}}
+Global Flags:
 `
+
+// globalFlags are the flags of every command that help shows, and where the others are.
+func globalFlags(root *cobra.Command) string {
+	shown := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, name := range []string{"namespace", snapshotFlag, comparisonFlag} {
+		shown.AddFlag(root.PersistentFlags().Lookup(name))
+	}
+	return shown.FlagUsages() + `
+Flags of the connection are those of kubectl, such as --context and --kubeconfig.
+Use "kubectl options" to list them.
+`
+}
 
 // usageError is a mistake in the arguments.
 type usageError struct{ command, message string }
