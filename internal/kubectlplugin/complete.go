@@ -19,8 +19,12 @@ const completionTime = 3 * time.Second
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// completeNodes completes the names of nodes that are not on the command line yet.
+// completeNodes completes the names of nodes that are not on the command line yet. It opens the snapshot
+// itself: cobra runs no PersistentPreRun of the command whose arguments it completes.
 func (p *plugin) completeNodes(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if _, err := p.openSnapshot(cmd); err != nil {
+		return nil, noFiles
+	}
 	cluster, err := p.connect()
 	if err != nil {
 		return nil, noFiles

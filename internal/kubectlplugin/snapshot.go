@@ -87,38 +87,12 @@ func (p *plugin) warnMissing(kinds []string) {
 	}
 }
 
-// fromSnapshot has all commands read the file that --snapshot names. The kubeconfig is not read then, and
-// flags of the connection are a mistake.
+// fromSnapshot has a command read the file that --snapshot names, and tells how old it is.
 func (p *plugin) fromSnapshot(cmd *cobra.Command, _ []string) error {
-	if !cmd.Flags().Changed(snapshotFlag) || cmd.Name() == snapshotFlag {
-		return nil
-	}
-	connection := pflag.NewFlagSet("", pflag.ContinueOnError)
-	p.config.AddFlags(connection)
-	var clash []string
-	connection.VisitAll(func(f *pflag.Flag) {
-		if cmd.Flags().Changed(f.Name) && f.Name != "namespace" {
-			clash = append(clash, "--"+f.Name)
-		}
-	})
-	if len(clash) > 0 {
-		return usage(cmd, "--snapshot cannot be used with "+strings.Join(clash, ", "))
-	}
-	read, err := recorded.Open(p.snapshot)
-	if unreadable, is := errors.AsType[*fs.PathError](err); is {
-		err = unreadable.Err // The whole of it names the path again.
-	}
-	if err != nil {
-		return fmt.Errorf("unable to read the snapshot %q: %w", p.snapshot, err)
-	}
-	config := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(kube.ReadOnly(kube.Through(recorded.Host, read.Transport())))
-	config.Namespace = p.config.Namespace
-	*config.KubeConfig = os.DevNull
-	// The cache of what a server has goes by its name, and all snapshots have the same.
-	if *config.CacheDir, err = os.MkdirTemp("", "kubectl-kubetaint-"); err != nil {
+	read, err := p.openSnapshot(cmd)
+	if err != nil || read == nil {
 		return err
 	}
-	p.config, p.cache = config, *config.CacheDir
 	of := ""
 	if name := read.Name(); name != "" {
 		of = " of " + name
@@ -126,6 +100,45 @@ func (p *plugin) fromSnapshot(cmd *cobra.Command, _ []string) error {
 	fmt.Fprintf(p.ErrOut, "Warning: from the snapshot %q%s, taken %s ago: %s\n", p.snapshot, of, recorded.ReportAge(time.Since(read.Taken())), read.Content())
 	p.warnMissing(read.Missing())
 	return nil
+}
+
+// openSnapshot makes the file that --snapshot names what is read in place of the cluster. It returns nil
+// without the flag. The kubeconfig is not read then, and flags of the connection are a mistake.
+func (p *plugin) openSnapshot(cmd *cobra.Command) (*recorded.Cluster, error) {
+	if !cmd.Flags().Changed(snapshotFlag) || cmd.Name() == snapshotFlag {
+		return nil, nil
+	}
+	if clash := p.connectionFlags(cmd); len(clash) > 0 {
+		return nil, usage(cmd, "--snapshot cannot be used with "+strings.Join(clash, ", "))
+	}
+	read, err := recorded.Open(p.snapshot)
+	if unreadable, is := errors.AsType[*fs.PathError](err); is {
+		err = unreadable.Err // The whole of it names the path again.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("unable to read the snapshot %q: %w", p.snapshot, err)
+	}
+	config := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(kube.ReadOnly(kube.Through(recorded.Host, read.Transport())))
+	config.Namespace = p.config.Namespace
+	*config.KubeConfig = os.DevNull
+	// The cache of what a server has goes by its name, and all snapshots have the same.
+	if *config.CacheDir, err = os.MkdirTemp("", "kubectl-kubetaint-"); err != nil {
+		return nil, err
+	}
+	p.config, p.cache = config, *config.CacheDir
+	return read, nil
+}
+
+// connectionFlags returns the flags of the connection that are set, without --namespace.
+func (p *plugin) connectionFlags(cmd *cobra.Command) (set []string) {
+	connection := pflag.NewFlagSet("", pflag.ContinueOnError)
+	p.config.AddFlags(connection)
+	connection.VisitAll(func(f *pflag.Flag) {
+		if cmd.Flags().Changed(f.Name) && f.Name != "namespace" {
+			set = append(set, "--"+f.Name)
+		}
+	})
+	return set
 }
 
 // forget removes what was cached of a snapshot.

@@ -71,6 +71,33 @@ func TestSnapshot_toStandardOutput(t *testing.T) {
 	})
 }
 
+// TestSnapshot_completesItsNodes, and sends nothing to the cluster: it may have other nodes.
+func TestSnapshot_completesItsNodes(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		r, file := shop(t, c), filepath.Join(t.TempDir(), "cluster.kts")
+		if got := r.run(t, "snapshot", "-o", file); got.code != 0 {
+			t.Fatal(got)
+		}
+		c.Node(t, acctest.Node{Name: "worker-4"})
+		sent := len(r.log.Requests())
+		for line, want := range map[string]string{
+			"preview nodes --snapshot " + file + " w":                    "worker-1\nworker-2\nworker-3\n:4\n",
+			"preview drain worker-1 --snapshot=" + file + " ":            "worker-2\nworker-3\n:4\n",
+			"untolerated web --snapshot " + file + " ":                   "worker-1\nworker-2\nworker-3\n:4\n",
+			"preview nodes --snapshot " + file + ".none ":                ":4\n",
+			"preview nodes --context=x --snapshot " + file + " worker-1": ":4\n",
+		} {
+			if got := r.run(t, append([]string{"__complete"}, strings.Split(line, " ")...)...); got.out != want {
+				t.Errorf("%s: want %q and got\n%s", line, want, got)
+			}
+		}
+		if more := r.log.Requests()[sent:]; len(more) > 0 {
+			t.Errorf("it sends %v", more)
+		}
+	})
+}
+
 // TestSnapshot_badFilesAndFlags: an error with what to do, before anything is asked or written.
 func TestSnapshot_badFilesAndFlags(t *testing.T) {
 	t.Parallel()
