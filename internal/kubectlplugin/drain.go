@@ -58,6 +58,17 @@ func (p *plugin) drainCommand() *cobra.Command {
 	return cmd
 }
 
+// errStuck is the error of a drain that gets stuck, after the answer that names what holds it.
+var errStuck = errors.New("the drain gets stuck on PodDisruptionBudgets: scale the workloads up or relax the PodDisruptionBudgets before it")
+
+// stuck returns errStuck for a drain that does not end by itself.
+func stuck(answer preview.Change) error {
+	if len(answer.Stuck) > 0 {
+		return errStuck
+	}
+	return nil
+}
+
 // drainFlags are the names of the drain's rules on a command line, by those of the action's attributes.
 var drainFlags = strings.NewReplacer("ignore_daemon_sets = true", "--ignore-daemonsets", "delete_local_data = true", "--delete-emptydir-data")
 

@@ -31,8 +31,8 @@ func TestPlugin_saysWhatTheProviderSaysOnRandomClusters(t *testing.T) {
 	var seen tally
 	t.Cleanup(func() {
 		// A comparison of nothing would pass as well.
-		if pods, drains, refused, no := seen.pods.Load(), seen.drains.Load(), seen.refused.Load(), seen.no.Load(); pods < 100 || drains < 5 || refused < 5 || no < 20 {
-			t.Errorf("only %d pods, %d drains, %d refused drains and %d workloads that do not tolerate are compared", pods, drains, refused, no)
+		if pods, drains, stuck, refused, no := seen.pods.Load(), seen.drains.Load(), seen.stuck.Load(), seen.refused.Load(), seen.no.Load(); pods < 100 || drains < 5 || stuck < 2 || refused < 5 || no < 20 {
+			t.Errorf("only %d pods, %d drains, %d that get stuck, %d refused drains and %d workloads that do not tolerate are compared", pods, drains, stuck, refused, no)
 		}
 	})
 	for seed := range uint64(clusters) {
@@ -58,7 +58,7 @@ func TestPlugin_saysWhatTheProviderSaysOnRandomClusters(t *testing.T) {
 }
 
 // tally counts what is compared.
-type tally struct{ pods, drains, refused, no atomic.Int64 }
+type tally struct{ pods, drains, stuck, refused, no atomic.Int64 }
 
 // world is one random cluster.
 type world struct {
@@ -301,13 +301,22 @@ func (w *world) compareDrain() {
 		return
 	}
 	w.seen.drains.Add(1)
-	want := "Draining node \"" + node + "\" evicts no pods\n"
+	want, held, code := "Draining node \""+node+"\" evicts no pods\n", "", 0
 	for _, d := range said {
-		if strings.HasPrefix(d.Summary, "Draining node") && strings.Contains(d.Summary, " evict") {
+		switch {
+		case strings.HasPrefix(d.Summary, "Draining node") && strings.Contains(d.Summary, " evict"):
 			want = d.Summary + "\n\n" + strings.Trim(d.Detail, "\n") + "\n"
+		case strings.HasSuffix(d.Summary, " gets stuck on PodDisruptionBudgets"):
+			_, held, _ = strings.Cut(d.Detail, ":\n\n")
+			code = 2
 		}
 	}
-	if got.code != 0 || !strings.HasPrefix(got.out, want) {
+	if code != 0 {
+		w.seen.stuck.Add(1)
+		heading, detail, _ := strings.Cut(want, "\n")
+		want = heading + "\n\nThe drain gets stuck:\n" + strings.Trim(held, "\n") + "\n" + detail
+	}
+	if got.code != code || !strings.HasPrefix(got.out, want) {
 		w.t.Errorf("the action says\n%s\nand the plugin\n%s", want, got)
 	}
 }

@@ -17,16 +17,12 @@ import (
 
 // exit writes an error as kubectl does, and returns the exit code.
 func (p *plugin) exit(err error) int {
-	limits := new(eviction.LimitsError)
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, errNo):
 		return failed
-	case errors.As(err, &limits):
-		for _, x := range limits.Exceeded {
-			fmt.Fprintln(p.ErrOut, "error: "+excess(x))
-		}
+	case p.unacceptable(err):
 		return exceeded
 	}
 	all := failures{err}
@@ -35,6 +31,19 @@ func (p *plugin) exit(err error) int {
 		fmt.Fprintln(p.ErrOut, standard(one))
 	}
 	return failed
+}
+
+// unacceptable reports whether a preview gives an answer that a script must not go on with, and writes why.
+func (p *plugin) unacceptable(err error) bool {
+	limits := new(eviction.LimitsError)
+	stuck, exceeds := errors.Is(err, errStuck), errors.As(err, &limits)
+	if stuck {
+		fmt.Fprintln(p.ErrOut, standard(errStuck))
+	}
+	for _, x := range limits.Exceeded {
+		fmt.Fprintln(p.ErrOut, "error: "+excess(x))
+	}
+	return stuck || exceeds
 }
 
 // failures are errors of which each is told.

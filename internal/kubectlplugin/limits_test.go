@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 )
 
 // TestPreview_limitsThatAreExceededAreExitCode2: the answer is the same as without limits, and stderr
@@ -53,10 +56,25 @@ func TestPreviewDrain_podsThatStopItAreAnError(t *testing.T) {
 		if got.code != 1 || got.out != "" || !strings.Contains(got.err, "belongs to a DaemonSet, which would recreate it immediately: set --ignore-daemonsets to leave it there") {
 			t.Errorf("got\n%s", got)
 		}
+	})
+}
+
+// TestPreviewDrain_oneThatGetsStuckIsExitCode2: the PodDisruptionBudget that holds it is directly under the
+// summary, in a field of its own, and no row of a table alone.
+func TestPreviewDrain_oneThatGetsStuckIsExitCode2(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		r := shop(t, c)
 		c.Budget(t, "shop", "train", "train")
-		got = r.run(t, "preview", "drain", "worker-2")
-		if got.code != 0 || !strings.Contains(got.out, "\n\nWhat may go wrong:\n  ") || !strings.Contains(got.out, `PodDisruptionBudget "shop/train" allows no eviction`) {
-			t.Errorf("got\n%s", got)
+		for name, args := range map[string][]string{"drain-stuck": nil, "drain-stuck.markdown": {"-o=markdown"}, "drain-stuck-and-limit": {"--max-pods=0"}} {
+			golden.Check(t, name+".golden", r.run(t, append([]string{"preview", "drain", "worker-2"}, args...)...).String())
+		}
+		for _, format := range []string{"json", "yaml"} {
+			got := r.run(t, "preview", "drain", "worker-2", "-o", format)
+			var answer struct{ Stuck []string }
+			if err := yaml.Unmarshal([]byte(got.out), &answer); err != nil || got.code != 2 || len(answer.Stuck) != 1 || !strings.HasPrefix(answer.Stuck[0], `PodDisruptionBudget "shop/train" allows no eviction`) {
+				t.Errorf("got %v of\n%s", err, got)
+			}
 		}
 	})
 }

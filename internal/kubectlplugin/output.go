@@ -82,6 +82,9 @@ func (p *plugin) write(f *previewFlags, answer preview.Change) error {
 		_, err := io.WriteString(p.Out, results.Markdown)
 		return err
 	}
+	if stuck := answer.FirstStuck(); len(stuck) > 0 {
+		heading += "\n\n" + preview.StuckHeading + ":\n  " + strings.Join(stuck, "\n  ")
+	}
 	paragraphs := []string{heading, strings.Trim(detail, "\n"), answer.Cordoned()}
 	if doubts := answer.FirstDoubts(); len(doubts) > 0 {
 		paragraphs = append(paragraphs, "What may go wrong:\n  "+strings.Join(doubts, "\n  "))

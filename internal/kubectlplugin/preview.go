@@ -22,7 +22,7 @@ const previewLong = `Preview which pods a change evicts, when and why, and which
 The change is imagined on the cluster as it is now. Nothing is written to the cluster, so that the
 rights of a reader are enough: the ClusterRole kubetaint-plan of the provider's documentation.
 
-Exit codes: 0, 1 for an error, and 2 for a preview that exceeds a limit.`
+Exit codes: 0, 1 for an error, and 2 for a preview that exceeds a limit or for a drain that gets stuck.`
 
 func (p *plugin) previewCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -57,8 +57,8 @@ type imagined struct {
 	atOnce int
 }
 
-// run evaluates a change, and writes the answer. Errors: *eviction.LimitsError after the answer, and
-// those of the connection and of names that the cluster does not have.
+// run evaluates a change, and writes the answer. Errors: errStuck and *eviction.LimitsError after the
+// answer, and those of the connection and of names that the cluster does not have.
 func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error {
 	ctx := cmd.Context()
 	cluster, s, err := p.observe(ctx)
@@ -79,7 +79,7 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 	if err := p.write(f, answer); err != nil {
 		return err
 	}
-	return f.limits.of(cmd).Check(answer.Report)
+	return errors.Join(stuck(answer), f.limits.of(cmd).Check(answer.Report))
 }
 
 // machineSets reads the MachineSets where the change is one of MachineSets.

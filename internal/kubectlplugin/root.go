@@ -18,7 +18,7 @@ import (
 // Exit codes beside 0.
 const (
 	failed = 1
-	// exceeded is that of a preview that exceeds a limit.
+	// exceeded is that of a preview that exceeds a limit, and of a drain that gets stuck.
 	exceeded = 2
 )
 

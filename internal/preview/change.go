@@ -38,6 +38,8 @@ type Change struct {
 	Report  *eviction.Report
 	// Refusals are the pods that stop a drain before it begins.
 	Refusals []planner.DrainRefusal
+	// Stuck is what a drain waits for without end, a sentence each.
+	Stuck []string
 	// Doubts is what may go wrong with a rollout of machines or with a drain.
 	Doubts []string
 	// cordoned are the drained nodes that are cordoned already.

@@ -29,7 +29,11 @@ func (w Change) drain(s *snapshot.Snapshot, comparison eviction.Comparison) Chan
 	plan := planner.Order(s, planner.Change{Drain: &d}, comparison)
 	w.Refusals = plan.DrainRefusals
 	for _, one := range plan.DrainDeadlocks(s) {
-		w.Doubts = append(w.Doubts, one.Why)
+		if one.Possible {
+			w.Doubts = append(w.Doubts, one.Why)
+		} else {
+			w.Stuck = append(w.Stuck, one.Why)
+		}
 	}
 	_, w.Report = plan.Impact()
 	return w

@@ -25,10 +25,14 @@ const (
 func (w Change) Markdown() string {
 	var b strings.Builder
 	table, alert := fw.MarkdownTable(w.Report, maxWorkloads)
-	if len(w.Doubts) > 0 {
+	switch {
+	case len(w.Stuck) > 0:
+		alert = fw.AlertCaution
+	case len(w.Doubts) > 0:
 		alert = max(alert, fw.AlertWarning)
 	}
 	b.WriteString(alert.Markdown(w.Heading()))
+	section(&b, StuckHeading, w.FirstStuck())
 	if table != "" {
 		b.WriteString("\n" + table)
 	}
@@ -115,6 +119,14 @@ func (w Change) already() string {
 // doubts lists what may go wrong with a rollout or a drain.
 func (w Change) doubts(b *strings.Builder) {
 	section(b, "What may go wrong", w.FirstDoubts())
+}
+
+// StuckHeading is over what a drain waits for without end.
+const StuckHeading = "The drain gets stuck"
+
+// FirstStuck is what a reader is told of what a drain waits for without end.
+func (w Change) FirstStuck() []string {
+	return w.Stuck[:min(len(w.Stuck), maxDoubts)]
 }
 
 // FirstDoubts are the doubts that a reader is told.

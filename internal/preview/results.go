@@ -11,12 +11,14 @@ import (
 )
 
 // Results are the answer: the computed attributes of kubetaint_eviction_preview, which are the fields
-// of the plugin's JSON and YAML.
+// of the plugin's JSON and YAML, and what the plugin alone has of drains.
 type Results struct {
 	Pods      []Pod      `json:"pods"`
 	Workloads []Workload `json:"workloads"`
 	Summary   *Summary   `json:"summary"`
-	Markdown  string     `json:"markdown"`
+	// Stuck is nil for other changes than drains, which have no such field.
+	Stuck    []string `json:"stuck,omitzero"`
+	Markdown string   `json:"markdown"`
 }
 
 // Pod is what becomes of one pod.
@@ -71,6 +73,9 @@ type Summary struct {
 // tell are left out unless all are asked for. Both lists are empty rather than nil where none is left.
 func (w Change) Results(all bool) Results {
 	out := Results{Pods: []Pod{}, Workloads: []Workload{}, Markdown: w.Markdown()}
+	if w.Drain != nil {
+		out.Stuck = append([]string{}, w.Stuck...)
+	}
 	homeless := 0
 	for _, v := range w.Report.Pods {
 		p := fromVerdict(w.Report, v)
