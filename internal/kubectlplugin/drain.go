@@ -19,8 +19,17 @@ import (
 
 const drainLong = `Preview which pods a drain of nodes evicts, and which PodDisruptionBudgets hold it up.
 
-The drain is that of the provider's action kubetaint_drain_nodes, which is that of "kubectl drain":
-pods of DaemonSets stay, and pods without a controller stop it before it begins.`
+The rules are those of "kubectl drain", with these differences:
+
+  * --ignore-daemonsets is on.
+  * All pods of the nodes count: there is no --pod-selector.
+  * Pods are always evicted, never deleted: there is no --disable-eviction.
+  * A pod that several PodDisruptionBudgets cover stops the drain before it begins.
+
+The provider's action kubetaint_drain_nodes has the same rules, but no --force.
+
+Exit codes: 0, 1 for an error and for pods that stop the drain, and 2 for a drain that gets stuck on
+PodDisruptionBudgets or exceeds a limit.`
 
 const drainExample = `  # Which pods does a drain of a node evict?
   kubectl kubetaint preview drain worker-1
@@ -31,6 +40,7 @@ const drainExample = `  # Which pods does a drain of a node evict?
 func (p *plugin) drainCommand() *cobra.Command {
 	var f previewFlags
 	var at nodes
+	var force bool
 	rules := planner.DrainRules{}
 	cmd := &cobra.Command{
 		Use:               "drain (NAME ... | -l SELECTOR)",
@@ -43,13 +53,14 @@ func (p *plugin) drainCommand() *cobra.Command {
 	at.flag(cmd, "nodes")
 	cmd.Flags().BoolVar(&rules.IgnoreDaemonSets, "ignore-daemonsets", true, "Whether pods of DaemonSets stay; otherwise they stop the drain.")
 	cmd.Flags().BoolVar(&rules.DeleteLocalData, "delete-emptydir-data", false, "Whether pods with emptyDir data are evicted; otherwise they stop the drain.")
+	cmd.Flags().BoolVar(&force, "force", false, "Whether pods without a controller are evicted, and lost; otherwise they stop the drain.")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		target, err := at.target(args)
 		if err = firstOf(err, f.output.check(), f.limits.check()); err != nil {
 			return usage(cmd, err.Error())
 		}
 		return p.run(cmd, &f, imagined{
-			Change: preview.Change{Target: target, Drain: &rules},
+			Change: preview.Change{Target: target, Drain: &rules, Force: force},
 			resolve: func(_ *preview.Change, s *snapshot.Snapshot, _ []machineset.Observed) error {
 				return present(s, target)
 			},
@@ -69,8 +80,10 @@ func stuck(answer preview.Change) error {
 	return nil
 }
 
-// drainFlags are the names of the drain's rules on a command line, by those of the action's attributes.
-var drainFlags = strings.NewReplacer("ignore_daemon_sets = true", "--ignore-daemonsets", "delete_local_data = true", "--delete-emptydir-data")
+// drainFlags are the names of the drain's rules on a command line, by those of the action's attributes,
+// and the way out that the action does not have.
+var drainFlags = strings.NewReplacer("ignore_daemon_sets = true", "--ignore-daemonsets", "delete_local_data = true", "--delete-emptydir-data",
+	"(kubectl delete pod) if it is not needed any more", "(kubectl delete pod) if it is not needed any more, or set --force to evict it")
 
 // refused returns the error of a drain that pods stop before it begins.
 func refused(answer preview.Change) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -48,13 +49,36 @@ func TestPreviewDrain_podsThatStopItAreAnError(t *testing.T) {
 	t.Parallel()
 	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
 		r := shop(t, c)
-		const lost = "  pod ops/debug on node worker-1 has no controller that would recreate it: delete it yourself (kubectl delete pod) if it is not needed any more\n"
+		const lost = "  pod ops/debug on node worker-1 has no controller that would recreate it: delete it yourself (kubectl delete pod) if it is not needed any more, or set --force to evict it\n"
 		if got := r.run(t, "preview", "drain", "worker-1"); got.code != 1 || got.out != "" || got.err != "error: unable to drain node \"worker-1\": 1 pod stops the drain\n"+lost {
 			t.Errorf("got\n%s", got)
 		}
 		got := r.run(t, "preview", "drain", "worker-2", "--ignore-daemonsets=false")
 		if got.code != 1 || got.out != "" || !strings.Contains(got.err, "belongs to a DaemonSet, which would recreate it immediately: set --ignore-daemonsets to leave it there") {
 			t.Errorf("got\n%s", got)
+		}
+	})
+}
+
+// TestPreviewDrain_forceEvictsPodsWithoutController: they are lost, and one is stopped by what stops the
+// other pods.
+func TestPreviewDrain_forceEvictsPodsWithoutController(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		r := shop(t, c)
+		golden.Check(t, "drain-force.golden", r.run(t, "preview", "drain", "worker-1", "--force").String())
+		if got := r.run(t, "preview", "drain", "worker-1", "--force", "--max-lost=0"); got.code != 2 || got.err != "error: 1 pod would be lost, and --max-lost allows 0\n" {
+			t.Errorf("with a limit: got\n%s", got)
+		}
+		c.Pod(t, "ops", "scratch", "worker-1", func(p *corev1.Pod) {
+			p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		})
+		const data = "error: unable to drain node \"worker-1\": 1 pod stops the drain\n  pod ops/scratch on node worker-1 has local data (emptyDir) that would be lost: set --delete-emptydir-data to let it go\n"
+		if got := r.run(t, "preview", "drain", "worker-1", "--force"); got.code != 1 || got.out != "" || got.err != data {
+			t.Errorf("with local data: got\n%s", got)
+		}
+		if got := r.run(t, "preview", "drain", "worker-1", "--force", "--delete-emptydir-data"); got.code != 0 || !strings.Contains(got.out, " 2 lost") {
+			t.Errorf("with local data that may be lost: got\n%s", got)
 		}
 	})
 }

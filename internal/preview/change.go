@@ -25,7 +25,9 @@ type Change struct {
 	// MachineSets is set in place of a target.
 	MachineSets *MachineSets
 	// Drain is set where the nodes are drained, and no taint changes.
-	Drain  *planner.DrainRules
+	Drain *planner.DrainRules
+	// Force has a drain evict pods without a controller, which are lost, in place of stopping.
+	Force  bool
 	Taints []corev1.Taint
 	Absent []taint.ID
 	// Added are tolerations that workloads would have by then; Strangers are the

@@ -28,6 +28,9 @@ func (w Change) drain(s *snapshot.Snapshot, comparison eviction.Comparison) Chan
 	w.Matched = len(d.Nodes)
 	plan := planner.Order(s, planner.Change{Drain: &d}, comparison)
 	w.Refusals = plan.DrainRefusals
+	if w.Force {
+		w.Refusals = forced(s, d, comparison)
+	}
 	for _, one := range plan.DrainDeadlocks(s) {
 		if one.Possible {
 			w.Doubts = append(w.Doubts, one.Why)
@@ -37,4 +40,21 @@ func (w Change) drain(s *snapshot.Snapshot, comparison eviction.Comparison) Chan
 	}
 	_, w.Report = plan.Impact()
 	return w
+}
+
+// forced returns which pods stop a drain that evicts pods without a controller: those that would if each
+// had one (kubectl drain --force; k8s.io/kubectl v0.37.2 pkg/drain/filters.go, unreplicatedFilter). The
+// action kubetaint_drain_nodes never evicts them, and the planner has no rule for it.
+func forced(s *snapshot.Snapshot, d planner.NodeDrain, comparison eviction.Comparison) []planner.DrainRefusal {
+	owned := &snapshot.Snapshot{Nodes: s.Nodes, Pods: map[string][]*snapshot.Pod{}, Budgets: s.Budgets}
+	for _, name := range d.Nodes {
+		for _, p := range s.Pods[name] {
+			if p.Controller == nil {
+				same := *p
+				same.Controller, p = &snapshot.Controller{}, &same
+			}
+			owned.Pods[name] = append(owned.Pods[name], p)
+		}
+	}
+	return planner.Order(owned, planner.Change{Drain: &d}, comparison).DrainRefusals
 }
