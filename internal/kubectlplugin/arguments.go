@@ -96,10 +96,17 @@ func (c change) check() error {
 }
 
 // removes returns the taints that are removed, those of keys with the effects that they have in the
-// lists. Errors: no list has a taint of a key.
+// lists. Errors: no list has a taint that is removed, as for kubectl, which names it for each node without it
+// (k8s.io/kubectl v0.37.2 pkg/cmd/taint/utils.go, deleteTaints). Where there is no list, a taint with its
+// effect is no error.
 func (c change) removes(lists ...[]corev1.Taint) ([]taint.ID, error) {
 	out := slices.Clone(c.absent)
 	var missing failures
+	for _, id := range c.absent {
+		if len(lists) > 0 && !slices.ContainsFunc(slices.Concat(lists...), func(t corev1.Taint) bool { return taint.IDOf(t) == id }) {
+			missing = append(missing, fmt.Errorf("taint %q not found", id))
+		}
+	}
 	for _, key := range c.keys {
 		var found []taint.ID
 		for _, t := range slices.Concat(lists...) {

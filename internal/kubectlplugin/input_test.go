@@ -100,6 +100,8 @@ func TestRun_whatTheClusterDoesNotHave(t *testing.T) {
 			"preview nodes none a nil k:NoExecute":                      notFound("nodes", "nil", "none"),
 			"preview drain none":                                        notFound("nodes", "none"),
 			"preview nodes a k-":                                        "error: taint \"k\" not found\n",
+			"preview nodes a k:NoExecute-":                              "error: taint \"k:NoExecute\" not found\n",
+			"preview nodes a k=v:NoExecute- j- l:NoSchedule":            "error: taint \"k:NoExecute\" not found\nerror: taint \"j\" not found\n",
 			"tolerates web k:NoExecute":                                 notFound("pods", "web"),
 			"tolerates done k:NoExecute":                                "error: pod " + namespace + "/done has run to its end or is being deleted\n",
 			"tolerates deployment/web k:NoExecute":                      notFound("deployments.apps", "web"),
