@@ -4,14 +4,19 @@
 package kubectlplugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
@@ -60,14 +65,38 @@ func (f failures) orNil() error {
 	return f
 }
 
-// standard words an error as kubectl does: what the API server answered, with its reason
-// (k8s.io/kubectl v0.37.2 pkg/cmd/util/helpers.go, StandardErrorMessage).
+// standard words an error as kubectl does: what the API server answered, with its reason, or why no answer
+// came (k8s.io/kubectl v0.37.2 pkg/cmd/util/helpers.go, StandardErrorMessage).
 func standard(err error) string {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		return fmt.Sprintf("Error from server (%s): %s", status.Status().Reason, printable.Line(status.Status().Message))
+		message := printable.Line(status.Status().Message)
+		if status.Status().Reason == metav1.StatusReasonUnauthorized {
+			return fmt.Sprintf("error: You must be logged in to the server (%s)", message)
+		}
+		return fmt.Sprintf("Error from server (%s): %s", status.Status().Reason, message)
+	}
+	if lost := new(url.Error); errors.As(err, &lost) && !errors.Is(err, kube.ErrReadOnly) && !errors.Is(err, context.Canceled) {
+		return unreachable(lost)
 	}
 	return "error: " + strings.TrimPrefix(err.Error(), "error: ")
 }
+
+// unreachable words that a server does not answer.
+func unreachable(err *url.Error) string {
+	cause := printable.Line(err.Err.Error())
+	if !strings.Contains(cause, "connection refused") {
+		return "Unable to connect to the server: " + cause
+	}
+	host := err.URL
+	if server, err := url.Parse(host); err == nil {
+		host = server.Host
+	}
+	return "The connection to the server " + host + " was refused - did you specify the right host or port?"
+}
+
+// QuietClient keeps client-go from logging errors that it returns as well, for the whole process. Only a
+// program calls it, before Run.
+func QuietClient() { runtime.ErrorHandlers = nil }
 
 // excess words a limit that is exceeded.
 func excess(x eviction.Excess) string {

@@ -24,6 +24,7 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	kubectlplugin.QuietClient()
 	code := kubectlplugin.Run(ctx, os.Args[1:], version, genericclioptions.NewConfigFlags(true), streams)
 	stop()
 	os.Exit(code)
