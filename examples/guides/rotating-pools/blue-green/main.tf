@@ -24,6 +24,7 @@ action "kubetaint_drain_nodes" "pool" {
     delete_local_data = true
     timeout           = "2h"
 
+    # No eviction until the new pool, or other nodes, have room for every pod.
     evictions = {
       max_pending = 0
     }
