@@ -87,7 +87,7 @@ func (p *plugin) warnMissing(kinds []string) {
 	}
 }
 
-// fromSnapshot has a command read the file that --snapshot names, and tells how old it is.
+// fromSnapshot has a command read the file that --snapshot names, and reports its age.
 func (p *plugin) fromSnapshot(cmd *cobra.Command, _ []string) error {
 	read, err := p.openSnapshot(cmd)
 	if err != nil || read == nil {
