@@ -80,6 +80,12 @@ func TestPreviewDrain_forceEvictsPodsWithoutController(t *testing.T) {
 		if got := r.run(t, "preview", "drain", "worker-1", "--force", "--delete-emptydir-data"); got.code != 0 || !strings.Contains(got.out, " 2 lost") {
 			t.Errorf("with local data that may be lost: got\n%s", got)
 		}
+		c.Pod(t, "ops", "guarded", "worker-1", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "guarded"} })
+		c.Budget(t, "ops", "one", "guarded")
+		c.Budget(t, "ops", "two", "guarded")
+		if got := r.run(t, "preview", "drain", "worker-1", "--force", "--delete-emptydir-data"); got.code != 1 || got.out != "" || !strings.Contains(got.err, "\n  pod ops/guarded on node worker-1 is covered by 2 PodDisruptionBudgets (one, two)") {
+			t.Errorf("with two PodDisruptionBudgets: got\n%s", got)
+		}
 	})
 }
 
