@@ -29,7 +29,7 @@ func TestMissingGroups_costNothing(t *testing.T) {
 		time     time.Duration
 	}
 	for _, s := range subjects() {
-		if !slices.Contains(cheap, s.name()) {
+		if s.action || !slices.Contains(cheap, s.name()) {
 			continue
 		}
 		t.Run(s.name(), func(t *testing.T) {
