@@ -141,8 +141,7 @@ func TestAccDrainNodes_kill9InTheMiddleOfARotation(t *testing.T) {
 	t.Logf("killed %d times", kills)
 }
 
-// TestAccDrainNodes_blueGreen is the guide's: the new pool is ready before the old one is drained,
-// and a drain that fails is repeated by the next apply.
+// TestAccDrainNodes_blueGreen is the guide's: an old pool is drained while a new one has room, and a drain that fails is repeated by the next apply.
 func TestAccDrainNodes_blueGreen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
