@@ -12,7 +12,7 @@
 // Reduced objects are built from lists of fields that are kept, so a field that
 // is not listed, such as the environment of a container, is in no file. Pods
 // have the fields that package kube decodes of them; all other kinds are in
-// reduce.go. Objects of a folder are reduced by the same lists.
+// fields.go. Objects of a folder are reduced by the same lists.
 //
 // A kind that could not be read is marked in the file. The transport refuses
 // requests for it as an API server refuses credentials without the right, so

@@ -20,7 +20,8 @@ import (
 // hasher replaces names by hashes. The key is random for each file and in none, so that names cannot be
 // found out by trying. Kept are the names of namespaces of Kubernetes and OpenShift, and of objects in them
 // but for Machines; keys of labels, numbers, and values of labels that mean the same in every cluster; taints
-// and tolerations. Annotations that name owners, and what kubetaint has recorded, are left out.
+// and tolerations; and the fields that are readable. Every other text is hashed. Annotations that name owners,
+// and what kubetaint has recorded, are left out.
 type hasher struct {
 	key   []byte
 	known map[string]string
@@ -136,54 +137,92 @@ func (h *hasher) object(resource schema.GroupResource, object map[string]any) {
 			owner["name"] = h.name(text(owner["name"]))
 		}
 	}
+	if custom(resource) {
+		// The way to a placement has names of its own.
+		h.withoutPlacements(object)
+	}
 	for _, part := range []string{"spec", "status"} {
-		h.walk(object[part], keep)
+		object[part] = h.hashed(part, object[part], keep)
+		if object[part] == nil {
+			delete(object, part)
+		}
+	}
+}
+
+// withoutPlacements leaves of a custom object what is kept of all of them.
+func (h *hasher) withoutPlacements(object map[string]any) {
+	for _, part := range []string{"spec", "status"} {
+		object[part], _ = customFields[part].of(object[part])
 	}
 }
 
 const machineGroup = "machine.openshift.io"
 
-// walk hashes the names in a part of an object. Those of objects of its namespace are kept where the
-// namespace is one of the system's.
-func (h *hasher) walk(part any, keep bool) {
-	switch v := part.(type) {
-	case []any:
-		for _, one := range v {
-			h.walk(one, keep)
-		}
-	case map[string]any:
-		if values, is := v["values"].([]any); is && v["key"] != nil {
-			h.requirement(text(v["key"]), values)
-		}
-		for name, value := range v {
-			h.field(v, name, value, keep)
-		}
-	}
+// readable are the fields whose texts stay: words of the API that are the same in every cluster, numbers,
+// times, and keys of labels. All other texts are hashed.
+var readable = []string{
+	"apiVersion", "kind", "type", "status", "phase", "startTime", "protocol", "restartPolicy", "preemptionPolicy", "podManagementPolicy",
+	"unhealthyPodEvictionPolicy", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "operator", "authoritativeAPI",
+	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
+	"key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
 }
 
+// untouched are the fields that stay whole: taints and tolerations, and amounts by the names of resources.
+var untouched = []string{"tolerations", "taints", "requests", "allocatable", "overhead", "allocatedResources"}
+
+// pauses are the reasons of pauses of an Argo Rollout that verdicts read (internal/workload/argo.go).
+var pauses = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun"}
+
+// wildcards are the addresses of host ports that name no machine.
+var wildcards = []string{"0.0.0.0", "::", "127.0.0.1", "::1"}
+
+// hashed returns a value of a field with hashed names. Names of objects are kept where the namespace is one
+// of the system's.
+func (h *hasher) hashed(field string, value any, keep bool) any {
+	if slices.Contains(untouched, field) {
+		return value
+	}
+	switch v := value.(type) {
+	case string:
+		return h.text(field, v, keep)
+	case []any:
+		for i := range v {
+			v[i] = h.hashed(field, v[i], keep)
+		}
+	case map[string]any:
+		for name, inner := range v {
+			h.field(v, name, inner, keep)
+		}
+	}
+	return value
+}
+
+// text returns a text of a field as it is recorded.
+func (h *hasher) text(field, value string, keep bool) string {
+	switch {
+	case slices.Contains(readable, field),
+		keep && (field == "claimName" || field == "installedCSV"),
+		field == "reason" && slices.Contains(pauses, value),
+		field == "schedulerName" && value == corev1.DefaultSchedulerName,
+		field == "hostIP" && slices.Contains(wildcards, value):
+		return value
+	case field == "namespaces":
+		return h.namespace(value)
+	}
+	return h.name(value)
+}
+
+// field hashes a field of an object.
 func (h *hasher) field(object map[string]any, name string, value any, keep bool) {
-	switch name {
-	case "nodeName", "volumeName":
-		object[name] = h.name(text(value))
-	case "claimName":
-		if !keep {
-			object[name] = h.name(text(value))
-		}
-	case "labels", "matchLabels":
+	values, isList := value.([]any)
+	switch {
+	case name == "values" && isList && object["key"] != nil:
+		h.requirement(text(object["key"]), values)
+	case name == "labels", name == "matchLabels":
 		h.labels(value)
-	case "nodeSelector", "selector":
-		h.labels(value)
-		h.walk(value, keep)
-	case "namespaces":
-		list, _ := value.([]any)
-		for i := range list {
-			list[i] = h.namespace(text(list[i]))
-		}
-	case "nodeRef", "workloadRef":
-		if ref, is := value.(map[string]any); is {
-			ref["name"] = h.name(text(ref["name"]))
-		}
-	case "disruptedPods":
+	case name == "nodeSelector", name == "selector":
+		h.selector(value, keep)
+	case name == "disruptedPods":
 		// How many there are is read, and not which.
 		pods, _ := value.(map[string]any)
 		hashed := map[string]any{}
@@ -191,11 +230,19 @@ func (h *hasher) field(object map[string]any, name string, value any, keep bool)
 			hashed[h.name(pod)] = at
 		}
 		object[name] = hashed
-	case "errorMessage", "lifecycleHooks":
-		delete(object, name)
-	case "tolerations", "taints":
 	default:
-		h.walk(value, keep)
+		object[name] = h.hashed(name, value, keep)
+	}
+}
+
+// selector hashes a selector: a map of labels, or one of matchLabels and matchExpressions.
+func (h *hasher) selector(selector any, keep bool) {
+	h.labels(selector)
+	all, _ := selector.(map[string]any)
+	for name, value := range all {
+		if _, is := value.(string); !is {
+			h.field(all, name, value, keep)
+		}
 	}
 }
 
@@ -220,19 +267,44 @@ func (h *hasher) labels(labels any) {
 	}
 }
 
-// annotations keeps those that name no object.
+// annotations keeps those that verdicts read and that name no object; of the others that are read, that they
+// are there. Those by which tools mark their objects are left out, and so are records of kubetaint.
 func (h *hasher) annotations(metadata map[string]any) {
 	all, _ := metadata["annotations"].(map[string]any)
-	for name := range all {
-		switch {
-		case name == "machine.openshift.io/machine":
-			namespace, machine, _ := strings.Cut(text(all[name]), "/")
+	for name, value := range all {
+		content := text(value)
+		switch name {
+		case "machine.openshift.io/machine":
+			namespace, machine, _ := strings.Cut(content, "/")
 			all[name] = h.namespace(namespace) + "/" + h.name(machine)
-		case strings.HasPrefix(name, ownAnnotations), strings.HasPrefix(name, "argocd"), strings.HasPrefix(name, "meta.helm"), strings.Contains(name, "fluxcd"),
-			name == "autoscaling.openshift.io/machineautoscaler":
+		case "machine.openshift.io/cluster-api-autoscaler-node-group-min-size", "machine.openshift.io/cluster-api-autoscaler-node-group-max-size":
+			if _, err := strconv.Atoi(content); err != nil {
+				all[name] = h.name(content)
+			}
+		case "scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/tolerationsWhitelist":
+			all[name] = h.tolerations(content)
+		case "capacity.cluster-autoscaler.kubernetes.io/taints":
+			// Taints: they stay as those of objects do.
+		case "machineconfiguration.openshift.io/currentConfig", corev1.MirrorPodAnnotationKey, "machine.openshift.io/delete-machine",
+			"machine.openshift.io/cluster-api-delete-machine", "machine.openshift.io/exclude-node-draining":
+			all[name] = h.name(content)
+		default:
 			delete(all, name)
 		}
 	}
+}
+
+// tolerations returns a list of tolerations in JSON as it is, and the hash of a text that is none.
+func (h *hasher) tolerations(content string) string {
+	var list []corev1.Toleration
+	if json.Unmarshal([]byte(content), &list) != nil {
+		return h.name(content)
+	}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return h.name(content)
+	}
+	return string(raw)
 }
 
 func text(value any) string {
