@@ -144,6 +144,16 @@ func TestRead_otherFilesAreNamed(t *testing.T) {
 	}
 }
 
+func TestRead_bytesAfterTheEndAreDamage(t *testing.T) {
+	t.Parallel()
+	file := shopFile(t)
+	for name, more := range map[string][]byte{"a byte": {0}, "ten bytes": make([]byte, 10), "another file": file, "another compressed stream": file[len(head):]} {
+		if _, err := recorded.Read(bytes.NewReader(append(bytes.Clone(file), more...))); !errors.Is(err, recorded.ErrDamaged) {
+			t.Errorf("%s after the end: %v", name, err)
+		}
+	}
+}
+
 // bombSize is far above what so small a file may become.
 const bombSize = 40 << 20
 

@@ -19,7 +19,9 @@ import (
 
 // decoder reads the records of a file.
 type decoder struct {
-	in     *countedReader
+	in *countedReader
+	// packed is what is compressed, and r what comes out of it.
+	packed *bufio.Reader
 	r      *bufio.Reader
 	digest hash.Hash
 	// read is how many bytes there were, decompressed.
@@ -60,12 +62,14 @@ func newDecoder(r io.Reader) (*decoder, error) {
 		return nil, ErrNewer
 	}
 	in := &countedReader{Reader: r}
-	zip, err := gzip.NewReader(in)
+	// Of a reader by bytes gzip reads no more than the stream, so that end sees what is after it.
+	packed := bufio.NewReader(in)
+	zip, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, broken(err)
 	}
 	zip.Multistream(false)
-	return &decoder{in: in, r: bufio.NewReaderSize(zip, 64<<10), digest: sha256.New()}, nil
+	return &decoder{in: in, packed: packed, r: bufio.NewReaderSize(zip, 64<<10), digest: sha256.New()}, nil
 }
 
 // broken gives an error of a reader its class. Others, such as those of a disk, stay what they are.
@@ -110,7 +114,7 @@ func (d *decoder) next(take func(size int) []byte) (kind byte, content []byte, e
 	return kind, content, nil
 }
 
-// end checks that a file is whole. Errors: ErrTruncated, ErrDamaged.
+// end checks that a file is whole, and that nothing comes after it. Errors: ErrTruncated, ErrDamaged.
 func (d *decoder) end(content []byte, objects int) error {
 	var e endRecord
 	if err := json.Unmarshal(content, &e); err != nil {
@@ -125,6 +129,12 @@ func (d *decoder) end(content []byte, objects int) error {
 		return damaged("there is more after its end")
 	case !errors.Is(err, io.EOF):
 		return broken(err)
+	}
+	switch _, err := d.packed.ReadByte(); {
+	case err == nil:
+		return damaged("there is more after its end")
+	case !errors.Is(err, io.EOF):
+		return err
 	}
 	return nil
 }
