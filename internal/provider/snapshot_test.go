@@ -147,10 +147,11 @@ func TestSnapshot_filesThatCannotBeReadAreNamed(t *testing.T) {
 	newer[len("kubetaint snapshot\n")] = 9
 	for at, want := range map[string]string{
 		file("truncated.kts", whole[:len(whole)-20]): "its end is missing",
-		file("pods.yaml", []byte("kind: PodList")):   "it is neither a file that kubectl kubetaint snapshot has written nor a folder",
+		file("pods.txt", []byte("kind: PodList")):    "it is neither a file that kubectl kubetaint snapshot has written, nor a .yaml or .json file, nor a folder",
+		file("pods.yaml", []byte("kind: PodList")):   "it has neither nodes nor pods",
 		file("newer.kts", newer):                     "a newer version has written it: update the provider",
 		filepath.Join(dir, "none.kts"):               "no such file or directory",
-		t.TempDir():                                  "no file in it has nodes or pods",
+		t.TempDir():                                  "it has neither nodes nor pods",
 	} {
 		data, diags := configure(t, values{"snapshot": at}, nil)
 		if data != nil || diags.ErrorsCount() != 1 || diags[0].Summary() != `Unable to read the snapshot "`+at+`"` || !strings.Contains(diags[0].Detail(), "cannot be used: "+want) {

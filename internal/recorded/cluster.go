@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +25,8 @@ type Cluster struct {
 	// spaces is how many namespaces have pods, for a folder, which may have those of a few alone.
 	spaces int
 	folder bool
+	// skipped are files of a folder that cannot be read and name no kind that is read.
+	skipped []string
 }
 
 // recordedKind is the objects of a kind.
@@ -47,9 +51,9 @@ type object struct {
 	content []byte
 }
 
-// Open reads a file that Write has written, or a folder: a must-gather, or lists as
-// "kubectl get -o yaml" and "-o json" print them. Errors: ErrForeign, ErrNewer, ErrTruncated, ErrDamaged, and
-// those of the file system.
+// Open reads a file that Write has written, a folder with a must-gather, or a file or a folder with lists as
+// "kubectl get -o yaml" and "-o json" print them. Errors: ErrForeign, ErrNewer, ErrTruncated, ErrDamaged,
+// ErrNoObjects, and those of the file system.
 func Open(path string) (*Cluster, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -63,7 +67,11 @@ func Open(path string) (*Cluster, error) {
 		return nil, err
 	}
 	c, err := Read(file)
-	return c, errors.Join(err, file.Close())
+	err = errors.Join(err, file.Close())
+	if errors.Is(err, ErrForeign) && info.Mode().IsRegular() && slices.Contains(extensions, filepath.Ext(path)) {
+		return openLists(path, info)
+	}
+	return c, err
 }
 
 // Read reads what Write has written. Memory is bounded: no more is kept than fits the bounds of
@@ -221,7 +229,10 @@ func (c *Cluster) Missing() []string {
 	return out
 }
 
-// Content names how many nodes and pods are in the recording.
+// maxNamed is how many skipped files are named.
+const maxNamed = 3
+
+// Content names how many nodes and pods are in the recording, and which files of a folder were skipped.
 func (c *Cluster) Content() string {
 	count := func(gvr schema.GroupVersionResource) (n int) {
 		if k := c.kinds[gvr]; k != nil {
@@ -232,6 +243,13 @@ func (c *Cluster) Content() string {
 	out := counted(count(nodeResource), "node") + " and " + counted(count(podResource), "pod")
 	if c.folder {
 		out += " in " + counted(c.spaces, "namespace")
+	}
+	if n := len(c.skipped); n > 0 {
+		out += " (skipped " + counted(n, "file") + " that cannot be read and name no object of a cluster: " + strings.Join(c.skipped[:min(n, maxNamed)], ", ")
+		if n > maxNamed {
+			out += " and others"
+		}
+		out += ")"
 	}
 	return out
 }

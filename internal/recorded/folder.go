@@ -4,10 +4,8 @@
 package recorded
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,8 +14,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
@@ -31,23 +27,34 @@ const (
 	maxYAML     = 64 << 20
 )
 
-// ErrNoObjects reports that a folder has neither nodes nor pods.
-var ErrNoObjects = errors.New("no file in it has nodes or pods: name a must-gather, or a folder with the output of kubectl get nodes,pods -A -o yaml")
+// ErrNoObjects reports that a file or a folder has neither nodes nor pods.
+var ErrNoObjects = errors.New("it has neither nodes nor pods: name a must-gather, or a file or a folder with the output of kubectl get nodes,pods -A -o yaml")
+
+// extensions are those of files that are read.
+var extensions = []string{".yaml", ".yml", ".json"}
+
+func newFolder() *folder {
+	return &folder{objects: map[schema.GroupVersionResource]map[key]*unstructured.Unstructured{}, kinds: map[schema.GroupVersionResource]kindRecord{}}
+}
 
 // openFolder reads every file of a folder that has objects in YAML or JSON. Links are not followed.
 func openFolder(path string) (*Cluster, error) {
-	f := &folder{objects: map[schema.GroupVersionResource]map[key]*unstructured.Unstructured{}, kinds: map[schema.GroupVersionResource]kindRecord{}}
+	f := newFolder()
 	// The folder itself may be a link.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
 	}
 	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		if err != nil || !entry.Type().IsRegular() || !slices.Contains(extensions, filepath.Ext(name)) {
 			return err
 		}
-		if err := f.file(name, entry); err != nil {
-			relative, _ := filepath.Rel(path, name)
+		relative, _ := filepath.Rel(path, name)
+		info, err := entry.Info()
+		if err == nil {
+			err = f.file(name, relative, info)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", relative, err)
 		}
 		return nil
@@ -58,7 +65,16 @@ func openFolder(path string) (*Cluster, error) {
 	return f.cluster()
 }
 
-// folder is what was read of one.
+// openLists reads a file with objects in YAML or JSON.
+func openLists(path string, info fs.FileInfo) (*Cluster, error) {
+	f := newFolder()
+	if err := f.file(path, filepath.Base(path), info); err != nil {
+		return nil, err
+	}
+	return f.cluster()
+}
+
+// folder is what was read of one, or of a single file.
 type folder struct {
 	header  Header
 	objects map[schema.GroupVersionResource]map[key]*unstructured.Unstructured
@@ -66,16 +82,14 @@ type folder struct {
 	files   int
 	bytes   int64
 	count   int
+	// skipped are the files that cannot be read and that name no kind that is read.
+	skipped []string
 	// openshift is set where an object shows that the cluster is one of OpenShift's.
 	openshift bool
 }
 
 // file reads the objects of a file. Its time counts as that of the recording where it has any.
-func (f *folder) file(name string, entry fs.DirEntry) error {
-	info, err := entry.Info()
-	if err != nil {
-		return err
-	}
+func (f *folder) file(name, relative string, info fs.FileInfo) error {
 	f.files++
 	f.bytes += info.Size()
 	if filepath.Ext(name) != ".json" && info.Size() > maxYAML {
@@ -90,61 +104,19 @@ func (f *folder) file(name string, entry fs.DirEntry) error {
 	}
 	defer file.Close()
 	before := f.count
-	if err := f.documents(file); err != nil {
+	err = f.documents(file, filepath.Ext(name) == ".json")
+	if malformed := (*malformedError)(nil); errors.As(err, &malformed) {
+		related, scanErr := namesKind(file)
+		if scanErr == nil && !related {
+			f.skipped = append(f.skipped, printable.Line(relative))
+			return nil
+		}
+	}
+	if err != nil {
 		return errors.New(printable.Line(err.Error()))
 	}
 	if f.count > before && info.ModTime().After(f.header.Taken) {
 		f.header.Taken = info.ModTime().UTC()
-	}
-	return nil
-}
-
-// documents reads the objects and lists of one file.
-func (f *folder) documents(r io.Reader) error {
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bufio.NewReader(io.LimitReader(r, maxFileSize)), 4096)
-	for {
-		var raw rawDocument
-		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		var content any
-		if err := utiljson.Unmarshal(raw, &content); err != nil {
-			return err
-		}
-		if document, is := content.(map[string]any); is {
-			if err := f.document(document, "", ""); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// rawDocument takes a document as it is.
-type rawDocument []byte
-
-// UnmarshalJSON keeps the document.
-func (r *rawDocument) UnmarshalJSON(data []byte) error {
-	*r = append((*r)[:0], data...)
-	return nil
-}
-
-// document takes an object, or each of a list. Items of typed lists have no kind of their own.
-func (f *folder) document(content map[string]any, apiVersion, kind string) error {
-	if own := text(content["kind"]); own != "" {
-		apiVersion, kind = text(content["apiVersion"]), own
-	}
-	items, isList := content["items"].([]any)
-	if !isList || !strings.HasSuffix(kind, "List") {
-		return f.add(content, apiVersion, kind)
-	}
-	for _, one := range items {
-		if item, is := one.(map[string]any); is {
-			if err := f.document(item, apiVersion, strings.TrimSuffix(kind, "List")); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -164,6 +136,9 @@ func (f *folder) add(content map[string]any, apiVersion, kind string) error {
 	if kept == nil {
 		return nil
 	}
+	if err := checkTypes(k, content, kept); err != nil {
+		return fmt.Errorf("%s %s: %w", kind, strings.TrimPrefix(at.namespace+"/"+at.name, "/"), err)
+	}
 	if f.objects[k.gvr()] == nil {
 		f.objects[k.gvr()], f.kinds[k.gvr()] = map[key]*unstructured.Unstructured{}, k
 	}
@@ -172,7 +147,7 @@ func (f *folder) add(content map[string]any, apiVersion, kind string) error {
 	}
 	f.count++
 	if f.count > maxObjects {
-		return fmt.Errorf("the folder has more than %d objects", maxObjects)
+		return fmt.Errorf("there are more than %d objects", maxObjects)
 	}
 	f.objects[k.gvr()][at] = kept
 	f.openshift = f.openshift || strings.HasSuffix(k.Group, ".openshift.io") || object.GetLabels()["node.openshift.io/os_id"] != ""

@@ -4,6 +4,7 @@
 package recorded_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -39,9 +40,9 @@ var lists = map[string]string{
 }
 
 // list returns a list as the API server prints it.
-func list(t *testing.T, transport http.RoundTripper, path string) []byte {
+func list(t testing.TB, transport http.RoundTripper, path string) []byte {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fakeapi.Host+path, nil)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, fakeapi.Host+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (f *folder) cluster() (*Cluster, error) {
 	if len(f.objects[podResource]) == 0 && len(f.objects[nodeResource]) == 0 {
 		return nil, ErrNoObjects
 	}
-	c := &Cluster{header: f.header, kinds: map[schema.GroupVersionResource]*recordedKind{}, folder: true}
+	c := &Cluster{header: f.header, kinds: map[schema.GroupVersionResource]*recordedKind{}, folder: true, skipped: f.skipped}
 	for gvr, k := range f.kinds {
 		one, err := encoded(k, f.objects[gvr])
 		if err != nil {

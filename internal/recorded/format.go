@@ -48,7 +48,7 @@ const (
 // Errors of files.
 var (
 	// ErrForeign reports that a file is no snapshot of kubetaint.
-	ErrForeign = errors.New("it is neither a file that kubectl kubetaint snapshot has written nor a folder")
+	ErrForeign = errors.New("it is neither a file that kubectl kubetaint snapshot has written, nor a .yaml or .json file, nor a folder")
 	// ErrNewer reports that a newer version has written the file.
 	ErrNewer = errors.New("a newer version has written it: update the provider")
 	// ErrTruncated reports that the end of the file is missing.
