@@ -100,6 +100,10 @@ var reductions = map[schema.GroupResource]tree{
 		"spec":   values("minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy").with(tree{"selector": labelSelector}),
 		"status": values("observedGeneration", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods").with(tree{"disruptedPods": texts}),
 	},
+	{Resource: "resourcequotas"}: {
+		"spec":   values("scopes").with(tree{"scopeSelector": {"matchExpressions": values("scopeName", "operator", "values")}}),
+		"status": {"hard": texts, "used": texts},
+	},
 	{Group: machineGroup, Resource: "machinesets"}: {
 		"spec":   values("replicas").with(tree{"selector": labelSelector, "template": {"metadata": {"labels": texts}, "spec": machineSpecFields}}),
 		"status": values("observedGeneration", "replicas", "readyReplicas", "availableReplicas", "authoritativeAPI"),

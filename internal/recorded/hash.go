@@ -164,11 +164,11 @@ var readable = []string{
 	"apiVersion", "kind", "type", "status", "phase", "startTime", "protocol", "restartPolicy", "preemptionPolicy", "podManagementPolicy",
 	"unhealthyPodEvictionPolicy", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "operator", "authoritativeAPI",
 	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
-	"key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
+	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
 }
 
 // untouched are the fields that stay whole: taints and tolerations, and amounts by the names of resources.
-var untouched = []string{"tolerations", "taints", "requests", "allocatable", "overhead", "allocatedResources"}
+var untouched = []string{"tolerations", "taints", "requests", "allocatable", "overhead", "allocatedResources", "hard", "used"}
 
 // pauses are the reasons of pauses of an Argo Rollout that verdicts read (internal/workload/argo.go).
 var pauses = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun"}
