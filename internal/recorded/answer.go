@@ -214,7 +214,7 @@ func discovered(s Served) apidiscoveryv2.APIVersionDiscovery {
 			scope = apidiscoveryv2.ScopeNamespace
 		}
 		out.Resources = append(out.Resources, apidiscoveryv2.APIResourceDiscovery{
-			Resource: r.Name, SingularResource: strings.ToLower(r.Kind), Scope: scope, Verbs: []string{"get", "list"},
+			Resource: r.Name, SingularResource: strings.ToLower(r.Kind), Scope: scope, Verbs: []string{"get", "list"}, ShortNames: r.short(s.Group),
 			ResponseKind: &metav1.GroupVersionKind{Group: s.Group, Version: s.Version, Kind: r.Kind},
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
@@ -224,6 +225,54 @@ func TestWriteFile_aFailureLeavesNoFile(t *testing.T) {
 	}
 	if _, err := recorded.Open(path); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWriteFile_aFolderIsAnErrorBeforeRecording(t *testing.T) {
+	t.Parallel()
+	// There is no source: nothing is asked of it.
+	_, err := recorded.WriteFile(t.Context(), t.TempDir(), nil, recorded.Options{})
+	if !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func TestWriteFile_aDeviceIsWrittenToAndNotReplaced(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	defer api.Close()
+	link := filepath.Join(t.TempDir(), "out")
+	if err := os.Symlink(os.DevNull, link); err != nil {
+		t.Skip(err)
+	}
+	if summary, err := recorded.WriteFile(t.Context(), link, connect(t, api.Client()), recorded.Options{}); err != nil || summary.Pods != 6 {
+		t.Errorf("summary %+v: %v", summary, err)
+	}
+	if info, err := os.Stat(link); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the device is now %v: %v", info.Mode(), err)
+	}
+}
+
+func TestWriteFile_theFileThatALinkLeadsToIsReplaced(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	defer api.Close()
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "cluster.kts"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	if _, err := recorded.WriteFile(t.Context(), link, connect(t, api.Client()), recorded.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := recorded.Open(file); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is now %v: %v", info.Mode(), err)
 	}
 }
 

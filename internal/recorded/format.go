@@ -97,6 +97,27 @@ type ServedResource struct {
 	Name       string `json:"name"`
 	Kind       string `json:"kind"`
 	Namespaced bool   `json:"namespaced,omitempty"`
+	// Short are other names of it, such as "po".
+	Short []string `json:"short,omitempty"`
+}
+
+// shortNames are those of Kubernetes and of OpenShift's Machine API, for folders and for files that have none
+// (k8s.io/kubernetes v1.37.2 pkg/registry, ShortNames of each storage).
+var shortNames = map[schema.GroupResource][]string{
+	{Resource: "nodes"}: {"no"}, {Resource: "pods"}: {"po"}, {Resource: "namespaces"}: {"ns"}, {Resource: "configmaps"}: {"cm"},
+	{Resource: "persistentvolumes"}: {"pv"}, {Resource: "persistentvolumeclaims"}: {"pvc"}, {Resource: "replicationcontrollers"}: {"rc"},
+	{Group: "apps", Resource: "deployments"}: {"deploy"}, {Group: "apps", Resource: "statefulsets"}: {"sts"},
+	{Group: "apps", Resource: "daemonsets"}: {"ds"}, {Group: "apps", Resource: "replicasets"}: {"rs"}, {Group: "batch", Resource: "cronjobs"}: {"cj"},
+	{Group: "policy", Resource: "poddisruptionbudgets"}: {"pdb"}, {Group: "apps.openshift.io", Resource: "deploymentconfigs"}: {"dc"},
+	{Group: "operators.coreos.com", Resource: "subscriptions"}: {"sub", "subs"},
+}
+
+// short returns the other names of a resource of a group.
+func (r ServedResource) short(group string) []string {
+	if len(r.Short) > 0 {
+		return r.Short
+	}
+	return shortNames[schema.GroupResource{Group: group, Resource: r.Name}]
 }
 
 // state is whether the objects of a kind are in a recording.
@@ -152,7 +173,7 @@ func served(lists []*metav1.APIResourceList, stale []schema.GroupVersion) []Serv
 		one := Served{Group: gv.Group, Version: gv.Version}
 		for _, r := range list.APIResources {
 			if !strings.Contains(r.Name, "/") {
-				one.Resources = append(one.Resources, ServedResource{Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced})
+				one.Resources = append(one.Resources, ServedResource{Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced, Short: r.ShortNames})
 			}
 		}
 		out = append(out, one)

@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,8 +43,38 @@ type Summary struct {
 }
 
 // WriteFile records a cluster into a file that only its owner can read. The file is there once it is
-// whole; a file of that name is then replaced. Errors: those of Write and of the file system.
+// whole; a file of that name is then replaced. What is no file, such as /dev/stdout or a named pipe, is
+// written to. Errors: syscall.EISDIR for a folder, those of Write and of the file system.
 func WriteFile(ctx context.Context, path string, source Source, options Options) (summary Summary, err error) {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return Summary{}, err
+	case info.IsDir():
+		return Summary{}, &fs.PathError{Op: "write", Path: path, Err: syscall.EISDIR}
+	case !info.Mode().IsRegular():
+		return writeInto(ctx, path, source, options)
+	default:
+		// Of a link the file is replaced that it leads to.
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return Summary{}, err
+		}
+	}
+	return replace(ctx, path, source, options)
+}
+
+// writeInto records a cluster into what is no file.
+func writeInto(ctx context.Context, path string, source Source, options Options) (Summary, error) {
+	out, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return Summary{}, err
+	}
+	summary, err := Write(ctx, out, source, options)
+	return summary, errors.Join(err, out.Close())
+}
+
+// replace records a cluster into a file beside another one, and puts it into its place.
+func replace(ctx context.Context, path string, source Source, options Options) (summary Summary, err error) {
 	// The temporary file has mode 0600.
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
