@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -159,11 +161,20 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 	})
 }
 
-// gap notes in lists what there is no permission to read; any other error stays
-// one.
+// CauseNotRecorded is the cause of a refusal by a recorded cluster (internal/recorded) that has no objects of
+// a kind: rights are not what is missing.
+const CauseNotRecorded metav1.CauseType = "NotRecorded"
+
+const noPermission = "(no permission to list them)"
+
+// gap notes in lists what there is no permission to read, or what a recorded cluster does not have; any other
+// error stays one.
 func gap(mu *sync.Mutex, err error, sentence string, lists ...*[]string) error {
 	if !errors.Is(err, ErrForbidden) {
 		return err
+	}
+	if apierrors.HasStatusCause(err, CauseNotRecorded) {
+		sentence = strings.Replace(sentence, noPermission, "(they are not in the snapshot)", 1)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 )
 
 // aggregatedDiscovery is the media type of discovery in one document
@@ -160,7 +162,9 @@ func notServed(gvr schema.GroupVersionResource) error {
 
 // notRecorded refuses a read as an API server does without the right to it: what is there is not known.
 func notRecorded(q request) error {
-	return apierrors.NewForbidden(q.resource.GroupResource(), q.key.name, errNotRecorded)
+	err := apierrors.NewForbidden(q.resource.GroupResource(), q.key.name, errNotRecorded)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: kube.CauseNotRecorded, Message: errNotRecorded.Error()}}
+	return err
 }
 
 // readOnly refuses what a recording cannot do.

@@ -141,7 +141,7 @@ func TestOpen_aFolderIsObservedAsTheLiveCluster(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want1.Gaps = []string{"MutatingAdmissionPolicies could not be read (no permission to list them): what they give to new pods is not seen"}
+			want1.Gaps = []string{"MutatingAdmissionPolicies could not be read (they are not in the snapshot): what they give to new pods is not seen"}
 			wantObserved(t, want1, recording)
 		})
 	}
@@ -168,7 +168,12 @@ func TestOpen_whatAFolderDoesNotHaveIsNotTakenForAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.OwnerGaps) != 1 || !strings.HasPrefix(s.OwnerGaps[0], "ReplicaSets could not be read") {
+	for _, sentence := range slices.Concat(s.Gaps, s.OwnerGaps) {
+		if strings.Contains(sentence, "permission") {
+			t.Errorf("rights are named, and not the folder: %s", sentence)
+		}
+	}
+	if len(s.OwnerGaps) != 1 || !strings.HasPrefix(s.OwnerGaps[0], "ReplicaSets could not be read (they are not in the snapshot): ") {
 		t.Errorf("gaps of owners: %q", s.OwnerGaps)
 	}
 	if _, err := recording.ID(t.Context()); !errors.Is(err, kube.ErrForbidden) {
