@@ -9,6 +9,7 @@ import (
 )
 
 // ReportAge returns a length of time in the largest unit of which there is one, as messages have it: "3 hours".
+// HumanDuration of k8s.io/apimachinery/pkg/util/duration abbreviates: "3h", "2d4h".
 func ReportAge(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

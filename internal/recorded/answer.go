@@ -201,13 +201,13 @@ func (c *Cluster) discovery(core bool) (code int, media string, body []byte) {
 			at = len(list.Items)
 			list.Items = append(list.Items, apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: s.Group}})
 		}
-		list.Items[at].Versions = append(list.Items[at].Versions, discovered(s))
+		list.Items[at].Versions = append(list.Items[at].Versions, c.header.discovered(s))
 	}
 	code, _, body = inJSON(list)
 	return code, aggregatedDiscovery, body
 }
 
-func discovered(s Served) apidiscoveryv2.APIVersionDiscovery {
+func (h *Header) discovered(s Served) apidiscoveryv2.APIVersionDiscovery {
 	out := apidiscoveryv2.APIVersionDiscovery{Version: s.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent}
 	if s.Stale {
 		out.Freshness = apidiscoveryv2.DiscoveryFreshnessStale
@@ -218,7 +218,7 @@ func discovered(s Served) apidiscoveryv2.APIVersionDiscovery {
 			scope = apidiscoveryv2.ScopeNamespace
 		}
 		out.Resources = append(out.Resources, apidiscoveryv2.APIResourceDiscovery{
-			Resource: r.Name, SingularResource: strings.ToLower(r.Kind), Scope: scope, Verbs: []string{"get", "list"}, ShortNames: r.short(s.Group),
+			Resource: r.Name, SingularResource: strings.ToLower(r.Kind), Scope: scope, Verbs: []string{"get", "list"}, ShortNames: h.short(s.Group, r),
 			ResponseKind: &metav1.GroupVersionKind{Group: s.Group, Version: s.Version, Kind: r.Kind},
 		})
 	}

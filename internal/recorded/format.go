@@ -79,6 +79,8 @@ type Header struct {
 	Hashed bool `json:"hashed,omitempty"`
 	// Serves is what the cluster serves.
 	Serves []Served `json:"serves"`
+	// ShortNames is set where short names were recorded. The first files have none.
+	ShortNames bool `json:"shortNames,omitempty"`
 	// Custom are the custom kinds whose objects the credentials may change.
 	Custom []schema.GroupResource `json:"custom,omitempty"`
 }
@@ -112,9 +114,9 @@ var shortNames = map[schema.GroupResource][]string{
 	{Group: "operators.coreos.com", Resource: "subscriptions"}: {"sub", "subs"},
 }
 
-// short returns the other names of a resource of a group.
-func (r ServedResource) short(group string) []string {
-	if len(r.Short) > 0 {
+// short returns the other names of a resource of a group: those that are recorded, or else the known ones.
+func (h *Header) short(group string, r ServedResource) []string {
+	if h.ShortNames {
 		return r.Short
 	}
 	return shortNames[schema.GroupResource{Group: group, Resource: r.Name}]

@@ -135,7 +135,7 @@ func describe(ctx context.Context, source Source, options Options) (Header, erro
 	if err != nil {
 		return Header{}, err
 	}
-	header.Serves = served(lists, stale)
+	header.Serves, header.ShortNames = served(lists, stale), true
 	if header.Custom, err = source.CustomResources(ctx); err != nil {
 		return Header{}, err
 	}
