@@ -122,11 +122,12 @@ func (f *folder) items(list json.RawMessage, apiVersion, kind string) error {
 	if _, err := decoder.Token(); err != nil {
 		return &malformedError{err}
 	}
+	// Each item is decoded before the next one takes its memory.
+	var item json.RawMessage
 	for n := 1; decoder.More(); n++ {
 		if n > maxObjects {
 			return fmt.Errorf("a list has more than %d items", maxObjects)
 		}
-		var item json.RawMessage
 		if err := decoder.Decode(&item); err != nil {
 			return &malformedError{err}
 		}

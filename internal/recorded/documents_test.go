@@ -122,7 +122,7 @@ func TestOpen_anUnreadableFileOfAKindThatIsReadIsAnError(t *testing.T) {
 		"cut.json":      `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"na`,
 		"cut.yaml":      "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: [\n",
 		"machines.yaml": "kind: MachineList\nitems: [\n",
-		// What a container prints is no template.
+		// A text of a container may look like a template.
 		"template.yaml": "kind: Pod\nmetadata:\n  uid: x\nspec:\n  text: |\n    {{ x }}\n  cut: [\n",
 	} {
 		dir := t.TempDir()
@@ -152,7 +152,7 @@ func TestOpen_largeFilesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest 
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		// What was freed on the way counts as well.
+		// Memory that was freed on the way counts as well.
 		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 60*size>>20 {
 			t.Errorf("%s: %d MiB of content took %d MiB", tt.name, size>>20, used)
 		}
@@ -194,7 +194,7 @@ func FuzzFolder(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// What is not of its kind is refused when it is read, and not when it is asked for.
+				// Objects that are not of their kind are refused when they are read.
 				if response.StatusCode == http.StatusInternalServerError {
 					t.Errorf("%s: %s", path, response.Status)
 				}

@@ -37,7 +37,7 @@ func wantSame(t *testing.T, live, recording *kube.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What there was no permission to list when it was recorded is not in the snapshot.
+	// Kinds that there was no permission to list when the file was recorded are not in the snapshot.
 	for _, list := range [][]string{want.Gaps, want.OwnerGaps} {
 		for i := range list {
 			list[i] = strings.Replace(list[i], "(no permission to list them)", "(they are not in the snapshot)", 1)
