@@ -64,7 +64,7 @@ func (t tree) wrong(value any) string {
 			if !is || v[name] == nil {
 				continue
 			}
-			if inner == nil && !plain(v[name]) || inner != nil && !inner.is(onlyNumber) && !inner.is(anyContent) && !compound(v[name]) {
+			if !inner.fits(v[name]) {
 				return "." + name
 			}
 			if at := inner.wrong(v[name]); at != "" {
@@ -82,6 +82,17 @@ func (t tree) wrong(value any) string {
 		}
 	}
 	return ""
+}
+
+// fits reports whether a value is an object or a list where the tree has fields, and none where it has not.
+func (t tree) fits(value any) bool {
+	switch {
+	case t == nil:
+		return plain(value)
+	case t.is(onlyNumber), t.is(anyContent):
+		return true
+	}
+	return compound(value)
 }
 
 // compound reports whether a value is an object or a list.
