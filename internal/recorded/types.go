@@ -26,7 +26,7 @@ var typed = map[string]func() any{
 	"Deployment":            func() any { return &appsv1.Deployment{} }, "StatefulSet": func() any { return &appsv1.StatefulSet{} },
 	"DaemonSet": func() any { return &appsv1.DaemonSet{} }, "ReplicaSet": func() any { return &appsv1.ReplicaSet{} },
 	"Job": func() any { return &batchv1.Job{} }, "CronJob": func() any { return &batchv1.CronJob{} },
-	"PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} },
+	"PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} }, "ResourceQuota": func() any { return &corev1.ResourceQuota{} },
 }
 
 // checkTypes checks that what is kept of an object of Kubernetes has the types of its kind, and that nothing was
