@@ -115,6 +115,25 @@ func notModelled(report *eviction.Report) string {
 	if n := len(out.UnmodelledQuotas); n > 0 {
 		parts = append(parts, map[bool]string{true: "quota ", false: "quotas "}[n == 1]+Some(out.UnmodelledQuotas))
 	}
+	parts = append(parts, unmodelledPods(report)...)
+	if len(parts) == 0 {
+		return ""
+	}
+	text := "Not modelled:"
+	for i, part := range parts {
+		part += map[bool]string{false: ",", true: "."}[i == len(parts)-1]
+		space := " "
+		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= tableWidth {
+			space = "\n  "
+		}
+		text += space + part
+	}
+	return text
+}
+
+// unmodelledPods names what of the evicted pods a simulation does not know.
+func unmodelledPods(report *eviction.Report) (parts []string) {
+	out := report.Outcome()
 	var schedulers []string
 	devices := 0
 	for _, v := range report.Pods {
@@ -133,19 +152,7 @@ func notModelled(report *eviction.Report) string {
 	if slices.Sort(schedulers); len(schedulers) > 0 {
 		parts = append(parts, "scheduler "+Some(schedulers))
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	text := "Not modelled:"
-	for i, part := range parts {
-		part += map[bool]string{false: ",", true: "."}[i == len(parts)-1]
-		space := " "
-		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= tableWidth {
-			space = "\n  "
-		}
-		text += space + part
-	}
-	return text
+	return parts
 }
 
 // Preview words a report as a warning. The summary alone carries the danger:

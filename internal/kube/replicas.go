@@ -13,7 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,7 +29,7 @@ import (
 // where that cannot be read or where the kind has no such number. Errors: those of the API
 // server.
 func (c *Cluster) DesiredPods(ctx context.Context, key snapshot.WorkloadKey) (pods int, known bool, err error) {
-	if len(path.IsValidPathSegmentName(key.Name)) > 0 || len(path.IsValidPathSegmentName(key.Namespace)) > 0 {
+	if len(content.IsPathSegmentName(key.Name)) > 0 || len(content.IsPathSegmentName(key.Namespace)) > 0 {
 		// Owner references can have any name: no object has this one.
 		return 0, true, nil
 	}
