@@ -118,9 +118,12 @@ type draining struct {
 	recorded map[string][]awaited
 	expected []*replaced
 	missing  []Replacement
-	node     string
-	waiting  []string
-	told     string
+	// behind are the missing ones, as they were found in the snapshot seen.
+	behind  []*replaced
+	seen    *snapshot.Snapshot
+	node    string
+	waiting []string
+	told    string
 }
 
 func (d *draining) carryOut(ctx context.Context) error {

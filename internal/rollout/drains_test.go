@@ -32,7 +32,9 @@ type drainScene struct {
 	done []string
 	// before decides about a write to a pod or a node; lingers keeps the kubelet from
 	// ending pods that terminate.
-	before  func(s *drainScene, r fakeapi.Request) int
+	before func(s *drainScene, r fakeapi.Request) int
+	// read decides about a read.
+	read    func(r fakeapi.Request) fakeapi.Fault
 	lingers bool
 	// ended is told of each pod that the kubelet has ended.
 	ended func(s *drainScene, pod string)
@@ -48,7 +50,10 @@ func newDrainScene(t *testing.T, nodes ...*corev1.Node) *drainScene {
 	s := &drainScene{api: newServer(t, nodes...), evictions: map[string]time.Time{}}
 	s.api.client.OnRequest(func(r fakeapi.Request) fakeapi.Fault {
 		if !r.Write() {
-			return fakeapi.None
+			if s.read == nil {
+				return fakeapi.None
+			}
+			return s.read(r)
 		}
 		if r.Subresource == "eviction" {
 			s.noteEviction(r.Name)
@@ -173,6 +178,8 @@ func TestDrainNodes(t *testing.T) {
 		scene   func(s *drainScene)
 		lingers bool
 		before  func(s *drainScene, r fakeapi.Request) int
+		// read decides about a read.
+		read    func(r fakeapi.Request) fakeapi.Fault
 		approve func(s *drainScene, nth int) error
 
 		done []string

@@ -162,47 +162,60 @@ func (r *replaced) pods(s *snapshot.Snapshot) []*snapshot.Pod {
 func (d *draining) await(ctx context.Context) error {
 	told := ""
 	for {
-		s, err := d.cluster.Snapshot(ctx)
-		if err != nil {
-			return err
-		}
-		soon := false
-		var missing []Replacement
-		var behind []*replaced
-		for _, r := range d.expected {
-			if r.wanted <= 0 {
-				continue
-			}
-			pods, ready := r.count(s, d.leaves)
-			asks, err := r.follow(ctx, d.cluster, pods)
-			if err != nil {
-				return err
-			}
-			if soon = soon || asks; ready < r.wanted {
-				missing, behind = append(missing, Replacement{Workload: r.title(), Missing: r.wanted - ready, Wanted: r.wanted}), append(behind, r)
-			}
-		}
-		if d.missing = missing; len(missing) == 0 {
+		pause, err := d.lookForReplacements(ctx)
+		if err == nil && len(d.missing) == 0 {
 			if len(d.expected) > 0 {
 				d.say("the evicted pods have replacements that are ready on other nodes")
 			}
 			return nil
 		}
-		if now := words(missing); now != told {
+		if now := words(d.missing); err == nil && now != told {
 			tflog.Info(ctx, "waiting for replacements", map[string]any{"waiting": now})
 			d.say("waiting for replacements of evicted pods: %s", now)
 			told = now
 		}
-		pause := evictAgain
-		if soon {
-			pause = lookAgain
+		if err == nil {
+			d.cluster.NextPods(ctx, pause)
+			err = context.Cause(ctx)
 		}
-		d.cluster.NextPods(ctx, pause)
-		if err := context.Cause(ctx); err != nil {
-			d.askWhy(ctx, s, behind)
+		if err != nil {
+			// The time can be over in the middle of a look: the one before it is explained then.
+			if ctx.Err() != nil {
+				d.askWhy(ctx)
+			}
 			return err
 		}
 	}
+}
+
+// lookForReplacements finds what is missing, and how long to wait before the next look. A look that
+// fails changes nothing of what the one before it has found.
+func (d *draining) lookForReplacements(ctx context.Context) (time.Duration, error) {
+	s, err := d.cluster.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pause := evictAgain
+	var missing []Replacement
+	var behind []*replaced
+	for _, r := range d.expected {
+		if r.wanted <= 0 {
+			continue
+		}
+		pods, ready := r.count(s, d.leaves)
+		soon, err := r.follow(ctx, d.cluster, pods)
+		if err != nil {
+			return 0, err
+		}
+		if soon {
+			pause = lookAgain
+		}
+		if ready < r.wanted {
+			missing, behind = append(missing, Replacement{Workload: r.title(), Missing: r.wanted - ready, Wanted: r.wanted}), append(behind, r)
+		}
+	}
+	d.missing, d.behind, d.seen = missing, behind, s
+	return pause, nil
 }
 
 // words lists the first few.
@@ -265,12 +278,12 @@ func (r *replaced) follow(ctx context.Context, cluster *kube.Cluster, pods int) 
 }
 
 // askWhy finds out why the pods of the missing replacements are not ready.
-func (d *draining) askWhy(ctx context.Context, s *snapshot.Snapshot, behind []*replaced) {
+func (d *draining) askWhy(ctx context.Context) {
 	const most = 20
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askFor)
 	defer cancel()
-	for i, r := range behind[:min(most, len(behind))] {
-		d.missing[i].Why = r.why(ctx, d.cluster, s, d.leaves)
+	for i, r := range d.behind[:min(most, len(d.behind))] {
+		d.missing[i].Why = r.why(ctx, d.cluster, d.seen, d.leaves)
 	}
 }
 

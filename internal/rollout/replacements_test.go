@@ -140,6 +140,20 @@ func TestDrainNodes_waitsForReplacements(t *testing.T) {
 			scene:   func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web")) },
 			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: its controller has not created them"},
 		},
+		"what the last look has found is explained where the time is over in the middle of the next one": {
+			scene: func(s *drainScene) {
+				s.set("web", 1)
+				s.onNode("web-1", "n1", ofSet("web"))
+				began := time.Now()
+				s.read = func(r fakeapi.Request) fakeapi.Fault {
+					if r.Resource == "replicasets" && time.Since(began) > 70*time.Second {
+						return fakeapi.NoAnswer
+					}
+					return fakeapi.None
+				}
+			},
+			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: its controller has not created them"},
+		},
 		"a workload that is scaled down is not waited for": {
 			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web")) },
 			ended: func(s *drainScene, _ string) { later(30, func() { s.set("web", 0) }) }, seconds: 30,
