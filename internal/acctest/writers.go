@@ -6,6 +6,7 @@ package acctest
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -53,6 +54,18 @@ func (c *Cluster) AddToleration(ctx context.Context, namespace, name string, one
 // it returns takes the policy away and waits until the patch would be let through.
 func (c *Cluster) Forbid(t testing.TB, thing Thing, unless, message, patch string) (allow func()) {
 	t.Helper()
+	return c.forbid(t, thing, unless, message, patch)
+}
+
+// ForbidStatus has an admission policy refuse updates of the status of objects of this kind in
+// this namespace: their controller cannot report what it has observed. It waits as Forbid does.
+func (c *Cluster) ForbidStatus(t testing.TB, thing Thing) (allow func()) {
+	t.Helper()
+	return c.forbid(t, thing, "false", "no status for now", `{"status":{"conditions":[]}}`, "status")
+}
+
+func (c *Cluster) forbid(t testing.TB, thing Thing, unless, message, patch string, subresource ...string) (allow func()) {
+	t.Helper()
 	kind := schema.FromAPIVersionAndKind(thing.APIVersion, thing.Kind)
 	plural, _ := meta.UnsafeGuessKindToResource(kind)
 	name, policies := Name(t, "policy"), c.Admin.AdmissionregistrationV1().ValidatingAdmissionPolicies()
@@ -62,7 +75,7 @@ func (c *Cluster) Forbid(t testing.TB, thing Thing, unless, message, patch strin
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{kind.Group}, APIVersions: []string{kind.Version}, Resources: []string{plural.Resource}},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{kind.Group}, APIVersions: []string{kind.Version}, Resources: []string{path.Join(append([]string{plural.Resource}, subresource...)...)}},
 			}}}},
 			Validations: []admissionregistrationv1.Validation{{Expression: unless, Message: message}},
 		},
@@ -84,7 +97,7 @@ func (c *Cluster) Forbid(t testing.TB, thing Thing, unless, message, patch strin
 	until := func(what string, refused bool) {
 		t.Helper()
 		Until(t, what, func(ctx context.Context) (bool, error) {
-			_, err := c.things(t, thing).Patch(ctx, thing.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+			_, err := c.things(t, thing).Patch(ctx, thing.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, subresource...)
 			return apierrors.IsInvalid(err) == refused, nil
 		})
 	}

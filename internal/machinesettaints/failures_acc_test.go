@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
@@ -72,6 +73,32 @@ func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
 	p.Want(2, foreign+" team=a:NoSchedule")
 	s.apply(i, nil)
 	p.Want(2, foreign)
+}
+
+// TestAccMachineSetTaints_inPlaceEndsOnceTheControllerHasObservedTheTemplate: until then the controller
+// could still create a machine of the template before, which nothing replaces in place.
+func TestAccMachineSetTaints_inPlaceEndsOnceTheControllerHasObservedTheTemplate(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(1, nil), newInstance()
+	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})
+	allow := s.c.ForbidStatus(t, p.Thing)
+	s.heldUp(i, config, "the rollout timed out", "The rollout last waited for the controller of MachineSet")
+	allow()
+	s.apply(i, config)
+	if set := s.c.Look(t, p.Thing); observed(t, set) != set.GetGeneration() {
+		t.Errorf("the apply ended, and the controller has observed generation %d of %d", observed(t, set), set.GetGeneration())
+	}
+	p.Want(1, foreign+" team=a:NoSchedule")
+}
+
+func observed(t *testing.T, set *unstructured.Unstructured) int64 {
+	t.Helper()
+	generation, _, err := unstructured.NestedInt64(set.Object, "status", "observedGeneration")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generation
 }
 
 // TestAccMachineSetTaints_aMachineThatFailsStopsIt: it is the first of the new ones. No

@@ -4,6 +4,7 @@
 package machinesettaints_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -158,5 +159,40 @@ func TestAccMachineSetTaints_templateOnlyLeavesMachinesAsTheyAre(t *testing.T) {
 			s.apply(i, nil)
 			p.Want(machines, foreign)
 		})
+	}
+}
+
+// TestAccMachineSetTaints_whatTemplateOnlyLeavesOnMachinesIsRemovedLater by a strategy that changes
+// machines, and nodelink does not put it back. Meanwhile a plan of the same taints in other words is empty.
+func TestAccMachineSetTaints_whatTemplateOnlyLeavesOnMachinesIsRemovedLater(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(2, nil), newInstance()
+	inPlace := map[string]any{"strategy": "in_place"}
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule crew:NoSchedule", inPlace))
+	s.apply(i, s.config(p.Name, "crew:NoSchedule", templateOnly))
+	if got := p.Template(); got != "crew:NoSchedule, vendor=x:NoSchedule" {
+		t.Fatalf("the template has %q", got)
+	}
+	for _, m := range p.Machines() {
+		if got := s.c.Taints(t, m.Status.NodeRef.Name); !strings.Contains(got, "team=a:NoSchedule") {
+			t.Fatalf("template_only has changed node %s, which has %s", m.Status.NodeRef.Name, got)
+		}
+	}
+	empty := acctest.With(s.config(p.Name, "", templateOnly), map[string]any{"taints": []any{map[string]any{"key": "crew", "value": "", "effect": "NoSchedule"}}})
+	if planned := s.tf.Plan(t, i, empty); !planned.Empty {
+		t.Error("an empty value in place of none is planned as a change")
+	}
+	s.apply(i, s.config(p.Name, "crew:NoSchedule", inPlace))
+	p.Want(2, foreign+" crew:NoSchedule")
+	for _, m := range p.Machines() {
+		// nodelink looks at a node that changes, and adds what the Machine has.
+		s.c.Patch(t, m.Status.NodeRef.Name, `{"metadata":{"labels":{"looked-at":"again"}},"spec":{"taints":[{"key":"crew","effect":"NoSchedule"}]}}`)
+		acctest.Until(t, "nodelink has put back what the Machine has", func(context.Context) (bool, error) {
+			return strings.Contains(s.c.Taints(t, m.Status.NodeRef.Name), foreign), nil
+		})
+		if got := s.c.Taints(t, m.Status.NodeRef.Name); strings.Contains(got, "team") {
+			t.Errorf("node %s has %s", m.Status.NodeRef.Name, got)
+		}
 	}
 }
