@@ -98,8 +98,8 @@ type Summary struct {
 	// other node for them. Rejected may not be made again in their namespace. None counts twice.
 	Lost, Daemons, Rejected int
 	// Pending counts the replacements that no node takes, or that are not created because one before
-	// them waits or a ResourceQuota has no room, and Awaiting those of them that nodes take which the
-	// change brings. Refused counts those of the Pending ones that a ResourceQuota has no room for, and
+	// them waits, or a LimitRange or a ResourceQuota refuses them, and Awaiting those of them that nodes take which the
+	// change brings. Refused counts those of the Pending ones that are refused, and
 	// Unplaced the others.
 	Pending, Refused, Unplaced Range
 	Awaiting                   int

@@ -21,7 +21,7 @@ import (
 type cluster struct{ *snapshot.Snapshot }
 
 func aCluster() cluster {
-	return cluster{&snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}, Budgets: snapshot.Budgets{}, Quotas: snapshot.Quotas{}}}.node("worker-1", 64)
+	return cluster{&snapshot.Snapshot{Nodes: map[string]*snapshot.Node{}, Pods: map[string][]*snapshot.Pod{}, Budgets: snapshot.Budgets{}, Quotas: snapshot.Quotas{}, LimitRanges: snapshot.LimitRanges{}}}.node("worker-1", 64)
 }
 
 func (c cluster) node(name string, cores int64) cluster {
@@ -126,7 +126,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		pods("worker-1", "platform-observability/StatefulSet/victoria-metrics-storage-long", 2, 1, selecting("pool", "metrics"), localData).
 		pods("worker-1", "shop/Deployment/web", 2, 1)
 	quotasUnread := aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 3, 1)
-	quotasUnread.Quotas = nil
+	quotasUnread.Quotas, quotasUnread.LimitRanges = nil, nil
 	quotas := aCluster().node("worker-2", 4).quota("shop", "compute", "requests.cpu", 3000, 5000).quota("ml", "one", "pods", 2, 3).
 		quota("batch", "urgent", "pods", 1, 2, corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpExists}).
 		pods("worker-1", "shop/Deployment/web", 5, 1).pods("worker-1", "ml/Deployment/a", 1, 0).pods("worker-1", "ml/Deployment/b", 1, 0).
@@ -153,6 +153,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"another-scheduler": {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/trainer", 12, 1, placedByVolcano), gpu, "", false},
 		"quotas":            {quotas, gpu, "", false},
 		"quotas-unread":     {quotasUnread, gpu, "", false},
+		"limit-ranges":      {limitRanges(), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},
 		"long-names":        {long, gpu, "", false},

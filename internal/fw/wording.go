@@ -115,6 +115,12 @@ func notModelled(report *eviction.Report) string {
 	if n := len(out.UnmodelledQuotas); n > 0 {
 		parts = append(parts, map[bool]string{true: "quota ", false: "quotas "}[n == 1]+Some(out.UnmodelledQuotas))
 	}
+	if out.UnknownRanges {
+		parts = append(parts, "LimitRanges")
+	}
+	if n := len(out.UnmodelledRanges); n > 0 {
+		parts = append(parts, map[bool]string{true: "LimitRange ", false: "LimitRanges "}[n == 1]+Some(out.UnmodelledRanges))
+	}
 	parts = append(parts, unmodelledPods(report)...)
 	if len(parts) == 0 {
 		return ""

@@ -274,7 +274,7 @@ func TestPreview_goldens(t *testing.T) {
 				pod("shop", "cheap-1", "worker-3", "Deployment/cheap", &snapshot.Scheduling{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: "Gt", Value: "5"}, {Key: "dedicated", Operator: "Exists", TolerationSeconds: &minute, Effect: "NoExecute"}}}),
 				pod("kube-system", "agent-x", "worker-3", "DaemonSet/agent", &snapshot.Scheduling{Tolerations: []corev1.Toleration{{Operator: "Exists", Effect: "NoExecute"}}}),
 			}},
-			Budgets: snapshot.Budgets{"shop": {{Name: "web", Selector: web, Allowed: 1}}}, Quotas: snapshot.Quotas{},
+			Budgets: snapshot.Budgets{"shop": {{Name: "web", Selector: web, Allowed: 1}}}, Quotas: snapshot.Quotas{}, LimitRanges: snapshot.LimitRanges{},
 			Gaps: []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"},
 		}
 	}

@@ -28,15 +28,26 @@ func allocatable(list corev1.ResourceList) *snapshot.Resources {
 // Pods whose status says something else than their spec, as during a resize in
 // place, are rare: they are worked out first and shared by the outcome.
 func (s *slimmer) demandOf(p *corev1.Pod) *snapshot.Demand {
+	s.writeDemandKey(p)
+	var d *snapshot.Demand
 	if !plain(p) {
-		d := snapshot.DemandOf(p)
-		s.key = fmt.Appendf(append(s.key[:0], 'd'), "%+v", *d)
-		if kept, ok := s.demands[string(s.key)]; ok {
-			return kept
-		}
-		s.demands[string(s.key)] = d
-		return d
+		d = snapshot.DemandOf(p)
+		outcome := *d
+		outcome.Template = nil
+		s.key = fmt.Appendf(append(s.key, 'd'), "%+v", outcome)
 	}
+	if kept, ok := s.demands[string(s.key)]; ok {
+		return kept
+	}
+	if d == nil {
+		d = snapshot.DemandOf(p)
+	}
+	s.demands[string(s.key)] = d
+	return d
+}
+
+// writeDemandKey writes what a pod's spec and LimitRanges say of its demand.
+func (s *slimmer) writeDemandKey(p *corev1.Pod) {
 	s.key = append(s.key[:0], 'k')
 	if p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever {
 		s.key[0] = 'n'
@@ -48,8 +59,8 @@ func (s *slimmer) demandOf(p *corev1.Pod) *snapshot.Demand {
 	}
 	s.key = binary.AppendVarint(s.key, priority)
 	s.appendResources(p.Spec.Overhead)
-	s.appendRequests(p.Spec.Resources)
-	s.appendRequests(p.Status.Resources)
+	s.appendRequirements(p.Spec.Resources)
+	s.appendRequirements(p.Status.Resources)
 	s.appendResources(p.Status.AllocatedResources)
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
@@ -58,18 +69,20 @@ func (s *slimmer) demandOf(p *corev1.Pod) *snapshot.Demand {
 			kind = 's'
 		}
 		s.key = append(s.key, kind)
-		s.appendResources(c.Resources.Requests)
+		s.appendRequirements(&c.Resources)
 	}
 	for i := range p.Spec.Containers {
 		s.key = append(s.key, 'c')
-		s.appendResources(p.Spec.Containers[i].Resources.Requests)
+		s.appendRequirements(&p.Spec.Containers[i].Resources)
 	}
-	kept, ok := s.demands[string(s.key)]
-	if !ok {
-		kept = snapshot.DemandOf(p)
-		s.demands[string(s.key)] = kept
+	if defaulted := p.Annotations[snapshot.LimitRangerAnnotation]; defaulted != "" {
+		s.key = append(append(s.key, 'l'), defaulted...)
+		for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+			for i := range list {
+				s.key = append(append(s.key, 0), list[i].Name...)
+			}
+		}
 	}
-	return kept
 }
 
 // plain reports that nothing in a pod's status raises or lowers what its spec asks
@@ -117,12 +130,13 @@ func within(list, bound corev1.ResourceList) bool {
 	return true
 }
 
-// appendRequests writes the requests of a whole pod into the key.
-func (s *slimmer) appendRequests(r *corev1.ResourceRequirements) {
+// appendRequirements writes requests and limits into the key.
+func (s *slimmer) appendRequirements(r *corev1.ResourceRequirements) {
 	if r == nil {
 		r = &corev1.ResourceRequirements{}
 	}
 	s.appendResources(r.Requests)
+	s.appendResources(r.Limits)
 }
 
 // appendResources writes a list into the key: how many there are, then each with

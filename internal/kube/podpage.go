@@ -69,9 +69,10 @@ type podPage struct {
 	// alike are the pods of the page, by the protobuf form of their spec and of their status, each
 	// without what is a pod's own.
 	alike map[string]*podsAlike
+	key   []byte
 }
 
-// podsAlike are pods with the same spec.
+// podsAlike are pods with the same spec, by the rest that they have in common.
 type podsAlike struct {
 	spec     *corev1.PodSpec
 	byStatus map[string]*snapshot.Pod
@@ -127,7 +128,7 @@ func (p *podPage) add(content []byte) error {
 		}
 	}
 	pod.Spec.NodeName = string(node)
-	like, err := p.like(spec, status)
+	like, err := p.like(spec, status, pod.Annotations[snapshot.LimitRangerAnnotation])
 	if err != nil {
 		return err
 	}
@@ -145,8 +146,8 @@ func (p *podPage) addWhole(content []byte) error {
 	return nil
 }
 
-// like returns what pods of a spec and a status have in common.
-func (p *podPage) like(spec, status []byte) (*snapshot.Pod, error) {
+// like returns what pods of a spec and a status have in common to which LimitRanges have added the same.
+func (p *podPage) like(spec, status []byte, defaulted string) (*snapshot.Pod, error) {
 	alike := p.alike[string(spec)]
 	if alike == nil {
 		alike = &podsAlike{spec: &corev1.PodSpec{}, byStatus: map[string]*snapshot.Pod{}}
@@ -158,14 +159,16 @@ func (p *podPage) like(spec, status []byte) (*snapshot.Pod, error) {
 		}
 		p.alike[string(spec)] = alike
 	}
-	known := alike.byStatus[string(status)]
+	p.key = append(append(p.key[:0], status...), defaulted...)
+	known := alike.byStatus[string(p.key)]
 	if known == nil {
 		pod := corev1.Pod{Spec: *alike.spec}
+		pod.Annotations = map[string]string{snapshot.LimitRangerAnnotation: defaulted}
 		if err := pod.Status.Unmarshal(status); err != nil {
 			return nil, err
 		}
 		known = p.slim.pod(&pod)
-		alike.byStatus[string(status)] = known
+		alike.byStatus[string(p.key)] = known
 	}
 	return known, nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // fields are those of a protobuf message that are kept, by number: whole, or what the value says of the
@@ -59,12 +61,12 @@ func (f *fields) only(number protowire.Number, inner *fields, keys ...string) *f
 
 var (
 	// namespace, name, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, ownerReferences;
-	// one of the annotations.
-	metaFields = whole(1, 3, 5, 6, 8, 9, 11, 13).only(12, whole(1), corev1.MirrorPodAnnotationKey)
+	// two of the annotations.
+	metaFields = whole(1, 3, 5, 6, 8, 9, 11, 13).only(12, whole(1, 2), corev1.MirrorPodAnnotationKey, snapshot.LimitRangerAnnotation)
 	// requests.
 	resourceFields = whole(2)
-	// name, ports, restartPolicy; resources.
-	containerFields = whole(1, 6, 24).with(8, resourceFields)
+	// name, ports, restartPolicy; limits and requests of resources.
+	containerFields = whole(1, 6, 24).with(8, whole(1, 2))
 	// emptyDir and persistentVolumeClaim of the source.
 	volumeFields = whole().filled(2, whole(2, 10))
 	// nodeSelector, nodeName, affinity, schedulerName, tolerations, priority, preemptionPolicy, overhead,

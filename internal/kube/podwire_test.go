@@ -69,6 +69,9 @@ func randomPod(seed uint64) *corev1.Pod {
 	}
 	if random.IntN(2) == 0 {
 		p.Annotations = map[string]string{"other": "x", corev1.MirrorPodAnnotationKey: "y"}
+		if len(p.Spec.Containers) > 0 {
+			p.Annotations[snapshot.LimitRangerAnnotation] = "LimitRanger plugin set: cpu request for container " + p.Spec.Containers[0].Name
+		}
 	}
 	for i := range p.Status.ContainerStatuses {
 		// Of a container that there is, so that its resources count.

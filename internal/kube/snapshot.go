@@ -32,6 +32,7 @@ type surroundings struct {
 	listed  map[types.UID]bool
 	budgets snapshot.Budgets
 	quotas  snapshot.Quotas
+	ranges  snapshot.LimitRanges
 	volumes map[string]map[string]*snapshot.Volume
 	// gaps report what could not be read, ownerGaps what of that concerns parents.
 	gaps, ownerGaps []string
@@ -48,7 +49,7 @@ type builtSnapshot struct {
 type moment struct{ nodes, pods, daemons, admissions int }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
-// pods, PodDisruptionBudgets, ResourceQuotas, volumes with their claims, DaemonSets, the owners of pods and
+// pods, PodDisruptionBudgets, ResourceQuotas, LimitRanges, volumes with their claims, DaemonSets, the owners of pods and
 // what admission gives to them; later ones send nothing.
 func (c *Cluster) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err := parallel(
@@ -100,7 +101,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 func assemble(nodes []*snapshot.Node, pods []*snapshot.Pod, daemons map[types.UID]*snapshot.Daemon, around surroundings) *snapshot.Snapshot {
 	s := &snapshot.Snapshot{
 		Nodes: make(map[string]*snapshot.Node, len(nodes)), Pods: make(map[string][]*snapshot.Pod, len(nodes)),
-		Parents: around.parents, Daemons: daemons, Budgets: around.budgets, Quotas: around.quotas, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
+		Parents: around.parents, Daemons: daemons, Budgets: around.budgets, Quotas: around.quotas, LimitRanges: around.ranges, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
@@ -141,6 +142,10 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 			},
 			func() (err error) {
 				s.quotas, err = c.quotas(ctx)
+				return err
+			},
+			func() (err error) {
+				s.ranges, err = c.limitRanges(ctx)
 				return err
 			},
 			func() error {

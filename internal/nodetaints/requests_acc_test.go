@@ -17,7 +17,7 @@ const (
 	// maxPlanRequests is what a plan may need, whatever the number of nodes and
 	// resources; maxApplyRequests what the apply phase may. Resources of one node each ask how many
 	// pods there are beside that: as many nodes could have more than a list of these is worth.
-	maxPlanRequests  = 13
+	maxPlanRequests  = 14
 	maxApplyRequests = manyNodes*11/10 + 20
 )
 

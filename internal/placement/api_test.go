@@ -57,7 +57,7 @@ func fromAPI(p *corev1.Pod) *snapshot.Pod {
 // prepared is a simulation in which a pod is about to be placed.
 func (w world) prepared(p *snapshot.Pod) (*simulation, *class) {
 	s := newSimulation(New(w.Snapshot, Change{}, false), nil)
-	c := s.classOf(p, p.Scheduling)
+	c := s.classOf(p, p.Scheduling, p.Requests())
 	s.rng = rand.New(rand.NewPCG(1, 1))
 	s.reset()
 	s.running = true

@@ -38,9 +38,9 @@ type class struct {
 	stuck *stuck
 }
 
-// classOf returns the class of a pod that replaces another one, with this scheduling.
-func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling) *class {
-	key := classKey{search: s.search(pod, scheduling), demand: pod.Requests(), rules: pod.Rules}
+// classOf returns the class of a pod, or of one that replaces it, with this scheduling and demand.
+func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling, demand *snapshot.Demand) *class {
+	key := classKey{search: s.search(pod, scheduling), demand: demand, rules: pod.Rules}
 	if pod.Rules != nil || s.rules.any() {
 		key.namespace, key.labels = pod.Namespace, pointer(pod.Labels)
 	}

@@ -58,7 +58,9 @@ type Finder struct {
 	searches map[searchKey]*nodeSearch
 	results  map[resultKey]*Result
 	reasons  map[reasonKey]string
-	rooms    rooms
+	// admissions are what LimitRanges make of new pods.
+	admissions map[demandIn]*admitted
+	rooms      rooms
 
 	volumeSets map[volumeSet]*volumeSet
 	bindings   map[*corev1.NodeSelector]string
@@ -74,7 +76,7 @@ func New(s *snapshot.Snapshot, change Change, comparison bool) *Finder {
 	return &Finder{
 		snapshot: s, change: change, comparison: comparison,
 		byLabel: map[string]map[string][]*place{}, searches: map[searchKey]*nodeSearch{}, results: map[resultKey]*Result{},
-		reasons:    map[reasonKey]string{},
+		reasons: map[reasonKey]string{}, admissions: map[demandIn]*admitted{},
 		volumeSets: map[volumeSet]*volumeSet{}, bindings: map[*corev1.NodeSelector]string{},
 		required: map[*snapshot.Scheduling]nodeaffinity.RequiredNodeAffinity{},
 	}
@@ -124,7 +126,7 @@ func (v *Result) Fits() bool {
 // Find looks for a node for the pod, if it had this scheduling and came alone. A scheduling
 // with tolerations that its namespace forbids fits nowhere: no such pod is made.
 func (f *Finder) Find(pod *snapshot.Pod, s *snapshot.Scheduling) *Result {
-	key := resultKey{f.search(pod, s), pod.Requests()}
+	key := resultKey{f.search(pod, s), f.admitted(pod).demand}
 	v, known := f.results[key]
 	if !known {
 		v = &Result{resultKey: key}

@@ -245,7 +245,7 @@ func (s *simulation) evict(i int32, v occupant) {
 		return
 	}
 	r := &replacement{
-		pod: v.pod, class: s.classOf(v.pod, v.pod.Scheduling), workload: s.workload(v.pod), node: -1,
+		pod: v.pod, class: s.classOf(v.pod, v.pod.Scheduling, s.admitted(v.pod).demand), workload: s.workload(v.pod), node: -1,
 		after: s.moment, rank: len(s.replacements),
 	}
 	s.replacements = append(s.replacements, r)

@@ -22,7 +22,7 @@ type quotas struct {
 	limits     []quotaLimit
 	// from leads to the first limit of a namespace's ResourceQuotas.
 	from    map[string]int
-	charges map[chargeKey]*charge
+	charges map[demandIn]*charge
 	// unmodelled are the ResourceQuotas that may keep replacements away and cannot be judged.
 	unmodelled map[string]bool
 }
@@ -32,23 +32,19 @@ type quotaLimit struct {
 	resource corev1.ResourceName
 }
 
-// chargeKey is what two pods have in common that every ResourceQuota counts in the same way.
-type chargeKey struct {
-	namespace string
-	demand    *snapshot.Demand
-}
-
 // charge is what a pod uses of limits: asks for a new one, holds for the one that runs.
 type charge struct {
 	limits      []int
 	asks, holds []int64
+	// refusal is that of a ResourceQuota of something that a container does not set, nil for none.
+	refusal *Refusal
 	// unmodelled names the ResourceQuotas that cannot be judged for the pod.
 	unmodelled []string
 }
 
 // newQuotas prepares what ResourceQuotas leave once the pods that are evicted immediately are gone.
 func newQuotas(s *simulation) *quotas {
-	q := &quotas{from: map[string]int{}, charges: map[chargeKey]*charge{}, unmodelled: map[string]bool{}}
+	q := &quotas{from: map[string]int{}, charges: map[demandIn]*charge{}, unmodelled: map[string]bool{}}
 	for namespace, all := range s.snapshot.Quotas {
 		q.from[namespace] = len(q.limits)
 		for i := range all {
@@ -75,42 +71,37 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 	if len(all) == 0 {
 		return nil
 	}
-	key := chargeKey{pod.Namespace, pod.Requests()}
+	key := demandIn{pod.Namespace, pod.Requests()}
 	c, known := q.charges[key]
 	if known {
 		return c
 	}
 	c = &charge{}
+	demand, running := s.admitted(pod).demand, pod.Requests()
 	at := q.from[pod.Namespace]
 	for i := range all {
-		counts, certain := all[i].Counts(pod)
+		counts, certain := all[i].Counts(demand)
 		for _, l := range all[i].Limits {
-			asks, modelled := pod.Requests().Asks.Charge(l.Resource)
-			holds, _ := pod.Requests().Holds.Charge(l.Resource)
+			lacks := demand.Lacks(l.Resource)
 			switch {
 			case !counts:
-			case certain && modelled && (asks > 0 || !requires(l.Resource)):
+			case !certain || lacks && s.snapshot.LimitRanges == nil:
+				// A LimitRange may give a new pod what it lacks.
+				if lacks && certain || l.Exceeded() {
+					c.unmodelled = append(c.unmodelled, pod.Namespace+"/"+all[i].Name)
+				}
+			case lacks:
+				c.refusal = c.refusal.with(all[i].Name, l.Resource, true)
+			default:
+				asks, _ := demand.Charges(l.Resource)
+				_, holds := running.Charges(l.Resource)
 				c.limits, c.asks, c.holds = append(c.limits, at), append(c.asks, asks), append(c.holds, holds)
-			case l.Exceeded() || certain && asks == 0 && requires(l.Resource):
-				c.unmodelled = append(c.unmodelled, pod.Namespace+"/"+all[i].Name)
 			}
 			at++
 		}
 	}
 	q.charges[key] = c
 	return c
-}
-
-// requires reports whether a ResourceQuota of this resource admits no pod without a request of it
-// (k8s.io/kubernetes v1.37.2 pkg/quota/v1/evaluator/core/pods.go, Constraints). A LimitRange may give
-// the new pod one.
-func requires(name corev1.ResourceName) bool {
-	switch name {
-	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory:
-		return true
-	default:
-		return false
-	}
 }
 
 // release gives back what a pod uses that is gone.
@@ -133,16 +124,10 @@ func (q *quotas) admit(s *simulation, pod *snapshot.Pod) *Refusal {
 	for _, name := range c.unmodelled {
 		q.unmodelled[name] = true
 	}
-	var out *Refusal
+	out := c.refusal
 	for i, at := range c.limits {
-		if c.asks[i] <= 0 || q.left[at] >= c.asks[i] {
-			continue
-		}
-		if out == nil {
-			out = &Refusal{Quota: q.limits[at].quota.Name}
-		}
-		if out.Quota == q.limits[at].quota.Name {
-			out.Resources = append(out.Resources, string(q.limits[at].resource))
+		if c.refusal == nil && c.asks[i] > 0 && q.left[at] < c.asks[i] {
+			out = out.with(q.limits[at].quota.Name, q.limits[at].resource, false)
 		}
 	}
 	if out != nil {
@@ -154,17 +139,48 @@ func (q *quotas) admit(s *simulation, pod *snapshot.Pod) *Refusal {
 	return nil
 }
 
-// Refusal is why a ResourceQuota refuses a pod.
+// Refusal is why a LimitRange or a ResourceQuota refuses a pod.
 type Refusal struct {
-	// Quota is the name of the ResourceQuota, Resources those of which it has too little left.
+	// Quota is the name of the ResourceQuota, Resources those of which it has too little left. Unset is
+	// set where a container sets none of them.
 	Quota     string
 	Resources []string
+	Unset     bool
+	// LimitRange is the name of the LimitRange, and Resources its limit, such as "min cpu".
+	LimitRange string
+}
+
+// with adds a resource of the ResourceQuota that refuses first.
+func (r *Refusal) with(quota string, name corev1.ResourceName, unset bool) *Refusal {
+	if r == nil {
+		r = &Refusal{Quota: quota, Unset: unset}
+	}
+	if r.Quota == quota && r.Unset == unset {
+		r.Resources = append(r.Resources, string(name))
+	}
+	return r
 }
 
 // Reason words it for a sentence: quota "compute" leaves no room for it (requests.cpu).
 func (r *Refusal) Reason() string {
-	return "quota \"" + r.Quota + "\" leaves no room for it (" + strings.Join(r.Resources, ", ") + ")"
+	resources := strings.Join(r.Resources, ", ")
+	switch {
+	case r.LimitRange != "":
+		return "LimitRange \"" + r.LimitRange + "\" refuses it (" + resources + ")"
+	case r.Unset:
+		return "quota \"" + r.Quota + "\" requires " + resources + " of each container"
+	}
+	return "quota \"" + r.Quota + "\" leaves no room for it (" + resources + ")"
 }
 
 // Brief words it in fewer: quota compute: requests.cpu.
-func (r *Refusal) Brief() string { return "quota " + r.Quota + ": " + strings.Join(r.Resources, ", ") }
+func (r *Refusal) Brief() string {
+	resources := strings.Join(r.Resources, ", ")
+	switch {
+	case r.LimitRange != "":
+		return "LimitRange " + r.LimitRange + ": " + resources
+	case r.Unset:
+		return "quota " + r.Quota + " requires " + resources
+	}
+	return "quota " + r.Quota + ": " + resources
+}

@@ -24,8 +24,8 @@ func of(resource corev1.ResourceName, hard, used int64) snapshot.QuotaLimit {
 	return snapshot.QuotaLimit{Resource: resource, Hard: hard, Used: used}
 }
 
-// Three pods of a Deployment are evicted, each with requests of 2 cores and 2Gi, where the
-// namespace has a quota.
+// Three pods of a Deployment are evicted, each with requests of 2 cores and 2Gi and limits of twice as much,
+// where the namespace has a quota.
 func TestSimulate_quotas(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -48,10 +48,11 @@ func TestSimulate_quotas(t *testing.T) {
 		"of a priority class, it is not modelled":               {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 0, 3)), unmodelled: true},
 		"of a priority class and not exceeded, it matters not":  {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 3, 3))},
 		"of a priority class and pods without requests, either": {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3))},
-		"one of limits that is exceeded is not modelled":        {quota: quota("q", nil, of("limits.cpu", 1, 3)), unmodelled: true},
-		"one of limits that is not exceeded matters not":        {quota: quota("q", nil, of("limits.cpu", 3, 3))},
+		"one of limits refuses what is beyond":                  {quota: quota("q", nil, of("limits.cpu", 9000, 12000)), refused: 1, why: `quota "q" leaves no room for it (limits.cpu)`},
+		"one of limits of memory refuses what is beyond":        {quota: quota("q", nil, of("limits.memory", 4<<30, 12<<30)), refused: 2, why: `quota "q" leaves no room for it (limits.memory)`},
+		"one of limits that is not exceeded matters not":        {quota: quota("q", nil, of("limits.cpu", 12000, 12000))},
 	} {
-		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 3, asking(2, 2))...)
+		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 3, sized(cpu("2", "4"), memory("2Gi", "4Gi")))...)
 		w.Quotas = snapshot.Quotas{"app": {tt.quota}, "other": {quota("none", nil, of("pods", 0, 9))}}
 		out := w.simulate()
 		got, why := out.of(t, "web"), ""
@@ -67,13 +68,28 @@ func TestSimulate_quotas(t *testing.T) {
 	}
 }
 
-func TestSimulate_aQuotaThatRequiresRequestsIsNotModelledForPodsWithout(t *testing.T) {
+// A quota of CPU refuses a pod of which a container has no request, unless a LimitRange gives it one.
+func TestSimulate_aQuotaThatRequiresRequests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).run(replicas("web", "n1", 1, asking(0, 1))...)
-	w.Quotas = snapshot.Quotas{"app": {quota("q", nil, of("requests.cpu", 5, 0))}}
-	out := w.simulate()
-	if out.Refused != exactly(0) || !slices.Equal(out.UnmodelledQuotas, []string{"app/q"}) {
-		t.Errorf("refused %v, not modelled %q", out.Refused, out.UnmodelledQuotas)
+	quotas := snapshot.Quotas{"app": {quota("q", nil, of("requests.cpu", 5000, 0))}}
+	for name, tt := range map[string]struct {
+		ranges     snapshot.LimitRanges
+		refused    int
+		unmodelled bool
+	}{
+		"refuses pods without":                             {ranges: snapshot.LimitRanges{}, refused: 1},
+		"admits them where a LimitRange has a default":     {ranges: snapshot.LimitRanges{"app": {defaulting("r", "1")}}},
+		"is not modelled where LimitRanges cannot be read": {unmodelled: true},
+	} {
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).run(replicas("web", "n1", 1, sized(memory("1Gi", "")))...)
+		w.Quotas, w.LimitRanges = quotas, tt.ranges
+		out := w.simulate()
+		if out.Refused != exactly(tt.refused) || slices.Equal(out.UnmodelledQuotas, []string{"app/q"}) != tt.unmodelled {
+			t.Errorf("%s: refused %v, not modelled %q", name, out.Refused, out.UnmodelledQuotas)
+		}
+		if refusal := out.of(t, "web").Refusal; tt.refused > 0 && refusal.Reason() != `quota "q" requires requests.cpu of each container` {
+			t.Errorf("%s: because %q", name, refusal.Reason())
+		}
 	}
 }
 

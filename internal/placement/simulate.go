@@ -55,13 +55,16 @@ type Outcome struct {
 	Workloads []WorkloadOutcome
 	// Placed, Pending and NotCreated count the replacements of all workloads, Preempted the pods
 	// elsewhere that preemption evicts. Missing counts the Pending ones together with those that are
-	// not created because an ordered StatefulSet waits or a ResourceQuota has no room for them.
+	// not created because an ordered StatefulSet waits, or a LimitRange or a ResourceQuota refuses them.
 	// Refused counts the latter alone, and Unplaced the Missing ones without them.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted Range
 	// UnmodelledQuotas are the ResourceQuotas, as namespace/name, that may keep replacements away and
 	// cannot be judged, UnknownQuotas is set where none were read.
 	UnmodelledQuotas []string
 	UnknownQuotas    bool
+	// UnmodelledRanges and UnknownRanges are the same of LimitRanges.
+	UnmodelledRanges []string
+	UnknownRanges    bool
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name.
 	Victims []Victim
 
@@ -82,6 +85,8 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.Refused, out.Unplaced = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced)
 		out.UnknownQuotas = out.UnknownQuotas || o.UnknownQuotas
 		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
+		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
+		out.UnmodelledRanges = append(out.UnmodelledRanges, o.UnmodelledRanges...)
 		out.Victims = append(out.Victims, o.Victims...)
 		maps.Copy(out.groups, o.groups)
 		for i := range o.Workloads {
@@ -93,8 +98,10 @@ func Join(outcomes ...*Outcome) *Outcome {
 			out.Workloads = append(out.Workloads, o.Workloads[i])
 		}
 	}
-	slices.Sort(out.UnmodelledQuotas)
-	out.UnmodelledQuotas = slices.Compact(out.UnmodelledQuotas)
+	for _, list := range []*[]string{&out.UnmodelledQuotas, &out.UnmodelledRanges} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	return out
 }
 
@@ -216,6 +223,7 @@ func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome 
 	}
 	s.prove()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
+	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
 	out.groups = make(map[*snapshot.Pod]*Group, len(evicted))
 	for _, r := range s.replacements[:s.fixed] {
 		if r.group != nil {
@@ -244,7 +252,7 @@ type tally struct {
 	// seen is set once it has an evicted or preempted pod in any order.
 	seen                                                     bool
 	placed, pending, notCreated, missing, delayed, preempted int
-	// refused counts those that a ResourceQuota keeps from being created.
+	// refused counts those that a LimitRange or a ResourceQuota keeps from being created.
 	refused int
 	// waiting counts the pods that were Pending before and still are.
 	waiting int

@@ -36,6 +36,8 @@ type simulation struct {
 	sets         map[string]*statefulSet
 	rules        rules
 	quotas       *quotas
+	// unmodelledRanges are the LimitRanges with defaults that differ from those of others.
+	unmodelledRanges map[string]bool
 	// preempting is the highest priority of a pod that may preempt others.
 	preempting int32
 
@@ -89,7 +91,7 @@ type replacement struct {
 	// created is set once its controller has created it, at the moment since.
 	created bool
 	since   int64
-	// refused is why a ResourceQuota keeps it from being created, nil where none does.
+	// refused is why a LimitRange or a ResourceQuota keeps it from being created, nil where none does.
 	refused *Refusal
 	// delayed is set for one that was placed at a later moment.
 	delayed bool
@@ -102,7 +104,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)),
 	}
 	for i := range evicted {
@@ -143,7 +145,7 @@ func (s *simulation) workload(pod *snapshot.Pod) int {
 
 // replace adds the pod that is created instead of an evicted one.
 func (s *simulation) replace(e *Eviction) {
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling), after: max(e.After, 0), workload: s.workload(e.Pod), node: -1}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: max(e.After, 0), workload: s.workload(e.Pod), node: -1}
 	if e.Ordered && e.Pod.Controller != nil {
 		s.enlist(r)
 	}
@@ -175,7 +177,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 	if pod.Terminating || pod.Completed || pod.Gated {
 		return
 	}
-	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64}
+	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64}
 	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
 		s.enlist(r)
 	}
@@ -318,7 +320,7 @@ func (s *simulation) vacate(i int32, moment int64, lingers bool) {
 }
 
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
-// forbids it or has no quota left for it.
+// forbids it, a LimitRange refuses it or no quota is left for it.
 func (s *simulation) create(r *replacement) {
 	if len(r.class.scheduling.Forbidden) > 0 {
 		return
@@ -331,7 +333,7 @@ func (s *simulation) create(r *replacement) {
 		}
 	}
 	if !r.created && !r.waiting {
-		if r.refused = s.quotas.admit(s, r.pod); r.refused != nil {
+		if r.refused = s.refuse(r.pod); r.refused != nil {
 			return
 		}
 	}

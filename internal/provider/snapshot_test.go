@@ -71,7 +71,7 @@ func TestSnapshot_whatIsMissingIsNamed(t *testing.T) {
 	if diags.HasError() || len(diags) != 1 {
 		t.Fatalf("diagnostics: %v", diags)
 	}
-	want := "\n\nNot in the snapshot: cronjobs.batch, daemonsets.apps, jobs.batch, mutatingadmissionpolicies.admissionregistration.k8s.io, " +
+	want := "\n\nNot in the snapshot: cronjobs.batch, daemonsets.apps, jobs.batch, limitranges, mutatingadmissionpolicies.admissionregistration.k8s.io, " +
 		"mutatingadmissionpolicybindings.admissionregistration.k8s.io, namespaces, persistentvolumeclaims, persistentvolumes, poddisruptionbudgets.policy, replicationcontrollers, resourcequotas, statefulsets.apps. " +
 		"The plan treats these as kinds that there is no permission to list."
 	if got := diags[0].Detail(); !strings.HasSuffix(got, want) {

@@ -158,8 +158,15 @@ func (l *loader) record(kind byte, content []byte) error {
 	return nil
 }
 
-// index finds out by what objects are asked for. Objects that do not say are damage.
+// index finds out by what objects are asked for. Objects that do not say are damage. Kinds that every
+// cluster serves, and that an older release has not recorded, are not known.
 func (c *Cluster) index() error {
+	for _, k := range builtin {
+		if c.kinds[k.gvr()] == nil {
+			k.State = stateForbidden
+			c.kinds[k.gvr()] = &recordedKind{kindRecord: k}
+		}
+	}
 	for _, k := range c.kinds {
 		k.at = make(map[key]int, len(k.objects))
 		for i := range k.objects {

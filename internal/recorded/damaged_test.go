@@ -108,6 +108,9 @@ func TestRead_filesOfVersion1StayReadable(t *testing.T) {
 	if len(s.Nodes) != 2 || len(s.Pods["a"]) != 6 || len(s.Parents) != 2 || len(s.Daemons) != 1 || len(s.Budgets["shop"]) != 1 || len(s.Volumes["shop"]) != 1 || len(s.Gaps) > 0 {
 		t.Errorf("%d nodes, %d pods, %d parents, %d DaemonSets, %d PodDisruptionBudgets, %d volumes, gaps %q", len(s.Nodes), len(s.Pods["a"]), len(s.Parents), len(s.Daemons), len(s.Budgets["shop"]), len(s.Volumes["shop"]), s.Gaps)
 	}
+	if s.Quotas != nil || s.LimitRanges != nil {
+		t.Errorf("quotas %v and LimitRanges %v, which it does not have", s.Quotas, s.LimitRanges)
+	}
 }
 
 func TestRead_otherFilesAreNamed(t *testing.T) {

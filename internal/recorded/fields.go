@@ -15,7 +15,7 @@ var (
 	tolerationFields = values("key", "operator", "value", "effect", "tolerationSeconds")
 	taintFields      = values("key", "value", "effect", "timeAdded")
 	requestFields    = tree{"requests": texts}
-	containerFields  = values("name", "restartPolicy").with(tree{"ports": values("containerPort", "hostPort", "hostIP", "protocol"), "resources": requestFields})
+	containerFields  = values("name", "restartPolicy").with(tree{"ports": values("containerPort", "hostPort", "hostIP", "protocol"), "resources": {"requests": texts, "limits": texts}})
 	volumeFields     = tree{"emptyDir": presence, "persistentVolumeClaim": values("claimName")}
 	statusesOf       = values("name").with(tree{"allocatedResources": texts, "resources": requestFields})
 	conditionFields  = values("type", "status")
@@ -34,7 +34,7 @@ var (
 	podSpecFields = values("nodeName", "schedulerName", "priority", "preemptionPolicy", "hostNetwork").with(tree{
 		"nodeSelector": texts, "affinity": affinityFields, "overhead": texts, "topologySpreadConstraints": spreadFields, "schedulingGates": values("name"),
 		"tolerations": tolerationFields, "containers": containerFields, "initContainers": containerFields, "volumes": volumeFields,
-		"resources": requestFields, "resourceClaims": values("name"),
+		"resources": {"requests": texts, "limits": texts}, "resourceClaims": values("name"),
 	})
 	templateFields = tree{"metadata": {"labels": texts}, "spec": podSpecFields}
 	// placementFields are where OpenShift's operators take tolerations and node selectors.
@@ -104,6 +104,7 @@ var reductions = map[schema.GroupResource]tree{
 		"spec":   values("scopes").with(tree{"scopeSelector": {"matchExpressions": values("scopeName", "operator", "values")}}),
 		"status": {"hard": texts, "used": texts},
 	},
+	{Resource: "limitranges"}: {"spec": {"limits": values("type").with(tree{"min": texts, "max": texts, "default": texts, "defaultRequest": texts, "maxLimitRequestRatio": texts})}},
 	{Group: machineGroup, Resource: "machinesets"}: {
 		"spec":   values("replicas").with(tree{"selector": labelSelector, "template": {"metadata": {"labels": texts}, "spec": machineSpecFields}}),
 		"status": values("observedGeneration", "replicas", "readyReplicas", "availableReplicas", "authoritativeAPI"),

@@ -33,6 +33,7 @@ var lists = map[string]string{
 	"/apis/apps/v1/statefulsets": "namespaces/shop/apps/statefulsets.yaml", "/apis/apps/v1/daemonsets": "namespaces/shop/apps/daemonsets.yaml",
 	"/apis/batch/v1/jobs": "namespaces/shop/batch/jobs.yaml", "/apis/batch/v1/cronjobs": "namespaces/shop/batch/cronjobs.yaml",
 	"/api/v1/resourcequotas":               "namespaces/shop/core/resourcequotas.yaml",
+	"/api/v1/limitranges":                  "namespaces/shop/core/limitranges.yaml",
 	"/apis/policy/v1/poddisruptionbudgets": "namespaces/shop/policy/poddisruptionbudgets.yaml",
 	"/apis/argoproj.io/v1alpha1/rollouts":  "namespaces/shop/argoproj.io/rollouts/roll.yaml",
 	"/api/v1/configmaps":                   "namespaces/shop/core/configmaps.yaml",

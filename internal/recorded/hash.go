@@ -15,6 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // hasher replaces names by hashes. The key is random for each file and in none, so that names cannot be
@@ -168,7 +171,7 @@ var readable = []string{
 }
 
 // untouched are the fields that stay whole: taints and tolerations, and amounts by the names of resources.
-var untouched = []string{"tolerations", "taints", "requests", "allocatable", "overhead", "allocatedResources", "hard", "used"}
+var untouched = []string{"tolerations", "taints", "requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used"}
 
 // pauses are the reasons of pauses of an Argo Rollout that verdicts read (internal/workload/argo.go).
 var pauses = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun"}
@@ -283,6 +286,8 @@ func (h *hasher) annotations(metadata map[string]any) {
 			}
 		case "scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/tolerationsWhitelist":
 			all[name] = h.tolerations(content)
+		case snapshot.LimitRangerAnnotation:
+			all[name] = h.defaulted(content)
 		case "capacity.cluster-autoscaler.kubernetes.io/taints":
 			// Taints: they stay as those of objects do.
 		case "machineconfiguration.openshift.io/currentConfig", corev1.MirrorPodAnnotationKey, "machine.openshift.io/delete-machine",
@@ -292,6 +297,22 @@ func (h *hasher) annotations(metadata map[string]any) {
 			delete(all, name)
 		}
 	}
+}
+
+// defaulted returns what LimitRanges have added to a pod, by the hashed names of its containers.
+func (h *hasher) defaulted(content string) string {
+	all := snapshot.ParseDefaulted(content)
+	for i := range all {
+		all[i].Container = h.name(all[i].Container)
+		for _, names := range [][]corev1.ResourceName{all[i].Requests, all[i].Limits} {
+			for j, name := range names {
+				if len(validation.IsQualifiedName(string(name))) > 0 {
+					names[j] = corev1.ResourceName(h.name(string(name)))
+				}
+			}
+		}
+	}
+	return snapshot.FormatDefaulted(all)
 }
 
 // tolerations returns a list of tolerations in JSON as it is, and the hash of a text that is none.

@@ -21,7 +21,7 @@ var metadataFields = values("name", "namespace", "uid", "resourceVersion", "gene
 // (internal/admission/rules.go), and those by which other tools mark their objects
 // (internal/workload/writers.go).
 var annotationsKept = values(
-	"machine.openshift.io/machine", "machineconfiguration.openshift.io/currentConfig", "kubernetes.io/config.mirror",
+	"machine.openshift.io/machine", "machineconfiguration.openshift.io/currentConfig", "kubernetes.io/config.mirror", "kubernetes.io/limit-ranger",
 	"machine.openshift.io/delete-machine", "machine.openshift.io/cluster-api-delete-machine", "machine.openshift.io/exclude-node-draining",
 	"autoscaling.openshift.io/machineautoscaler", "machine.openshift.io/cluster-api-autoscaler-node-group-min-size",
 	"machine.openshift.io/cluster-api-autoscaler-node-group-max-size", "capacity.cluster-autoscaler.kubernetes.io/taints",

@@ -51,6 +51,7 @@ var builtin = []kindRecord{
 	{Version: "v1", Resource: "replicationcontrollers", Kind: "ReplicationController"},
 	{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets", Kind: "PodDisruptionBudget"},
 	{Version: "v1", Resource: "resourcequotas", Kind: "ResourceQuota"},
+	{Version: "v1", Resource: "limitranges", Kind: "LimitRange"},
 	{Version: "v1", Resource: "persistentvolumes", Kind: "PersistentVolume"},
 	{Version: "v1", Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
 }

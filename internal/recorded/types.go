@@ -27,6 +27,7 @@ var typed = map[string]func() any{
 	"DaemonSet": func() any { return &appsv1.DaemonSet{} }, "ReplicaSet": func() any { return &appsv1.ReplicaSet{} },
 	"Job": func() any { return &batchv1.Job{} }, "CronJob": func() any { return &batchv1.CronJob{} },
 	"PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} }, "ResourceQuota": func() any { return &corev1.ResourceQuota{} },
+	"LimitRange": func() any { return &corev1.LimitRange{} },
 }
 
 // checkTypes checks that what is kept of an object of Kubernetes has the types of its kind, and that nothing was

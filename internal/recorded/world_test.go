@@ -156,6 +156,13 @@ func shop() *fakeapi.Server {
 				Used: corev1.ResourceList{"requests.cpu": resource.MustParse("3"), "pods": resource.MustParse("4"), "services": resource.MustParse("1")},
 			},
 		},
+		&corev1.LimitRange{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sizes"},
+			Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+				Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{"cpu": resource.MustParse("250m")}, Default: corev1.ResourceList{"cpu": resource.MustParse("1")},
+				Min: corev1.ResourceList{"cpu": resource.MustParse("10m")}, Max: corev1.ResourceList{"cpu": resource.MustParse("8")}, MaxLimitRequestRatio: corev1.ResourceList{"cpu": resource.MustParse("20")},
+			}}},
+		},
 		&policyv1.PodDisruptionBudget{
 			ObjectMeta: noted("shop", "web"),
 			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: selector, MinAvailable: new(intstr.FromInt32(1))},

@@ -39,6 +39,8 @@ type Demand struct {
 	// Holds is what the scheduler counts for this pod on the node that it is on.
 	// It differs from Asks while a resize in place is under way.
 	Holds Resources
+	// Limits are those of the pod.
+	Limits Resources
 	// ScoredMilliCPU and ScoredMemory are what nodes are scored by: a container without a
 	// request counts as 100m CPU or 200 MB (pkg/scheduler/util/pod_resources.go).
 	ScoredMilliCPU, ScoredMemory int64
@@ -51,6 +53,10 @@ type Demand struct {
 	// Devices is set for a pod that claims devices (resourceClaims, or extended resources that a
 	// DeviceClass backs).
 	Devices bool
+	// Template has the requests and limits of the pod's template. It is nil while devices are claimed for
+	// extended resources. Defaulted is set where LimitRanges have added others to those of the pod.
+	Template  *corev1.PodSpec
+	Defaulted bool
 }
 
 // The request of a container without one in scores (pkg/scheduler/util/pod_resources.go).
@@ -65,35 +71,45 @@ const (
 // and framework/types.go, CalculateResource).
 func DemandOf(p *corev1.Pod) *Demand {
 	d := &Demand{
-		Asks:    requests(p, resource.PodResourcesOptions{}),
 		Holds:   requests(p, resource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}),
 		Patient: p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever,
 	}
 	if name := p.Spec.SchedulerName; name != corev1.DefaultSchedulerName {
 		d.Scheduler = name
 	}
-	d.Devices = len(p.Spec.ResourceClaims) > 0 || p.Status.ExtendedResourceClaimStatus != nil
-	scored := requests(p, resource.PodResourcesOptions{NonMissingContainerRequests: corev1.ResourceList{
-		corev1.ResourceCPU:    *apiresource.NewMilliQuantity(defaultMilliCPU, apiresource.DecimalSI),
-		corev1.ResourceMemory: *apiresource.NewQuantity(defaultMemory, apiresource.DecimalSI),
-	}})
-	d.ScoredMilliCPU, d.ScoredMemory = scored.MilliCPU, scored.Memory
+	claims := p.Status.ExtendedResourceClaimStatus
+	d.Devices = len(p.Spec.ResourceClaims) > 0 || claims != nil
 	if p.Spec.Priority != nil {
 		d.Priority = *p.Spec.Priority
+	}
+	d.ask(p)
+	if claims == nil {
+		d.Template, d.Defaulted = resourcesOf(p)
 	}
 	// A resource that devices are claimed for is not counted on nodes that do not list it, so
 	// that its absence there keeps no pod away (fit.go, shouldDelegateResourceToDRA).
 	claimed := func(a Amount) bool {
-		if strings.HasPrefix(string(a.Name), resourcev1.ResourceDeviceClassPrefix) {
-			return true
-		}
-		claims := p.Status.ExtendedResourceClaimStatus
-		return claims != nil && slices.ContainsFunc(claims.RequestMappings, func(m corev1.ContainerExtendedResourceRequest) bool {
+		return ofDeviceClass(a) || claims != nil && slices.ContainsFunc(claims.RequestMappings, func(m corev1.ContainerExtendedResourceRequest) bool {
 			return m.ResourceName == string(a.Name)
 		})
 	}
 	d.Asks.Others, d.Holds.Others = slices.DeleteFunc(d.Asks.Others, claimed), slices.DeleteFunc(d.Holds.Others, claimed)
 	return d
+}
+
+func ofDeviceClass(a Amount) bool {
+	return strings.HasPrefix(string(a.Name), resourcev1.ResourceDeviceClassPrefix)
+}
+
+// ask sets what a new pod of this spec asks for, its limits, and what nodes are scored by.
+func (d *Demand) ask(p *corev1.Pod) {
+	d.Asks, d.Limits = requests(p, resource.PodResourcesOptions{}), ResourcesOf(resource.PodLimits(p, resource.PodResourcesOptions{}))
+	d.Asks.Others = slices.DeleteFunc(d.Asks.Others, ofDeviceClass)
+	scored := requests(p, resource.PodResourcesOptions{NonMissingContainerRequests: corev1.ResourceList{
+		corev1.ResourceCPU:    *apiresource.NewMilliQuantity(defaultMilliCPU, apiresource.DecimalSI),
+		corev1.ResourceMemory: *apiresource.NewQuantity(defaultMemory, apiresource.DecimalSI),
+	}})
+	d.ScoredMilliCPU, d.ScoredMemory = scored.MilliCPU, scored.Memory
 }
 
 // requests keeps PodRequests from adding the overhead to the pod itself: that is

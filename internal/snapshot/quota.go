@@ -4,9 +4,11 @@
 package snapshot
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
 )
 
 // Quotas are ResourceQuotas by namespace: only those that limit something of pods.
@@ -36,8 +38,6 @@ func (l QuotaLimit) Exceeded() bool { return l.Used > l.Hard }
 // countPods is the object count of pods, completed ones included.
 const countPods corev1.ResourceName = "count/pods"
 
-const limitsPrefix = "limits."
-
 // LimitsPods reports whether a ResourceQuota limits pods by this resource (pods.go, MatchingResources).
 func LimitsPods(name corev1.ResourceName) bool {
 	switch name {
@@ -50,32 +50,64 @@ func LimitsPods(name corev1.ResourceName) bool {
 	return strings.HasPrefix(request, corev1.ResourceHugePagesPrefix) || prefixed && strings.Contains(request, "/")
 }
 
-// Charge returns how much of a ResourceQuota's resource a pod with these requests uses. It is not
-// known of limits.
-func (r *Resources) Charge(name corev1.ResourceName) (amount int64, known bool) {
-	if strings.HasPrefix(string(name), limitsPrefix) {
-		return 0, false
-	}
+// Charges returns how much of a ResourceQuota's resource a new pod of this demand uses, and how much one
+// that runs (pods.go, podComputeUsageHelper).
+func (d *Demand) Charges(name corev1.ResourceName) (asks, holds int64) {
 	switch name {
-	case corev1.ResourcePods, countPods:
-		return 1, true
-	case corev1.ResourceCPU, corev1.ResourceRequestsCPU:
-		return r.MilliCPU, true
-	case corev1.ResourceMemory, corev1.ResourceRequestsMemory:
-		return r.Memory, true
-	case corev1.ResourceEphemeralStorage, corev1.ResourceRequestsEphemeralStorage:
-		return r.EphemeralStorage, true
+	case corev1.ResourceLimitsCPU:
+		return d.Limits.MilliCPU, d.Limits.MilliCPU
+	case corev1.ResourceLimitsMemory:
+		return d.Limits.Memory, d.Limits.Memory
+	case corev1.ResourceLimitsEphemeralStorage:
+		return d.Limits.EphemeralStorage, d.Limits.EphemeralStorage
 	}
-	return r.Other(corev1.ResourceName(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix))), true
+	return d.Asks.charge(name), d.Holds.charge(name)
 }
 
-// Counts reports whether a ResourceQuota counts a pod, and whether what is known of the pod decides
+// charge is the same for what is requested.
+func (r *Resources) charge(name corev1.ResourceName) int64 {
+	switch name {
+	case corev1.ResourcePods, countPods:
+		return 1
+	case corev1.ResourceCPU, corev1.ResourceRequestsCPU:
+		return r.MilliCPU
+	case corev1.ResourceMemory, corev1.ResourceRequestsMemory:
+		return r.Memory
+	case corev1.ResourceEphemeralStorage, corev1.ResourceRequestsEphemeralStorage:
+		return r.EphemeralStorage
+	}
+	return r.Other(corev1.ResourceName(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix)))
+}
+
+// Lacks reports whether a ResourceQuota of this resource refuses a new pod of this demand because a
+// container sets none of it. Requests or limits for the whole pod make up for that (pods.go, Constraints).
+func (d *Demand) Lacks(name corev1.ResourceName) bool {
+	if d.Template == nil || resource.IsPodLevelResourcesSet(&corev1.Pod{Spec: *d.Template}) {
+		return false
+	}
+	var of func(*corev1.ResourceRequirements) corev1.ResourceList
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory:
+		of = func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
+	case corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory:
+		of = func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }
+	default:
+		return false
+	}
+	plain := corev1.ResourceName(strings.TrimPrefix(strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix), limitsPrefix))
+	return slices.ContainsFunc(slices.Concat(d.Template.Containers, d.Template.InitContainers), func(c corev1.Container) bool {
+		_, set := of(&c.Resources)[plain]
+		return !set
+	})
+}
+
+const limitsPrefix = "limits."
+
+// Counts reports whether a ResourceQuota counts a pod of this demand, and whether what is known of it decides
 // that: its deadline, its PriorityClass and its preferred affinity do not (pods.go, podMatchesScopeFunc).
-func (q *Quota) Counts(pod *Pod) (counts, known bool) {
+func (q *Quota) Counts(d *Demand) (counts, known bool) {
 	counts, known = true, true
-	asks := &pod.Requests().Asks
-	// A limit without a request is one of a request as well.
-	bestEffort := asks.MilliCPU == 0 && asks.Memory == 0
+	bestEffort := d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 && d.Limits.MilliCPU == 0 && d.Limits.Memory == 0
 	for _, scope := range q.Scopes {
 		switch {
 		case scope.ScopeName == corev1.ResourceQuotaScopeBestEffort && !bestEffort,

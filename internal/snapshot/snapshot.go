@@ -42,6 +42,8 @@ type Snapshot struct {
 	Budgets Budgets
 	// Quotas are ResourceQuotas, nil where they were not read.
 	Quotas Quotas
+	// LimitRanges are those of containers and pods, nil where they were not read.
+	LimitRanges LimitRanges
 	// Volumes by namespace and name of the claim that is bound to them: only those
 	// that can be used on some nodes only.
 	Volumes map[string]map[string]*Volume
@@ -239,7 +241,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons),
-		Budgets: s.Budgets, Quotas: s.Quotas, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)

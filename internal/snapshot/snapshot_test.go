@@ -5,6 +5,7 @@ package snapshot
 
 import (
 	"maps"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -187,7 +188,13 @@ func TestWith_leavesTheSnapshotAsItIs(t *testing.T) {
 		Nodes: map[string]*Node{"a": {Name: "a"}, "b": {Name: "b"}}, Daemons: map[types.UID]*Daemon{"d": {}},
 		Pods: map[string][]*Pod{"a": {owned("p", "StatefulSet")}}, Waiting: []*Pod{owned("w", "StatefulSet")},
 		Parents: map[types.UID]Owner{"ReplicaSet": {Kind: "Deployment"}}, Budgets: Budgets{"app": nil}, Volumes: map[string]map[string]*Volume{"app": nil},
+		Only: map[string]bool{"a": true}, Quotas: Quotas{"app": nil}, LimitRanges: LimitRanges{"app": nil}, NamespaceLabels: map[string]labels.Set{"app": nil},
 		Admission: &admission.Rules{}, Gaps: []string{"gap"}, OwnerGaps: []string{"gap"},
+	}
+	for field, value := range reflect.ValueOf(s).Elem().Fields() {
+		if field.IsExported() && value.IsZero() {
+			t.Errorf("%s is not set here, so that this test does not show that it is kept", field.Name)
+		}
 	}
 	before := maps.Clone(s.Nodes)
 	cordoned, hostNetwork := &Node{Name: "a", Unschedulable: true}, &Daemon{HostNetwork: true}

@@ -16,8 +16,8 @@ const (
 	manyWorkloads = 30
 
 	// previewRequests is what verdicts need, however many workloads there are: nodes,
-	// pods, ReplicaSets, Jobs, DaemonSets, PDBs, quotas, claims, volumes, and the namespace.
-	previewRequests = 10
+	// pods, ReplicaSets, Jobs, DaemonSets, PDBs, quotas, LimitRanges, claims, volumes, and the namespace.
+	previewRequests = 11
 
 	// applyRequests is what an apply may ask for one workload. Six are always needed:
 	// a dry run; a reading before the first write; the reading and the patch of the

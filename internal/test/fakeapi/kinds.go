@@ -64,6 +64,7 @@ func builtin() []Kind {
 	admission := admissionregistrationv1.SchemeGroupVersion
 	return []Kind{
 		{GroupVersionKind: core.WithKind("ConfigMap"), Plural: "configmaps"},
+		{GroupVersionKind: core.WithKind("LimitRange"), Plural: "limitranges"},
 		{GroupVersionKind: core.WithKind("Namespace"), Plural: "namespaces", Cluster: true, Status: true},
 		{GroupVersionKind: core.WithKind("Node"), Plural: "nodes", Cluster: true, Status: true, Validate: validNode},
 		{GroupVersionKind: core.WithKind("PersistentVolume"), Plural: "persistentvolumes", Cluster: true, Status: true},

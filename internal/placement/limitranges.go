@@ -1,0 +1,54 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import "github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+
+// demandIn is what two pods have in common that every LimitRange and ResourceQuota counts in the same way.
+type demandIn struct {
+	namespace string
+	demand    *snapshot.Demand
+}
+
+// admitted is what the LimitRanges of a namespace make of new pods of a demand.
+type admitted struct {
+	demand *snapshot.Demand
+	// refusal is why one refuses them, nil where none does.
+	refusal *Refusal
+	// differing names LimitRanges whose defaults differ.
+	differing []string
+}
+
+// admitted returns what LimitRanges make of a new pod in the place of this one. Where they were not read,
+// the new one has the resources of this one.
+func (f *Finder) admitted(pod *snapshot.Pod) *admitted {
+	key := demandIn{pod.Namespace, pod.Requests()}
+	if one, known := f.admissions[key]; known {
+		return one
+	}
+	one := &admitted{demand: key.demand}
+	if f.snapshot.LimitRanges != nil {
+		var refusal *snapshot.LimitRangeRefusal
+		one.demand, refusal, one.differing = key.demand.Admit(f.snapshot.LimitRanges[pod.Namespace])
+		if refusal != nil {
+			one.refusal = &Refusal{LimitRange: refusal.Name, Resources: []string{refusal.Limit}}
+		}
+	}
+	f.admissions[key] = one
+	return one
+}
+
+// refuse returns what keeps a new pod in the place of this one from being created, nil for nothing.
+// LimitRanges add their defaults and check before ResourceQuotas do
+// (k8s.io/kubernetes v1.37.2 pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins).
+func (s *simulation) refuse(pod *snapshot.Pod) *Refusal {
+	one := s.admitted(pod)
+	for _, name := range one.differing {
+		s.unmodelledRanges[pod.Namespace+"/"+name] = true
+	}
+	if one.refusal != nil {
+		return one.refusal
+	}
+	return s.quotas.admit(s, pod)
+}
