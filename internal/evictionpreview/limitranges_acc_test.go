@@ -11,11 +11,37 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
+
+func cores(n string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(n)}
+}
+
+// limit gives a namespace one LimitRange of containers, in the place of the one that it has, and waits until
+// new pods get its default request of CPU.
+func limit(t testing.TB, c *acctest.Cluster, namespace string, item corev1.LimitRangeItem) {
+	t.Helper()
+	item.Type = corev1.LimitTypeContainer
+	ranges := c.Admin.CoreV1().LimitRanges(namespace)
+	if err := ranges.Delete(t.Context(), "sizes", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	if _, err := ranges.Create(t.Context(), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "sizes"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := item.DefaultRequest[corev1.ResourceCPU]
+	acctest.Until(t, "the LimitRange is in force", func(ctx context.Context) (bool, error) {
+		p, err := c.Admin.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c"}}},
+		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && p.Spec.Containers[0].Resources.Requests.Cpu().Equal(want), nil //nolint:nilerr // It is asked again.
+	})
+}
 
 // TestAccEvictionPreview_limitRangesChangeAndRefuseReplacements: a namespace gets LimitRanges after its pods.
 // One Deployment has a request below the new minimum, which refuses its new pods. Another has none, and its
@@ -25,29 +51,14 @@ func TestAccEvictionPreview_limitRangesChangeAndRefuseReplacements(t *testing.T)
 	c := acctest.Connect(t)
 	namespace, pool := c.Namespace(t), acctest.Name(t, "pool")
 	from, to := pool+"-0", pool+"-1"
-	ranges := c.Admin.CoreV1().LimitRanges(namespace)
-	limit := func(name string, item corev1.LimitRangeItem) {
-		t.Helper()
-		item.Type = corev1.LimitTypeContainer
-		if _, err := ranges.Create(t.Context(), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cores := func(n string) corev1.ResourceList {
-		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(n)}
-	}
 	// Its default is in the pods, and not in those that are created after it is gone.
-	limit("old", corev1.LimitRangeItem{DefaultRequest: cores("200m")})
+	limit(t, c, namespace, corev1.LimitRangeItem{DefaultRequest: cores("200m")})
 	for _, name := range []string{from, to} {
 		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": pool}, Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("20")}})
 	}
 	cordon := func(on string) { c.Patch(t, to, `{"spec":{"unschedulable":`+on+`}}`) }
 	deploy := func(name string, replicas int32, requests corev1.ResourceList) {
 		t.Helper()
-		acctest.Until(t, "the LimitRange is in force", func(ctx context.Context) (bool, error) {
-			p, err := c.Admin.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c"}}}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			return err == nil && !p.Spec.Containers[0].Resources.Requests.Cpu().IsZero(), nil //nolint:nilerr // It is asked again.
-		})
 		c.Deployment(t, namespace, name, replicas, func(s *corev1.PodSpec) {
 			s.NodeSelector, s.TerminationGracePeriodSeconds = map[string]string{"pool": pool}, new(int64(1))
 			s.Containers[0].Resources.Requests = requests
@@ -58,14 +69,7 @@ func TestAccEvictionPreview_limitRangesChangeAndRefuseReplacements(t *testing.T)
 	deploy("small", 1, cores("50m"))
 	deploy("plain", 3, nil)
 	cordon("false")
-	if err := ranges.Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	limit("sizes", corev1.LimitRangeItem{Min: cores("100m"), DefaultRequest: cores("2")})
-	acctest.Until(t, "the new LimitRange is in force, and the old one is not", func(ctx context.Context) (bool, error) {
-		p, err := c.Admin.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c"}}}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && p.Spec.Containers[0].Resources.Requests.Cpu().String() == "2", nil //nolint:nilerr // It is asked again.
-	})
+	limit(t, c, namespace, corev1.LimitRangeItem{Min: cores("100m"), DefaultRequest: cores("2")})
 
 	preview, d := (&acctest.Terraform{Provider: c.Provider(t)}).Data(t, "kubetaint_eviction_preview", map[string]any{"node_name": from, "taints": acctest.Objects(t, "team=a:NoExecute")})
 	if d.Errors() != "" {

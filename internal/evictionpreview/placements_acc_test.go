@@ -42,7 +42,7 @@ func TestAccPlacements(t *testing.T) {
 		for seed := first; seed < end; seed++ {
 			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
 				t.Parallel()
-				p := &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: rand.New(rand.NewPCG(uint64(seed), 29)), tally: &tally}
+				p := &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: rand.New(rand.NewPCG(uint64(seed), 29)), limits: rand.New(rand.NewPCG(uint64(seed), 30)), tally: &tally}
 				p.run()
 			})
 		}
@@ -74,7 +74,10 @@ type placed struct {
 // places is a random cluster: a pool of nodes that no other test uses, and Deployments on it.
 type places struct {
 	move
-	r         *rand.Rand
+	r *rand.Rand
+	// limits decides about LimitRanges, limited is set where the namespace has one.
+	limits    *rand.Rand
+	limited   bool
 	nodes     []string
 	workloads map[string]int32
 	tally     *placed
@@ -96,6 +99,10 @@ func (p *places) run() {
 		})
 	}
 	urgent := p.urgent("0", corev1.PreemptLowerPriority)
+	if p.limits.IntN(2) == 0 {
+		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores("100m")})
+		p.limited = true
+	}
 	p.workloads = map[string]int32{}
 	for i := range 2 + p.r.IntN(4) {
 		name := fmt.Sprintf("w%d", i)
@@ -103,6 +110,10 @@ func (p *places) run() {
 		p.deploy(name, p.workloads[name], urgent)
 	}
 	p.settle(nil)
+	if p.limited {
+		// New pods get another request than those that are there.
+		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores([]string{"100m", "2", "3"}[p.limits.IntN(3)])})
+	}
 	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
 	p.elsewhere = p.podsElsewhere(tainted)
 	out := p.simulate(tainted)
@@ -126,6 +137,9 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	}
 	spec.Containers[0].Resources.Requests = corev1.ResourceList{
 		"cpu": *resource.NewMilliQuantity(int64(p.r.IntN(9))*250, resource.DecimalSI), "memory": *resource.NewQuantity(int64(p.r.IntN(9))<<28, resource.BinarySI),
+	}
+	if p.limited && p.limits.IntN(2) == 0 {
+		delete(spec.Containers[0].Resources.Requests, corev1.ResourceCPU)
 	}
 	term := []corev1.PodAffinityTerm{{TopologyKey: []string{corev1.LabelHostname, "zone"}[p.r.IntN(2)], LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
 	switch p.r.IntN(9) {
