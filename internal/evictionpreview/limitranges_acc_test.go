@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -82,16 +81,7 @@ func TestAccEvictionPreview_limitRangesChangeAndRefuseReplacements(t *testing.T)
 		}
 	}
 	c.Patch(t, from, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
-	acctest.Until(t, "the LimitRange refuses the pod of one Deployment", func(ctx context.Context) (bool, error) {
-		sets, err := c.Admin.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=small"})
-		if err != nil || len(sets.Items) != 1 {
-			return false, err
-		}
-		status := sets.Items[0].Status
-		return status.Replicas == 0 && slices.ContainsFunc(status.Conditions, func(one appsv1.ReplicaSetCondition) bool {
-			return one.Type == appsv1.ReplicaSetReplicaFailure && strings.Contains(one.Message, "minimum cpu usage per Container is 100m")
-		}), nil
-	})
+	notCreated(t, c, namespace, "small", "minimum cpu usage per Container is 100m")
 	acctest.Until(t, "two pods of the other run on the other node, and one finds no room", func(ctx context.Context) (bool, error) {
 		pods, err := c.Admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=plain"})
 		if err != nil || len(pods.Items) != 3 {

@@ -77,18 +77,24 @@ func TestAccEvictionPreview_aLoweredQuotaKeepsReplacementsAway(t *testing.T) {
 		t.Errorf("the preview is %s", markdown)
 	}
 	c.Patch(t, from, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
-	acctest.Until(t, "the evicted pods are gone, and the quota refuses others", func(ctx context.Context) (bool, error) {
-		sets, err := c.Admin.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
+	notCreated(t, c, namespace, "web", "exceeded quota: compute")
+	inForce("250m", "200m")
+	if pods, err := c.Admin.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"}); err != nil || len(pods.Items) > 0 {
+		t.Errorf("%d pods are recreated: %v", len(pods.Items), err)
+	}
+}
+
+// notCreated waits until the pods of a Deployment are gone, and the API server refuses others with this message.
+func notCreated(t testing.TB, c *acctest.Cluster, namespace, app, message string) {
+	t.Helper()
+	acctest.Until(t, "the evicted pods of "+app+" are gone, and others are refused", func(ctx context.Context) (bool, error) {
+		sets, err := c.Admin.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
 		if err != nil || len(sets.Items) != 1 {
 			return false, err
 		}
 		status := sets.Items[0].Status
 		return status.Replicas == 0 && slices.ContainsFunc(status.Conditions, func(one appsv1.ReplicaSetCondition) bool {
-			return one.Type == appsv1.ReplicaSetReplicaFailure && strings.Contains(one.Message, "exceeded quota: compute")
+			return one.Type == appsv1.ReplicaSetReplicaFailure && strings.Contains(one.Message, message)
 		}), nil
 	})
-	inForce("250m", "200m")
-	if pods, err := c.Admin.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"}); err != nil || len(pods.Items) > 0 {
-		t.Errorf("%d pods are recreated: %v", len(pods.Items), err)
-	}
 }
