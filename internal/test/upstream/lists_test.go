@@ -17,9 +17,13 @@ import (
 // localTests returns the tests of this repository that compare with upstream.
 func localTests(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("../../*/*_test.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, files)
+	var files []string
+	for _, pattern := range []string{"../../*/*_test.go", "../*/*_test.go"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatal(err, pattern)
+		}
+		files = append(files, found...)
 	}
 	out := map[string]bool{}
 	for _, path := range files {
