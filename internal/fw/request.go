@@ -95,6 +95,8 @@ func Advise(err error) string {
 		return "The cluster did not answer, or answered with a server error. Check that its API server runs, and the network to it."
 	case errors.Is(err, kube.ErrInvalid):
 		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration. A webhook checks the whole object: correct first what else the error names in it."
+	case errors.Is(err, kube.ErrNoEvictions):
+		return "The API server, or a proxy in front of it, does not serve evictions, and the provider deletes no pods in their place: that would bypass PodDisruptionBudgets. Check the address of the server, and the proxy: Kubernetes serves them in policy/v1 since 1.22."
 	case errors.As(err, &fight):
 		return "Another controller keeps reverting this change, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Make that tool leave these entries alone, or remove them from this configuration. Then run again."
 	case errors.Is(err, context.Canceled):

@@ -37,6 +37,7 @@ func TestAdvise(t *testing.T) {
 		"no connection yet":        {errNotConnected, "known only after apply", true},
 		"no answer":                {class(kube.ErrUnreachable, plain), "Check that its API server runs, and the network to it.", true},
 		"a rejected request":       {class(kube.ErrInvalid, plain), "have it allow this change, or change the configuration", false},
+		"no evictions":             {fmt.Errorf("evict pod shop/web: %w", kube.ErrNoEvictions), "and the provider deletes no pods in their place", false},
 		"a fight":                  {&rollout.FightError{Thing: workload.Ref{APIVersion: "machine.openshift.io/v1beta1", Kind: "Machine", Namespace: "ns", Name: "a"}}, "Find out who by its managedFields (kubectl get machine.machine.openshift.io a -n ns -o yaml --show-managed-fields). Make that tool", false},
 		"an interruption":          {context.Canceled, "Run it again.", false},
 		"any other error":          {plain, "", false},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,9 +33,13 @@ func (e *HeldError) Error() string { return e.Why }
 // Unwrap returns the API server's error.
 func (e *HeldError) Unwrap() error { return e.Err }
 
+// ErrNoEvictions reports that evictions are not served: kubectl deletes the pods then, past
+// their PodDisruptionBudgets, and the provider does not.
+var ErrNoEvictions = errors.New("evictions are not served (pods/eviction of policy/v1)")
+
 // Evict asks for a pod to be evicted, that of this UID and no other of its name; a
 // nil grace period is the pod's own. What is gone already is no error. Errors:
-// *HeldError where asking again later may do, those of the API server.
+// *HeldError where asking again later may do, ErrNoEvictions, those of the API server.
 func (c *Cluster) Evict(ctx context.Context, p *snapshot.Pod, gracePeriod *int64) error {
 	uid := p.UID
 	err := bounded(func(ctx context.Context) error {
@@ -45,16 +50,27 @@ func (c *Cluster) Evict(ctx context.Context, p *snapshot.Pod, gracePeriod *int64
 	})(ctx)
 	c.noteWrite()
 	switch {
-	case err == nil, apierrors.IsNotFound(err):
+	case err == nil, apierrors.IsNotFound(err) && namesObject(err):
 		return nil
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("evict pod %s: %w: %w", p.Key(), ErrNoEvictions, oneLine{err})
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case transient(err), apierrors.IsConflict(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case transient(err), apierrors.IsConflict(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
 		// As kubectl drain does, and beside it whatever else passes: it goes on for as
-		// long as there is time (k8s.io/kubectl v0.37.2 pkg/drain/drain.go, evictPods).
+		// long as there is time (k8s.io/kubectl v0.37.2 pkg/drain/drain.go, evictPods). A PDB
+		// whose status is damaged forbids evictions until its controller has written it anew.
 		return &HeldError{Why: refusal(err), Err: err}
 	}
 	return wrap("evict pod "+p.Key(), err)
+}
+
+// namesObject reports whether an answer with 404 names the object that is not there. Where an
+// address is not served, the answer is no Status, or one without a name.
+func namesObject(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name != "" &&
+		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // refusal is what the API server says about an eviction that it refuses: the causes

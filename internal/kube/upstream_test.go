@@ -116,7 +116,7 @@ func TestUpstream_evictionBudgets(t *testing.T) {
 	rows.Run(t, "more than 2,000 disrupted pods", func(t *testing.T) {
 		t.Parallel()
 		for disrupted, refused := range map[int]bool{2000: false, 2001: true} {
-			api, status := serve(fakeapi.New()), policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1, DisruptedPods: map[string]metav1.Time{}}
+			api, status := serve(fakeapi.New()), policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DisruptionsAllowed: 1, DisruptedPods: map[string]metav1.Time{}}
 			for n := range disrupted {
 				status.DisruptedPods[fmt.Sprintf("pod-%d", n)] = metav1.NewTime(time.Unix(1, 0))
 			}
@@ -131,6 +131,15 @@ func TestUpstream_evictionBudgets(t *testing.T) {
 			guarding := budgets.Guarding(&snapshot.Pod{Namespace: "app", Name: "web", Ready: true})
 			if got := slices.ContainsFunc(guarding, func(b *snapshot.Budget) bool { return b.Allowed < 1 }); got != refused || len(guarding) != 1 {
 				t.Errorf("%d are disrupted, and %s refuse: %t", disrupted, snapshot.BudgetNames(guarding), got)
+			}
+			// Its controller will have seen them, and the answer is no lack of rights.
+			api.Add(&corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "web", UID: "u1"},
+				Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+			})
+			err = api.connect(t).Evict(t.Context(), &snapshot.Pod{Namespace: "app", Name: "web", UID: "u1"}, nil)
+			if held := new(HeldError); errors.As(err, &held) != refused || !refused && err != nil {
+				t.Errorf("%d are disrupted, and the eviction ends with %v", disrupted, err)
 			}
 		}
 	})

@@ -12,8 +12,8 @@ import (
 )
 
 // TestUpstream_kubectlDrain has the facts of TestDrain in k8s.io/kubectl v0.37.2
-// pkg/cmd/drain/drain_test.go and of TestSkipDeletedFilter in pkg/drain/filter_test.go:
-// which pod is deleted, and which stops the drain. A forced drain is that of the Machine
+// pkg/cmd/drain/drain_test.go, of TestSkipDeletedFilter in pkg/drain/filter_test.go, and of TestFilterPods
+// in pkg/drain/drain_test.go where a program adds no filter: which pod is deleted, and which stops the drain. A forced drain is that of the Machine
 // API: it evicts pods without a controller, deletes local data and ignores DaemonSets.
 func TestUpstream_kubectlDrain(t *testing.T) {
 	t.Parallel()

@@ -141,6 +141,27 @@ func (tt drainRow) run(t *testing.T) {
 	}
 }
 
+// kubectl deletes the pods where evictions are not served. Here the drain ends instead of waiting for
+// pods that nobody evicts, and says why: a deletion would bypass PodDisruptionBudgets.
+func TestDrain_endsWhereEvictionsAreNotServed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newDrainScene(t, aNode("n1", "gpu"))
+		s.onNode("web", "n1")
+		cluster := followBy(t, refusing{RoundTripper: s.api.client, unserved: true})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		err := s.drain(ctx, cluster, Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}}})
+		if !errors.Is(err, kube.ErrNoEvictions) || time.Since(began) >= evictAgain {
+			t.Errorf("it ends after %s with %v", time.Since(began), err)
+		}
+		if p, there := fakeapi.Get[*corev1.Pod](s.api.Server, namespace, "web"); !there || p.DeletionTimestamp != nil {
+			t.Error("the pod is deleted")
+		}
+	})
+}
+
 func namesOf(nodes []*corev1.Node) (out []string) {
 	for _, n := range nodes {
 		out = append(out, n.Name)
@@ -167,7 +188,13 @@ func (s *drainScene) cluster(t *testing.T, terminating bool) *kube.Cluster {
 	if !terminating {
 		return s.api.follow(t, true)
 	}
-	c, err := kube.New(kube.Config{Host: fakeapi.Host, Transport: refusing{s.api.client}})
+	return followBy(t, refusing{RoundTripper: s.api.client})
+}
+
+// followBy follows the server that a transport reaches.
+func followBy(t *testing.T, transport http.RoundTripper) *kube.Cluster {
+	t.Helper()
+	c, err := kube.New(kube.Config{Host: fakeapi.Host, Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,12 +206,19 @@ func (s *drainScene) cluster(t *testing.T, terminating bool) *kube.Cluster {
 	return c
 }
 
-// refusing answers evictions as the API server does in a namespace that is deleted.
-type refusing struct{ http.RoundTripper }
+// refusing answers evictions as the API server does in a namespace that is deleted, or where
+// unserved is set, as it does where it does not serve them.
+type refusing struct {
+	http.RoundTripper
+	unserved bool
+}
 
 func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(req.URL.Path, "/eviction") {
 		return r.RoundTripper.RoundTrip(req)
+	}
+	if r.unserved {
+		return answering(req, http.StatusNotFound, "text/plain; charset=utf-8", []byte("404 page not found\n")), nil
 	}
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
@@ -193,8 +227,9 @@ func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{
-		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(body)), Request: req,
-	}, nil
+	return answering(req, http.StatusForbidden, "application/json", body), nil
+}
+
+func answering(req *http.Request, code int, media string, body []byte) *http.Response {
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {media}}, Body: io.NopCloser(bytes.NewReader(body)), Request: req}
 }

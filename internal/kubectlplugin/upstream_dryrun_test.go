@@ -1,0 +1,45 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package kubectlplugin_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
+)
+
+// TestUpstream_kubectlDrainDryRun has the fact of TestDeleteOrEvictWithDryRunServer in k8s.io/kubectl v0.37.2
+// pkg/drain/drain_test.go about evictions: a drain that is only tried evicts no pod, and ends without
+// waiting for one. kubectl asks the API server for evictions with dryRun, and the plugin for none.
+func TestUpstream_kubectlDrainDryRun(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	rows.Run(t, "a drain that is only tried", func(t *testing.T) {
+		t.Parallel()
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			apps := c.Namespace(t)
+			c.Node(t, acctest.Node{Name: "node"})
+			for _, name := range []string{"mypod-1", "mypod-2"} {
+				c.Pod(t, apps, name, "node", nil)
+			}
+			// The reader fails the test where anything but reads is sent.
+			got := newReader(t, c).run(t, "preview", "drain", "node", "--force")
+			for _, name := range []string{"mypod-1", "mypod-2"} {
+				if !strings.Contains(got.out, name) {
+					t.Errorf("the answer does not name %s:\n%s", name, got.out)
+				}
+				if p, err := c.Admin.CoreV1().Pods(apps).Get(t.Context(), name, metav1.GetOptions{}); err != nil || p.DeletionTimestamp != nil {
+					t.Errorf("%s is deleted: %v", name, err)
+				}
+			}
+			if got.code != 0 || c.Get(t, "node").Spec.Unschedulable {
+				t.Errorf("it ends with %d: %s", got.code, got.err)
+			}
+		})
+	})
+}
