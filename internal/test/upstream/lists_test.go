@@ -18,7 +18,7 @@ import (
 func localTests(t *testing.T) map[string]bool {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"../../*/*_test.go", "../*/*_test.go"} {
+	for _, pattern := range []string{"../../*/*_test.go", "../*/*_test.go", "../*/*/*_test.go"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(err, pattern)

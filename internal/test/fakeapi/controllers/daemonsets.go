@@ -1,0 +1,334 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package controllers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+)
+
+// daemonTaints are those that pods of DaemonSets tolerate beside their template's (k8s.io/kubernetes
+// v1.37.2 pkg/controller/daemon/util/daemonset_util.go, AddOrUpdateDaemonPodTolerations). None of these
+// pods uses the network of its node.
+var daemonTaints = []corev1.Taint{
+	{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeDiskPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodePIDPressure, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule},
+}
+
+// daemons is a DaemonSet with its nodes and pods, as one step of its controller finds them.
+type daemons struct {
+	set *appsv1.DaemonSet
+	// template makes the pods, and hash names it.
+	template *corev1.PodTemplateSpec
+	hash     string
+	nodes    []*corev1.Node
+	// pods are those of each node, from the oldest, without completed ones that terminate.
+	pods map[string][]*corev1.Pod
+	// run are the nodes that are to have a pod, and stay those whose pods go on.
+	run, stay map[string]bool
+}
+
+// daemonSet takes one step as k8s.io/kubernetes v1.37.2 pkg/controller/daemon does: pods go where the template
+// selects the node and tolerates its taints, and go on where the taints that it does not tolerate are of
+// NoSchedule; then a rollout goes on. It looks at no clock: a pod that is ready is available, and pods that
+// have failed are deleted without a pause.
+func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
+	if d.DeletionTimestamp != nil {
+		return
+	}
+	of := daemonsOf(api, d)
+	of = of.apply(api, of.manage)
+	if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
+		of = of.apply(api, of.roll)
+	}
+	if status := of.status(); !apiequality.Semantic.DeepEqual(d.Status, status) {
+		d = d.DeepCopy()
+		d.Status = status
+		api.Put(d)
+	}
+}
+
+// apply carries out what a part of the step decides, and returns what is there then.
+func (of daemons) apply(api *fakeapi.Server, decide func() (create []string, remove []*corev1.Pod)) daemons {
+	create, remove := decide()
+	if len(create)+len(remove) == 0 {
+		return of
+	}
+	for _, p := range remove {
+		api.Delete(p)
+	}
+	for _, node := range create {
+		// Names are never used twice.
+		p := podOf(of.set, "DaemonSet", fmt.Sprintf("%s-%s-%05d", of.set.Name, node, api.Created(pods)), of.template, of.hash)
+		p.Spec.NodeName = node
+		api.Put(p)
+	}
+	return daemonsOf(api, of.set)
+}
+
+// daemonsOf finds the nodes and the pods of a DaemonSet.
+func daemonsOf(api *fakeapi.Server, d *appsv1.DaemonSet) daemons {
+	template := d.Spec.Template.DeepCopy()
+	for _, t := range daemonTaints {
+		template.Spec.Tolerations = append(template.Spec.Tolerations, corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOpExists, Effect: t.Effect})
+	}
+	of := daemons{
+		set: d, template: template, hash: hash(api, d, &d.Spec.Template), nodes: fakeapi.View[*corev1.Node](api),
+		pods: map[string][]*corev1.Pod{}, run: map[string]bool{}, stay: map[string]bool{},
+	}
+	affinity := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: template.Spec})
+	for _, n := range of.nodes {
+		if matches, err := affinity.Match(n); err != nil || !matches || template.Spec.NodeName != "" && template.Spec.NodeName != n.Name {
+			continue
+		}
+		of.run[n.Name], of.stay[n.Name] = true, true
+		for _, t := range taint.Untolerated(n.Spec.Taints, template.Spec.Tolerations, false) {
+			of.run[n.Name] = of.run[n.Name] && t.Effect == corev1.TaintEffectPreferNoSchedule
+			of.stay[n.Name] = of.stay[n.Name] && t.Effect != corev1.TaintEffectNoExecute
+		}
+	}
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
+		return of
+	}
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
+		if metav1.IsControlledBy(p, d) && selector.Matches(labels.Set(p.Labels)) && !(completed(p) && p.DeletionTimestamp != nil) {
+			of.pods[p.Spec.NodeName] = append(of.pods[p.Spec.NodeName], p)
+		}
+	}
+	for _, all := range of.pods {
+		slices.SortFunc(all, func(a, b *corev1.Pod) int {
+			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+		})
+	}
+	return of
+}
+
+func completed(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// manage returns the nodes that get a pod, and the pods that are deleted, whatever their template
+// (podsShouldBeOnNode).
+func (of daemons) manage() (create []string, remove []*corev1.Pod) {
+	surge := of.count(of.surge(), 1) > 0
+	for _, n := range of.nodes {
+		all := of.pods[n.Name]
+		if of.run[n.Name] && len(all) == 0 {
+			create = append(create, n.Name)
+			continue
+		}
+		var running []*corev1.Pod
+		for _, p := range all {
+			switch {
+			case p.DeletionTimestamp != nil:
+			case completed(p), !of.stay[n.Name]:
+				remove = append(remove, p)
+			default:
+				running = append(running, p)
+			}
+		}
+		switch {
+		case surge && len(running) == 0 && of.run[n.Name]:
+			create = append(create, n.Name)
+		case surge && len(running) > 1:
+			remove = append(remove, of.surplus(running)...)
+		case len(running) > 1:
+			remove = append(remove, running[1:]...)
+		}
+	}
+	return create, remove
+}
+
+// surplus returns which of several pods of a node a surge deletes: all but the oldest of the newest template
+// and the oldest one of another, and that one too where it is not ready or the new one is.
+func (of daemons) surplus(running []*corev1.Pod) (remove []*corev1.Pod) {
+	var newest, older *corev1.Pod
+	for _, p := range running {
+		switch current := p.Labels[hashLabel] == of.hash; {
+		case current && newest == nil:
+			newest = p
+		case !current && older == nil:
+			older = p
+		default:
+			remove = append(remove, p)
+		}
+	}
+	if newest != nil && older != nil && (!ready(older) || ready(newest)) {
+		remove = append(remove, older)
+	}
+	return remove
+}
+
+// bounds returns how many pods a rollout may add, how many it may leave unavailable, and how many nodes
+// are to have one (updatedDesiredNodeCounts).
+func (of daemons) bounds() (surge, unavailable, wants int) {
+	for _, run := range of.run {
+		if run {
+			wants++
+		}
+	}
+	surge = of.count(of.surge(), wants)
+	if rolling := of.set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		unavailable = of.count(rolling.MaxUnavailable, wants)
+	}
+	if wants > 0 && surge == 0 && unavailable == 0 {
+		unavailable = 1
+	}
+	return surge, unavailable, wants
+}
+
+func (of daemons) surge() *intstr.IntOrString {
+	if rolling := of.set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		return rolling.MaxSurge
+	}
+	return nil
+}
+
+func (daemons) count(value *intstr.IntOrString, of int) int {
+	if value == nil {
+		return 0
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(value, of, true)
+	if err != nil {
+		panic(err) // The API server accepts no such value.
+	}
+	return n
+}
+
+// roll returns what a rollout does next (rollingUpdate).
+func (of daemons) roll() (create []string, remove []*corev1.Pod) {
+	surge, unavailable, wants := of.bounds()
+	if surge > 0 {
+		return of.rollBySurge(surge, wants)
+	}
+	var replaced, candidates []*corev1.Pod
+	for _, name := range of.places() {
+		newest, older, clear := of.pair(name)
+		switch {
+		case !clear, (newest == nil) == (older == nil):
+			unavailable--
+		case newest != nil && !ready(newest):
+			unavailable--
+		case newest != nil:
+		case !ready(older):
+			replaced = append(replaced, older)
+			unavailable--
+		default:
+			candidates = append(candidates, older)
+		}
+	}
+	return nil, append(replaced, candidates[:min(max(unavailable, 0), len(candidates))]...)
+}
+
+// rollBySurge makes new pods beside those of an older template, and deletes these when the new ones are ready.
+// Pods on nodes that are to have none go when as many as wanted are ready elsewhere.
+func (of daemons) rollBySurge(surge, wants int) (create []string, remove []*corev1.Pod) {
+	available := 0
+	var leaving []*corev1.Pod
+	var candidates []string
+	for _, name := range of.places() {
+		newest, older, clear := of.pair(name)
+		if !clear {
+			surge--
+			continue
+		}
+		if p := cmp.Or(older, newest); p != nil && ready(p) {
+			available++
+		}
+		switch {
+		case older == nil:
+		case newest != nil && ready(newest), newest == nil && !of.run[name] && !ready(older):
+			remove = append(remove, older)
+		case newest != nil:
+			surge--
+		case !of.run[name]:
+			leaving = append(leaving, older)
+		case !ready(older):
+			create = append(create, name)
+		default:
+			candidates = append(candidates, name)
+		}
+	}
+	remove = append(remove, leaving[:min(max(available-wants, 0), len(leaving))]...)
+	return append(create, candidates[:min(max(surge, 0), len(candidates))]...), remove
+}
+
+// places are the nodes that have a pod or are to have one, by name.
+func (of daemons) places() []string {
+	names := map[string]bool{}
+	for name := range of.pods {
+		names[name] = true
+	}
+	for name, run := range of.run {
+		if run {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// pair returns the pods of a node that do not terminate, one of the newest template and one of another;
+// it is not clear where there are more (findUpdatedPodsOnNode).
+func (of daemons) pair(node string) (newest, older *corev1.Pod, clear bool) {
+	for _, p := range of.pods[node] {
+		is := &older
+		if p.Labels[hashLabel] == of.hash {
+			is = &newest
+		}
+		switch {
+		case p.DeletionTimestamp != nil:
+		case *is != nil:
+			return nil, nil, false
+		default:
+			*is = p
+		}
+	}
+	return newest, older, true
+}
+
+// status counts nodes and their oldest pods (updateDaemonSetStatus).
+func (of daemons) status() appsv1.DaemonSetStatus {
+	out := appsv1.DaemonSetStatus{ObservedGeneration: of.set.Generation}
+	for _, n := range of.nodes {
+		all := of.pods[n.Name]
+		switch {
+		case !of.run[n.Name] && len(all) > 0:
+			out.NumberMisscheduled++
+		case of.run[n.Name]:
+			out.DesiredNumberScheduled++
+			if len(all) == 0 {
+				continue
+			}
+			out.CurrentNumberScheduled++
+			if all[0].Labels[hashLabel] == of.hash {
+				out.UpdatedNumberScheduled++
+			}
+			if ready(all[0]) {
+				out.NumberReady++
+				out.NumberAvailable++
+			}
+		}
+	}
+	out.NumberUnavailable = out.DesiredNumberScheduled - out.NumberAvailable
+	return out
+}
