@@ -47,9 +47,26 @@ func (s *Server) admit(q *query, object runtime.Object) error {
 		finalize("kubernetes.io/pvc-protection")
 		o.Status.Phase = corev1.ClaimPending
 	case *corev1.Pod:
+		tolerateByDefault(o)
 		o.Status.Phase, o.Status.QOSClass = corev1.PodPending, qualityOf(o)
 	}
 	return nil
+}
+
+// tolerateByDefault gives a pod the tolerations of nodes that are not ready or unreachable that it does not
+// have: on its own address alone, creates and updates call it (k8s.io/kubernetes v1.37.2
+// plugin/pkg/admission/defaulttolerationseconds/admission.go).
+func tolerateByDefault(pod *corev1.Pod) {
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		has := slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+			return (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
+		})
+		if !has {
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+				Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300)),
+			})
+		}
+	}
 }
 
 // qualityOf returns the quality of service of pods that ask for nothing, or for less than

@@ -11,7 +11,7 @@
 // version has its answers to these steps: "make test-conformance KUBERNETES=1.34" compares
 // all of them.
 //
-// The fake validates metadata and taints alone, and defaults no specs: tests write objects
-// as they are to be stored. Nothing happens by itself; package fakeapi/controllers has small
+// The fake validates metadata, taints and tolerations of pods alone, and defaults no specs: tests
+// write objects as they are to be stored. Nothing happens by itself; package fakeapi/controllers has small
 // controllers.
 package fakeapi

@@ -43,8 +43,9 @@ type Kind struct {
 	Status bool
 	// Custom is set for custom resources, which are served in JSON alone.
 	Custom bool
-	// Validate returns what is wrong with an object, nil where every object will do.
-	Validate func(object runtime.Object) field.ErrorList
+	// Validate returns what is wrong with an object that takes the place of another one, of none where
+	// that is nil; nil where every object will do.
+	Validate func(old, object runtime.Object) field.ErrorList
 }
 
 // Resource returns the kind's resource in the API.
@@ -69,7 +70,7 @@ func builtin() []Kind {
 		{GroupVersionKind: core.WithKind("Node"), Plural: "nodes", Cluster: true, Status: true, Validate: validNode},
 		{GroupVersionKind: core.WithKind("PersistentVolume"), Plural: "persistentvolumes", Cluster: true, Status: true},
 		{GroupVersionKind: core.WithKind("PersistentVolumeClaim"), Plural: "persistentvolumeclaims", Status: true},
-		{GroupVersionKind: core.WithKind("Pod"), Plural: "pods", Generation: true, Status: true},
+		{GroupVersionKind: core.WithKind("Pod"), Plural: "pods", Generation: true, Status: true, Validate: validPod},
 		{GroupVersionKind: core.WithKind("ReplicationController"), Plural: "replicationcontrollers", Generation: true, Status: true},
 		{GroupVersionKind: core.WithKind("ResourceQuota"), Plural: "resourcequotas", Status: true},
 		{GroupVersionKind: apps.WithKind("ControllerRevision"), Plural: "controllerrevisions"},

@@ -164,7 +164,5 @@ const (
 		`"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}],` +
 		`"dnsPolicy":"ClusterFirst","schedulerName":"nobody","securityContext":{},"terminationGracePeriodSeconds":30`
 	admittedSpec = `"restartPolicy":"Always","automountServiceAccountToken":false,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority","priority":0,` +
-		`"serviceAccount":"default","serviceAccountName":"default","tolerations":[` +
-		`{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300},` +
-		`{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]`
+		`"serviceAccount":"default","serviceAccountName":"default"`
 )

@@ -9,6 +9,7 @@ import (
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -71,6 +72,9 @@ func (s *Server) update(q *query) *response {
 	}
 	if err != nil {
 		return failure(err)
+	}
+	if pod, is := object.(*corev1.Pod); is && q.subresource == "" {
+		tolerateByDefault(pod)
 	}
 	if q.subresource == "status" {
 		object = withStatusOf(old.DeepCopyObject(), object)
