@@ -5,6 +5,7 @@ package fakeapi_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -40,7 +41,7 @@ type evictionCase struct {
 	message, cause string
 	// dry leaves everything as it is, without a refusal.
 	dry bool
-	// left and reason are what the budget's status says afterwards.
+	// left and reason are what the status of the PodDisruptionBudget says afterwards.
 	left   int32
 	reason string
 }
@@ -48,7 +49,7 @@ type evictionCase struct {
 // TestUpstream_evictionSubresource has the facts of k8s.io/kubernetes v1.37.2
 // pkg/registry/core/pod/storage/eviction_test.go about the eviction subresource that the fake serves as the
 // API server does: names and options of a request, dry runs, preconditions of resource versions, why a
-// budget refuses, and what becomes of its status.
+// PodDisruptionBudget refuses, and its status afterwards.
 func TestUpstream_evictionSubresource(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)
@@ -95,12 +96,16 @@ func TestUpstream_evictionSubresource(t *testing.T) {
 			cause: does + ": too many pending evictions not confirmed by PDB controller", left: 1, reason: policyv1.SufficientPodsReason,
 		},
 	} {
-		rows.Run(t, tt.name, tt.run)
+		rows.Run(t, tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.check(t)
+		})
 	}
 }
 
-func (tt *evictionCase) run(t *testing.T) {
-	t.Parallel()
+// check evicts the pod, and compares the answer and what is there afterwards.
+func (tt *evictionCase) check(t *testing.T) {
+	t.Helper()
 	server := fakeapi.New()
 	defer server.Close()
 	server.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
@@ -160,10 +165,7 @@ func (tt *evictionCase) answered(t *testing.T, err error) {
 		return
 	}
 	status := apierrors.APIStatus(nil)
-	if s, is := err.(apierrors.APIStatus); is { //nolint:errorlint // Nothing wraps the answer.
-		status = s
-	}
-	if status == nil || status.Status().Code != tt.code || !strings.Contains(status.Status().Message, tt.message) {
+	if !errors.As(err, &status) || status.Status().Code != tt.code || !strings.Contains(status.Status().Message, tt.message) {
 		t.Fatalf("answered with %v, want %d: %s", err, tt.code, tt.message)
 	}
 	cause, has := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause)

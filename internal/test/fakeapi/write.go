@@ -73,9 +73,6 @@ func (s *Server) update(q *query) *response {
 	if err != nil {
 		return failure(err)
 	}
-	if pod, is := object.(*corev1.Pod); is && q.subresource == "" {
-		tolerateByDefault(pod)
-	}
 	if q.subresource == "status" {
 		object = withStatusOf(old.DeepCopyObject(), object)
 	} else if q.kind.Status {
@@ -100,12 +97,17 @@ func (s *Server) update(q *query) *response {
 	return ok(object)
 }
 
-// changed returns what an update or a patch makes of an object.
-func (s *Server) changed(q *query, old runtime.Object) (runtime.Object, error) {
+// changed returns what an update or a patch makes of an object, and admission of that.
+func (s *Server) changed(q *query, old runtime.Object) (object runtime.Object, err error) {
 	if q.verb == "patch" {
-		return s.patched(q, old)
+		object, err = s.patched(q, old)
+	} else {
+		object, err = q.decode()
 	}
-	return q.decode()
+	if pod, is := object.(*corev1.Pod); is && err == nil && q.subresource == "" {
+		tolerateByDefault(pod)
+	}
+	return object, err
 }
 
 // guard reports a conflict where a write was meant for another version of the object, or

@@ -95,23 +95,13 @@ func daemonsOf(api *fakeapi.Server, d *appsv1.DaemonSet) daemons {
 		set: d, template: template, hash: hash(api, d, &d.Spec.Template), nodes: fakeapi.View[*corev1.Node](api),
 		pods: map[string][]*corev1.Pod{}, run: map[string]bool{}, stay: map[string]bool{},
 	}
-	affinity := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: template.Spec})
-	for _, n := range of.nodes {
-		if matches, err := affinity.Match(n); err != nil || !matches || template.Spec.NodeName != "" && template.Spec.NodeName != n.Name {
-			continue
-		}
-		of.run[n.Name], of.stay[n.Name] = true, true
-		for _, t := range taint.Untolerated(n.Spec.Taints, template.Spec.Tolerations, false) {
-			of.run[n.Name] = of.run[n.Name] && t.Effect == corev1.TaintEffectPreferNoSchedule
-			of.stay[n.Name] = of.stay[n.Name] && t.Effect != corev1.TaintEffectNoExecute
-		}
-	}
+	of.place()
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
 		return of
 	}
 	for _, p := range fakeapi.View[*corev1.Pod](api) {
-		if metav1.IsControlledBy(p, d) && selector.Matches(labels.Set(p.Labels)) && !(completed(p) && p.DeletionTimestamp != nil) {
+		if metav1.IsControlledBy(p, d) && selector.Matches(labels.Set(p.Labels)) && (!completed(p) || p.DeletionTimestamp == nil) {
 			of.pods[p.Spec.NodeName] = append(of.pods[p.Spec.NodeName], p)
 		}
 	}
@@ -121,6 +111,21 @@ func daemonsOf(api *fakeapi.Server, d *appsv1.DaemonSet) daemons {
 		})
 	}
 	return of
+}
+
+// place decides which nodes are to have a pod, and on which the pods go on (nodeShouldRunDaemonPod).
+func (of daemons) place() {
+	affinity := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: of.template.Spec})
+	for _, n := range of.nodes {
+		if matches, err := affinity.Match(n); err != nil || !matches || of.template.Spec.NodeName != "" && of.template.Spec.NodeName != n.Name {
+			continue
+		}
+		of.run[n.Name], of.stay[n.Name] = true, true
+		for _, t := range taint.Untolerated(n.Spec.Taints, of.template.Spec.Tolerations, false) {
+			of.run[n.Name] = of.run[n.Name] && t.Effect == corev1.TaintEffectPreferNoSchedule
+			of.stay[n.Name] = of.stay[n.Name] && t.Effect != corev1.TaintEffectNoExecute
+		}
+	}
 }
 
 func completed(p *corev1.Pod) bool {
@@ -223,9 +228,9 @@ func (of daemons) roll() (create []string, remove []*corev1.Pod) {
 	}
 	var replaced, candidates []*corev1.Pod
 	for _, name := range of.places() {
-		newest, older, clear := of.pair(name)
+		newest, older, pair := of.pair(name)
 		switch {
-		case !clear, (newest == nil) == (older == nil):
+		case !pair, (newest == nil) == (older == nil):
 			unavailable--
 		case newest != nil && !ready(newest):
 			unavailable--
@@ -241,14 +246,14 @@ func (of daemons) roll() (create []string, remove []*corev1.Pod) {
 }
 
 // rollBySurge makes new pods beside those of an older template, and deletes these when the new ones are ready.
-// Pods on nodes that are to have none go when as many as wanted are ready elsewhere.
+// Pods on nodes that are to have none go when as many are ready as there are nodes to run on.
 func (of daemons) rollBySurge(surge, wants int) (create []string, remove []*corev1.Pod) {
 	available := 0
 	var leaving []*corev1.Pod
 	var candidates []string
 	for _, name := range of.places() {
-		newest, older, clear := of.pair(name)
-		if !clear {
+		newest, older, pair := of.pair(name)
+		if !pair {
 			surge--
 			continue
 		}
@@ -289,18 +294,18 @@ func (of daemons) places() []string {
 
 // pair returns the pods of a node that do not terminate, one of the newest template and one of another;
 // it is not clear where there are more (findUpdatedPodsOnNode).
-func (of daemons) pair(node string) (newest, older *corev1.Pod, clear bool) {
+func (of daemons) pair(node string) (newest, older *corev1.Pod, is bool) {
 	for _, p := range of.pods[node] {
-		is := &older
+		one := &older
 		if p.Labels[hashLabel] == of.hash {
-			is = &newest
+			one = &newest
 		}
 		switch {
 		case p.DeletionTimestamp != nil:
-		case *is != nil:
+		case *one != nil:
 			return nil, nil, false
 		default:
-			*is = p
+			*one = p
 		}
 	}
 	return newest, older, true

@@ -269,6 +269,7 @@ func rollouts() map[string]func(t *testing.T) {
 // oldAndNewUnready has 88 new pods and 2 older ones that are not ready, and 10 older ones that are, of
 // which 10 may be unavailable.
 func oldAndNewUnready(t *testing.T) {
+	t.Helper()
 	s := rolling(t, 100)
 	before := fakeapi.View[*corev1.Pod](s.api)[0].Labels[hashLabel]
 	s.rollTo("foo2/bar2", unavailable(intstr.FromInt32(10)))
