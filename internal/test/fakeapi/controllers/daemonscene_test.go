@@ -150,6 +150,16 @@ func (s *daemonScene) ready() {
 	}
 }
 
+// pods returns those of some nodes.
+func (s *daemonScene) pods(nodes ...string) (out []*corev1.Pod) {
+	for _, p := range fakeapi.Objects[*corev1.Pod](s.api) {
+		if slices.Contains(nodes, p.Spec.NodeName) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // readyPods are those that are ready, by name.
 func (s *daemonScene) readyPods() (names []string) {
 	for _, p := range fakeapi.View[*corev1.Pod](s.api) {

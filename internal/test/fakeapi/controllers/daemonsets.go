@@ -228,9 +228,9 @@ func (of daemons) roll() (create []string, remove []*corev1.Pod) {
 	}
 	var replaced, candidates []*corev1.Pod
 	for _, name := range of.places() {
-		newest, older, pair := of.pair(name)
+		newest, older := of.pair(name)
 		switch {
-		case !pair, (newest == nil) == (older == nil):
+		case (newest == nil) == (older == nil):
 			unavailable--
 		case newest != nil && !ready(newest):
 			unavailable--
@@ -252,11 +252,7 @@ func (of daemons) rollBySurge(surge, wants int) (create []string, remove []*core
 	var leaving []*corev1.Pod
 	var candidates []string
 	for _, name := range of.places() {
-		newest, older, pair := of.pair(name)
-		if !pair {
-			surge--
-			continue
-		}
+		newest, older := of.pair(name)
 		if p := cmp.Or(older, newest); p != nil && ready(p) {
 			available++
 		}
@@ -292,23 +288,19 @@ func (of daemons) places() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// pair returns the pods of a node that do not terminate, one of the newest template and one of another;
-// it is not clear where there are more (findUpdatedPodsOnNode).
-func (of daemons) pair(node string) (newest, older *corev1.Pod, is bool) {
+// pair returns the pods of a node that do not terminate: one of the newest template and one of another.
+// There are no more of either behind manage (findUpdatedPodsOnNode).
+func (of daemons) pair(node string) (newest, older *corev1.Pod) {
 	for _, p := range of.pods[node] {
-		one := &older
-		if p.Labels[hashLabel] == of.hash {
-			one = &newest
-		}
 		switch {
 		case p.DeletionTimestamp != nil:
-		case *one != nil:
-			return nil, nil, false
+		case p.Labels[hashLabel] == of.hash:
+			newest = p
 		default:
-			*one = p
+			older = p
 		}
 	}
-	return newest, older, true
+	return newest, older
 }
 
 // status counts nodes and their oldest pods (updateDaemonSetStatus).
