@@ -29,9 +29,15 @@ type cloud struct {
 // newCloud has no pool yet. Its command line has before_destroy.
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
+	return newCloudFor(t, 16)
+}
+
+// newCloudFor is the same for Terraform 1.MINOR and later.
+func newCloudFor(t *testing.T, minor int) *cloud {
+	t.Helper()
 	c := acctest.Connect(t)
 	s := &cloud{stage: &stage{T: t, c: c, cli: acctest.NewCLI(t), pool: acctest.Name(t, "pool")}, dir: t.TempDir()}
-	s.cli.NeedTerraform(16)
+	s.cli.NeedTerraform(minor)
 	s.apps = s.c.Namespace(t)
 	s.serve()
 	return s
@@ -65,7 +71,8 @@ func (s *cloud) serve() {
 	s.Cleanup(func() { <-done })
 }
 
-// answer creates machines, or deletes them with their pods.
+// answer creates machines, deletes them with their pods, or upgrades them, which is the one after the
+// other.
 func (s *cloud) answer(file, verb, pool string) {
 	defer func() {
 		// The command line waits for it, even where the test has failed.
@@ -77,11 +84,12 @@ func (s *cloud) answer(file, verb, pool string) {
 		return
 	}
 	for _, number := range []string{"1", "2"} {
-		if verb == "create" {
-			s.node(pool, number)
-			continue
+		if verb != "create" {
+			s.c.DeleteNode(s.T, s.pool+"-"+pool+number)
 		}
-		s.c.DeleteNode(s.T, s.pool+"-"+pool+number)
+		if verb != "delete" {
+			s.node(pool, number)
+		}
 	}
 }
 
