@@ -30,7 +30,8 @@ func (c *Cluster) Budget(t testing.TB, namespace, name, app string) (remove func
 	t.Cleanup(remove)
 	Until(t, "the PodDisruptionBudget "+name+" counts", func(ctx context.Context) (bool, error) {
 		b, err := budgets.Get(ctx, name, metav1.GetOptions{})
-		return err == nil && b.Status.ObservedGeneration >= b.Generation && b.Status.ExpectedPods > 0, nil
+		// Of pods without a controller none are expected.
+		return err == nil && b.Status.ObservedGeneration >= b.Generation && b.Status.ExpectedPods+b.Status.CurrentHealthy > 0, nil
 	})
 	return remove
 }

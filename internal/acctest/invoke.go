@@ -19,25 +19,14 @@ func (tf *Terraform) Invoke(t testing.TB, typeName string, config map[string]any
 // Invoke validates, plans and invokes an action, and calls Between after the plan.
 func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 	w.t.Helper()
-	actions, is := w.server.(tfprotov6.ActionServer)
-	if !is {
-		w.t.Fatal("the provider has no actions")
-	}
-	encoded := w.encode(w.schema.ActionSchemas[typeName].Schema.ValueType(), config)
-	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: encoded})
-	must(w.t, err)
-	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
-		return d
-	}
-	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
-	must(w.t, err)
-	d := Diagnostics(planned.Diagnostics)
+	d := w.PlanAction(typeName, config)
 	if d.Errors() != "" {
 		return d
 	}
 	if w.Between != nil {
 		w.Between()
 	}
+	actions, encoded := w.action(typeName, config)
 	stream, err := actions.InvokeAction(w.ctx, &tfprotov6.InvokeActionRequest{ActionType: typeName, Config: encoded})
 	must(w.t, err)
 	for event := range stream.Events {
@@ -46,4 +35,28 @@ func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 		}
 	}
 	return d
+}
+
+// PlanAction validates and plans an action.
+func (w *Walk) PlanAction(typeName string, config map[string]any) Diagnostics {
+	w.t.Helper()
+	actions, encoded := w.action(typeName, config)
+	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: encoded})
+	must(w.t, err)
+	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+		return d
+	}
+	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
+	must(w.t, err)
+	return planned.Diagnostics
+}
+
+// action returns what serves actions, and the configuration of one.
+func (w *Walk) action(typeName string, config map[string]any) (tfprotov6.ActionServer, *tfprotov6.DynamicValue) {
+	w.t.Helper()
+	actions, is := w.server.(tfprotov6.ActionServer)
+	if !is {
+		w.t.Fatal("the provider has no actions")
+	}
+	return actions, w.encode(w.schema.ActionSchemas[typeName].Schema.ValueType(), config)
 }

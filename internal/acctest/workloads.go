@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +61,31 @@ func (c *Cluster) StatefulSet(t testing.TB, namespace, name string, replicas int
 	}, metav1.CreateOptions{})
 	must(t, err)
 	c.Running(t, namespace, name, int(replicas))
+}
+
+// ReplicaSet makes a ReplicaSet that no Deployment controls, and waits until its pods are ready.
+func (c *Cluster) ReplicaSet(t testing.TB, namespace, name string, replicas int32, change func(*corev1.PodSpec)) {
+	t.Helper()
+	pods, selector := template(name, change)
+	_, err := c.Admin.AppsV1().ReplicaSets(namespace).Create(t.Context(), &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: selector.MatchLabels},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: selector, Template: pods},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	c.Running(t, namespace, name, int(replicas))
+}
+
+// Job makes a Job and waits until all of its pods are ready. They run until the test ends them.
+func (c *Cluster) Job(t testing.TB, namespace, name string, pods int32, change func(*corev1.PodSpec)) {
+	t.Helper()
+	of, _ := template(name, change)
+	of.Spec.RestartPolicy = corev1.RestartPolicyNever
+	_, err := c.Admin.BatchV1().Jobs(namespace).Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       batchv1.JobSpec{Parallelism: &pods, Completions: &pods, Template: of},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	c.Running(t, namespace, name, int(pods))
 }
 
 // DaemonSet makes a DaemonSet and waits until as many pods are ready.

@@ -29,6 +29,9 @@ type DrainOf struct {
 	// Last is set where the nodes that take the place of the drained ones come when all of these
 	// are gone.
 	Last bool
+	// Order are the nodes in the order in which they are drained, one after the other; nil where it is not
+	// known, or where they are drained at the same time.
+	Order []string
 }
 
 // Deadlocks reports what keeps the drains of a report from ending, because a PodDisruptionBudget
@@ -37,12 +40,12 @@ type DrainOf struct {
 // openshift/machine-api-operator pkg/controller/machine/drain_controller.go; kubectl drain).
 //
 // A PDB gets back what it has allowed when the pod is ready somewhere else. So what counts is how many
-// of its pods do not become so: those that are not ready now and are not evicted, and those of the
-// evicted ones that no node takes.
+// of its pods do not become so: those that are not ready now and are not evicted, or not before another
+// one, and those of the evicted ones that no node takes.
 func (r *Report) Deadlocks(s *snapshot.Snapshot, drain DrainOf) []Deadlock {
 	var held []*heldByBudget
 	var out []Deadlock
-	drained := map[*snapshot.Pod]bool{}
+	drained, unasked := map[*snapshot.Pod]bool{}, map[*snapshot.Budget][]PodVerdict{}
 	for _, v := range r.Pods {
 		if v.Verdict != Drained || drain.Undrained[v.Pod.Node] {
 			continue
@@ -51,6 +54,9 @@ func (r *Report) Deadlocks(s *snapshot.Snapshot, drain DrainOf) []Deadlock {
 		drained[v.Pod] = true
 		switch len(budgets) {
 		case 0:
+			if covering := s.Budgets.Covering(v.Pod); len(covering) == 1 && !v.Pod.Ready && !v.Pod.Completed && !v.Pod.Terminating {
+				unasked[covering[0]] = append(unasked[covering[0]], v)
+			}
 		case 1:
 			at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == budgets[0] })
 			if at < 0 {
@@ -64,6 +70,8 @@ func (r *Report) Deadlocks(s *snapshot.Snapshot, drain DrainOf) []Deadlock {
 	}
 	noteBroken(s, drained, held)
 	for _, h := range held {
+		h.unasked = unasked[h.budget]
+		h.noteLater(drain.Order)
 		if d, is := h.deadlock(r, drain.Last); is {
 			out = append(out, d)
 		}
@@ -77,8 +85,27 @@ type heldByBudget struct {
 	budget    *snapshot.Budget
 	// pods are those that are drained, and that the PDB is asked for.
 	pods []PodVerdict
-	// broken are pods that are not ready, and whose place no drain gives to others.
-	broken []string
+	// unasked are those that are not ready, and are drained without asking the PDB.
+	unasked []PodVerdict
+	// broken are pods that are not ready, and whose place no drain gives to others. later are those whose
+	// node is drained after one with pods that the PDB is asked for.
+	broken, later []string
+	// last is set where a pod that is not ready can be evicted as long as another one is ready.
+	last bool
+}
+
+// noteLater finds the pods that are not ready while the PDB is asked for the first ones, although they are
+// evicted later.
+func (h *heldByBudget) noteLater(order []string) {
+	first := len(order)
+	for _, v := range h.pods {
+		first = min(first, slices.Index(order, v.Pod.Node))
+	}
+	for _, v := range h.unasked {
+		if slices.Index(order, v.Pod.Node) > first {
+			h.later = append(h.later, v.Pod.Key())
+		}
+	}
 }
 
 // noteBroken finds the pods that use up what PDBs allow. One that is not ready and is drained without
@@ -92,7 +119,12 @@ func noteBroken(s *snapshot.Snapshot, drained map[*snapshot.Pod]bool, held []*he
 			return
 		}
 		for _, b := range s.Budgets.Covering(p) {
-			if at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == b }); at >= 0 {
+			at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == b })
+			switch {
+			case at < 0:
+			case drained[p] && b.MinHealthy == 0 && b.Healthy > 0:
+				held[at].last = true
+			default:
 				held[at].broken = append(held[at].broken, p.Key())
 			}
 		}
@@ -121,7 +153,7 @@ type missing struct {
 func (h *heldByBudget) missing(r *Report) missing {
 	var out missing
 	groups := map[*placement.Group][]string{}
-	for _, v := range h.pods {
+	for _, v := range slices.Concat(h.pods, h.unasked) {
 		switch g := r.Outcome().Of(v.Pod); {
 		case v.Lost || v.NoPlace:
 			out.gone = append(out.gone, v.Pod.Key())
@@ -147,7 +179,7 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	if h.budget.Most == nil {
 		return Deadlock{}, false
 	}
-	name, most, broken := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), int(*h.budget.Most), len(h.broken)
+	name, most, broken, all := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), int(*h.budget.Most), len(h.broken), len(h.pods)+len(h.unasked)
 	if most == 0 {
 		pods := make([]string, len(h.pods))
 		for i, v := range h.pods {
@@ -157,8 +189,8 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 			name, isAre(len(pods)), some(pods))}, true
 	}
 	allows := name + " allows " + unavailable(most)
-	if broken >= most {
-		return Deadlock{Why: fmt.Sprintf("%s, and %s not ready (%s): the drain waits until %s ready", allows, isAre(broken), some(h.broken), theyAre(broken-most+1))}, true
+	if unready := slices.Concat(h.broken, h.later); len(unready) >= most {
+		return Deadlock{Why: fmt.Sprintf("%s, and %s not ready (%s): the drain waits until %s ready", allows, isAre(len(unready)), some(unready), theyAre(len(unready)-most+1))}, true
 	}
 	if broken > 0 {
 		allows += fmt.Sprintf(", %s not ready (%s)", isAre(broken), some(h.broken))
@@ -171,9 +203,9 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	case last && len(gone.gone)+len(gone.awaiting) > left:
 		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d that are to be drained can run only on new machines (%s), which come when the last old one is gone: the drain and the new machines wait for each other",
 			allows, len(gone.awaiting), some(gone.awaiting))}, true
-	case gone.most > left, gone.most == left && gone.most > 0 && len(h.pods) > gone.most:
+	case gone.most > left-len(h.later), h.last && gone.most > 0, gone.most == left-len(h.later) && gone.most > 0 && all > gone.most:
 		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %d of the %d that are to be drained may not run anywhere else: once so many of these are gone as it allows, the drain waits until they can",
-			allows, gone.most, len(h.pods))}, true
+			allows, gone.most, all)}, true
 	}
 	return Deadlock{}, false
 }

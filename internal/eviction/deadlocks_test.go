@@ -42,6 +42,11 @@ func TestDeadlocks(t *testing.T) {
 		"a drained one is not ready, and the others are not enough":         {3, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 2, 3 }, unready, unready, never, "2 of them are not ready (app/p0, app/p3): the drain waits until 2 are ready"},
 		"it always allows one that is not ready":                            {3, func(b *snapshot.Budget) { most(1)(b); b.AlwaysAllow, b.Healthy, b.MinHealthy = true, 2, 3 }, unready, nil, ends, ""},
 		"it always allows one that is not ready, and another is not":        {3, func(b *snapshot.Budget) { most(1)(b); b.AlwaysAllow, b.Healthy, b.MinHealthy = true, 2, 3 }, unready, unready, never, "1 of them is not ready (app/p3)"},
+		"a drained one is not ready, and has no place, nor have the others": {0, func(b *snapshot.Budget) { most(2)(b); b.Healthy, b.MinHealthy = 3, 2 }, unready, nil, never,
+			"allows 2 unavailable pods, and 3 that are to be drained cannot run anywhere else (app/p0, app/p1, app/p2)"},
+		"a drained one is not ready, and may have no place":               {2, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 3, 3 }, unready, nil, possible, "1 of the 3"},
+		"a drained one is not ready, none needs to be, and there is room": {3, func(b *snapshot.Budget) { most(4)(b); b.Healthy = 3 }, unready, nil, ends, ""},
+		"a drained one is not ready, none needs to be, and there is none": {0, func(b *snapshot.Budget) { most(4)(b); b.Healthy = 3 }, unready, nil, possible, "3 of the 3"},
 		"one has ended":           {0, most(2), completed, nil, ends, ""},
 		"one has not started":     {2, most(2), func(p *snapshot.Pod) { pending(p); unready(p) }, nil, ends, ""},
 		"nothing makes one again": {2, most(1), bare, nil, possible, "1 of the 3"},
@@ -75,6 +80,39 @@ func TestDeadlocks(t *testing.T) {
 			}
 			if undrained := Evaluate(w.Snapshot, draining("n1"), ComparisonOff).Deadlocks(w.Snapshot, DrainOf{Undrained: map[string]bool{"n1": true}}); len(undrained) > 0 {
 				t.Errorf("without a drain there is %v", undrained)
+			}
+		})
+	}
+}
+
+// TestDeadlocks_aNodeThatIsDrainedLater: a pod that is not ready there holds the eviction of those before
+// it, and not of those after it.
+func TestDeadlocks_aNodeThatIsDrainedLater(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		order []string
+		most  int32
+		want  string
+	}{
+		"the node with the pod that is not ready comes last":                      {[]string{"n1", "n2"}, 1, `PodDisruptionBudget "app/pdb" allows 1 unavailable pod, and 1 of them is not ready (app/p1): the drain waits until one is ready`},
+		"the node with the pod that is not ready comes last, and two are allowed": {[]string{"n1", "n2"}, 2, ""},
+		"the node with the pod that is not ready comes first":                     {[]string{"n2", "n1"}, 1, ""},
+		"the order is not known":                                                  {nil, 1, ""},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9), having(node("n3"), 9, 9))
+			broken := pod("p1", "n2", asking(1, 1))
+			broken.Ready = false
+			w = w.run(pod("p0", "n1", asking(1, 1))).run(broken).budget("app", "pdb", "", 0)
+			b := &w.Budgets["app"][0]
+			b.Most, b.Healthy, b.MinHealthy = &tt.most, 1, 1
+			got := ""
+			for _, d := range Evaluate(w.Snapshot, draining("n1", "n2"), ComparisonOff).Deadlocks(w.Snapshot, DrainOf{Order: tt.order}) {
+				got += d.Why
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -49,20 +49,28 @@ func (o *order) drain(d *NodeDrain) {
 
 // DrainDeadlocks reports what keeps the drain of a plan from ending.
 func (p Plan) DrainDeadlocks(s *snapshot.Snapshot) []eviction.Deadlock {
-	report := p.DrainReport()
-	if report == nil {
+	step := p.drain()
+	if step == nil {
 		return nil
 	}
-	return report.Deadlocks(s, eviction.DrainOf{})
+	return step.Report.Deadlocks(s, eviction.DrainOf{Order: step.Drain.Nodes})
 }
 
 // DrainReport returns what the drain of a plan does, nil where it has none.
 func (p Plan) DrainReport() *eviction.Report {
+	if step := p.drain(); step != nil {
+		return step.Report
+	}
+	return nil
+}
+
+// drain returns the step that drains nodes, nil where there is none.
+func (p Plan) drain() *Step {
 	at := slices.IndexFunc(p.Steps, func(step Step) bool { return step.Kind == Drained })
 	if at < 0 {
 		return nil
 	}
-	return p.Steps[at].Report
+	return &p.Steps[at]
 }
 
 // refuseGuarded says which of the pods that a drain evicts the eviction API never evicts:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -54,8 +55,25 @@ func (s *Server) evict(q *query) *response {
 	if err := preconditions(q.kind, pod, options); err != nil {
 		return failure(err)
 	}
+	if !dryRun {
+		s.store.put(q.resource, evicting(pod))
+	}
 	s.terminate(q.resource, q.key, options, dryRun)
 	return created(&metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated})
+}
+
+// evicting returns a pod with the condition that the API server writes before it deletes it
+// (addConditionAndDeletePod).
+func evicting(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	at := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget })
+	if at < 0 {
+		at, pod.Status.Conditions = len(pod.Status.Conditions), append(pod.Status.Conditions, corev1.PodCondition{})
+	}
+	pod.Status.Conditions[at] = corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting", LastTransitionTime: now(),
+	}
+	return pod
 }
 
 // unguarded reports whether no PodDisruptionBudget counts a pod (canIgnorePDB).

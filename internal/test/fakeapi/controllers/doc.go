@@ -13,6 +13,7 @@ import (
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,6 +41,7 @@ var (
 	replicaSets  = appsv1.SchemeGroupVersion.WithResource("replicasets")
 	statefulSets = appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	daemonSets   = appsv1.SchemeGroupVersion.WithResource("daemonsets")
+	jobs         = batchv1.SchemeGroupVersion.WithResource("jobs")
 )
 
 // Start runs all controllers until the server is closed.
@@ -47,10 +49,10 @@ func Start(api *fakeapi.Server) {
 	all := []controller{
 		{quotas, []schema.GroupVersionResource{quotasOfPods}},
 		{machines, []schema.GroupVersionResource{machineSets, Machines, nodes, pods, disruptions}},
-		{workloads, []schema.GroupVersionResource{deployments, replicaSets, statefulSets, daemonSets, pods, nodes, quotasOfPods}},
+		{workloads, []schema.GroupVersionResource{deployments, replicaSets, statefulSets, daemonSets, jobs, pods, nodes, quotasOfPods}},
 		{kubelet, []schema.GroupVersionResource{nodes, pods}},
 		{schedule, []schema.GroupVersionResource{nodes, pods}},
-		{budgets, []schema.GroupVersionResource{pods, disruptions}},
+		{budgets, []schema.GroupVersionResource{pods, disruptions, deployments, replicaSets, statefulSets}},
 		{evict, []schema.GroupVersionResource{nodes, pods}},
 	}
 	seen := make([]int64, len(all))

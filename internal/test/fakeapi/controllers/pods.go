@@ -7,10 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -29,12 +26,30 @@ func takes(n *corev1.Node, spec *corev1.PodSpec) bool {
 	return true
 }
 
+// cpu is how much CPU the containers of a pod request.
+func cpu(spec *corev1.PodSpec) (milli int64) {
+	for i := range spec.Containers {
+		milli += spec.Containers[i].Resources.Requests.Cpu().MilliValue()
+	}
+	return milli
+}
+
+// hasRoom reports whether a node has as much CPU left, which is the only resource that is played. A
+// node that reports none takes all pods.
+func hasRoom(n *corev1.Node, used, more int64) bool {
+	all, limited := n.Status.Allocatable[corev1.ResourceCPU]
+	return !limited || used+more <= all.MilliValue()
+}
+
 // schedule binds pods to the node that takes them and has the fewest pods.
 func schedule(api *fakeapi.Server) {
 	pods, nodes := fakeapi.View[*corev1.Pod](api), fakeapi.View[*corev1.Node](api)
-	load := map[string]int{}
+	load, used := map[string]int{}, map[string]int64{}
 	for _, p := range pods {
 		load[p.Spec.NodeName]++
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			used[p.Spec.NodeName] += cpu(&p.Spec)
+		}
 	}
 	for _, p := range pods {
 		if p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
@@ -42,7 +57,7 @@ func schedule(api *fakeapi.Server) {
 		}
 		best := ""
 		for _, n := range nodes {
-			if !n.Spec.Unschedulable && takes(n, &p.Spec) && (best == "" || load[n.Name] < load[best]) {
+			if !n.Spec.Unschedulable && takes(n, &p.Spec) && hasRoom(n, used[n.Name], cpu(&p.Spec)) && (best == "" || load[n.Name] < load[best]) {
 				best = n.Name
 			}
 		}
@@ -50,6 +65,7 @@ func schedule(api *fakeapi.Server) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 		} else {
 			load[best]++
+			used[best] += cpu(&p.Spec)
 			p.Spec.NodeName, p.Status.Conditions = best, nil
 		}
 		api.Put(p)
@@ -92,37 +108,6 @@ func forbidden(api *fakeapi.Server, namespace string) bool {
 		most, limited := q.Status.Hard[corev1.ResourcePods]
 		return q.Namespace == namespace && limited && most.IsZero()
 	})
-}
-
-// budgets computes the status of PodDisruptionBudgets.
-func budgets(api *fakeapi.Server) {
-	pods := fakeapi.View[*corev1.Pod](api)
-	for _, b := range fakeapi.Objects[*policyv1.PodDisruptionBudget](api) {
-		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err != nil {
-			continue
-		}
-		expected, healthy := 0, 0
-		for _, p := range pods {
-			if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
-				expected++
-				if ready(p) && p.DeletionTimestamp == nil {
-					healthy++
-				}
-			}
-		}
-		desired := 0
-		if least := b.Spec.MinAvailable; least != nil {
-			desired, _ = intstr.GetScaledValueFromIntOrPercent(least, expected, true)
-		} else if most := b.Spec.MaxUnavailable; most != nil {
-			unavailable, _ := intstr.GetScaledValueFromIntOrPercent(most, expected, true)
-			desired = max(expected-unavailable, 0)
-		}
-		b.Status.ObservedGeneration, b.Status.ExpectedPods = b.Generation, int32(expected)
-		b.Status.CurrentHealthy, b.Status.DesiredHealthy = int32(healthy), int32(desired)
-		b.Status.DisruptionsAllowed = int32(max(healthy-desired, 0))
-		api.Put(b)
-	}
 }
 
 // evict deletes the pods that do not tolerate a NoExecute taint of their node, and says so

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +39,9 @@ func workloads(api *fakeapi.Server) {
 	for _, d := range fakeapi.View[*appsv1.DaemonSet](api) {
 		daemonSet(api, d)
 	}
+	for _, j := range fakeapi.View[*batchv1.Job](api) {
+		job(api, j)
+	}
 }
 
 // collect deletes what is left of workloads that are gone, as the garbage collector does.
@@ -46,6 +50,7 @@ func collect(api *fakeapi.Server) {
 	note(there, fakeapi.View[*appsv1.Deployment](api))
 	note(there, fakeapi.View[*appsv1.StatefulSet](api))
 	note(there, fakeapi.View[*appsv1.DaemonSet](api))
+	note(there, fakeapi.View[*batchv1.Job](api))
 	orphaned := func(o metav1.Object, kinds ...string) bool {
 		owner := metav1.GetControllerOf(o)
 		return owner != nil && slices.Contains(kinds, owner.Kind) && !there[owner.UID]
@@ -56,7 +61,7 @@ func collect(api *fakeapi.Server) {
 		}
 	}
 	for _, p := range fakeapi.View[*corev1.Pod](api) {
-		if p.DeletionTimestamp == nil && orphaned(p, "ReplicaSet", "StatefulSet", "DaemonSet") {
+		if p.DeletionTimestamp == nil && orphaned(p, "ReplicaSet", "StatefulSet", "DaemonSet", "Job") {
 			api.Delete(p)
 		}
 	}
