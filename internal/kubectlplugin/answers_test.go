@@ -20,6 +20,8 @@ func TestPreview_answers(t *testing.T) {
 		"nodes.json":       append(apply, "-o", "json"),
 		"nodes.yaml":       append(apply, "-o", "yaml"),
 		"nodes.markdown":   append(apply, "-o=markdown"),
+		"nodes.jsonpath":   append(apply, `-o=jsonpath={range .pods[?(@.lost==true)]}{.namespace}/{.name}{"\n"}{end}`),
+		"nodes.template":   append(apply, "--template={{.apiVersion}} {{.kind}}: {{.summary.pending}} pending\n", "-o=go-template"),
 		"nodes-names":      {"preview", "nodes", "worker-2", "worker-1", "dedicated=gpu:NoExecute", "dedicated=gpu:NoSchedule"},
 		"nodes-removal":    {"preview", "nodes", "worker-3", "old-", "new=1:NoSchedule"},
 		"nodes-no-match":   {"preview", "nodes", "-l", "pool=none", "dedicated=gpu:NoExecute"},

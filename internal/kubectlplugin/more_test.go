@@ -146,7 +146,7 @@ func TestTolerates_comparisonOperators(t *testing.T) {
 	})
 }
 
-// TestUntolerated_nothingIsSaidOnStderr, and stdout is empty.
+// TestUntolerated_nothingIsSaidOnStderr: with a table stdout is empty, and other formats have an empty list.
 func TestUntolerated_nothingIsSaidOnStderr(t *testing.T) {
 	t.Parallel()
 	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
@@ -154,7 +154,7 @@ func TestUntolerated_nothingIsSaidOnStderr(t *testing.T) {
 		if got := r.run(t, "untolerated", "-n", "shop", "train-0", "worker-1"); got.code != 0 || got.out != "" || got.err != "Every taint is tolerated.\n" {
 			t.Errorf("got\n%s", got)
 		}
-		if got := r.run(t, "untolerated", "-n", "shop", "train-0", "-l", "pool=gpu", "-o", "json"); got.code != 0 || got.out != "[]\n" || got.err != "" {
+		if got := r.run(t, "untolerated", "-n", "shop", "train-0", "-l", "pool=gpu", "-o", "jsonpath={.items}"); got.code != 0 || got.out != "[]" || got.err != "" {
 			t.Errorf("got\n%s", got)
 		}
 	})
@@ -174,7 +174,7 @@ func TestRun_completesNamesOfNodesAndEffects(t *testing.T) {
 			"untolerated web w":              "worker-1\nworker-2\nworker-3\n:4\n",
 			"tolerates web k:P":              "k:PreferNoSchedule\n:4\n",
 			"preview machineset --strategy ": "template_only\nin_place\nrolling\nsurge\nscale_to_zero\n:4\n",
-			"preview nodes -o ":              "table\nwide\njson\nyaml\nmarkdown\n:4\n",
+			"preview nodes -o ":              "table\nwide\nmarkdown\njson\nyaml\nkyaml\ngo-template\ngo-template-file\ntemplate\ntemplatefile\njsonpath\njsonpath-as-json\njsonpath-file\n:4\n",
 		} {
 			if got := r.run(t, append([]string{"__complete"}, strings.Split(line, " ")...)...); got.out != want {
 				t.Errorf("%s: want %q and got\n%s", line, want, got)

@@ -4,7 +4,6 @@
 package kubectlplugin
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,58 +11,74 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
-// Formats of answers.
+// Formats of answers that kubectl does not have, beside those of its printers.
 const (
 	formatTable    = "table"
 	formatWide     = "wide"
-	formatJSON     = "json"
-	formatYAML     = "yaml"
 	formatMarkdown = "markdown"
 )
 
+// apiVersion is that of the objects that -o json, yaml, jsonpath and go-template have.
+const apiVersion = "kubetaint.io/v1alpha1"
+
 // output is the flag --output.
 type output struct {
-	format  string
-	allowed []string
+	format string
+	// own are the formats that are written here.
+	own      []string
+	data     *genericclioptions.JSONYamlPrintFlags
+	template *genericclioptions.KubeTemplatePrintFlags
+	// printer is kubectl's, nil for a format that is written here.
+	printer printers.ResourcePrinter
 }
 
-func (o *output) flag(cmd *cobra.Command, allowed ...string) {
-	o.allowed = allowed
-	cmd.Flags().StringVarP(&o.format, "output", "o", formatTable, "Output format. One of: ("+strings.Join(allowed, ", ")+").")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(allowed, cobra.ShellCompDirectiveNoFileComp))
+func (o *output) flag(cmd *cobra.Command, own ...string) {
+	o.own, o.data, o.template = own, genericclioptions.NewJSONYamlPrintFlags(), genericclioptions.NewKubeTemplatePrintFlags()
+	o.template.AddFlags(cmd)
+	cmd.Flags().StringVarP(&o.format, "output", "o", formatTable, "Output format. One of: ("+strings.Join(o.allowed(), ", ")+").")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.allowed(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// check returns an error for a format that there is not, in kubectl's words.
-func (o *output) check() error {
-	if !slices.Contains(o.allowed, o.format) {
-		return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: %s", o.format, strings.Join(o.allowed, ","))
+func (o *output) allowed() []string {
+	return slices.Concat(o.own, o.data.AllowedFormats(), o.template.AllowedFormats())
+}
+
+// check finds the printer. Errors: there is no such format, or its template is wrong, in kubectl's words.
+func (o *output) check() (err error) {
+	if slices.Contains(o.own, o.format) {
+		return nil
 	}
-	return nil
+	if o.printer, err = o.data.ToPrinter(o.format); genericclioptions.IsNoCompatiblePrinterError(err) {
+		o.printer, err = o.template.ToPrinter(o.format)
+	}
+	if genericclioptions.IsNoCompatiblePrinterError(err) {
+		return genericclioptions.NoCompatiblePrinterError{OutputFormat: &o.format, AllowedFormats: o.allowed()}
+	}
+	return err
 }
 
-// data writes a value as JSON or YAML; false for another format.
-func (o *output) data(to io.Writer, value any) (bool, error) {
-	switch o.format {
-	case formatJSON:
-		e := json.NewEncoder(to)
-		e.SetIndent("", "    ")
-		e.SetEscapeHTML(false)
-		return true, e.Encode(value)
-	case formatYAML:
-		raw, err := yaml.Marshal(value)
-		if err == nil {
-			_, err = to.Write(raw)
-		}
+// print writes an answer as an object of this kind by kubectl's printer; false for another format.
+func (o *output) print(to io.Writer, kind string, answer any) (bool, error) {
+	if o.printer == nil {
+		return false, nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(answer)
+	if err != nil {
 		return true, err
 	}
-	return false, nil
+	object := &unstructured.Unstructured{Object: fields}
+	object.SetAPIVersion(apiVersion)
+	object.SetKind(kind)
+	return true, o.printer.PrintObj(object, to)
 }
 
 // write writes an answer, and what makes it worth less than it looks to ErrOut.
@@ -75,7 +90,7 @@ func (p *plugin) write(f *previewFlags, answer preview.Change) error {
 		}
 	}
 	results := answer.Results(f.all)
-	if done, err := f.output.data(p.Out, results); done {
+	if done, err := f.output.print(p.Out, "EvictionPreview", &results); done {
 		return err
 	}
 	if f.output.format == formatMarkdown {

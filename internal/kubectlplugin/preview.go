@@ -43,9 +43,9 @@ type previewFlags struct {
 }
 
 func (f *previewFlags) add(cmd *cobra.Command) {
-	f.output.flag(cmd, formatTable, formatWide, formatJSON, formatYAML, formatMarkdown)
+	f.output.flag(cmd, formatTable, formatWide, formatMarkdown)
 	f.limits.flags(cmd)
-	cmd.Flags().BoolVar(&f.all, "include-unaffected", false, "Whether -o wide, json and yaml include unaffected pods.")
+	cmd.Flags().BoolVar(&f.all, "include-unaffected", false, "Whether unaffected pods are included, in all formats but table and markdown.")
 }
 
 // imagined is a change that is not evaluated yet.

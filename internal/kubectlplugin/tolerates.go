@@ -35,7 +35,7 @@ func (p *plugin) toleratesCommand() *cobra.Command {
 		Example:           toleratesExample,
 		ValidArgsFunction: p.completeTaints,
 	}
-	o.flag(cmd, formatTable, formatJSON, formatYAML)
+	o.flag(cmd, formatTable)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		names, specs, err := split(args)
 		var c change
@@ -70,7 +70,9 @@ func (p *plugin) writeTolerance(o *output, answer preview.Tolerance) error {
 	if answer.PodsDiffer {
 		fmt.Fprintf(p.ErrOut, "Warning: the pods of %s/%s differ, and the least tolerant one answers\n", answer.Kind, answer.Name)
 	}
-	done, err := o.data(p.Out, answer)
+	done, err := o.print(p.Out, "WorkloadTolerance", &struct {
+		Workload preview.Tolerance `json:"workload"`
+	}{answer})
 	if !done {
 		rows := [][]string{{"TAINT", "TOLERATED", "TOLERATION"}}
 		for _, t := range answer.Taints {

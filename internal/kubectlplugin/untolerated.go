@@ -37,6 +37,10 @@ type nodeTaints struct {
 	Untolerated []taintObject `json:"untolerated"`
 }
 
+type nodeTaintsList struct {
+	Items []nodeTaints `json:"items"`
+}
+
 type taintObject struct {
 	Key    string  `json:"key"`
 	Value  *string `json:"value"`
@@ -53,7 +57,7 @@ func (p *plugin) untoleratedCommand() *cobra.Command {
 		Example:           untoleratedExample,
 		ValidArgsFunction: p.completeNodesAfterFirst,
 	}
-	o.flag(cmd, formatTable, formatJSON, formatYAML)
+	o.flag(cmd, formatTable)
 	at.flag(cmd, "nodes")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var target *planner.Target
@@ -129,7 +133,7 @@ func objectOf(t corev1.Taint) taintObject {
 }
 
 func (p *plugin) writeUntolerated(o *output, found []nodeTaints) error {
-	if done, err := o.data(p.Out, found); done {
+	if done, err := o.print(p.Out, "UntoleratedTaintsList", &nodeTaintsList{found}); done {
 		return err
 	}
 	if len(found) == 0 {
