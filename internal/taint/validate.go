@@ -92,7 +92,7 @@ func validateOperator(t corev1.Toleration) []Problem {
 			return []Problem{{"value", "must be a whole number where operator is Lt or Gt: " + strings.Join(msgs, "; ")}}
 		}
 		if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
-			return []Problem{{"value", fmt.Sprintf("must be between %d and %d where operator is Lt or Gt", math.MinInt64, math.MaxInt64)}}
+			return []Problem{{"value", fmt.Sprintf("must be between %d and %d where operator is Lt or Gt", int64(math.MinInt64), int64(math.MaxInt64))}}
 		}
 	default:
 		return []Problem{{"operator", fmt.Sprintf("%q is none of Equal, Exists, Lt, Gt", t.Operator)}}
