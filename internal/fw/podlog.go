@@ -23,8 +23,15 @@ func LogPods(ctx context.Context, s Subject, report *eviction.Report) {
 		if v.Verdict == eviction.EvictedAfter {
 			fields["after_seconds"] = v.AfterSeconds
 		}
-		if v.Budget != "" {
-			fields["budget"] = v.Budget
+		for name, value := range map[string]string{"budget": v.Budget, "placement": report.Placement(v)} {
+			if value != "" {
+				fields[name] = value
+			}
+		}
+		for name, is := range map[string]bool{"lost": v.Lost, "local_data": v.Pod.LocalData} {
+			if is {
+				fields[name] = true
+			}
 		}
 		tflog.Info(ctx, s.String(), fields)
 	}

@@ -32,8 +32,8 @@ func TestPlugin_saysWhatTheProviderSaysOnRandomClusters(t *testing.T) {
 	var seen tally
 	t.Cleanup(func() {
 		// A comparison of nothing would pass as well.
-		if pods, drains, stuck, refused, no := seen.pods.Load(), seen.drains.Load(), seen.stuck.Load(), seen.refused.Load(), seen.no.Load(); pods < 100 || drains < 5 || stuck < 2 || refused < 5 || no < 20 {
-			t.Errorf("only %d pods, %d drains, %d that get stuck, %d refused drains and %d workloads that do not tolerate are compared", pods, drains, stuck, refused, no)
+		if pods, drains, drained, stuck, refused, no := seen.pods.Load(), seen.drains.Load(), seen.drained.Load(), seen.stuck.Load(), seen.refused.Load(), seen.no.Load(); pods < 100 || drains < 5 || drained < 30 || stuck < 2 || refused < 5 || no < 20 {
+			t.Errorf("only %d pods, %d drains, %d pods that are drained, %d drains that get stuck, %d refused drains and %d workloads that do not tolerate are compared", pods, drains, drained, stuck, refused, no)
 		}
 	})
 	for seed := range uint64(clusters) {
@@ -59,7 +59,7 @@ func TestPlugin_saysWhatTheProviderSaysOnRandomClusters(t *testing.T) {
 }
 
 // tally counts what is compared.
-type tally struct{ pods, drains, stuck, refused, no atomic.Int64 }
+type tally struct{ pods, drains, drained, stuck, refused, no atomic.Int64 }
 
 // world is one random cluster.
 type world struct {
@@ -329,39 +329,5 @@ func (w *world) compareTolerances() {
 		if !tolerates {
 			w.seen.no.Add(1)
 		}
-	}
-}
-
-// compareDrain compares the words about a drain with those of the action, which makes it.
-func (w *world) compareDrain() {
-	w.t.Helper()
-	node := w.pick(w.nodes...)
-	got := w.reader.run(w.t, "preview", "drain", node)
-	said := w.tf.Invoke(w.t, "kubetaint_drain_nodes", map[string]any{"node_name": node, "timeout": "1s", "wait_for_replacements": false})
-	if refused := said.Errors(); strings.Contains(refused, "stops the drain") || strings.Contains(refused, "stop the drain") {
-		w.seen.refused.Add(1)
-		if got.code != 1 || got.out != "" || strings.Count(got.err, "\n  pod ") != strings.Count(said.Errors(), "\n  pod ") {
-			w.t.Errorf("the action refuses the drain (%s), and the plugin says\n%s", refused, got)
-		}
-		return
-	}
-	w.seen.drains.Add(1)
-	want, held, code := "Draining node \""+node+"\" evicts no pods\n", "", 0
-	for _, d := range said {
-		switch {
-		case strings.HasPrefix(d.Summary, "Draining node") && strings.Contains(d.Summary, " evict"):
-			want = d.Summary + "\n\n" + strings.Trim(d.Detail, "\n") + "\n"
-		case strings.HasSuffix(d.Summary, " gets stuck on PodDisruptionBudgets"):
-			_, held, _ = strings.Cut(d.Detail, ":\n\n")
-			code = 2
-		}
-	}
-	if code != 0 {
-		w.seen.stuck.Add(1)
-		heading, detail, _ := strings.Cut(want, "\n")
-		want = heading + "\n\nThe drain gets stuck:\n" + strings.Trim(held, "\n") + "\n" + detail
-	}
-	if got.code != code || !strings.HasPrefix(got.out, want) {
-		w.t.Errorf("the action says\n%s\nand the plugin\n%s", want, got)
 	}
 }
