@@ -30,12 +30,14 @@ type reader struct {
 	c                 *acctest.Cluster
 	kubeconfig, token string
 	log               *acctest.Audit
+	// transport leads to the cluster.
+	transport http.RoundTripper
 }
 
 func newReader(t *testing.T, c *acctest.Cluster) *reader {
 	t.Helper()
 	log, token := c.AuditWith(t, acctest.RightsToPlan(t)...)
-	return &reader{c: c, kubeconfig: c.Kubeconfig(t), token: token, log: log}
+	return &reader{c: c, kubeconfig: c.Kubeconfig(t), token: token, log: log, transport: c.REST.Transport}
 }
 
 // run runs it, and fails the test where it sends anything but reads, or is refused one.
@@ -51,7 +53,7 @@ func (r *reader) run(t *testing.T, args ...string) ran {
 		}
 	}()
 	config := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(rc *rest.Config) *rest.Config {
-		rc.Transport = r.c.REST.Transport
+		rc.Transport = r.transport
 		return rc
 	})
 	cache := t.TempDir()
