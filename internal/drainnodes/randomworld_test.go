@@ -183,7 +183,7 @@ func (w *randomWorld) begin(a *randomApp) {
 		w.finish(a)
 	}
 	if a.unready {
-		w.change(&w.podsOf(w.Context(), a.name)[0], func(p *corev1.Pod) {})
+		w.change(&w.podsOf(w.Context(), a.name)[w.r.IntN(a.pods)], func(p *corev1.Pod) {})
 	}
 	if a.budget != nil {
 		w.guard(a)
