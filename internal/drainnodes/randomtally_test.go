@@ -15,7 +15,7 @@ type tally struct {
 	seen map[string]int
 }
 
-// enough is what all random clusters have to show together at least. A drain of nothing would pass as
+// enough is what all random clusters must show together at least. A drain of nothing would pass as
 // well.
 var enough = map[string]int{
 	"drains that end and evict pods":                    15,
@@ -25,11 +25,11 @@ var enough = map[string]int{
 	"drains with a DaemonSet":                           10,
 	"evicted pods of a " + deployment:                   25,
 	"evicted pods of a " + statefulSet:                  15,
-	"evicted pods of a " + replicaSet:                   15,
+	"evicted pods of a " + replicaSet:                   12,
 	"evicted pods of a " + runningJob:                   10,
 	"evicted pods of a " + finishedJob:                  25,
 	"PodDisruptionBudgets with minAvailable":            10,
-	"PodDisruptionBudgets with maxUnavailable":          3,
+	"PodDisruptionBudgets with maxUnavailable":          2,
 	"PodDisruptionBudgets that always allow":            4,
 	"PodDisruptionBudgets with a pod that is not ready": 3,
 }

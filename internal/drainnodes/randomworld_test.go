@@ -38,7 +38,7 @@ type randomApp struct {
 	pods       int
 	// selector is the label that its nodes have: that of the pool, which is drained, or of all.
 	selector string
-	// budget is that of its PodDisruptionBudget, nil for none, and least tells how few pods were ready.
+	// budget is that of its PodDisruptionBudget, nil for none, and least returns how few pods were ready.
 	budget *policyv1.PodDisruptionBudgetSpec
 	least  func() int
 	// unready is set where one of its pods is not ready at first.

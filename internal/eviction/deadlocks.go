@@ -5,6 +5,7 @@ package eviction
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -109,37 +110,35 @@ func (h *heldByBudget) noteLater(order []string) {
 }
 
 // noteBroken finds the pods that use up what PDBs allow. One that is not ready and is drained without
-// asking comes back elsewhere.
+// asking does so only where no node takes it again, or later.
 func noteBroken(s *snapshot.Snapshot, drained map[*snapshot.Pod]bool, held []*heldByBudget) {
 	if len(held) == 0 {
 		return
 	}
-	note := func(p *snapshot.Pod) {
+	all := append(slices.Collect(maps.Values(s.Pods)), s.Waiting)
+	for _, p := range slices.Concat(all...) {
 		if p.Ready || p.Completed || p.Terminating || drained[p] && len(s.Budgets.Guarding(p)) == 0 {
-			return
+			continue
 		}
 		for _, b := range s.Budgets.Covering(p) {
-			at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == b })
-			switch {
-			case at < 0:
-			case drained[p] && b.MinHealthy == 0 && b.Healthy > 0:
-				held[at].last = true
-			default:
-				held[at].broken = append(held[at].broken, p.Key())
+			if at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == b }); at >= 0 {
+				held[at].noteUnready(p, drained[p])
 			}
 		}
-	}
-	for _, pods := range s.Pods {
-		for _, p := range pods {
-			note(p)
-		}
-	}
-	for _, p := range s.Waiting {
-		note(p)
 	}
 	for _, h := range held {
 		slices.Sort(h.broken)
 	}
+}
+
+// noteUnready adds a pod that is not ready, and that the PDB is asked for if it is drained. Where the PDB
+// wants no pod to be ready, it allows that eviction as long as any other one is.
+func (h *heldByBudget) noteUnready(p *snapshot.Pod, drained bool) {
+	if drained && h.budget.MinHealthy == 0 && h.budget.Healthy > 0 {
+		h.last = true
+		return
+	}
+	h.broken = append(h.broken, p.Key())
 }
 
 // missing is how many of the drained pods do not run again.
