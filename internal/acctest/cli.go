@@ -51,7 +51,7 @@ var built = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if given != "" {
-		// Another process copies it: a test that starts a program meanwhile would inherit
+		// Another process copies it: a test that starts a program meanwhile would get
 		// the open file, and the kernel starts no program that is open for writing.
 		cmd = exec.Command("cp", given, path)
 	}

@@ -176,7 +176,7 @@ func (p *Proxy) answer(r *http.Response) error {
 // InTurn puts requests into an order that is the same in every run, although
 // the provider watches and writes several nodes in parallel: writes are held until a
 // watch has come, and go one at a time. What After sets is called before an answer
-// is passed on, unless it is that of a watch, which does not end, and before the
+// is sent to the client, unless it is that of a watch, which does not end, and before the
 // next write is let through. InTurn must be called before the first request.
 func (p *Proxy) InTurn() {
 	p.watched = make(chan struct{})

@@ -35,7 +35,7 @@ func TestCycleMachineSet_refusals(t *testing.T) {
 			want   []string
 		}{
 			"a strategy that replaces nothing": {of(p.Name, map[string]any{"strategy": "in_place"}, nil), []string{`AttributeName("rollout").AttributeName("strategy")`, "rolling"}},
-			"a parameter of another strategy":  {of(p.Name, map[string]any{"strategy": "rolling", "max_surge": 2}, nil), []string{"Unable to use max_surge with the strategy rolling", "belongs to the strategy surge"}},
+			"a parameter of another strategy":  {of(p.Name, map[string]any{"strategy": "rolling", "max_surge": 2}, nil), []string{"Unable to use max_surge with the strategy rolling", "is only for the strategy surge"}},
 			"a timeout that is no time":        {of(p.Name, rolling, map[string]any{"timeout": "soon"}), []string{`AttributeName("timeout")`, "such as 90m or 2h"}},
 			"a MachineSet that there is not":   {of("nobody", rolling, nil), []string{"There is no MachineSet of this name"}},
 			"one that another rolls out":       {of(marked.Name, rolling, nil), []string{"Unable to replace the machines of MachineSet", "Nothing has been written: \"terraform/other\" began a rollout of MachineSet", "at 2026-01-02 03:04:05 UTC (strategy rolling)", "kubetaint.io/rollout-"}},

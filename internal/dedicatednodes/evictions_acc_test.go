@@ -159,7 +159,7 @@ func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T
 	w.workloads = nil
 	title := p.namespace + "/daemonset"
 	planned := tf.Plan(t, i, p.config(w))
-	acctest.WantAll(t, planned.Diagnostics.Warnings(), `AttributeName("workloads")`, "Removing the tolerations of 2 workloads now: 6 pods lose their place on nodes tainted team=a:NoExecute; 2 of the 6 are deleted immediately by the DaemonSet controller",
+	acctest.WantAll(t, planned.Diagnostics.Warnings(), `AttributeName("workloads")`, "Removing the tolerations of 2 workloads immediately: 6 pods lose their place on nodes tainted team=a:NoExecute; 2 of the 6 are deleted immediately by the DaemonSet controller",
 		"DaemonSet "+title, "deleted immediately, whatever its update strategy", "its replacement cannot be scheduled on this node", "but on another", "leave their workload in workloads")
 	if strings.Contains(planned.Diagnostics.Warnings(), "on no other node") {
 		t.Errorf("the Deployment's pods find another node once it does not require the labels: %s", planned.Diagnostics.Warnings())

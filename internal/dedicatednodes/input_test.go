@@ -44,7 +44,7 @@ func TestDedicatedNodes_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) 
 			"a pin without labels":            {map[string]any{"workloads": deployment(map[string]any{"pin": true})}, []string{`"pin"`, "labels is empty"}},
 			"a pin of a kind that is not known": {map[string]any{"labels": map[string]any{"a": "x"}, "workloads": deployment(map[string]any{
 				"api_version": acctest.WidgetVersion, "kind": "Widget", "path": acctest.WidgetPath, "pin": true,
-			})}, []string{`"pin"`, "does not know where objects of kind Widget have a node selector"}},
+			})}, []string{`"pin"`, "The path of the node selector is not built in for objects of kind Widget"}},
 			"a pin where another path is named": {map[string]any{"labels": map[string]any{"a": "x"}, "workloads": deployment(map[string]any{"path": "spec.other.tolerations", "pin": true})}, []string{`"pin"`, "with path"}},
 			"a workload that there is not":      {map[string]any{"workloads": deployment(nil)}, []string{`"workloads"`, "ElementKeyInt(0)", `Unable to find Deployment "default/nobody"`}},
 			"a kind that the cluster has not":   {map[string]any{"workloads": deployment(map[string]any{"kind": "Thing", "api_version": "example.com/v1", "path": "spec.tolerations"})}, []string{`"kind"`, "serves no such kind"}},

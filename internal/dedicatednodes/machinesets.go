@@ -119,7 +119,7 @@ func (r *dedicatedNodes) possibleSets(desired wanted, observed observation, own 
 	case observed.has(*target):
 	case target.Selector != nil:
 		diags.AddAttributeWarning(machineSets.AtName("selector"), "No MachineSet matches \""+target.Selector.String()+"\": no machine is dedicated yet",
-			"Workloads are changed now, and no MachineSet. MachineSets that match later are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets.machine.openshift.io -n "+target.Namespace+" --show-labels).")
+			"This apply changes workloads and no MachineSet. MachineSets that match later are changed at the first apply after that. If that is not intended, check the labels (kubectl get machinesets.machine.openshift.io -n "+target.Namespace+" --show-labels).")
 	default:
 		diags.AddAttributeError(machineSets.AtName("name"), "Unable to find "+target.Place(),
 			"There is no MachineSet of this name. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A).")

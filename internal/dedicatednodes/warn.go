@@ -23,7 +23,7 @@ func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, di
 	if target.Selector != nil {
 		if nodes.Matched == 0 {
 			diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+target.Selector.String()+"\": no node is dedicated yet",
-				"Workloads are changed now, and no node. Nodes that match later are labelled and tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
+				"This apply changes workloads and no node. Nodes that match later are labelled and tainted at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
 		}
 		return
 	}

@@ -119,7 +119,7 @@ func (m workloadModel) member(index int, taints []corev1.Taint, labels label.Cla
 	}
 	if kind, known := workload.Lookup(resolved.APIVersion, resolved.Kind); ok && (!known || resolved.ClaimPath != "" || kind.Selector == nil) {
 		diags.AddAttributeError(out.at.Pin, "Unable to pin "+ref.Title(),
-			"The provider does not know where objects of kind "+ref.Kind+" have a node selector"+beside(known)+". Leave out pin, and set where its pods run in the object itself.")
+			"The path of the node selector is not built in for objects of kind "+ref.Kind+beside(known)+". Leave out pin, and set where its pods run in the object itself.")
 		ok = false
 	}
 	if len(labels.Labels) == 0 {

@@ -258,7 +258,7 @@ func TestAccDrainNodes_refusals(t *testing.T) {
 	}{
 		"local data":                      {s.byName(), []string{"1 pod stops the drain", "has local data (emptyDir) that would be lost: set delete_local_data = true", "Nothing has been written."}},
 		"a pod without a controller":      {s.bySelector("delete_local_data = true"), []string{"pod " + s.apps + "/bare on node " + s.node("b") + " has no controller"}},
-		"DaemonSets that are not ignored": {s.bySelector("ignore_daemon_sets = false"), []string{"4 pods stop the drain", "belongs to a DaemonSet, which would recreate it immediately"}},
+		"DaemonSets that are not ignored": {s.bySelector("ignore_daemon_sets = false"), []string{"4 pods stop the drain", "is owned by a DaemonSet, which would recreate it immediately"}},
 		"a node that there is not":        {hcl(`node_name = "nobody"`), []string{"There is no node of this name"}},
 		"neither a name nor a selector":   {hcl(), []string{"node_name", "node_selector"}},
 		"both":                            {s.byName(`node_selector = "a=b"`), []string{"node_name", "node_selector"}},

@@ -35,7 +35,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 	towns := func(options ...podOption) world {
 		return newWorld(node("n1"), node("n2", "b:NoSchedule")).run(pod("p", "n1", options...))
 	}
-	const gone, given = "no node would take it", "admission gives it b Exists when it is recreated"
+	const gone, given = "no node fits", "admission gives it b Exists when it is recreated"
 	runOne(t, []oneCase{
 		{name: "nothing is given", world: towns(), change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: gone},
 		{name: "a policy gives what another node asks for", world: towns().admitting(nil), change: leaves, want: "evicted_now", reason: given},

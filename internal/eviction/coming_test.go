@@ -34,19 +34,19 @@ func TestEvaluate_machinesThatCome(t *testing.T) {
 		reasons []string
 	}{
 		"a pod that fits only there is said to": {nil, []*snapshot.Pod{pod("web", "gpu-1", selecting("pool", "gpu"), tolerant)}, nil,
-			[]string{"MachineSet gpu"}, false, []string{"its node is drained; only new machines of MachineSet gpu would take it"}},
+			[]string{"MachineSet gpu"}, false, []string{"its node is drained; fits only new machines of MachineSet gpu"}},
 		"a pod that another node takes does not wait for them": {[]*snapshot.Node{node("free")}, []*snapshot.Pod{pod("web", "gpu-1", tolerant)}, nil,
 			nil, false, []string{"its node is drained"}},
 		"another node whose machine goes anyway takes nothing": {[]*snapshot.Node{node("free")}, []*snapshot.Pod{pod("web", "gpu-1", tolerant)}, map[string]bool{"free": true},
 			[]string{"MachineSet gpu"}, false, []string{"only new machines of MachineSet gpu"}},
 		"a pod that does not tolerate their taints does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1")}, nil,
-			nil, true, []string{"no node would take it: 1 is drained; the new machines are tainted team=a:NoExecute"}},
+			nil, true, []string{"no node fits: 1 is drained; the new machines are tainted team=a:NoExecute"}},
 		"a pod that selects what they do not have does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1", selecting("disk", "ssd"), tolerant)}, nil,
 			nil, true, []string{"the new machines do not match its node selector"}},
 		"a pod that asks for more than they have does not come back": {nil, []*snapshot.Pod{pod("web", "gpu-1", asking(5, 0), tolerant)}, nil,
 			nil, true, []string{"the new machines lack cpu (needs 5, at most 4 free)"}},
 		"what DaemonSets hold on each node is not free there": {nil, []*snapshot.Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("agent", "gpu-1", ownedBy("DaemonSet", "agent"), asking(2, 0), tolerant)}, nil,
-			nil, true, []string{"belongs to a DaemonSet", "the new machines lack cpu (needs 3, at most 2 free)"}},
+			nil, true, []string{"is a DaemonSet pod", "the new machines lack cpu (needs 3, at most 2 free)"}},
 		"other pods of the old machine hold nothing on the new one": {nil, []*snapshot.Pod{pod("web", "gpu-1", asking(3, 0), tolerant), pod("other", "gpu-1", asking(2, 0), tolerant, selecting("pool", "gpu"))}, nil,
 			[]string{"MachineSet gpu"}, false, []string{"only new machines"}},
 	} {

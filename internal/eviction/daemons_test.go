@@ -86,7 +86,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 			world: on(agent(exists("x", "")), []corev1.Toleration{greaterThan("x", "0")}), change: change,
 		},
 		{name: "what is being deleted is not deleted by it", world: on(pod("agent-1", "n1", ownedBy("DaemonSet", "agent"), terminating), nil), change: change, want: "stays", reason: "is already being deleted"},
-		{name: "a drain leaves it, whatever its template says", world: on(agent(x), nil), change: draining("n1"), want: "stays", reason: "a drain leaves alone"},
+		{name: "a drain leaves it, whatever its template says", world: on(agent(x), nil), change: draining("n1"), want: "stays", reason: "a drain does not evict"},
 		{name: "a template that is not known leaves it to the pod", world: newWorld(node("n1")).run(agent(x)), change: change, want: "stays"},
 	})
 }

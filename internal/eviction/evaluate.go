@@ -185,9 +185,9 @@ func (e *evaluation) expel(v *PodVerdict, node changedNode, by basis) {
 func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 	switch {
 	case v.Pod.Mirror:
-		v.Reason = "is the mirror pod of a static pod, which a drain leaves alone"
+		v.Reason = "is the mirror pod of a static pod, which a drain does not evict"
 	case e.snapshot.RunsOnEveryNode(v.Pod):
-		v.Reason = "belongs to a DaemonSet, which a drain leaves alone"
+		v.Reason = "is a DaemonSet pod, which a drain does not evict"
 	case node.undrained:
 		v.Verdict, v.Reason = Drained, "its machine is deleted without a drain"
 	default:

@@ -190,7 +190,7 @@ func TestEvaluate_ofDrains(t *testing.T) {
 		{name: "a node that is tainted and drained is drained", world: two(pod("p", "n1")), change: both, want: "drained"},
 		{
 			name: "a drained node takes no pod again", world: newWorld(node("n1")).run(pod("p", "n1")), change: change,
-			want: "drained", notReschedulabe: true, gone: true, reason: "; no node would take it: 1 is drained",
+			want: "drained", notReschedulabe: true, gone: true, reason: "; no node fits: 1 is drained",
 		},
 	})
 }

@@ -18,18 +18,18 @@ func TestEvaluate_whetherAPodThatLeavesFindsAnotherNode(t *testing.T) {
 	runOne(t, []oneCase{
 		{
 			name: "none would take it", world: newWorld(node("n1"), node("n2", "b:NoSchedule")).run(pod("p", "n1")), change: change,
-			want: "evicted_now", notReschedulabe: true, gone: true, reason: "no node would take it: 1 is tainted a:NoExecute, 1 is tainted b:NoSchedule",
+			want: "evicted_now", notReschedulabe: true, gone: true, reason: "no node fits: 1 is tainted a:NoExecute, 1 is tainted b:NoSchedule",
 		},
 		{name: "another one takes it", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1")), change: change, want: "evicted_now"},
 		{
 			name: "a drained one would", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1")),
 			change: Change{Taints: change.Taints, Drains: map[string]bool{"n2": true}},
-			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node would take it: 1 is tainted a:NoExecute, 1 is drained",
+			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node fits: 1 is tainted a:NoExecute, 1 is drained",
 		},
 		{
 			name: "one whose labels change would", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1", selecting("kubernetes.io/hostname", "n2"))),
 			change: Change{Taints: change.Taints, Labels: map[string]map[string]string{"n2": {}}},
-			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node would take it: 2 do not match its node selector",
+			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node fits: 2 do not match its node selector",
 		},
 	})
 }

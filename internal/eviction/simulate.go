@@ -86,9 +86,9 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Reason == "":
 		return v.Reason + "; it is not recreated before the pods of its StatefulSet that are Pending"
 	case len(g.Awaits) > 0:
-		return v.Reason + "; only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + " would take it"
+		return v.Reason + "; fits only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ")
 	default:
-		return v.Reason + "; no node would take it: " + g.Reason
+		return v.Reason + "; no node fits: " + g.Reason
 	}
 }
 

@@ -34,7 +34,7 @@ func TestAccEvictionPreview_tolerationsThatWouldBeAddedCount(t *testing.T) {
 		if summary["evicted_now"] != want || summary["evicted_after"] != 2-want {
 			t.Errorf("with tolerations for %s the summary is %v", name, summary)
 		}
-		if warned := strings.Contains(d.Warnings(), "No pod belongs to Deployment "+namespace+"/misspelled"); warned != (name == "misspelled") {
+		if warned := strings.Contains(d.Warnings(), "No pod is owned by Deployment "+namespace+"/misspelled"); warned != (name == "misspelled") {
 			t.Errorf("with tolerations for %s the warnings are %q", name, d.Warnings())
 		}
 	}

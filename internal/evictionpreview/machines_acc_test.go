@@ -105,7 +105,7 @@ func TestAccEvictionPreview_machineSetsThatAreRefused(t *testing.T) {
 		"both a name and a selector":      {map[string]any{"selector": "a=b"}, nil, []string{"name", "selector"}},
 		"a selector that does not parse":  {map[string]any{"name": nil, "selector": "=="}, nil, []string{`AttributeName("selector")`}},
 		"a strategy that there is not":    {map[string]any{"rollout": map[string]any{"strategy": "recreate"}}, nil, []string{`AttributeName("strategy")`}},
-		"a parameter of another strategy": {map[string]any{"rollout": map[string]any{"strategy": "surge", "max_unavailable": 2}}, nil, []string{`AttributeName("max_unavailable")`, "belongs to the strategy rolling"}},
+		"a parameter of another strategy": {map[string]any{"rollout": map[string]any{"strategy": "surge", "max_unavailable": 2}}, nil, []string{`AttributeName("max_unavailable")`, "is only for the strategy rolling"}},
 		"a MachineSet that there is not":  {map[string]any{"name": "nobody"}, nil, []string{`AttributeName("name")`, "no MachineSet of this name"}},
 	} {
 		_, d := ask(tt.change, tt.more)

@@ -34,7 +34,7 @@ func TestEvictionPreview_tolerationsOfMonitoringCountForItsPods(t *testing.T) {
 				if got := preview["summary"].(map[string]any)["evicted_now"]; got != want {
 					t.Errorf("%v pods are evicted, want %d", got, want)
 				}
-				if warned := strings.Contains(d.Warnings(), "No pod belongs to ConfigMap openshift-monitoring/misspelled"); warned != (name == "misspelled") || !warned && strings.Contains(d.Warnings(), "No pod belongs") {
+				if warned := strings.Contains(d.Warnings(), "No pod is owned by ConfigMap openshift-monitoring/misspelled"); warned != (name == "misspelled") || !warned && strings.Contains(d.Warnings(), "No pod belongs") {
 					t.Errorf("the warnings are %q", d.Warnings())
 				}
 			})

@@ -29,7 +29,7 @@ func remark(w preview.Change, diags *diag.Diagnostics) {
 			"The preview is empty. Check the selector (kubectl get nodes --show-labels).")
 	}
 	for _, name := range w.Strangers {
-		diags.AddAttributeWarning(path.Root("added_tolerations"), "No pod belongs to "+name,
+		diags.AddAttributeWarning(path.Root("added_tolerations"), "No pod is owned by "+name,
 			"The tolerations that are added to it change nothing in this preview. Check kind, namespace and name: pods are counted by Deployment rather than by ReplicaSet, and by CronJob rather than by Job.")
 	}
 	if len(w.Report.Gaps) > 0 {

@@ -41,7 +41,7 @@ func (*dataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +
 			"It judges pods as they are now: tolerations that resources of the same plan add are not seen, unless `added_tolerations` names them. " +
-			"Taints that belong to Kubernetes' own controllers are welcome here: \"what if this node becomes unreachable?\" " +
+			"Taints of Kubernetes' own controllers are accepted: \"what if this node becomes unreachable?\" " +
 			"The results can be used in `check` and `precondition` blocks and in outputs. A cluster out of reach, or no right to list pods, is an error.",
 		Attributes: attributes,
 	}

@@ -41,7 +41,7 @@ func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diag
 			homeless++
 		}
 	}
-	summary := fmt.Sprintf("%s now: %s on nodes tainted %s", subject, CountVerb(len(pods), "pod loses its place", "pods lose their place"), under(pods))
+	summary := fmt.Sprintf("%s immediately: %s on nodes tainted %s", subject, CountVerb(len(pods), "pod loses its place", "pods lose their place"), under(pods))
 	if atOnce > 0 {
 		const deleted = "deleted immediately by the DaemonSet controller"
 		summary += "; " + portion(atOnce, len(pods), "is "+deleted, "are "+deleted, "all of them are "+deleted)
@@ -54,7 +54,7 @@ func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diag
 	listLosses(&b, pods)
 	b.WriteString("\n\n" + given.Instead)
 	if homeless > 0 {
-		b.WriteString(" Where no other node takes a pod, the rollout does not finish. To fix this, add the old toleration again and apply.")
+		b.WriteString(" Where a pod fits no other node, the rollout does not finish. To fix this, add the old toleration again and apply.")
 		b.WriteString("\n\n" + Judged + " " + NotConsidered)
 	}
 	diags.AddAttributeWarning(given.At, summary, b.String())

@@ -42,5 +42,5 @@ func (v setsSomething) ValidateObject(ctx context.Context, req validator.ObjectR
 		}
 	}
 	resp.Diagnostics.AddAttributeWarning(req.Path, v.block+ofWhich(ctx, req.Config)+v.nothing,
-		"Terraform drops names that it does not know without a word. Check the spelling ("+v.names+"), or leave out "+v.block+".")
+		"Terraform drops unknown names without an error. Check the spelling ("+v.names+"), or leave out "+v.block+".")
 }

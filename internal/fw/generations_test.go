@@ -22,7 +22,7 @@ func TestGenerations(t *testing.T) {
 		"one generation":                         {[]mark{{"node a", "me", "g1"}, {"node b", "me", "g1"}}, "No node", "g1", nil},
 		"marks of other ids and unowned ones":    {[]mark{{"node a", "me", "g1"}, {"node b", "other", "g2"}, {"node c", "me", ""}}, "No node", "g1", nil},
 		"several generations":                    {[]mark{{"node b", "me", "g2"}, {"node a", "me", "g1"}, {"node c", "me", "g2"}}, "No node", "", []string{`ownership records of "me"`, `generation "g1": node a`, `generation "g2": node b, node c`, "kubetaint.io/owned-", "terraform state rm"}},
-		"no mark":                                {nil, "No node", "", []string{"Unable to determine whether this state belongs to this cluster", "No node"}},
+		"no mark":                                {nil, "No node", "", []string{"Unable to determine whether this state is from this cluster", "No node"}},
 		"no mark, where others may cover it all": {nil, "", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

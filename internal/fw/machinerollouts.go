@@ -121,7 +121,7 @@ func RefuseRolloutParameters(ctx context.Context, at path.Path, from types.Objec
 	} {
 		if !p.value.IsNull() && block.Strategy.ValueString() != string(p.strategy) {
 			diags.AddAttributeError(at.AtName(p.name), "Unable to use "+p.name+" with the strategy "+block.Strategy.ValueString(),
-				"It belongs to the strategy "+string(p.strategy)+". Leave it out, or choose that strategy.")
+				"It is only for the strategy "+string(p.strategy)+". Leave it out, or choose that strategy.")
 		}
 	}
 }
@@ -183,7 +183,7 @@ func explainLate(e *rollout.MachinesError) string {
 	holds := ""
 	if len(e.Holds) > 0 {
 		holds = "What keeps machines from going:\n  " + strings.Join(e.Holds, "\n  ")
-		fix = "To fix this, let the pods go (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout."
+		fix = "To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout."
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
 		// Nothing is wrong with a run that somebody has stopped.

@@ -38,7 +38,7 @@ func TestExplainMachines(t *testing.T) {
 		"a surge that is held": {
 			late(rollout.MachinesError{Set: set(machineset.Surge, 4), Begun: true, Left: 1, Waiting: []string{"a is being deleted"}, Holds: []string{"pod shop/db is terminating"}}), over,
 			"The rollout last waited for machines:\n  a is being deleted\n\nWhat keeps machines from going:\n  pod shop/db is terminating\n\n" +
-				"To fix this, let the pods go (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout.\n\n" +
+				"To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout.\n\n" +
 				"1 of 3 machines still has to be replaced, and spec.replicas is 4 (3 before the rollout)." + again,
 		},
 		"machines that do not come": {
@@ -67,8 +67,8 @@ func TestExplainMachines(t *testing.T) {
 			late(rollout.MachinesError{Set: set(machineset.Rolling, 3), Begun: true, Left: 1, Waiting: []string{"a is Provisioning"}, Err: context.Canceled}), "Unable to do it: the run was interrupted",
 			"The rollout last waited for machines:\n  a is Provisioning\n\n1 of 3 machines still has to be replaced, and spec.replicas is 3.\n\nApply again.\n\nOriginal error: context canceled",
 		},
-		"stopped":                   {&rollout.StoppedError{Why: "Somebody scaled it."}, "Unable to do it", "Somebody scaled it."},
-		"stopped, and brought back": {&rollout.RestoredError{Replicas: 3, Err: &rollout.StoppedError{Why: "Somebody scaled it."}}, "Unable to do it", "Somebody scaled it.\n\nspec.replicas has been set back to 3."},
+		"stopped":                   {&rollout.StoppedError{Why: "Another writer scaled it."}, "Unable to do it", "Another writer scaled it."},
+		"stopped, and brought back": {&rollout.RestoredError{Replicas: 3, Err: &rollout.StoppedError{Why: "Another writer scaled it."}}, "Unable to do it", "Another writer scaled it.\n\nspec.replicas has been set back to 3."},
 		"gone":                      {&rollout.SetGoneError{Key: "ns/gpu"}, "Unable to do it", "MachineSet ns/gpu is not there. If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A), then plan and apply again."},
 		"recreated":                 {&rollout.SetGoneError{Key: "ns/gpu", Recreated: true}, "Unable to do it", "MachineSet ns/gpu has been deleted and recreated in the meantime. What was written to the old one is gone with it. Plan and apply again."},
 		"another error":             {&rollout.RestoredError{Replicas: 3, Err: errors.New("no")}, "Unable to do it", "spec.replicas has been set back to 3.\n\nApply again.\n\nOriginal error: no"},

@@ -148,7 +148,7 @@ func (o Ownership[ID]) Find(owner string, seal record.Seal) planner.Found {
 // cluster carries a mark with the state's id: which cluster it was written for is
 // lost as well, and this may be another. Objects reports what was looked at.
 func NotThisCluster(objects, id string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("Unable to determine whether this state belongs to this cluster",
+	return diag.NewErrorDiagnostic("Unable to determine whether this state is from this cluster",
 		"An earlier update was killed, and the record of the cluster that the state was written for is lost with it. "+objects+" of this cluster has an ownership record of \""+id+"\". "+
 			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import it, or apply again to create it.")
 }

@@ -31,7 +31,7 @@ func TestLogPods_logsEachPodThatThereIsSomethingToTellAbout(t *testing.T) {
 		if e["@level"] != "info" || e["@message"] != `Applying a:NoExecute to node "worker-1"` || e["pod"] == "shop/stays-0" {
 			t.Errorf("got %v", e)
 		}
-		if web := strings.HasPrefix(e["pod"].(string), "shop/web-"); web != strings.Contains(e["reason"].(string), "no node would take it") || web != (e["placement"] == "pending") {
+		if web := strings.HasPrefix(e["pod"].(string), "shop/web-"); web != strings.Contains(e["reason"].(string), "no node fits") || web != (e["placement"] == "pending") {
 			t.Errorf("%v: %v", e["pod"], e["reason"])
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// CheckNamespaces looks at the namespaces that a policy means as they are now: a selector
+// CheckNamespaces looks at the namespaces matching a policy as they are now: a selector
 // that matches those of the system is an error, and one that does not allow what the policy
 // gives is warned of. Match and tolerations stand at these paths.
 func (d *Data) CheckNamespaces(ctx context.Context, p admission.Policy, matchAt, tolerationsAt path.Path, diags *diag.Diagnostics) {
@@ -73,9 +73,9 @@ func (d *Data) warnRefusing(ctx context.Context, p admission.Policy, matched []k
 	if err == nil && !on {
 		return
 	}
-	rejects := "The admission plug-in PodTolerationRestriction is on: new pods there that the policy matches are rejected."
+	rejects := "The admission plug-in PodTolerationRestriction is on: new pods there that match the policy are rejected."
 	if err != nil {
-		rejects = "Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, new pods there that the policy matches are rejected."
+		rejects = "Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, new pods there that match the policy are rejected."
 	}
 	diags.AddAttributeWarning(at, "Policy \""+p.Name+"\" gives tolerations that "+CountVerb(len(names), "namespace does", "namespaces do")+" not allow",
 		"The annotation "+admission.WhitelistAnnotation+" does not cover them in: "+Some(forbidden)+". "+rejects+" Add the tolerations to the annotation first (kubetaint_namespace_tolerations does it with allowed), or leave these namespaces out of match.")

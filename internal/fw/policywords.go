@@ -24,10 +24,10 @@ func ExplainPolicy(verb, name string, at path.Path, err error) diag.Diagnostic {
 	switch {
 	case errors.As(err, &conflict) && conflict.Owner == "":
 		return diag.NewAttributeErrorDiagnostic(at, summary+": the name is taken",
-			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not create, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is left alone. Choose another name, or delete it if it is not needed ("+remove+").\n\nOriginal error: "+err.Error())
+			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not create, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is not changed. Choose another name, or delete it if it is not needed ("+remove+").\n\nOriginal error: "+err.Error())
 	case errors.As(err, &conflict):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": it is owned by another resource",
-			fmt.Sprintf("The policy is owned by %q. ", conflict.Owner)+"It is left alone. Choose another name, or import the policy and remove it from that resource's configuration. If there is no such resource, its ownership record is forged, or its state is lost: delete the policy ("+remove+").\n\nOriginal error: "+err.Error())
+			fmt.Sprintf("The policy is owned by %q. ", conflict.Owner)+"It is not changed. Choose another name, or import the policy and remove it from that resource's configuration. If there is no such resource, its ownership record is forged, or its state is lost: delete the policy ("+remove+").\n\nOriginal error: "+err.Error())
 	case errors.Is(err, kube.ErrNoPolicies):
 		return diag.NewErrorDiagnostic(summary+": the cluster does not serve "+admission.PolicyKind,
 			"The API server changes pods by policies from Kubernetes 1.36 on, and from 1.34 on where admissionregistration.k8s.io/v1beta1 and the feature gate MutatingAdmissionPolicy are switched on. "+
@@ -44,7 +44,7 @@ func refusedPolicy(verb, summary string, err error) diag.Diagnostic {
 	const because = "See the original error. Usually an admission policy of the cluster forbids it, or this version of Kubernetes lacks something that it needs. "
 	if !slices.Contains([]string{"create", "update", "delete"}, verb) {
 		return diag.NewErrorDiagnostic(summary+": the API server would refuse it",
-			"A dry run of the policy was refused; nothing has been written. "+because+"Change the policy, or ask whoever runs that admission policy.\n\nOriginal error: "+err.Error())
+			"A dry run of the policy was refused; nothing has been written. "+because+"Change the policy, or ask the owner of that admission policy.\n\nOriginal error: "+err.Error())
 	}
 	return diag.NewErrorDiagnostic(summary+": the API server refused it",
 		"The policy or its binding was refused. What had been written before stays; a policy without its binding changes no pods. "+because+"Fix what the original error names, and apply again.\n\nOriginal error: "+err.Error())

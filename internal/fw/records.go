@@ -163,7 +163,7 @@ func owned(annotation, thing string) string {
 	case toleration.OwnedAnnotation:
 		return "tolerations"
 	case machineset.RemnantsAnnotation:
-		return "taints left on machines"
+		return "taints remaining on machines"
 	}
 	// Nodes get labels; a workload's pods require them.
 	kind, _, _ := strings.Cut(thing, " ")

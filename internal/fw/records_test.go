@@ -75,7 +75,7 @@ func TestExplainRecord(t *testing.T) {
 			}
 		})
 	}
-	for _, err := range []error{nil, errors.New("the annotation x cannot be read: y"), &rollout.StoppedError{Why: "Somebody scaled it."}} {
+	for _, err := range []error{nil, errors.New("the annotation x cannot be read: y"), &rollout.StoppedError{Why: "Another writer scaled it."}} {
 		if said := ExplainRecord(err, set, "", path.Empty()); said != nil {
 			t.Errorf("of %v it says %v", err, said)
 		}

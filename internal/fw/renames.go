@@ -71,7 +71,7 @@ func (r *renames) note(kind, id string, destroy bool, diags *diag.Diagnostics) {
 	}
 	diags.AddError(fmt.Sprintf("kubetaint_%s %q would be destroyed and created again: its entries would be missing in between", kind, id),
 		"This plan destroys a resource and creates another one with the same id: the resource was renamed, or moved to another module or another key of for_each. "+
-			"Tell Terraform with a moved block, and nothing is destroyed. Use the addresses of the two resources:\n\n"+
+			"Add a moved block, and nothing is destroyed. Use the addresses of the two resources:\n\n"+
 			strings.Join([]string{"moved {", "  from = " + "kubetaint_" + kind + ".OLD", "  to   = " + "kubetaint_" + kind + ".NEW", "}"}, "\n")+
 			"\n\nIf count has shifted the resources, use for_each with names as keys, and a moved block for each.\n\n"+
 			"To have the entries removed and added again, apply the removal alone first.")

@@ -98,7 +98,7 @@ func Advise(err error) string {
 	case errors.Is(err, kube.ErrNoEvictions):
 		return "The API server, or a proxy in front of it, does not serve evictions, and the provider deletes no pods in their place: that would bypass PodDisruptionBudgets. Check the address of the server, and the proxy: Kubernetes serves them in policy/v1 since 1.22."
 	case errors.As(err, &fight):
-		return "Another controller keeps reverting this change, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Make that tool leave these entries alone, or remove them from this configuration. Then run again."
+		return "Another controller keeps reverting this change, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Make that tool ignore these entries, or remove them from this configuration. Then run again."
 	case errors.Is(err, context.Canceled):
 		return "The run was interrupted. Run it again."
 	}

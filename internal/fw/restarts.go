@@ -128,7 +128,7 @@ func warnStays(subject Subject, steps []planner.Step, diags *diag.Diagnostics) {
 		whose = steps[0].Workload.Title()
 	}
 	diags.AddWarning(subject.String()+" leaves "+Count(count, "toleration")+" of "+whose+" that no taint needs any more",
-		"They were kept until no taint needs them, and would be removed with the taints. But other writers of a workload can forge such ownership records, and this resource does not know the resource that these records name: "+
+		"They were kept until no taint needs them, and would be removed with the taints. But other writers of a workload can forge such ownership records, and this resource has no proof from the resource that these records name: "+
 			"it is neither named in tolerated_by nor part of the same run.\n"+lines+
 			"\n\nA resource that has left tolerations and still exists removes them itself: apply again. Otherwise remove them from the template by hand, together with their entries in the annotation "+toleration.OwnedAnnotation+", unless another tool needs them.")
 }
@@ -148,5 +148,5 @@ func warnRestarts(subject Subject, plan planner.Plan, diags *diag.Diagnostics) {
 	diags.AddWarning(subject.String()+" restarts "+Count(bill.pods, "pod")+" of "+whose,
 		"No resource claims the tolerations below any more; they were kept only because pods needed them for taints that this apply removes. It removes these tolerations after the taints. "+
 			"Tolerations are part of the pod template, and a change of the template replaces the pods.\n"+bill.lines+
-			"\n\nThe rollouts begin when the taints are gone. They evict no pod, and apply does not wait for them.")
+			"\n\nThe rollouts begin after the taints are removed. They evict no pod, and apply does not wait for them.")
 }

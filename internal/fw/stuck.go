@@ -65,7 +65,7 @@ func unfinished(stuck *rollout.StuckError) string {
 		b.WriteString("\n\n" + blocked(stuck.Workload.Namespace, stuck.Blocking))
 	}
 	if stop := stuck.Workload.Rolling.Stands; stop.Why != "" {
-		b.WriteString("\n\nThe rollout stands still: " + stop.Why + ". To continue it, " + stop.WayOut + ".")
+		b.WriteString("\n\nThe rollout is stuck: " + stop.Why + ". To continue it, " + stop.WayOut + ".")
 	}
 	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses && !stuck.Lost {
 		b.WriteString("\n  its controller has not reported yet that it has seen the change")

@@ -75,18 +75,18 @@ func TestStuckDetail_saysWhyARolloutStandsStill(t *testing.T) {
 	got := stuckDetail("update", stuck)
 	for _, part := range []string{
 		"1 pod still without the tolerations: web-1",
-		"The rollout stands still: it is paused (CanaryPauseStep). To continue it, promote it (kubectl argo rollouts promote web -n shop).",
+		"The rollout is stuck: it is paused (CanaryPauseStep). To continue it, promote it (kubectl argo rollouts promote web -n shop).",
 		"kubectl argo rollouts get rollout web -n shop",
 	} {
 		if !strings.Contains(got, part) {
 			t.Errorf("nothing says %q: %s", part, got)
 		}
 	}
-	if !strings.Contains(stuck.Error(), "its rollout stands still: it is paused (CanaryPauseStep)") {
+	if !strings.Contains(stuck.Error(), "its rollout is stuck: it is paused (CanaryPauseStep)") {
 		t.Errorf("the error is: %v", stuck)
 	}
 	w.Rolling.Stands = workload.Stop{}
-	if got := stuckDetail("update", stuck); strings.Contains(got, "stands still") {
+	if got := stuckDetail("update", stuck); strings.Contains(got, "is stuck") {
 		t.Errorf("a rollout that goes on stands still: %s", got)
 	}
 }

@@ -94,7 +94,7 @@ func (s Subject) String() string {
 // Grounds of the answer to "would another node take it?" where pods are looked at one by one, and what
 // may make it wrong.
 const (
-	Judged        = "Whether another node would take a pod is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod independently of the others."
+	Judged        = "Whether a pod fits another node is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod independently of the others."
 	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
 )
 

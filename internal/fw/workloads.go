@@ -66,11 +66,11 @@ func ResolveWorkload(ref workload.Ref, written string, at WorkloadAt, diags *dia
 		}
 	case t.APIVersion == "":
 		diags.AddAttributeError(at.Workload.AtName("kind"), "Unable to find the kind \""+t.Kind+"\"",
-			"The provider knows "+strings.Join(workload.Names(), ", ")+". For any other kind, set "+at.Workload.AtName("api_version").String()+" and "+at.Path.String()+".")
+			"Built in are "+strings.Join(workload.Names(), ", ")+". For any other kind, set "+at.Workload.AtName("api_version").String()+" and "+at.Path.String()+".")
 		return t, false
 	case written == "":
 		diags.AddAttributeError(at.Path, "Unable to find the tolerations of "+t.Title(),
-			"The provider does not know where an object of this kind has the list: set "+at.Path.String()+", such as \"spec.nodePlacement.tolerations\".")
+			"The path of the list is not built in for this kind: set "+at.Path.String()+", such as \"spec.nodePlacement.tolerations\".")
 		return t, false
 	}
 	if written == "" || known && written == kind.Tolerations() {
@@ -94,7 +94,7 @@ func (t WorkloadTarget) component(written string, at WorkloadAt, diags *diag.Dia
 			known = append(known, ref.Namespace+"/"+ref.Name)
 		}
 		diags.AddAttributeError(at.Workload, "Unable to find tolerations in "+t.Title(),
-			"Of all ConfigMaps, the provider knows those of OpenShift's monitoring alone: "+strings.Join(known, ", ")+".")
+			"Of all ConfigMaps, the provider supports those of OpenShift's monitoring alone: "+strings.Join(known, ", ")+".")
 		return t, false
 	}
 	if written == "" {

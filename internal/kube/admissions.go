@@ -131,7 +131,7 @@ func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
 		case p.InForce():
 			rules = rules.With(p.Policy)
 		case p.Objects.Policy != nil && p.Objects.Binding != nil:
-			gaps = append(gaps, "MutatingAdmissionPolicy "+name+" was changed by somebody: what it gives to new pods is not known")
+			gaps = append(gaps, "MutatingAdmissionPolicy "+name+" was changed by another writer: what it gives to new pods is not known")
 		}
 	}
 	if !restricted && !a.selecting() {

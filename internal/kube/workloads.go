@@ -118,7 +118,7 @@ func (c *Cluster) FreshWorkload(ctx context.Context, ref workload.Ref, path []st
 	return c.observe(ctx, ref, object, path, c.FreshWorkload)
 }
 
-// Workloads returns the objects of a kind in a namespace that a selector
+// Workloads returns the objects of a kind in a namespace matching a selector
 // matches, as they are now.
 func (c *Cluster) Workloads(ctx context.Context, kind workload.Ref, selector labels.Selector, path []string) ([]*workload.Workload, error) {
 	matched, _, err := c.listWorkloads(ctx, kind, selector, path, selector.String())

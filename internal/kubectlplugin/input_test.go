@@ -52,7 +52,7 @@ func TestRun_badInputIsUsageAndExitCode1(t *testing.T) {
 			"preview machineset a k:NoExecute --strategy=fast":                       `invalid --strategy "fast", allowed values are: template_only`,
 			"preview machineset a b k:NoExecute --strategy=rolling":                  "one name or --selector must be specified, and not 2 names",
 			"preview machineset k:NoExecute --strategy=rolling":                      "a name of a MachineSet or --selector must be specified",
-			"preview machineset a k:NoExecute --strategy=rolling --max-surge=2":      "--max-surge belongs to the strategy surge",
+			"preview machineset a k:NoExecute --strategy=rolling --max-surge=2":      "--max-surge is only for the strategy surge",
 			"preview machineset a k:NoExecute --strategy=surge --max-surge=0":        "must be at least 1",
 			"preview machineset a k:NoExecute --strategy=scale_to_zero --wait-for=x": `invalid --wait-for "x", allowed values are: marked_deleted, removed`,
 			"tolerates web":                                                          "one pod or TYPE/NAME and at least one taint KEY=VALUE:EFFECT are required",

@@ -54,7 +54,7 @@ func TestPreviewDrain_podsThatStopItAreAnError(t *testing.T) {
 			t.Errorf("got\n%s", got)
 		}
 		got := r.run(t, "preview", "drain", "worker-2", "--ignore-daemonsets=false")
-		if got.code != 1 || got.out != "" || !strings.Contains(got.err, "belongs to a DaemonSet, which would recreate it immediately: set --ignore-daemonsets to leave it there") {
+		if got.code != 1 || got.out != "" || !strings.Contains(got.err, "is owned by a DaemonSet, which would recreate it immediately: set --ignore-daemonsets to leave it there") {
 			t.Errorf("got\n%s", got)
 		}
 	})

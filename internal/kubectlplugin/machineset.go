@@ -100,7 +100,7 @@ func (r *rolloutFlags) check(cmd *cobra.Command) error {
 	}
 	for name, strategy := range map[string]machineset.Strategy{"max-unavailable": machineset.Rolling, "max-surge": machineset.Surge, "wait-for": machineset.ScaleToZero} {
 		if cmd.Flags().Changed(name) && r.strategy != string(strategy) {
-			return fmt.Errorf("--%s belongs to the strategy %s", name, strategy)
+			return fmt.Errorf("--%s is only for the strategy %s", name, strategy)
 		}
 	}
 	return nil

@@ -84,7 +84,7 @@ func TestNext_cycleStopsWhereItsMarkerIsTakenAway(t *testing.T) {
 	d := cycle(Rollout{Strategy: Rolling, MaxUnavailable: 1})
 	c.run(t, d, 2, 0)
 	c.set.Marker, d.Begun = nil, c.set.Marker
-	if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation+" from MachineSet") || !strings.Contains(got.Stop, "spec.replicas is 3, as it was before the rollout. Run again: the next run replaces all machines, also those that are new already") {
+	if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Another writer removed the annotation "+MarkerAnnotation+" from MachineSet") || !strings.Contains(got.Stop, "spec.replicas is 3, as it was before the rollout. Run again: the next run replaces all machines, also those that are new already") {
 		t.Errorf("it says %q with %d intents", got.Stop, len(got.Intents))
 	}
 }

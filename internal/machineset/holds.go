@@ -59,9 +59,9 @@ func holds(p *snapshot.Pod, budgets snapshot.Budgets) string {
 	case len(guarding) > 1:
 		return where + "is covered by PodDisruptionBudgets " + strings.Join(names, ", ") + ", and the eviction API refuses to evict it until only one does"
 	case len(guarding) == 1 && guarding[0].Allowed < 1 && !p.Ready:
-		return where + "is held by PodDisruptionBudget " + names[0] + ", which allows no eviction now; the pod is not ready, and unhealthyPodEvictionPolicy AlwaysAllow would allow it"
+		return where + "is held by PodDisruptionBudget " + names[0] + ", which currently allows no eviction; the pod is not ready, and unhealthyPodEvictionPolicy AlwaysAllow would allow it"
 	case len(guarding) == 1 && guarding[0].Allowed < 1:
-		return where + "is held by PodDisruptionBudget " + names[0] + ", which allows no eviction now"
+		return where + "is held by PodDisruptionBudget " + names[0] + ", which currently allows no eviction"
 	}
 	return where + "has not been evicted yet"
 }

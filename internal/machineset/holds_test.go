@@ -33,12 +33,12 @@ func TestHolds(t *testing.T) {
 		want    []string
 	}{
 		"a budget that allows nothing": {Machine{Deleting: true}, []*snapshot.Pod{pod("db", nil)},
-			[]string{`pod shop/db on node n is held by PodDisruptionBudget "shop/strict", which allows no eviction now`}},
+			[]string{`pod shop/db on node n is held by PodDisruptionBudget "shop/strict", which currently allows no eviction`}},
 		"two budgets, whatever they allow": {Machine{Deleting: true}, []*snapshot.Pod{pod("both", nil)},
 			[]string{`pod shop/both on node n is covered by PodDisruptionBudgets "shop/first", "shop/second", and the eviction API refuses to evict it until only one does`}},
 		"a budget that allows it": {Machine{Deleting: true}, []*snapshot.Pod{pod("web", nil)}, []string{"pod shop/web on node n has not been evicted yet"}},
 		"a pod that is not ready": {Machine{Deleting: true}, []*snapshot.Pod{pod("db", func(p *snapshot.Pod) { p.Ready = false })},
-			[]string{`pod shop/db on node n is held by PodDisruptionBudget "shop/strict", which allows no eviction now; the pod is not ready, and unhealthyPodEvictionPolicy AlwaysAllow would allow it`}},
+			[]string{`pod shop/db on node n is held by PodDisruptionBudget "shop/strict", which currently allows no eviction; the pod is not ready, and unhealthyPodEvictionPolicy AlwaysAllow would allow it`}},
 		"a pod that is ending":              {Machine{Deleting: true}, []*snapshot.Pod{pod("db", func(p *snapshot.Pod) { p.Terminating = true })}, []string{"pod shop/db on node n is terminating"}},
 		"not a DaemonSet's pod":             {Machine{Deleting: true}, []*snapshot.Pod{pod("db", func(p *snapshot.Pod) { p.Controller.Kind = "DaemonSet" })}, nil},
 		"not a static pod":                  {Machine{Deleting: true}, []*snapshot.Pod{pod("db", func(p *snapshot.Pod) { p.Mirror = true })}, nil},

@@ -44,7 +44,7 @@ func Refuse(o Observed, d Desired) []Refusal {
 	var out []Refusal
 	add := func(why, instead string) { out = append(out, Refusal{Why: why, Instead: instead}) }
 	if s.Role == "master" {
-		add("this MachineSet makes control-plane machines. Their taints belong to OpenShift's machine-config operator, and the ControlPlaneMachineSet replaces them", "Choose another MachineSet")
+		add("this MachineSet makes control-plane machines. Their taints are owned by OpenShift's machine-config operator, and the ControlPlaneMachineSet replaces them", "Choose another MachineSet")
 	}
 	switch s.Authority {
 	case "":

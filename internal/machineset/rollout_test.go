@@ -291,7 +291,7 @@ func TestNext_stops(t *testing.T) {
 		"where another resource rolls out": {Rolling, func(c *cloud) { c.set.Marker = &Marker{ID: "other/x", Strategy: Surge, OriginalReplicas: 3} }, []string{
 			`"other/x" began a rollout of MachineSet "openshift-machine-api/gpu" at 0001-01-01 00:00:00 UTC (strategy surge), and it has not ended.`, "make sure that spec.replicas is 3 (" + scale + "3)", forget}},
 		"where somebody scales a surge": {Surge, func(c *cloud) { c.set.Marker, c.set.Replicas = surging, 7 }, []string{
-			`Somebody scaled MachineSet "openshift-machine-api/gpu" to 7 during a rollout`, "when spec.replicas was 3; now the rollout expects 3 or 4", "which ends with 3 replicas: " + scale + "4\n", forget + "\n", "replaces the machines that are still old"}},
+			`Another writer scaled MachineSet "openshift-machine-api/gpu" to 7 during a rollout`, "when spec.replicas was 3; now the rollout expects 3 or 4", "which ends with 3 replicas: " + scale + "4\n", forget + "\n", "replaces the machines that are still old"}},
 		"where somebody scales a surge whose machines are all new": {Surge, func(c *cloud) {
 			c.set.Marker, c.set.Replicas, c.set.Taints = surging, 7, taintsOf(t, "team=b:NoExecute")
 			c.set.Record = taint.Record{{Key: "team", Effect: "NoExecute", Owner: "terraform/gpu", Generation: "g1"}}
@@ -364,7 +364,7 @@ func TestNext_stopsWhereItsMarkerIsTakenAway(t *testing.T) {
 			0: "spec.replicas is 0 now and was 3 before the rollout, and without the annotation no later run brings it back. Scale the MachineSet yourself (kubectl scale machineset.machine.openshift.io " + c.set.Name + " -n " + c.set.Namespace + " --replicas=3), and run again: the next run goes on with",
 		} {
 			c.set.Replicas = now
-			if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Somebody removed the annotation "+MarkerAnnotation) || !strings.Contains(got.Stop, want) || got.Done || len(got.Intents) > 0 {
+			if got := Next(c.observed(), d, time.Unix(0, 0)); !strings.Contains(got.Stop, "Another writer removed the annotation "+MarkerAnnotation) || !strings.Contains(got.Stop, want) || got.Done || len(got.Intents) > 0 {
 				t.Errorf("%s: it says %q with %d intents, and done is %v", strategy, got.Stop, len(got.Intents), got.Done)
 			}
 		}

@@ -45,7 +45,7 @@ func (v *view) markerGone() string {
 		count = fmt.Sprintf("spec.replicas is %d now and was %d before the rollout, and without the annotation no later run brings it back. Scale the MachineSet yourself (%s), and run again",
 			v.Set.Replicas, was, v.Set.scale(fmt.Sprint(was)))
 	}
-	return fmt.Sprintf("Somebody removed the annotation %s from %s during the rollout. It held %s. Nothing more is changed. %s: the next run %s.",
+	return fmt.Sprintf("Another writer removed the annotation %s from %s during the rollout. It held %s. Nothing more is changed. %s: the next run %s.",
 		MarkerAnnotation, v.Set.Title(), held, count, next)
 }
 
@@ -85,7 +85,7 @@ func (v *view) scaledByOthers() string {
 	if v.desired.Cycle {
 		begins = "and replaces all machines, also those that are new already"
 	}
-	return fmt.Sprintf("Somebody scaled %s to %d during a rollout that began at %s, when spec.replicas was %d; now the rollout expects %d or %d. Nothing more is changed. Choose one, and run again:\n\n"+
+	return fmt.Sprintf("Another writer scaled %s to %d during a rollout that began at %s, when spec.replicas was %d; now the rollout expects %d or %d. Nothing more is changed. Choose one, and run again:\n\n"+
 		"  - To continue this rollout, which ends with %d replicas: %s\n"+
 		"  - To keep another number: set spec.replicas to it, and end this rollout: %s\n    The next run begins a new rollout, %s.",
 		v.Set.Title(), v.Set.Replicas, m.Began(), m.OriginalReplicas, low, high,

@@ -83,10 +83,10 @@ func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp
 func warnDamaged(s *machineset.Set, diags *diag.Diagnostics) {
 	if s.RecordErr != nil {
 		diags.AddWarning("Unable to determine who owns the taints of "+s.Title(),
-			"The record of owned taints on the MachineSet is damaged, so owner is null for all of its taints. Somebody has edited the annotation; repair it or remove it.\n\nOriginal error: "+s.RecordErr.Error())
+			"The record of owned taints on the MachineSet is damaged, so owner is null for all of its taints. The annotation was edited; repair it or remove it.\n\nOriginal error: "+s.RecordErr.Error())
 	}
 	if s.MarkerErr != nil {
 		diags.AddWarning("Unable to determine whether a rollout of "+s.Title()+" is running",
-			fmt.Sprintf("The annotation that says so is damaged, so rollout is null. It may hold the number of replicas, which is %d now: read it before you remove it.\n\nOriginal error: %s", s.Replicas, s.MarkerErr))
+			fmt.Sprintf("The annotation that records it is damaged, so rollout is null. It may hold the number of replicas, which is %d now: read it before you remove it.\n\nOriginal error: %s", s.Replicas, s.MarkerErr))
 	}
 }

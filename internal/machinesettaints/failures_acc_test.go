@@ -43,7 +43,7 @@ func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
 	// It waits for the old machine alone once the new one serves.
 	old := p.Names()[0]
 	told := s.heldUp(i, config, "the rollout timed out", "The rollout last waited for machines:\n  "+old+" is being deleted\n\nWhat keeps machines from going:\n  pod "+apps+"/db-",
-		`is held by PodDisruptionBudget "`+apps+`/strict", which allows no eviction now`+"\n\nTo fix this, let the pods go", "1 of 1 machine still has to be replaced, and spec.replicas is 1.", "Apply again: the rollout continues where it stopped.")
+		`is held by PodDisruptionBudget "`+apps+`/strict", which currently allows no eviction`+"\n\nTo fix this, allow the evictions", "1 of 1 machine still has to be replaced, and spec.replicas is 1.", "Apply again: the rollout continues where it stopped.")
 	golden.Check(t, "held.golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop", "[] ", "").Replace(constant(p, told)))
 
 	if err := s.c.Admin.PolicyV1().PodDisruptionBudgets(apps).Delete(t.Context(), "strict", metav1.DeleteOptions{}); err != nil {
@@ -141,12 +141,12 @@ func TestAccMachineSetTaints_somebodyWhoScalesInTheMiddleStopsASurge(t *testing.
 	go func() { done <- s.tf.Apply(t, i, config).Errors() }()
 	acctest.Until(t, "the surge has begun", func(context.Context) (bool, error) { return p.Replicas() == 2, nil })
 	s.c.Change(t, p.Thing, "somebody", `{"spec":{"replicas":5}}`)
-	acctest.WantAll(s.T, <-done, "Somebody scaled MachineSet", "to 5 during a rollout that began at ", "when spec.replicas was 1; now the rollout expects 1 or 2", "--replicas=2", "kubetaint.io/rollout-")
+	acctest.WantAll(s.T, <-done, "Another writer scaled MachineSet", "to 5 during a rollout that began at ", "when spec.replicas was 1; now the rollout expects 1 or 2", "--replicas=2", "kubetaint.io/rollout-")
 	if p.Annotation("kubetaint.io/rollout") == "" {
 		t.Fatal("the marker is gone, and with it the count")
 	}
 	told := s.tf.Plan(t, i, config).Diagnostics
-	acctest.WantAll(s.T, told.Errors()+told.Warnings(), "Somebody scaled MachineSet", "to 5 during a rollout")
+	acctest.WantAll(s.T, told.Errors()+told.Warnings(), "Another writer scaled MachineSet", "to 5 during a rollout")
 }
 
 // TestAccMachineSetTaints_warnsOfWhatMayHoldIt: hooks, machines that are not drained,

@@ -64,7 +64,7 @@ func TestMachineSetTaints_badInputNamesTheAttribute(t *testing.T) {
 			want   []string
 		}{
 			"a strategy that there is not":       {map[string]any{"rollout": map[string]any{"strategy": "recreate"}}, []string{`AttributeName("strategy")`, "template_only"}},
-			"a parameter of another strategy":    {map[string]any{"rollout": map[string]any{"strategy": "in_place", "max_surge": 2}}, []string{`AttributeName("max_surge")`, "belongs to the strategy surge"}},
+			"a parameter of another strategy":    {map[string]any{"rollout": map[string]any{"strategy": "in_place", "max_surge": 2}}, []string{`AttributeName("max_surge")`, "is only for the strategy surge"}},
 			"a surge of nothing":                 {map[string]any{"rollout": map[string]any{"strategy": "surge", "max_surge": 0}}, []string{`AttributeName("max_surge")`, "at least 1"}},
 			"neither a name nor a selector":      {map[string]any{"name": nil}, []string{"name", "selector"}},
 			"both a name and a selector":         {map[string]any{"selector": "a=b"}, []string{"name", "selector"}},

@@ -263,7 +263,7 @@ func TestMachineSetTaints_aForgedRecordRemovesNothing(t *testing.T) {
 				s.write(tt.forge(s, s.record()))
 				d := s.tf.Apply(t, s.i, s.config("crew=a:NoSchedule", "in_place"))
 				if tt.fails != "" {
-					acctest.WantAll(t, d.Errors(), tt.fails, "taints left on machines", "kubectl annotate machineset.machine.openshift.io "+s.set.Name)
+					acctest.WantAll(t, d.Errors(), tt.fails, "taints remaining on machines", "kubectl annotate machineset.machine.openshift.io "+s.set.Name)
 					s.want("crew=a:NoSchedule", "team=a:NoSchedule vendor=a:NoSchedule")
 					return
 				}

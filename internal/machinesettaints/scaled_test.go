@@ -40,7 +40,7 @@ func TestMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 				config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 				errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
 				if tt.stops {
-					acctest.WantAll(s.T, errors, "Somebody scaled MachineSet", "when spec.replicas was 2; now the rollout expects 2 or 3", "kubetaint.io/rollout-")
+					acctest.WantAll(s.T, errors, "Another writer scaled MachineSet", "when spec.replicas was 2; now the rollout expects 2 or 3", "kubetaint.io/rollout-")
 					if p.Replicas() != tt.to || p.Annotation("kubetaint.io/rollout") == "" {
 						t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 					}
@@ -74,7 +74,7 @@ func TestMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero(t *testing.T) {
 				p, i := s.pool(2, nil), newInstance()
 				config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
 				errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
-				acctest.WantAll(s.T, errors, "Somebody scaled MachineSet", fmt.Sprintf("to %d during a rollout", tt.to), "now the rollout expects 0 or 2", "--replicas=2", "kubetaint.io/rollout-")
+				acctest.WantAll(s.T, errors, "Another writer scaled MachineSet", fmt.Sprintf("to %d during a rollout", tt.to), "now the rollout expects 0 or 2", "--replicas=2", "kubetaint.io/rollout-")
 				if p.Replicas() != tt.to || !strings.Contains(p.Annotation("kubetaint.io/rollout"), `"originalReplicas":2`) {
 					t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 				}
@@ -108,9 +108,9 @@ func TestMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T) {
 		surge := map[string]any{"strategy": "surge"}
 		s.apply(i, s.config(p.Name, "team=a:NoSchedule", surge))
 		changed := s.config(p.Name, "team=b:NoSchedule", surge)
-		acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "Somebody scaled MachineSet")
+		acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "Another writer scaled MachineSet")
 		planned := s.tf.Plan(t, i, changed)
-		acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply will stop before it changes MachineSet", "Somebody scaled MachineSet")
+		acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply will stop before it changes MachineSet", "Another writer scaled MachineSet")
 		if got := s.tf.Attributes(t, i)["rollout_state"]; got != "interrupted" {
 			t.Fatalf("rollout_state is %v", got)
 		}

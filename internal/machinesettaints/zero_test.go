@@ -54,7 +54,7 @@ func TestMachineSetTaints_somebodyWhoRemovesTheMarkerAtZeroIsAnError(t *testing.
 		errors := s.disturbed(i, config, func(acctest.Request) {
 			s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/rollout":null}}}`)
 		})
-		acctest.WantAll(s.T, errors, "Somebody removed the annotation kubetaint.io/rollout from MachineSet", "It held the number of replicas from before the rollout", "spec.replicas is 0 now and was 2 before the rollout", "--replicas=2), and run again")
+		acctest.WantAll(s.T, errors, "Another writer removed the annotation kubetaint.io/rollout from MachineSet", "It held the number of replicas from before the rollout", "spec.replicas is 0 now and was 2 before the rollout", "--replicas=2), and run again")
 		p.Scale(2)
 		s.apply(i, config)
 		p.Want(2, foreign+" team=a:NoSchedule")

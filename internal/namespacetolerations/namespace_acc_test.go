@@ -167,7 +167,7 @@ func (s *stage) previewsKnowDefaults() {
 		}
 		acctest.WantAll(s.t, markdown, reason)
 	}
-	preview(2, "no node would take it")
+	preview(2, "no node fits")
 	s.tf.Settle(s.t, fresh(), s.config("dedicated="+pool+":NoSchedule", ""))
 	s.plugInKnows("pods are given what is the default", func(made *corev1.Pod, err error) bool {
 		return err == nil && toleration.Contains(made.Spec.Tolerations, acctest.ParseTolerations(t, "dedicated="+pool+":NoSchedule")[0])

@@ -70,7 +70,7 @@ func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *data
 		m.Nodes = append(m.Nodes, fromNode(n))
 		if n.RecordErr != nil {
 			resp.Diagnostics.AddWarning(fmt.Sprintf("Unable to determine who owns the taints of node %q", n.Name),
-				"The record of owned taints on the node is damaged, so owner is null for all of its taints. Somebody has edited the annotation; repair it or remove it.\n\nOriginal error: "+n.RecordErr.Error())
+				"The record of owned taints on the node is damaged, so owner is null for all of its taints. The annotation was edited; repair it or remove it.\n\nOriginal error: "+n.RecordErr.Error())
 		}
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)

@@ -103,7 +103,7 @@ func Drain(pods []*snapshot.Pod, rules DrainRules) (leave []*snapshot.Pod, refus
 			leave = append(leave, p)
 		case daemon && rules.IgnoreDaemonSets:
 		case daemon:
-			refuse("belongs to a DaemonSet, which would recreate it immediately", "set ignore_daemon_sets = true to leave it there")
+			refuse("is owned by a DaemonSet, which would recreate it immediately", "set ignore_daemon_sets = true to leave it there")
 		case p.Controller == nil:
 			refuse("has no controller that would recreate it", "delete it yourself (kubectl delete pod) if it is not needed any more")
 		case p.LocalData && !rules.DeleteLocalData:

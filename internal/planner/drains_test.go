@@ -26,7 +26,7 @@ func TestDrain(t *testing.T) {
 		"a Deployment's pod leaves":                 {pod: snapshot.Pod{Controller: of("ReplicaSet")}, leaves: true},
 		"one that is ending is waited for":          {pod: snapshot.Pod{Terminating: true}, leaves: true},
 		"a static pod stays":                        {pod: snapshot.Pod{Mirror: true}},
-		"a DaemonSet's pod stops it":                {pod: snapshot.Pod{Controller: of("DaemonSet")}, refused: "belongs to a DaemonSet, which would recreate it immediately"},
+		"a DaemonSet's pod stops it":                {pod: snapshot.Pod{Controller: of("DaemonSet")}, refused: "is owned by a DaemonSet, which would recreate it immediately"},
 		"a pod of another group's DaemonSet leaves": {pod: snapshot.Pod{Controller: &snapshot.Controller{Owner: snapshot.OwnerOf("apps.kruise.io/v1alpha1", "DaemonSet", "x")}}, leaves: true},
 		"unless they are left alone":                {pod: snapshot.Pod{Controller: of("DaemonSet"), LocalData: true}, rules: DrainRules{IgnoreDaemonSets: true}},
 		"an ending one of them is not waited for":   {pod: snapshot.Pod{Controller: of("DaemonSet"), Terminating: true}, rules: DrainRules{IgnoreDaemonSets: true}},

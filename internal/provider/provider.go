@@ -93,7 +93,7 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 	}
 	if m.Owner.IsUnknown() {
 		resp.Diagnostics.AddAttributeError(path.Root("owner"), "Unable to plan with an unknown owner",
-			"The value of owner is known only after apply, and the ids of all resources begin with it: they could not be told at plan. Set it to a constant, or to a variable.")
+			"The value of owner is known only after apply, and the ids of all resources begin with it: the plan could not show them. Set it to a constant, or to a variable.")
 		return
 	}
 	data := m.data(ctx, &resp.Diagnostics)

@@ -54,7 +54,7 @@ func describe(snapshot *recorded.Cluster) string {
 	if name := snapshot.Name(); name != "" {
 		cluster = "the cluster " + name
 	}
-	out := fmt.Sprintf("It has %s of %s as of %s. The plan knows nothing of later changes, and apply refuses it.", snapshot.Content(), cluster, snapshot.Taken().Format(time.RFC3339))
+	out := fmt.Sprintf("It has %s of %s as of %s. The plan does not see later changes, and apply refuses it.", snapshot.Content(), cluster, snapshot.Taken().Format(time.RFC3339))
 	if snapshot.Hashed() {
 		out += " Names are hashed: node_name, namespaces and most values of labels are not those of the cluster."
 	}

@@ -141,6 +141,6 @@ func marshal(v any) []byte {
 
 func must(err error) {
 	if err != nil {
-		panic(fmt.Sprintf("a mark of strings and numbers always marshals: %v", err))
+		panic(fmt.Sprintf("a record of strings and numbers always marshals: %v", err))
 	}
 }

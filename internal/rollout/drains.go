@@ -268,7 +268,7 @@ func (d *draining) tell(ctx context.Context, name string) {
 		return
 	}
 	d.told = now
-	tflog.Info(ctx, "waiting for pods to go", map[string]any{"node": name, "waiting": now})
+	tflog.Info(ctx, "waiting for pods to terminate", map[string]any{"node": name, "waiting": now})
 	if d.drain.Waiting != nil {
 		d.drain.Waiting(name, d.waiting)
 	}

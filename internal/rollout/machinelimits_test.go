@@ -144,7 +144,7 @@ func TestRollOut_saysWhatItWaitedForWhenItsTimeIsOver(t *testing.T) {
 		},
 		"a machine that the controller has not made": {
 			strategy: machineset.Rolling, prepare: func(w *machineWorld) { observed(9)(w); w.machine("a", false) }, replicas: 1,
-			want: MachinesError{Begun: true, Waiting: []string{"there are 0, and the MachineSet wants 1"}, Controller: true},
+			want: MachinesError{Begun: true, Waiting: []string{"there are 0, and the MachineSet asks for 1"}, Controller: true},
 		},
 		"a count at zero, which is brought back": {
 			strategy: machineset.ScaleToZero, prepare: func(w *machineWorld) { observed(9)(w); w.machine("a", true) }, replicas: 1,

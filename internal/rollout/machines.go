@@ -264,7 +264,7 @@ func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed,
 	case !observed.Set.Observed:
 		r.waiting = append(r.waiting, "its controller has not seen the template yet")
 	default:
-		r.waiting = append(r.waiting, fmt.Sprintf("there are %d, and the MachineSet wants %d", len(observed.Machines), observed.Set.Replicas))
+		r.waiting = append(r.waiting, fmt.Sprintf("there are %d, and the MachineSet asks for %d", len(observed.Machines), observed.Set.Replicas))
 	}
 	r.look(ctx, observed)
 	now := strings.Join(append(r.waiting, r.holds...), "; ")

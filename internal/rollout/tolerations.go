@@ -107,7 +107,7 @@ func (e *StuckError) Error() string {
 		parts = append(parts, fmt.Sprintf("%d of %d pods are not made yet", e.Missing, e.Workload.Wants))
 	}
 	if stop := e.Workload.Rolling.Stands; stop.Why != "" {
-		parts = append(parts, "its rollout stands still: "+stop.Why)
+		parts = append(parts, "its rollout is stuck: "+stop.Why)
 	}
 	if e.Relapses {
 		parts = append(parts, "a lost pod would be recreated from an older template")

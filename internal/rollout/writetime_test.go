@@ -339,7 +339,7 @@ func TestStuckError_saysWhyARolloutStandsStill(t *testing.T) {
 	web := &workload.Workload{Ref: workload.Ref{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Namespace: "shop", Name: "web"}, Wants: 3}
 	web.Rolling.Stands = workload.Stop{Why: "it was aborted"}
 	err := &StuckError{Workload: web, Err: errors.New("too late")}
-	if diff := cmp.Diff(`Rollout "shop/web" has not finished rolling out (its rollout stands still: it was aborted): too late`, err.Error()); diff != "" {
+	if diff := cmp.Diff(`Rollout "shop/web" has not finished rolling out (its rollout is stuck: it was aborted): too late`, err.Error()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -43,7 +43,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 	})
 	i := fresh()
 	planned := s.tf.Plan(s.t, i, config)
-	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `[AttributeName("tolerations")]`, `Policy "`+name+`" gives tolerations that 1 namespace does not allow`, s.namespace+" (spot Exists)", "PodTolerationRestriction is on: new pods there that the policy matches are rejected")
+	acctest.WantAll(s.t, planned.Diagnostics.Warnings(), `[AttributeName("tolerations")]`, `Policy "`+name+`" gives tolerations that 1 namespace does not allow`, s.namespace+" (spot Exists)", "PodTolerationRestriction is on: new pods there that match the policy are rejected")
 	if planned.Diagnostics.Errors() != "" {
 		s.t.Fatal(planned.Diagnostics.Errors())
 	}

@@ -61,7 +61,7 @@ func TestTolerationPolicy_refusesAtPlan(t *testing.T) {
 			if _, err := s.c.Admin.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `[AttributeName("name")] Unable to plan toleration policy "`+name+`": the name is taken`, "It is left alone")
+			acctest.WantAll(s.t, s.tf.Plan(t, fresh(), s.config(name, "team=a:NoSchedule", nil)).Diagnostics.Errors(), `[AttributeName("name")] Unable to plan toleration policy "`+name+`": the name is taken`, "It is not changed")
 			_, d := s.tf.Import(t, "kubetaint_toleration_policy", name)
 			acctest.WantAll(s.t, d.Errors(), `Unable to import toleration policy "`+name+`": the name is taken`)
 		})

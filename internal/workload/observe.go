@@ -87,7 +87,7 @@ func elsewhere(object *unstructured.Unstructured, path []string) error {
 	return &PathError{
 		Path:    JoinPath(path),
 		Message: fmt.Sprintf("%s has no pod template of its own: spec.workloadRef takes that of %s", object.GetKind(), kindAndName(ref["kind"], ref["name"])),
-		WayOut:  fmt.Sprintf("Manage the tolerations of that object instead. Its pods belong to the %s, so no taint waits for them: apply the tolerations first, and the taint once every pod has them.", object.GetKind()),
+		WayOut:  fmt.Sprintf("Manage the tolerations of that object instead. Its pods are owned by the %s, so no taint waits for them: apply the tolerations first, and the taint once every pod has them.", object.GetKind()),
 	}
 }
 

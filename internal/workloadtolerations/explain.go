@@ -77,7 +77,7 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 		if found, err := r.Data.Cluster.FindsMarks(ctx, w.Ref); err == nil && !found {
 			goes = "No apply looks for " + it + " there, because the credentials have no permission for this kind (list and patch): " +
 				"the guide \"Permissions\" of the provider's documentation shows how to grant it. Without it, " +
-				"remove the entry by hand once these taints are gone, and the annotation " + w.Annotation(toleration.OwnedAnnotation) + " too."
+				"remove the entry by hand once these taints are removed, and the annotation " + w.Annotation(toleration.OwnedAnnotation) + " too."
 		}
 		diags.AddWarning(fmt.Sprintf("%s of %s %s for now: %s", fw.Count(len(left), "toleration"), w.Title(), fw.Agree(len(left), "stays", "stay"), strings.Join(left, ", ")),
 			"Its pods run on nodes with taints that they tolerate only with "+it+": without "+it+", new pods could not be scheduled there. "+fw.Agree(len(left), "It is", "They are")+" kept until no taint needs "+it+". "+goes)

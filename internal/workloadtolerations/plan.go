@@ -177,7 +177,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 func warnTarget(desired wanted, observed observation, diags *diag.Diagnostics) {
 	if len(observed.workloads) == 0 {
 		diags.AddAttributeWarning(path.Root("workload").AtName("selector"), "No workload is found: "+desired.target.title(),
-			"Nothing is changed now. Workloads that match later get the tolerations at the first apply after that. If that is not intended, check the labels ("+desired.target.show()+").")
+			"Nothing is changed. Workloads that match later get the tolerations at the first apply after that. If that is not intended, check the labels ("+desired.target.show()+").")
 	}
 	for _, w := range observed.workloads {
 		fw.WarnTemplate(w, desired.claim.Tolerations, !desired.noWait, false, at, diags)

@@ -91,7 +91,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 			config := s.manage(thing, kept, map[string]any{"retire": "now"})
 			planned := s.planned(i, config)
 			says(t, "warning", planned.Diagnostics.Warnings(), append([]string{
-				`[AttributeName("retire")] Changing the tolerations of ` + tt.kind + ` "` + s.namespace + `/web" now: `, " place on nodes tainted team=a:" + tt.effect, s.live("web")[0].Name + " on " + s.pool,
+				`[AttributeName("retire")] Changing the tolerations of ` + tt.kind + ` "` + s.namespace + `/web" immediately: `, " place on nodes tainted team=a:" + tt.effect, s.live("web")[0].Name + " on " + s.pool,
 			}, tt.says...)...)
 			evicted := s.c.Evictions(t, s.namespace)
 			if d := s.tf.Carry(t, i, planned, config); d.Errors() != "" {

@@ -88,7 +88,7 @@ func TestAccWorkloadTolerations_theRealControllerOfRollouts(t *testing.T) {
 			config := s.manageRollout(web, "team=a:NoExecute", short)
 			s.warned(config, "stops before its end: step 2 of 2 of its canary is a pause without a duration", promote)
 			i := s.fresh()
-			says(s.t, "error", s.tf.Apply(s.t, i, config).Errors(), "the rollout did not finish in time", "2 pods still without the tolerations", "stands still: it is paused (CanaryPauseStep)", promote)
+			says(s.t, "error", s.tf.Apply(s.t, i, config).Errors(), "the rollout did not finish in time", "2 pods still without the tolerations", "is stuck: it is paused (CanaryPauseStep)", promote)
 			// The template is written: what stands still is the present rollout.
 			s.warned(config, "stops before its end: it is paused (CanaryPauseStep)", promote)
 			done := make(chan acctest.Diagnostics, 1)
@@ -108,7 +108,7 @@ func TestAccWorkloadTolerations_theRealControllerOfRollouts(t *testing.T) {
 			s.phase(web, "Paused")
 			s.c.ChangeStatus(s.t, web, `{"status":{"abort":true}}`)
 			s.phase(web, "Degraded")
-			says(s.t, "error", (<-done).Errors(), "stands still: it was aborted", "kubectl argo rollouts retry rollout web -n "+s.namespace)
+			says(s.t, "error", (<-done).Errors(), "is stuck: it was aborted", "kubectl argo rollouts retry rollout web -n "+s.namespace)
 			s.warned(config, "stops before its end: it was aborted", "kubectl argo rollouts retry rollout web -n "+s.namespace)
 		},
 		"a blue-green rollout that waits to be promoted is said": func(s *shop) {

@@ -58,7 +58,7 @@ resource "kubetaint_workload_tolerations" "report" {
 }
 
 # OpenShift's operators revert changes to their workloads. Change their own
-# object instead: the provider knows the path.
+# object instead: the path is built in.
 resource "kubetaint_workload_tolerations" "router" {
   workload = {
     kind      = "IngressController"

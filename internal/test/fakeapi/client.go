@@ -91,7 +91,7 @@ func (c *Client) OnRequest(fault func(Request) Fault) {
 }
 
 // OnAnswer sets what is called with the status of a request that has been carried out,
-// before its answer is passed on. It may wait, and is called for several requests in parallel.
+// before its answer is returned. It may wait, and is called for several requests in parallel.
 func (c *Client) OnAnswer(after func(r Request, status int)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

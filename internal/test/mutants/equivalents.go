@@ -195,7 +195,7 @@ var equivalents = []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/drains.go", function: "draining.tell", was: `tflog.Info(ctx, "waiting for pods to go", map[string]any{"node": name, "waiting": now})`,
+		file: "internal/rollout/drains.go", function: "draining.tell", was: `tflog.Info(ctx, "waiting for pods to terminate", map[string]any{"node": name, "waiting": now})`,
 		reason: "it is only logged",
 	},
 	{
