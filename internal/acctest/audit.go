@@ -74,7 +74,7 @@ func (c *Cluster) AuditWith(t testing.TB, rules ...rbacv1.PolicyRule) (a *Audit,
 	return &Audit{t: t, c: c, path: filepath.Join(dir, "audit.log"), user: fmt.Sprintf("system:serviceaccount:%s:%s", rightsNamespace, account)}, token
 }
 
-// AuditOf returns the log of clients whose user agent begins like this, whoever they are.
+// AuditOf returns the log of clients whose user agent begins like this, whatever they are.
 func (c *Cluster) AuditOf(t testing.TB, agent string) *Audit {
 	t.Helper()
 	return &Audit{t: t, c: c, path: filepath.Join(c.Dir(t), "audit.log"), agent: agent}

@@ -23,7 +23,7 @@ const (
 	// kubeletsEnv reports that the nodes of tests are served by real kubelets, and how
 	// many of them the cluster has. Elsewhere kwok plays them, of which there is no end.
 	kubeletsEnv = "KUBETAINT_KUBELETS"
-	// played is the annotation of nodes that want a kubelet, whoever plays it.
+	// played is the annotation of nodes that want a kubelet, whatever plays it.
 	played = "kwok.x-k8s.io/node"
 	// renewEvery is a kubelet's own pace.
 	renewEvery = 10 * time.Second

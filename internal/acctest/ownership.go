@@ -129,7 +129,7 @@ func (w *writer) addMachine(m *machinev1beta1.Machine) {
 }
 
 // toleratingResources are those in which any apply removes tolerations that no resource claims
-// once it has taken away the last taint that needed them, whoever put them there.
+// once it has taken away the last taint that needed them, whatever put them there.
 var toleratingResources = []string{"deployments", "statefulsets", "daemonsets", "cronjobs", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
 // creations are the objects that a test has created.

@@ -184,7 +184,7 @@ func (p *Proxy) InTurn() {
 
 // Showing remembers what watches carry from now on, and must be called before the first
 // request. The function that it returns waits until one has carried a text to the provider:
-// while requests go in turn, what somebody changes in After is then known before the
+// while requests go in turn, what a test changes in After is then known before the
 // answer is.
 func (p *Proxy) Showing(t testing.TB) (shown func(text string)) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 )
 
 // A toleration that retires goes with the last taint of the cluster that it tolerates,
-// whoever takes that away, and stays as long as any test has such a taint. So its key or
+// whatever takes that away, and stays as long as any test has such a taint. So its key or
 // its value must be one of its test's own.
 
 // ownName is what a name ends with that Name has made.

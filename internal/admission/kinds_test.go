@@ -40,7 +40,7 @@ func TestPlan_retiresByTheTaintsThatAreThere(t *testing.T) {
 		"what is wanted does not":                                 {wanted: []corev1.Toleration{a, b}, seen: []corev1.Toleration{a, b}, live: taints("a", "b")},
 		"what another one that is wanted tolerates does not":      {wanted: []corev1.Toleration{exists("a", "")}, seen: []corev1.Toleration{a}, live: taints("a")},
 		"what a wanted one of another time tolerates does not":    {wanted: []corev1.Toleration{lasting(exists("a", "NoExecute"), 5)}, seen: []corev1.Toleration{lasting(exists("a", "NoExecute"), 60)}, live: []corev1.Taint{{Key: "a", Effect: "NoExecute"}}},
-		"what a taint that keeps nobody away asks for retires no": {wanted: []corev1.Toleration{b}, seen: []corev1.Toleration{exists("a", ""), b}, live: []corev1.Taint{{Key: "a", Effect: "PreferNoSchedule"}}},
+		"what a taint that keeps no pod away asks for retires no": {wanted: []corev1.Toleration{b}, seen: []corev1.Toleration{exists("a", ""), b}, live: []corev1.Taint{{Key: "a", Effect: "PreferNoSchedule"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

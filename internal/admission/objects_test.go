@@ -222,7 +222,7 @@ func TestClaim_owns(t *testing.T) {
 }
 
 // TestPlan_adds: a plan that only removes tolerations adds nothing.
-// Whoever may write the annotation alone cannot have the policy give more.
+// A user who may write the annotation alone cannot have the policy give more.
 func TestPlan_retiresOnlyWhatThePolicyGives(t *testing.T) {
 	t.Parallel()
 	given, wanted, forged := exists("given", ""), exists("wanted", ""), exists("forged", "")

@@ -19,7 +19,7 @@ func FuzzObserve(f *testing.F) {
 	f.Fuzz(func(t *testing.T, annotation string) {
 		meta := metav1.ObjectMeta{Name: "team", Annotations: map[string]string{PolicyAnnotation: annotation}}
 		seen := Observe(Objects{Policy: &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: meta}})
-		for _, generation := range []string{"", "another generation that nobody guesses"} {
+		for _, generation := range []string{"", "another generation that is not guessed"} {
 			claim := Claim{Policy: Policy{Name: "team"}, Mark: Mark{Owner: "me", Generation: generation}, Release: true}
 			if plan, err := claim.Plan(&seen, nil, false); claim.Owns(&seen) || plan.Delete || err != nil {
 				t.Fatalf("the policy is deleted by %q (%v)", annotation, err)

@@ -144,10 +144,10 @@ func TestPlan(t *testing.T) {
 	}{
 		"what is not there is made":                                {claim: claim(a), changed: true},
 		"what is there as wanted is left as it is":                 {claim: claim(a), seen: there(mark, nil, a)},
-		"what somebody changed is mended":                          {claim: claim(a), seen: &Observed{Policy: Policy{Name: "p", Tolerations: []corev1.Toleration{a}}, Mark: mark, Differs: map[string]string{BindingKind: Missing}}, changed: true},
+		"what another writer changed is mended":                    {claim: claim(a), seen: &Observed{Policy: Policy{Name: "p", Tolerations: []corev1.Toleration{a}}, Mark: mark, Differs: map[string]string{BindingKind: Missing}}, changed: true},
 		"what is wanted no more goes":                              {claim: claim(b), seen: there(mark, nil, a), changed: true},
 		"what a live taint asks for retires":                       {claim: claim(b), seen: there(mark, nil, a), live: live("a", corev1.TaintEffectNoSchedule), changed: true, retiring: []corev1.Toleration{a}},
-		"a taint that keeps nobody away asks for nothing":          {claim: claim(b), seen: there(mark, nil, a), live: live("a", corev1.TaintEffectPreferNoSchedule), changed: true},
+		"a taint that keeps no pod away asks for nothing":          {claim: claim(b), seen: there(mark, nil, a), live: live("a", corev1.TaintEffectPreferNoSchedule), changed: true},
 		"what is wanted covers what goes":                          {claim: claim(exists("team", "")), seen: there(mark, nil, a), live: live("a", corev1.TaintEffectNoSchedule), changed: true},
 		"what retires stays while its taint stands":                {claim: claim(b), seen: there(mark, []corev1.Toleration{a}, b), live: live("a", corev1.TaintEffectNoSchedule), retiring: []corev1.Toleration{a}},
 		"what retires goes with its taint":                         {claim: claim(b), seen: there(mark, []corev1.Toleration{a}, b), live: live("b", corev1.TaintEffectNoSchedule), changed: true},
@@ -217,7 +217,7 @@ func TestObserve_readsWhatObjectsWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			if spoil(&objects); Observe(objects).InForce() {
-				t.Error("what somebody has changed counts as in force")
+				t.Error("what another writer has changed counts as in force")
 			}
 		})
 	}

@@ -133,9 +133,9 @@ func TestAccDedicatedNodes_admissionExpandsAndContracts(t *testing.T) {
 	}
 }
 
-// TestAccDedicatedNodes_admissionAloneLetsPodsComeBack: what is there leaves, as the plan
+// TestAccDedicatedNodes_admissionAloneLetsPodsBeRecreated: what is there leaves, as the plan
 // says, and is made again with what the policy gives.
-func TestAccDedicatedNodes_admissionAloneLetsPodsComeBack(t *testing.T) {
+func TestAccDedicatedNodes_admissionAloneLetsPodsBeRecreated(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	p, tf, i := newPool(t, c), terraform(t, c), newInstance()
@@ -212,7 +212,7 @@ func TestAccDedicatedNodes_admissionKilledAfterEachWrite(t *testing.T) {
 	}
 }
 
-// TestAccDedicatedNodes_admissionDrift: a policy that somebody has taken away or changed is
+// TestAccDedicatedNodes_admissionDrift: a policy that another writer has taken away or changed is
 // drift, and the next apply mends it without touching anything else.
 func TestAccDedicatedNodes_admissionDrift(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ func TestDedicatedNodes_driftIsNamedAndPutRight(t *testing.T) {
 			where  string
 			want   string
 		}{
-			{"a label of somebody else's is no drift", func() { c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"other":"x"}}}`) }, node, ""},
+			{"a label of another owner is no drift", func() { c.Patch(t, p.nodes[0], `{"metadata":{"labels":{"other":"x"}}}`) }, node, ""},
 			{"a taint that is gone", func() {
 				c.Patch(t, p.nodes[0], `{"spec":{"taints":[{"key":"foreign","value":"1","effect":"NoSchedule"}]}}`)
 			}, node, "missing"},
@@ -189,7 +189,7 @@ func TestDedicatedNodes_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
 	})
 }
 
-func TestDedicatedNodes_importTakesTaintsThatNobodyHasMarked(t *testing.T) {
+func TestDedicatedNodes_importTakesTaintsWithoutARecord(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")

@@ -17,9 +17,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid: the workloads
+// TestAccDedicatedNodes_otherPodsAreEvictedAsPlanned: the workloads
 // that the nodes are kept for stay, and no others.
-func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
+func TestAccDedicatedNodes_otherPodsAreEvictedAsPlanned(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c, "Deployment")
@@ -55,9 +55,9 @@ func TestAccDedicatedNodes_otherPodsLeaveAsThePlanSaid(t *testing.T) {
 	tf.Destroy(t, i)
 }
 
-// TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid: no taint makes these
+// TestAccDedicatedNodes_daemonSetPodsAreDeletedByLabelsAsPlanned: no taint makes these
 // pods are evicted, but labels that their DaemonSets select nodes by.
-func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing.T) {
+func TestAccDedicatedNodes_daemonSetPodsAreDeletedByLabelsAsPlanned(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c)
@@ -90,9 +90,9 @@ func TestAccDedicatedNodes_podsOfADaemonSetLeaveByLabelsAsThePlanSaid(t *testing
 	})
 }
 
-// TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid: its controller deletes
+// TestAccDedicatedNodes_aPinnedDaemonSetIsDeletedElsewhereAsPlanned: its controller deletes
 // its pods on nodes without the labels immediately, whatever its update strategy.
-func TestAccDedicatedNodes_aPinnedDaemonSetLeavesOtherNodesAsThePlanSaid(t *testing.T) {
+func TestAccDedicatedNodes_aPinnedDaemonSetIsDeletedElsewhereAsPlanned(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c, "DaemonSet")
@@ -143,10 +143,10 @@ func TestAccDedicatedNodes_budgetCountsLabelsAndTaintsTogether(t *testing.T) {
 	tf.Destroy(t, i)
 }
 
-// TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid takes workloads out of the
+// TestAccDedicatedNodes_aRemovedWorkloadLosesItsPlacesAsPlanned takes workloads out of the
 // list while the taints stay: their pods are replaced elsewhere, and those of a DaemonSet go
 // immediately.
-func TestAccDedicatedNodes_whoIsTakenOutLosesItsPlacesAsThePlanSaid(t *testing.T) {
+func TestAccDedicatedNodes_aRemovedWorkloadLosesItsPlacesAsPlanned(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c, "Deployment", "DaemonSet")

@@ -16,8 +16,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// TestImpact_namesWhatMakesPodsLeaveOrStrandsThem: what is counted is of all steps.
-func TestImpact_namesWhatMakesPodsLeaveOrStrandsThem(t *testing.T) {
+// TestImpact_namesWhatEvictsOrStrandsPods: what is counted is of all steps.
+func TestImpact_namesWhatEvictsOrStrandsPods(t *testing.T) {
 	t.Parallel()
 	report := func(verdict eviction.PodVerdict) *eviction.Report {
 		verdict.Pod = &snapshot.Pod{Namespace: "shop", Name: "web", Node: "n1"}

@@ -72,7 +72,7 @@ func TestDedicatedNodes_labelsOfWorkersAreFree(t *testing.T) {
 	})
 }
 
-func TestDedicatedNodes_workloadThatDoesNotRollIsRefusedBeforeTheFirstWrite(t *testing.T) {
+func TestDedicatedNodes_workloadWithoutARolloutIsRefusedBeforeAWrite(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		p := newPool(t, c, "Deployment")

@@ -13,7 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// TestDedicatedNodes_machineSetsDrift has somebody change nodes and Machines by hand:
+// TestDedicatedNodes_machineSetsDrift has another writer change nodes and Machines by hand:
 // the next plan tells of it, and the next apply replaces no machine for it.
 func TestDedicatedNodes_machineSetsDrift(t *testing.T) {
 	t.Parallel()

@@ -264,9 +264,9 @@ func TestDedicatedNodes_anInterruptedPinIsGivenUp(t *testing.T) {
 	})
 }
 
-// TestDedicatedNodes_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite: the plan waits for a node, whose
+// TestDedicatedNodes_aNodeOfANewMachineIsReadBeforeTheWrite: the plan waits for a node, whose
 // Machine has another value of a label.
-func TestDedicatedNodes_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite(t *testing.T) {
+func TestDedicatedNodes_aNodeOfANewMachineIsReadBeforeTheWrite(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name, namespace, i := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t), newInstance()

@@ -30,9 +30,9 @@ func everything() []wish {
 	}
 }
 
-// TestAccDedicatedNodes_nobodyIsEvicted watches which pods the real taint-eviction
+// TestAccDedicatedNodes_evictsNoPod watches which pods the real taint-eviction
 // controller deletes, and where the real scheduler puts pods.
-func TestAccDedicatedNodes_nobodyIsEvicted(t *testing.T) {
+func TestAccDedicatedNodes_evictsNoPod(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	for _, flag := range []string{"-parallelism=10", "-parallelism=1"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-func TestDedicatedNodes_anotherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *testing.T) {
+func TestDedicatedNodes_anotherClusterIsAnErrorBeforeARead(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		p := newPool(t, c, "Deployment")

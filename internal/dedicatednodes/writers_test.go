@@ -76,7 +76,7 @@ func (o *others) want(at, all, first, ours string) {
 		o.p.t.Fatalf("%s has %q, want %q once", at, entries, ours)
 	}
 	if o.left[at] > 0 {
-		o.p.t.Fatalf("%d writes of %s met nobody else's: the test shows nothing", o.left[at], at)
+		o.p.t.Fatalf("%d writes of %s met no other write: the test shows nothing", o.left[at], at)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccDedicatedNodes_interruptedAtZeroComesBackThoughPodsHaveNoOtherPlace: the second pod
+// TestAccDedicatedNodes_interruptedAtZeroScalesBack: the second pod
 // of the StatefulSet is made once the first is ready, which needs a machine.
-func TestAccDedicatedNodes_interruptedAtZeroComesBackThoughPodsHaveNoOtherPlace(t *testing.T) {
+func TestAccDedicatedNodes_interruptedAtZeroScalesBack(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, acctest.Connect(t))
 	f.c.StatefulSet(t, f.Namespace, "db", 2, func(spec *corev1.PodSpec) {

@@ -57,7 +57,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: given,
 		},
 		{
-			name:   "nobody makes a bare pod again",
+			name:   "no controller makes a bare pod again",
 			world:  towns(bare).admitting(nil),
 			change: leaves, want: "evicted_now", lost: true, gone: true, reason: "no controller recreates it",
 		},

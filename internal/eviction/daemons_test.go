@@ -91,7 +91,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 	})
 }
 
-func TestEvaluate_whoLeavesByLabels(t *testing.T) {
+func TestEvaluate_podsDeletedByLabels(t *testing.T) {
 	t.Parallel()
 	gpu := func() *snapshot.Node { return &snapshot.Node{Name: "n1", Labels: map[string]string{"pool": "gpu"}} }
 	plain := func() *snapshot.Node { return &snapshot.Node{Name: "n1", Labels: map[string]string{"zone": "a"}} }

@@ -10,5 +10,5 @@
 // taint-eviction controller (k8s.io/kubernetes v1.37.1
 // pkg/controller/tainteviction/taint_eviction.go), the DaemonSet controller and
 // kubectl's drain. Where the replacements of all evicted pods go is asked of package
-// placement, once for a report and only when somebody wants to know: Report.Outcome.
+// placement, once for a report and only when a caller asks for it: Report.Outcome.
 package eviction

@@ -151,7 +151,7 @@ func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot
 	default:
 		e.expel(&v, node, by)
 	}
-	// What comes for a pod of a DaemonSet is made of its template.
+	// The successor of a DaemonSet pod is made of the template.
 	next := e.made(pod, by.scheduling)
 	if by.template != nil {
 		next = e.successor(by.template, pod.Node)

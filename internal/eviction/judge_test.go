@@ -46,7 +46,7 @@ func TestJudge_theFirstMatchOfEachTaintDecides(t *testing.T) {
 	t.Parallel()
 	forever, minute := exists("a", noEx), lasting(equal("a", "1", noEx), 60)
 	runJudge(t, []judgeCase{
-		{name: "no NoExecute taint evicts nobody", after: []string{"a=1:NoSchedule", "b:PreferNoSchedule"}, want: Stays},
+		{name: "no NoExecute taint evicts no pod", after: []string{"a=1:NoSchedule", "b:PreferNoSchedule"}, want: Stays},
 		{name: "an untolerated taint evicts at once", after: []string{"a=1:NoExecute"}, want: EvictedNow, reason: "does not tolerate a=1:NoExecute"},
 		{name: "a toleration without seconds lasts for ever", tolerations: []corev1.Toleration{forever}, after: []string{"a=1:NoExecute"}, want: Stays},
 		{
@@ -100,7 +100,7 @@ func TestJudge_matchingFollowsTheAPI(t *testing.T) {
 	})
 }
 
-func TestJudge_secondsOfZeroAndLessMeanAtOnce(t *testing.T) {
+func TestJudge_secondsOfZeroAndLessEvictImmediately(t *testing.T) {
 	t.Parallel()
 	after := []string{"a=1:NoExecute"}
 	of := func(seconds int64) []corev1.Toleration {
@@ -185,7 +185,7 @@ func TestJudge_whatWasThereBefore(t *testing.T) {
 			name: "a pod with 0 s for a taint that is there already is not this change's doing", tolerations: []corev1.Toleration{lasting(exists("a", noEx), 0)},
 			before: []string{"a:NoExecute"}, after: []string{"a:NoExecute"}, want: Stays, reason: "which is already on the node",
 		},
-		{name: "removing taints evicts nobody", before: []string{"a:NoExecute"}, after: nil, want: Stays},
+		{name: "removing taints evicts no pod", before: []string{"a:NoExecute"}, after: nil, want: Stays},
 	})
 }
 

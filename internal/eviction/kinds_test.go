@@ -97,7 +97,7 @@ func TestEvaluate_givesPodsOfOneTemplateWhatAdmissionGivesEach(t *testing.T) {
 	}{
 		"by the policies for their labels": {policies, map[string]string{"p": "b Exists", "q": "c Exists"}},
 		"by their namespaces":              {defaults(in("app"), in("other")), map[string]string{"p": "b Exists", "q": "c Exists"}},
-		// What asks for cores or for memory is not BestEffort, and tolerates a node under memory pressure.
+		// A pod that asks for cores or for memory is not BestEffort, and tolerates a node under memory pressure.
 		"by whether they ask for cores":              {defaults(asking(1, 0), asking(0, 0)), map[string]string{"p": "b Exists and 1 more", "q": "b Exists"}},
 		"by whether they ask for memory":             {defaults(asking(0, 1), asking(0, 0)), map[string]string{"p": "b Exists and 1 more", "q": "b Exists"}},
 		"and no more where their namespace has none": {policyOf, map[string]string{"p": "b Exists", "q": "b Exists"}},
@@ -242,8 +242,8 @@ func TestPlanned_ofPodAddsNothingWhereTheTemplateLosesNothingOfTheKind(t *testin
 	}
 }
 
-// TestEvaluate_tolerationsOfWhichItIsNotSureThatTheyComeFirstMayStrandAPod.
-func TestEvaluate_tolerationsOfWhichItIsNotSureThatTheyComeFirstMayStrandAPod(t *testing.T) {
+// TestEvaluate_tolerationsThatMayComeLateMayStrandAPod.
+func TestEvaluate_tolerationsThatMayComeLateMayStrandAPod(t *testing.T) {
 	t.Parallel()
 	p := pod("web-1", "n1", ownedBy("StatefulSet", "web"))
 	key := snapshot.WorkloadKey{Namespace: "app", Owner: p.Controller.Owner}

@@ -53,7 +53,7 @@ func TestLimits_countPodsThatPreemptionEvictsElsewhere(t *testing.T) {
 		"max_lost":               {crowded(bare), Limits{MaxLost: &none}, []Excess{{Limit: MaxLost, Count: 1, Preempted: 1, Pods: victim, Certain: true}}},
 		"max_pending":            {crowded(), Limits{MaxPending: &none}, []Excess{{Limit: MaxPending, Count: 1, Certain: true}}},
 		"one Pending is allowed": {crowded(), Limits{MaxPending: &one}, nil},
-		"nobody is preempted":    {crowded(priority(10)), Limits{MaxPods: &one, Namespaces: []string{"prod"}}, nil},
+		"no pod is preempted":    {crowded(priority(10)), Limits{MaxPods: &one, Namespaces: []string{"prod"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +121,7 @@ func TestLimits_leaveOutCompletedPods(t *testing.T) {
 	}
 }
 
-func TestReport_simulatesOnceAndOnlyWhereAPodComesBack(t *testing.T) {
+func TestReport_simulatesOnceAndOnlyWhereAPodIsRecreated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		pod    *snapshot.Pod

@@ -13,7 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-func TestRepin_podsOfADaemonSetLeaveNodesThatTheirTemplateDoesNotSelectAnyMore(t *testing.T) {
+func TestRepin_daemonSetPodsAreDeletedFromNodesNoLongerSelected(t *testing.T) {
 	t.Parallel()
 	nodes := func() world {
 		return newWorld(

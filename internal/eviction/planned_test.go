@@ -31,7 +31,7 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 		"a new NoExecute taint":                             {after: "x=2:NoExecute", planned: []corev1.Toleration{fresh}, want: Unknown, flags: "hedged"},
 		"another value under NoExecute":                     {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, fresh}, want: Unknown, flags: "stranded spared hedged"},
 		"another value under NoSchedule evicts no pod":      {before: "x=1:NoSchedule", after: "x=2:NoSchedule", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, fresh}, want: Stays, flags: "stranded spared hedged"},
-		"a new NoSchedule taint evicts nobody":              {after: "x=2:NoSchedule", planned: []corev1.Toleration{fresh}, want: Stays, flags: "hedged"},
+		"a new NoSchedule taint evicts no pod":              {after: "x=2:NoSchedule", planned: []corev1.Toleration{fresh}, want: Stays, flags: "hedged"},
 		"a new NoSchedule taint and a DaemonSet":            {after: "x=2:NoSchedule", option: ownedBy("DaemonSet", "log"), planned: []corev1.Toleration{fresh}, want: Stays, flags: "hedged"},
 		"tolerations for something else change nothing":     {after: "x=2:NoExecute", planned: []corev1.Toleration{old}, want: EvictedNow, flags: "stuck"},
 		"and leave stranded who is":                         {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, equal("y", "", "")}, want: EvictedNow, flags: "stranded stuck"},

@@ -68,7 +68,7 @@ func TestStrands_needsATolerationForWhatGoesAndNoneForWhatComes(t *testing.T) {
 		"one goes that is tolerated, and one comes that is not": {both, []string{"a:NoExecute"}, []string{"c:NoExecute"}, "a", "c"},
 		"one comes that is tolerated for a time":                {both, []string{"a:NoExecute"}, []string{"b:NoExecute"}, "a", "b"},
 		"one comes that is tolerated":                           {both, []string{"a:NoExecute"}, []string{"a=1:NoExecute"}, "", ""},
-		"one comes that keeps nobody away":                      {both, []string{"a:NoExecute"}, []string{"c:PreferNoSchedule"}, "", ""},
+		"one comes that keeps no pod away":                      {both, []string{"a:NoExecute"}, []string{"c:PreferNoSchedule"}, "", ""},
 		"one goes that is not tolerated":                        {both, []string{"c:NoExecute"}, []string{"d:NoExecute"}, "", ""},
 		"one goes that is tolerated for a time":                 {both, []string{"b:NoExecute"}, []string{"d:NoExecute"}, "", ""},
 		"nothing goes":                                          {both, []string{"a:NoExecute"}, []string{"a:NoExecute", "c:NoExecute"}, "", ""},
@@ -106,7 +106,7 @@ func TestStranded_areTheVerdictsOfAReport(t *testing.T) {
 			t.Errorf("%s strands %v", taint, found)
 		}
 	}
-	// What makes it leave is another taint than the one that strands it.
+	// Another taint evicts it than the one that strands it.
 	found := Evaluate(w.Snapshot, tainting("n1", "c:NoExecute", "b:NoSchedule"), ComparisonOff).Stranded()
 	if len(found) != 2 || !strings.Contains(found[1].Reason, "which is removed") {
 		t.Errorf("two taints strand %v", found)
@@ -158,7 +158,7 @@ func TestReport_joinsTheGraverVerdictWithStranding(t *testing.T) {
 	}
 }
 
-func TestPodVerdict_isGoneWhereNothingComesBack(t *testing.T) {
+func TestPodVerdict_isGoneWhereNothingIsRecreated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		v    PodVerdict
@@ -229,6 +229,6 @@ func TestOwner_isNamedByItsKindAndItsName(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	if got := (snapshot.Owner{}).String(); got != "" {
-		t.Errorf("nobody is %q", got)
+		t.Errorf("no pod is %q", got)
 	}
 }

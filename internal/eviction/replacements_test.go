@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-func TestEvaluate_whetherAPodThatLeavesFindsAnotherNode(t *testing.T) {
+func TestEvaluate_whetherAnEvictedPodFitsAnotherNode(t *testing.T) {
 	t.Parallel()
 	change := tainting("n1", "a:NoExecute")
 	runOne(t, []oneCase{
@@ -34,7 +34,7 @@ func TestEvaluate_whetherAPodThatLeavesFindsAnotherNode(t *testing.T) {
 	})
 }
 
-func TestEvaluate_ofNoScheduleMovesNobody(t *testing.T) {
+func TestEvaluate_noScheduleMovesNoPod(t *testing.T) {
 	t.Parallel()
 	change := tainting("n1", "a:NoSchedule")
 	two := func(p *snapshot.Pod) world { return newWorld(node("n1"), node("n2")).run(p) }
@@ -90,7 +90,7 @@ func about(t *testing.T, r *Report, name string) PodVerdict {
 	return PodVerdict{}
 }
 
-func TestEvaluate_podsThatLeaveHoldNoRoom(t *testing.T) {
+func TestEvaluate_evictedPodsHoldNoRoom(t *testing.T) {
 	t.Parallel()
 	change := tainting("n1", "a:NoExecute")
 	tolerant := tolerating(exists("a", ""), exists("old", ""))

@@ -40,7 +40,7 @@ func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
 			want: map[string]string{"p1": "web is bypassed: it allows 1 disruption, but 3 of its pods are evicted", "p2": "web is bypassed: it allows 1 disruption, but 3 of its pods are evicted", "p3": "web is bypassed: it allows 1 disruption, but 3 of its pods are evicted", "p4": "", "p5": ""},
 		},
 		{
-			// Drains take p1, p2, p3 and p5 = 4: a toleration keeps nobody.
+			// Drains take p1, p2, p3 and p5 = 4: a toleration keeps no pod.
 			name: "drains of two nodes", change: draining("n1", "n2"),
 			want: map[string]string{"p1": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained", "p2": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained", "p3": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained", "p4": "", "p5": "web is respected: it allows 1 disruption now, but 4 of its pods must be drained"},
 		},

@@ -51,7 +51,7 @@ type Change struct {
 // TaintTolerationComparisonOperators, which the API does not show.
 type Comparison int
 
-// What can be known of the gate. Where it is not known and would make a
+// The states of the gate. Where it is not known and would make a
 // difference, the verdict is Unknown.
 const (
 	ComparisonUnknown Comparison = iota
@@ -62,7 +62,7 @@ const (
 // Doubt is why a verdict is Unknown by the taints themselves.
 type Doubt int
 
-// What the API does not show: when a countdown began that runs already, and whether the feature gate of
+// The doubts that the API leaves: when a countdown began that runs already, and whether the feature gate of
 // comparisons is on.
 const (
 	_ Doubt = iota

@@ -170,7 +170,7 @@ func TestAnswers_rolledUp(t *testing.T) {
 			want: []string{"app Deployment/web 2: 60 s; a:NoExecute 60 s by a Exists:NoExecute for 60s"},
 		},
 		{
-			// Whatever the gate, b is not tolerated.
+			// b is not tolerated, whatever the gate.
 			name: "the whole is certain where another taint decides it", taints: []string{"a=5:NoExecute", "b:NoExecute"},
 			pods: []*snapshot.Pod{pod("p", "n1", tolerating(lessThan("a", "9")))},
 			want: []string{"app Deployment/web 1: no; a=5:NoExecute no?; b:NoExecute no"},

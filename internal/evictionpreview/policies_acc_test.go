@@ -52,7 +52,7 @@ data "kubetaint_eviction_preview" "absent" {
 		change func(summary map[string]any)
 		want   []string
 	}{
-		"a plan that evicts nobody is allowed":     {use, 0, nil, nil},
+		"a plan that evicts no pod is allowed":     {use, 0, nil, nil},
 		"a lost pod":                               {use, 1, nil, []string{"module.gpu.data.kubetaint_eviction_preview.this: lost pods: 1, the limit is 0"}},
 		"more pods than the limit":                 {use, 0, set("evicted_now", 6, "evicted_after", 3, "unknown", 1, "drained", 1), []string{"module.gpu.data.kubetaint_eviction_preview.this: evicted pods: 11, the limit is 10"}},
 		"as many pods as the limit are allowed":    {use, 0, set("evicted_now", 6, "evicted_after", 3, "preempted", 1), nil},

@@ -18,11 +18,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccEvictionPreview_whoFindsNoNodeStaysPending moves Deployments off a node
+// TestAccEvictionPreview_podsThatFitNoNodeStayPending moves Deployments off a node
 // and compares what the preview says of their return with what the real scheduler
 // does with the new pods. Another node has room for some of them, beside a pod
 // that keeps its place there unless it is pushed out.
-func TestAccEvictionPreview_whoFindsNoNodeStaysPending(t *testing.T) {
+func TestAccEvictionPreview_podsThatFitNoNodeStayPending(t *testing.T) {
 	t.Parallel()
 	m := &move{t: t, c: acctest.Connect(t), pool: acctest.Name(t, "pool")}
 	m.namespace, m.from, m.to = m.c.Namespace(t), m.pool+"-from", m.pool+"-to"

@@ -21,7 +21,7 @@ func TestBudgetAllow_goldens(t *testing.T) {
 	t.Parallel()
 	none := int64(0)
 	several := Budget{Limits: eviction.Limits{MaxPods: &none, Namespaces: []string{"app"}, Selector: parsed(t, "app=web")}, Inherited: []string{"max_pods"}}
-	nobody := Budget{Limits: eviction.Limits{MaxPods: &none}}
+	noPod := Budget{Limits: eviction.Limits{MaxPods: &none}}
 	crowd := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).pods("worker-1", "shop/Deployment/web", 10, 1)
 	crowded := eviction.Evaluate(crowd.Snapshot, eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "dedicated=gpu:NoExecute")}}, eviction.ComparisonOff)
 	approved := func(entries ...string) []eviction.Approval {
@@ -47,10 +47,10 @@ func TestBudgetAllow_goldens(t *testing.T) {
 	}{
 		"stranded":             {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), at: path.Root("tolerated_by")},
 		"stranded-began":       {report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, stranded)), began: true, at: path.Root("tolerated_by")},
-		"exceeded":             {budget: nobody, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), at: path.Root("evictions").AtName("max_pods")},
-		"exceeded-perhaps":     {budget: nobody, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged)), at: path.Root("evictions").AtName("max_pods")},
-		"exceeded-began":       {budget: nobody, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true, node: "worker-7", at: path.Root("evictions").AtName("max_pods")},
-		"exceeded-inherited":   {budget: Budget{Limits: nobody.Limits, Inherited: []string{"max_pods"}}, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow))},
+		"exceeded":             {budget: noPod, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-perhaps":     {budget: noPod, report: reportOf(leaving(2, "Deployment/web", eviction.Unknown, hedged)), at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-began":       {budget: noPod, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), began: true, node: "worker-7", at: path.Root("evictions").AtName("max_pods")},
+		"exceeded-inherited":   {budget: Budget{Limits: noPod.Limits, Inherited: []string{"max_pods"}}, report: reportOf(leaving(1, "Deployment/web", eviction.EvictedNow))},
 		"exceeded-preempted":   {budget: Budget{Limits: eviction.Limits{MaxPods: of(5), Namespaces: []string{"prod"}}}, report: crowded, at: path.Root("evictions").AtName("max_pods")},
 		"exceeded-pending":     {budget: Budget{Limits: eviction.Limits{MaxPending: of(5)}}, report: crowded, at: path.Root("evictions").AtName("max_pending")},
 		"exceeded-several":     {budget: several, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow, labelled)), at: path.Root("evictions").AtName("protected_namespaces")},

@@ -21,7 +21,7 @@ import (
 )
 
 // Holder is who claims for a resource of this generation; one that has none yet
-// is somebody new at each call.
+// is a new holder at each call.
 func Holder(generation string) string {
 	if generation == "" {
 		return string(uuid.NewUUID())

@@ -54,7 +54,7 @@ func TestWarnDisplaced_golden(t *testing.T) {
 	given := GivenUp{At: path.Root("retire"), Why: `retire = "now" removes tolerations that running pods need`, Instead: "If these pods are to stay, leave out retire."}
 	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, nil, given, &diags)
 	if len(diags) > 0 {
-		t.Fatalf("nobody loses a place, and it says %v", diags)
+		t.Fatalf("no pod loses a place, and it says %v", diags)
 	}
 	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, pods, given, &diags)
 	if at, ok := diags[0].(diag.DiagnosticWithPath); len(diags) != 1 || !ok || !at.Path().Equal(path.Root("retire")) {

@@ -160,7 +160,7 @@ func parseIDs(s string) ([]taint.ID, error) {
 }
 
 // taintOwner matches the ids of resources that own taints: the owner that the provider block names,
-// the type and what the taints are on. Whoever may annotate an object may write another text there.
+// the type and what the taints are on. A user who may annotate an object may write another text there.
 var taintOwner = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?/(node_taints|machine_set_taints|dedicated_nodes)/.+$`)
 
 // FoundTaints is what an import found on the nodes.

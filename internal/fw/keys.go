@@ -30,7 +30,7 @@ const (
 
 // Keys are the seals of the resources of one process that own tolerations, by id. A toleration
 // that retires goes with the taint that needed it, by another resource than the one that wrote
-// its mark: whoever may write the annotations must not have somebody's toleration removed by that,
+// its mark: a user who may write the annotations must not have another owner's toleration removed by that,
 // so that the other one asks for the mark's proof, and whether its resource still has it.
 type Keys struct {
 	mu   sync.Mutex

@@ -186,7 +186,7 @@ func explainLate(e *rollout.MachinesError) string {
 		fix = "To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout."
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
-		// Nothing is wrong with a run that somebody has stopped.
+		// Nothing is wrong with a run that a user has stopped.
 		fix = ""
 	}
 	return paragraphs(waiting, holds, fix, standing(e))

@@ -35,9 +35,9 @@ func TestRolloutCost(t *testing.T) {
 	}{
 		"several sets roll out in turn": {[]machineset.Affected{rolled("a", machineset.ScaleToZero, 1), rolled("b", machineset.ScaleToZero, 2)}, "it evicts", "pods", "it evicts",
 			[]string{"3 machines of 2 MachineSets are replaced.", "One MachineSet rolls out after the other.", "\n  MachineSet \"ns/a\": 1 of 1 machine is missing at the same time", "\n  MachineSet \"ns/b\": all 2 machines are missing at the same time", "\n\npods"}},
-		"machines that nobody runs on are replaced all the same": {[]machineset.Affected{rolled("a", machineset.Rolling, 1)}, "", "", "replaces machines, and evicts no pods", []string{"1 machine of 1 MachineSet is replaced."}},
-		"in place asks no budget":                                {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "it evicts", "pods", "it evicts", []string{"No machine is replaced, and none is missing.", "PodDisruptionBudgets are bypassed", "\n\npods"}},
-		"in place says nothing where nobody leaves":              {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "", "", "", nil},
+		"machines without pods are replaced all the same": {[]machineset.Affected{rolled("a", machineset.Rolling, 1)}, "", "", "replaces machines, and evicts no pods", []string{"1 machine of 1 MachineSet is replaced."}},
+		"in place asks no budget":                         {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "it evicts", "pods", "it evicts", []string{"No machine is replaced, and none is missing.", "PodDisruptionBudgets are bypassed", "\n\npods"}},
+		"in place says nothing where no pod is evicted":   {[]machineset.Affected{rolled("a", machineset.InPlace, 1)}, "", "", "", nil},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

@@ -174,7 +174,7 @@ func owned(annotation, thing string) string {
 }
 
 // MadeUp says, after how an entry of another resource is given up, what to do where a mark is of
-// none: whoever may write to an object may write one.
+// none: a user who may write to an object may write one.
 func MadeUp(annotation, thing, apiVersion string) string {
 	return "If there is no such resource, the ownership record is forged: remove its entry from the annotation " + annotation + " (" + kubectl("edit", thing, apiVersion, "") + "), " +
 		"or the whole annotation (" + kubectl("annotate", thing, apiVersion, annotation+"-") + "), after which no resource owns its entries."

@@ -103,7 +103,7 @@ func TestExplainRefusals(t *testing.T) {
 }
 
 // A mark of a strange owner holds up what it is about, and others may write one.
-func TestConflicts_sayHowToRemoveAMarkOfNobody(t *testing.T) {
+func TestConflicts_showHowToRemoveARecordWithoutAnOwner(t *testing.T) {
 	t.Parallel()
 	set, w := &machineset.Set{Namespace: "ns", Name: "gpu"}, &workload.Workload{Ref: workload.Ref{Kind: "Deployment", Namespace: "shop", Name: "web"}}
 	id, strange := taint.ID{Key: "team", Effect: corev1.TaintEffectNoExecute}, &label.Conflict{Key: "pool", Owner: "strange", Value: "a"}
@@ -135,7 +135,7 @@ func TestConflicts_sayHowToRemoveAMarkOfNobody(t *testing.T) {
 	}
 }
 
-func TestExplainPolicy_saysHowToRemoveOneOfNobody(t *testing.T) {
+func TestExplainPolicy_showsHowToRemoveOneWithoutAnOwner(t *testing.T) {
 	t.Parallel()
 	for owner, want := range map[string]string{
 		"":        "delete it if it is not needed (kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding gpu).",

@@ -68,7 +68,7 @@ func TestWarnBlocked_saysThatARolloutStops(t *testing.T) {
 	}
 }
 
-func TestStuckDetail_saysWhyARolloutStandsStill(t *testing.T) {
+func TestStuckDetail_showsWhyARolloutIsStuck(t *testing.T) {
 	t.Parallel()
 	w := argo(workload.Stop{}, workload.Stop{Why: "it is paused (CanaryPauseStep)", WayOut: "promote it (kubectl argo rollouts promote web -n shop)"})
 	stuck := &rollout.StuckError{Workload: w, Lacking: []string{"web-1"}, Err: context.DeadlineExceeded}

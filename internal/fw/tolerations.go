@@ -216,7 +216,7 @@ func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path,
 }
 
 // RefuseOperators refuses operators that the provider block rules out: an API server whose
-// feature gate is off refuses every pod that has them, whoever gave it the toleration.
+// feature gate is off refuses every pod that has them, whatever gave it the toleration.
 func (d *Data) RefuseOperators(at path.Path, tolerations []corev1.Toleration, diags *diag.Diagnostics) {
 	for _, t := range tolerations {
 		if taint.Compares(t) && d.Comparison == eviction.ComparisonOff {

@@ -115,8 +115,8 @@ func TestPreview_summaries(t *testing.T) {
 			name: "both kinds on many nodes", subject: many, report: reportOf(leaving(4, "Deployment/web", eviction.EvictedNow), leaving(3, "Deployment/db", eviction.Unknown)),
 			want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 4 pods and may evict 3 more`,
 		},
-		{name: "nobody is there", subject: one, report: reportOf()},
-		{name: "everybody stays", subject: one, report: reportOf(leaving(9, "Deployment/web", eviction.Stays))},
+		{name: "no pod is there", subject: one, report: reportOf()},
+		{name: "all pods stay", subject: one, report: reportOf(leaving(9, "Deployment/web", eviction.Stays))},
 		{name: "a terminating pod is nothing to warn of", subject: one, report: reportOf(leaving(1, "Deployment/web", eviction.Stays, func(v *eviction.PodVerdict) { v.Pod.Terminating = true }))},
 		{
 			name: "NoSchedule evicts no pod, but pods could not come back", subject: noSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stuck), leaving(1, "DaemonSet/log", eviction.Stays, misscheduled)),
@@ -147,11 +147,11 @@ func TestPreview_summaries(t *testing.T) {
 			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod and may evict 2 more; apply will refuse this: 1 pod tolerates the replaced taint but not the new one`,
 		},
 		{
-			name: "NoSchedule evicts no pod whoever comes first", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, spared)),
+			name: "NoSchedule evicts no pod whichever comes first", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, spared)),
 			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 2 pods might not be scheduled there again; apply will refuse this unless the tolerations of this plan come first`,
 		},
 		{
-			name: "NoSchedule strands nobody where it is new", subject: refusesNoSchedule, report: reportOf(leaving(1, "DaemonSet/log", eviction.Stays, hedged)),
+			name: "NoSchedule strands no pod where it is new", subject: refusesNoSchedule, report: reportOf(leaving(1, "DaemonSet/log", eviction.Stays, hedged)),
 			want: `Applying dedicated=gpu:NoSchedule to node "worker-3" evicts no pods, but 1 pod might not be scheduled there again, unless the tolerations of this plan come first`,
 		},
 		{

@@ -88,9 +88,9 @@ func TestWorkload_findsThePodsOfCustomControllers(t *testing.T) {
 	}
 }
 
-// TestWorkload_findsPodsWhateverKindsStandBetween: an App makes Jobs, CloneSets and other
+// TestWorkload_findsPodsThroughOwnersOfAnyKind: an App makes Jobs, CloneSets and other
 // objects, which make Deployments and pods.
-func TestWorkload_findsPodsWhateverKindsStandBetween(t *testing.T) {
+func TestWorkload_findsPodsThroughOwnersOfAnyKind(t *testing.T) {
 	t.Parallel()
 	kinds := []fakeapi.Kind{
 		fakeapi.CustomKind("example.com/v1", "App", "apps"), fakeapi.CustomKind("example.com/v1", "Part", "parts"), fakeapi.CustomKind("apps.kruise.io/v1alpha1", "CloneSet", "clonesets"),

@@ -282,7 +282,7 @@ func (c *collection[T]) seen(version string) bool {
 	return !older(c.version, version)
 }
 
-// touch tells everybody who waits. The caller holds mu.
+// touch wakes all who wait. The caller holds mu.
 func (c *collection[T]) touch() {
 	c.revision++
 	close(c.changed)

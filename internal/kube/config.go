@@ -92,7 +92,7 @@ var proxySchemes = []string{"http", "https", "socks5"}
 
 // rest builds the client configuration. Only what the configuration names is
 // read: neither KUBECONFIG nor ~/.kube/config are, because a plan must not
-// depend on which cluster somebody last looked at.
+// depend on which cluster a user last looked at.
 func (c Config) rest() (*rest.Config, error) {
 	cfg, err := c.load()
 	if err != nil {
@@ -146,7 +146,7 @@ func (c Config) load() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// ofThePod returns the configuration of the pod that the provider runs in. Whoever has said
+// ofThePod returns the configuration of the pod that the provider runs in. A user who has said
 // anything about a connection means another cluster than that of the pod.
 func (c Config) ofThePod() (*rest.Config, error) {
 	const instead = " Set one of the two. To reach the cluster that the provider runs in, with the service account of its pod, leave out all that is about the connection, in the provider block and in the environment."

@@ -146,7 +146,7 @@ func TestEditWorkload_aConfigMapThatOthersWriteWhileItIsDeletedStays(t *testing.
 	})
 }
 
-// TestEditWorkload_aMadeUpMarkOfCreationDeletesNothing: whoever may write the ConfigMap may write the
+// TestEditWorkload_aMadeUpMarkOfCreationDeletesNothing: a user who may write the ConfigMap may write the
 // annotation.
 func TestEditWorkload_aMadeUpMarkOfCreationDeletesNothing(t *testing.T) {
 	t.Parallel()

@@ -14,9 +14,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 )
 
-// TestSlimSet_whoElseManagesIt is what plans refuse and warn by, as it is in the
+// TestSlimSet_namesOtherManagers is what plans refuse and warn by, as it is in the
 // objects.
-func TestSlimSet_whoElseManagesIt(t *testing.T) {
+func TestSlimSet_namesOtherManagers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		manifest string

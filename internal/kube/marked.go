@@ -121,7 +121,7 @@ func (c *Cluster) markedKinds(ctx context.Context) ([]workload.Kind, error) {
 }
 
 // isServed reports whether the cluster serves a kind. One whose API server is out of reach
-// counts as served: whoever asks for its objects is told so.
+// counts as served: a request for its objects is answered so.
 func (c *Cluster) isServed(ctx context.Context, kind workload.Kind) (bool, error) {
 	// From memory, unless it has not been asked for yet.
 	err := reading.do(ctx, bounded(func(ctx context.Context) error {

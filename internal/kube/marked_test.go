@@ -40,9 +40,9 @@ func TestMarkedOf_takesAnObjectsOwnRecordsAndNotThoseThatAControllerCopied(t *te
 		records, pin int
 	}{
 		"an object without records is not marked": {kind: "Deployment"},
-		"tolerations":              {kind: "Deployment", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, records: 1},
-		"a node selector alone":    {kind: "Deployment", annotations: map[string]string{label.OwnedAnnotation: pins}, pin: 1},
-		"a ReplicaSet of nobody's": {kind: "ReplicaSet", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, records: 1},
+		"tolerations":                   {kind: "Deployment", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, records: 1},
+		"a node selector alone":         {kind: "Deployment", annotations: map[string]string{label.OwnedAnnotation: pins}, pin: 1},
+		"a ReplicaSet without an owner": {kind: "ReplicaSet", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, records: 1},
 		"a Deployment's ReplicaSet has what its Deployment has":     {kind: "ReplicaSet", annotations: map[string]string{toleration.OwnedAnnotation: tolerations, label.OwnedAnnotation: pins}, owners: controlledBy("Deployment")},
 		"a ReplicaSet of another group has records of its own":      {kind: "ReplicaSet", apiVersion: "example.com/v1", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, owners: controlledBy("Deployment"), records: 1},
 		"a Deployment that an operator owns has records of its own": {kind: "Deployment", annotations: map[string]string{toleration.OwnedAnnotation: tolerations}, owners: controlledBy("Shop"), records: 1},

@@ -48,7 +48,7 @@ func Through(host string, transport http.RoundTripper) func(*rest.Config) *rest.
 const ownRights = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 
 // reads lets no request through that could change something. It goes by the method, so that a new
-// call to the API server is refused until somebody has thought of it.
+// call to the API server is refused until it is reviewed.
 type reads struct{ http.RoundTripper }
 
 // RoundTrip sends a read. Errors: ErrReadOnly.

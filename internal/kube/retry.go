@@ -67,7 +67,7 @@ const maxConflicts = 200
 func retryOnConflict(ctx context.Context, edit func(conflicts int) error) error {
 	for conflicts := 0; ; conflicts++ {
 		// The first conflict only reports that what is known is old. More of them
-		// are somebody who writes as fast, and no reason to flood the server.
+		// are a writer who writes as fast, and no reason to flood the server.
 		pause(ctx, min(time.Duration(max(conflicts-1, 0))*conflictDelay, time.Second))
 		err := edit(conflicts)
 		switch {

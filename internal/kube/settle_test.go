@@ -36,7 +36,7 @@ func TestSettle(t *testing.T) {
 	}{
 		{name: "the watch shows the write and a read confirms it", want: "a:NoExecute", requests: []string{"GET n1 200"}, takes: moment},
 		{
-			name: "the watch holds back that somebody takes it away within the moment", lag: 200 * time.Millisecond, requests: []string{"GET n1 200"}, takes: moment,
+			name: "the watch holds back that another writer takes it away within the moment", lag: 200 * time.Millisecond, requests: []string{"GET n1 200"}, takes: moment,
 			during: func(a *testServer) { a.edit("n1", func(n *corev1.Node) { n.Spec.Taints = nil }) },
 		},
 		{
@@ -44,7 +44,7 @@ func TestSettle(t *testing.T) {
 			during: func(a *testServer) { a.remove("n1") },
 		},
 		{
-			name: "somebody without a guard takes it away within the moment", takes: moment,
+			name: "a writer without a guard takes it away within the moment", takes: moment,
 			during: func(a *testServer) { a.edit("n1", func(n *corev1.Node) { n.Spec.Taints = nil }) },
 		},
 		{name: "the node goes away within the moment", during: func(a *testServer) { a.remove("n1") }, want: "gone", takes: moment},

@@ -322,7 +322,7 @@ func TestSnapshotToDecide_listsTheTemplatesAgainThatWereListedAWhileAgo(t *testi
 			return s.Daemons["ds-1"].HostNetwork
 		}
 		if shares() {
-			t.Fatal("nobody has changed anything yet")
+			t.Fatal("no test has changed anything yet")
 		}
 		api.Put(daemonSetOf("ds-1", corev1.PodSpec{HostNetwork: true}))
 		time.Sleep(shelfLife / 2)

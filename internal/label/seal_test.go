@@ -69,12 +69,12 @@ func TestMerge_tellsHowLabelsDiffer(t *testing.T) {
 		missing, different, removed string
 		lacking                     bool
 	}{
-		"nothing does":                                  {labels: "a=1 b=2 c=3"},
-		"what is not there is missing":                  {labels: "b=2 c=3", missing: "a", lacking: true},
-		"ours with another value is different":          {labels: "a=1 b=0 c=3", record: "b:me/g2", different: "b", lacking: true},
-		"a conflict tells that it is different too":     {labels: "a=1 b=2 c=0", different: "c", lacking: true},
-		"a mark of somebody else's that lost its label": {labels: "a=1 b=2", record: "c:other/g9", missing: "c", lacking: true},
-		"what goes lacks nothing":                       {labels: "a=1 b=2 c=3 d=4", record: "d:me/g2", removed: "d"},
+		"nothing does":                                {labels: "a=1 b=2 c=3"},
+		"what is not there is missing":                {labels: "b=2 c=3", missing: "a", lacking: true},
+		"ours with another value is different":        {labels: "a=1 b=0 c=3", record: "b:me/g2", different: "b", lacking: true},
+		"a conflict tells that it is different too":   {labels: "a=1 b=2 c=0", different: "c", lacking: true},
+		"a mark of another owner that lost its label": {labels: "a=1 b=2", record: "c:other/g9", missing: "c", lacking: true},
+		"what goes lacks nothing":                     {labels: "a=1 b=2 c=3 d=4", record: "d:me/g2", removed: "d"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,7 @@ func TestUnattended(t *testing.T) {
 }
 
 // TestNext_whereNoControllerActs: what would be deleted does not come back, so that a rollout
-// that replaces machines does not begin; the others wait for nobody.
+// that replaces machines does not begin; the others wait for nothing.
 func TestNext_whereNoControllerActs(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -137,7 +137,7 @@ func TestNext_decidesByWhatThereIs(t *testing.T) {
 		"rolling: a new machine that has failed stops it":            {strategy: Rolling, replicas: 2, machines: []string{"a old", "b failed"}, want: "stop"},
 		"rolling: an old machine that has failed goes":               {strategy: Rolling, replicas: 2, machines: []string{"a old", "b old failed"}, want: "delete b"},
 
-		// What a new machine lacks.
+		// The parts that a new machine lacks.
 		"lacks: a phase":                                           {strategy: Rolling, replicas: 1, machines: []string{"a unborn"}, want: "a is not provisioned yet"},
 		"lacks: a node":                                            {strategy: Rolling, replicas: 1, machines: []string{"a nodeless"}, want: "a has no node"},
 		"lacks: a node that is ready":                              {strategy: Rolling, replicas: 1, machines: []string{"a unready"}, want: "a has a node that is not ready"},
@@ -170,7 +170,7 @@ func TestNext_decidesByWhatThereIs(t *testing.T) {
 		"surge: it adds no more than is allowed":        {strategy: Surge, replicas: 3, original: 3, surge: 3, machines: []string{"a old", "b old", "c old"}, want: "write_set to 4"},
 		"surge: another strategy adds what it had":      {strategy: Surge, replicas: 3, original: 3, surge: 2, machines: []string{"a old", "b old", "c old"}, desired: by(func(r *Rollout) { r.Strategy = InPlace }), want: "write_set to 5"},
 		"surge: while too many are there none is added": {strategy: Surge, replicas: 3, original: 3, surge: 1, machines: []string{"a old", "b", "c", "d"}, want: ""},
-		"surge: a count of somebody else stops it":      {strategy: Surge, replicas: 2, original: 3, surge: 1, machines: []string{"a old", "b"}, want: "stop"},
+		"surge: a count of another owner stops it":      {strategy: Surge, replicas: 2, original: 3, surge: 1, machines: []string{"a old", "b"}, want: "stop"},
 		"surge: a new one that has failed stops it":     {strategy: Surge, replicas: 4, original: 3, surge: 1, machines: []string{"a old", "b old", "c old", "d failed"}, want: "stop"},
 
 		// Scale to zero.
@@ -183,7 +183,7 @@ func TestNext_decidesByWhatThereIs(t *testing.T) {
 		"zero: back with old ones it goes down again":            {strategy: ScaleToZero, replicas: 2, original: 2, machines: []string{"a old", "b old"}, want: "write_set to 0"},
 		"zero: with too many it waits":                           {strategy: ScaleToZero, replicas: 1, original: 1, machines: []string{"a old", "b old"}, want: ""},
 		"zero: of none it ends":                                  {strategy: ScaleToZero, want: ends},
-		"zero: a count of somebody else stops it":                {strategy: ScaleToZero, replicas: 1, original: 2, machines: []string{"a old"}, want: "stop"},
+		"zero: a count of another owner stops it":                {strategy: ScaleToZero, replicas: 1, original: 2, machines: []string{"a old"}, want: "stop"},
 
 		// Rollouts of others, and strategies that have changed.
 		"a rollout of another resource stops it":            {strategy: Rolling, replicas: 1, machines: []string{"a old"}, set: func(s *Set) { s.Marker.ID = "another" }, want: "stop"},

@@ -15,7 +15,7 @@ import (
 const Extra taint.Status = "extra"
 
 // Difference is one taint in which a Machine, or its node, is not as the template
-// would make it now, whoever the taint belongs to.
+// would make it now, whatever its owner.
 type Difference struct {
 	// OnNode reports that it is the node that differs.
 	OnNode bool

@@ -36,11 +36,11 @@ func TestDeviations_tellHowMachinesAndNodesDiffer(t *testing.T) {
 	if got := Deviations(o, desire(t, Rolling, wantedTaint+" more:NoSchedule")); got["a"] != taint.Missing {
 		t.Errorf("a machine that lacks one entry differs as %q", got["a"])
 	}
-	// A mark on the node says that somebody else looks after it there.
+	// A mark on the node says that another writer looks after it there.
 	o = scene(t, Rolling, 1, 1, 0, "a stale")
 	o.Nodes["node-a"].Record = taint.Record{{Key: "team", Effect: "NoExecute", Owner: "other", Generation: "g9"}}
 	if got := Deviations(o, desire(t, Rolling, wantedTaint)); len(got) > 0 {
-		t.Errorf("a node of somebody else differs: %v", got)
+		t.Errorf("a node of another owner differs: %v", got)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestPlan_tellsWhichMachinesChangeAndWhichGo(t *testing.T) {
 		"scale_to_zero takes none without a reason":    {strategy: ScaleToZero, replicas: 2, machines: []string{"b", "a"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, brings: true, replaced: true, begins: true},
 		"at zero all of them go":                       {strategy: ScaleToZero, machines: []string{"b"}, want: wantedTaint, leaving: "b", brings: true, changes: true, replaced: true},
 		"what is as wanted changes nothing":            {strategy: Rolling, replicas: 1, machines: []string{"a"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, brings: true, replaced: true, begins: true},
-		"what somebody else rolls out begins":          {strategy: Rolling, replicas: 1, machines: []string{"a"}, want: wantedTaint, set: func(s *Set) { s.Marker.ID = "another" }, brings: true, replaced: true, begins: true},
+		"what another writer rolls out begins":         {strategy: Rolling, replicas: 1, machines: []string{"a"}, want: wantedTaint, set: func(s *Set) { s.Marker.ID = "another" }, brings: true, replaced: true, begins: true},
 		"what is given up brings nothing":              {strategy: InPlace, replicas: 1, machines: []string{"a"}, stale: "a", changes: true},
 		"a node alone that differs is a change":        {strategy: Rolling, replicas: 1, machines: []string{"a stale"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, mends: 1, brings: true, changes: true, replaced: true, begins: true},
 		"a rollout that goes on is a change by itself": {strategy: Rolling, replicas: 1, machines: []string{"a"}, want: wantedTaint, brings: true, changes: true, replaced: true},
@@ -207,7 +207,7 @@ func TestTarget_namesAndMatchesMachineSets(t *testing.T) {
 		if got := tt.target.String(); got != tt.text {
 			t.Errorf("%s: it is %s", name, got)
 		}
-		// What a user wrote is not shortened there.
+		// A user's text is not shortened there.
 		if got := tt.target.Place(); got != tt.place && got != strings.ReplaceAll(tt.place, "==", "=") {
 			t.Errorf("%s: its place is %s", name, got)
 		}

@@ -80,7 +80,7 @@ func TestDesired_Of_believesNoMarkThatAnImportHasNotSeen(t *testing.T) {
 	}
 }
 
-// What stands with a proof that counts keeps it, whatever epoch an apply is of.
+// TestRemnants_keepTheirProofs: a proof that counts is kept, whatever epoch an apply is of.
 func TestRemnants_keepTheirProofs(t *testing.T) {
 	t.Parallel()
 	const object = "MachineSet/a/b"

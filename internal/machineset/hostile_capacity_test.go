@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// TestWarnings_printNoCommandOfPipelines: whoever may annotate a MachineSet writes the autoscaler's annotation, and Azure
+// TestWarnings_printNoCommandOfPipelines: a user who may annotate a MachineSet writes the autoscaler's annotation, and Azure
 // Pipelines take "##vso[" for a command anywhere in a line.
 func TestWarnings_printNoCommandOfPipelines(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ type Affected struct {
 }
 
 // Imagine is a MachineSet and what it would do to its machines if these taints came
-// to its template and others went, whoever owns them. A rollout that is going on is
+// to its template and others went, whatever their owner. A rollout that is going on is
 // taken to have come to its end.
 func Imagine(o Observed, taints []corev1.Taint, absent []taint.ID, r Rollout) (Affected, Desired) {
 	set := *o.Set

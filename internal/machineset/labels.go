@@ -56,7 +56,7 @@ type SetLabels struct {
 // (openshift/machine-api-operator pkg/controller/nodelink/nodelink_controller.go,
 // processNode): a label goes from the template, then from the Machine, then from
 // the node. Its mark stays in the template until the last of them is clean, so that
-// whoever is killed in between finds what is left.
+// a run after a kill in between finds what is left.
 func PlanLabels(o Observed, claim label.Claim) Labelling {
 	p := &labelPlan{Observed: o, merged: label.Merge(o.Set.NodeLabels, o.Set.LabelRecord, claim.On(o.Set.Object()))}
 	p.out.Template, p.out.Machines = p.merged, map[string]bool{}
@@ -210,7 +210,7 @@ func (p *labelPlan) node(m *Machine, n *snapshot.Node, early bool) {
 	p.out.Nodes = append(p.out.Nodes, LabelledNode{n, merged})
 }
 
-// changes are those that make labels agree with the template. What somebody has marked
+// changes are those that make labels agree with the template. What another writer has marked
 // as their own on a node is left to them.
 func (p *labelPlan) changes(labels map[string]string, record label.Record) map[string]*string {
 	out := map[string]*string{}

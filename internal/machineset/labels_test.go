@@ -108,7 +108,7 @@ func TestPlanLabels(t *testing.T) {
 		wantMarks               string
 	}{
 		{name: "a label comes to the template, the Machines and the nodes", template: "x=1", node: "host=n", claim: me, wantTemplate: "x=1 pool=gpu", wantMachine: "pool=gpu", wantNode: "host=n pool=gpu", wantMarks: "pool"},
-		{name: "what somebody else has put into the template comes to machines that are behind, and is not marked", template: "pool=gpu", claim: me, wantTemplate: "pool=gpu", wantMachine: "pool=gpu", wantNode: "pool=gpu"},
+		{name: "what another writer has put into the template comes to machines that are behind, and is not marked", template: "pool=gpu", claim: me, wantTemplate: "pool=gpu", wantMachine: "pool=gpu", wantNode: "pool=gpu"},
 		{name: "another value comes everywhere", before: me, claim: label.Claim{Owner: "me", Generation: "g", Labels: map[string]string{"pool": "cpu"}}, wantTemplate: "pool=cpu", wantMachine: "pool=cpu", wantNode: "pool=cpu", wantMarks: "pool"},
 		{name: "what is not wanted any more goes everywhere", template: "x=1", node: "host=n", before: me, claim: label.Claim{Owner: "me", Generation: "g"}, wantTemplate: "x=1", wantNode: "host=n"},
 		{name: "what is not wanted any more stays where it is to be kept", before: me, claim: label.Claim{Owner: "me", Generation: "g", Keep: true, Labels: map[string]string{"tier": "a"}}, wantTemplate: "pool=gpu tier=a", wantMachine: "pool=gpu tier=a", wantNode: "pool=gpu tier=a", wantMarks: "pool tier"},

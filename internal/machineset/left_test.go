@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLeft_countsOldMachinesThatDrain, but no new one that somebody has deleted.
+// TestLeft_countsOldMachinesThatDrain, but no new one that another writer has deleted.
 func TestLeft_countsOldMachinesThatDrain(t *testing.T) {
 	t.Parallel()
 	c := begun(t, 1, 3, "team=a:NoExecute")

@@ -68,7 +68,7 @@ func (r Remnant) Sealed() record.Sealed {
 }
 
 // of reports whether an entry is of a claim, which must be that to the MachineSet's entries.
-// It needs a proof, since no configuration names the taint any more: without one, whoever may
+// It needs a proof, since no configuration names the taint any more: without one, a user who may
 // patch the MachineSet could have any taint removed from its machines.
 func (r Remnant) of(claim taint.Claim) bool {
 	return claim.Generation != "" && r.Owner == claim.Owner && r.Generation == claim.Generation &&
@@ -200,7 +200,7 @@ func (t Template) on(m *Machine, n *snapshot.Node) Template {
 	return t
 }
 
-// carried returns the entry that a machine has, itself or on its node; what somebody has marked
+// carried returns the entry that a machine has, itself or on its node; what another writer has marked
 // on a node is theirs, and all of it may be where its record cannot be read.
 func carried(m *Machine, n *snapshot.Node, id taint.ID) (corev1.Taint, bool) {
 	if at := taint.Find(m.Taints, id); at >= 0 {

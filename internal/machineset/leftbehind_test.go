@@ -65,7 +65,7 @@ func TestLeftBehind(t *testing.T) {
 			if tt.deleting {
 				return
 			}
-			// What a rollout writes takes it away, and nothing else that is not ours.
+			// The writes of a rollout remove it, and nothing else that is not owned.
 			template := d.Merge(o.Set).on(m, n)
 			others := func(list []corev1.Taint) string {
 				return taint.FormatAll(slices.DeleteFunc(slices.Clone(list), func(one corev1.Taint) bool { return one.Key == "crew" || tt.want != "" && taint.Format(one) == left }))

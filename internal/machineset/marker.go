@@ -50,7 +50,7 @@ var ErrNoCount = errors.New("originalReplicas is missing")
 
 // ParseMarker reads the annotation's value; an empty one is none. One that cannot
 // be read, or that no rollout writes, is an error: the number of replicas may be in it, and
-// whoever may patch the MachineSet may have written it. Errors: *record.DamagedError.
+// a user who may patch the MachineSet may have written it. Errors: *record.DamagedError.
 func ParseMarker(s string) (*Marker, error) {
 	if s == "" {
 		return nil, nil
@@ -106,7 +106,7 @@ func (m *Marker) Sealed() record.Sealed {
 }
 
 // of reports whether there is a marker, and a claim to the MachineSet's entries has written it.
-// A rollout without taints claims none, so that nothing is retired by its marker, whoever wrote it.
+// A rollout without taints claims none, so that nothing is retired by its marker, whatever its writer.
 func (m *Marker) of(claim taint.Claim) bool {
 	return m != nil && claim.Generation != "" && m.ID == claim.Owner && claim.Seal.Proves(m.Sealed())
 }

@@ -33,7 +33,7 @@ func TestParseMarker(t *testing.T) {
 	}
 }
 
-// Whoever may patch MachineSets may write the annotation.
+// A user who may patch MachineSets may write the annotation.
 func TestParseMarker_refusesWhatNoRolloutWrites(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ marker, want string }{
@@ -108,8 +108,8 @@ func TestRestore(t *testing.T) {
 	}{
 		"a set at zero gets its count back":           {&Marker{ID: "me", Strategy: ScaleToZero, OriginalReplicas: 3}, 0, new(3)},
 		"one that has it already does not":            {&Marker{ID: "me", Strategy: ScaleToZero, OriginalReplicas: 3}, 3, nil},
-		"a count that somebody else has set stays":    {&Marker{ID: "me", Strategy: ScaleToZero, OriginalReplicas: 3}, 5, nil},
-		"somebody else's rollout is left to them":     {&Marker{ID: "other", Strategy: ScaleToZero, OriginalReplicas: 3}, 0, nil},
+		"a count that another writer has set stays":   {&Marker{ID: "me", Strategy: ScaleToZero, OriginalReplicas: 3}, 5, nil},
+		"another owner's rollout is left to them":     {&Marker{ID: "other", Strategy: ScaleToZero, OriginalReplicas: 3}, 0, nil},
 		"the extra machines of a surge stay":          {&Marker{ID: "me", Strategy: Surge, OriginalReplicas: 3, Surge: 1}, 4, nil},
 		"a set at zero without a rollout is as it is": {nil, 0, nil},
 	} {
@@ -123,7 +123,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A marker that somebody has written names no taint of a controller as retired: machines
+// A marker that another writer has written names no taint of a controller as retired: machines
 // would lose it.
 func TestMarker_retiresNoTaintOfAController(t *testing.T) {
 	t.Parallel()
@@ -139,6 +139,6 @@ func TestDesired_Merge_aCycleRetiresNothing(t *testing.T) {
 	cycle := Desired{Claim: taint.Claim{Owner: "terraform/cycle_machine_set/a/b"}, Cycle: true}
 	set := &Set{Namespace: "a", Name: "b", Marker: &Marker{ID: cycle.Claim.Owner, Strategy: Rolling, Retired: []string{"quarantine:NoExecute"}}}
 	if got := cycle.Merge(set).Ours; len(got) > 0 {
-		t.Errorf("a marker that anybody can write makes %v the action's", got)
+		t.Errorf("a marker that any user can write makes %v the action's", got)
 	}
 }

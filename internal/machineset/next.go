@@ -82,7 +82,7 @@ type Decision struct {
 	Done bool
 	// Last reports that it is done once the intents are written.
 	Last bool
-	// Stop reports why it cannot go on, and that somebody must look at it.
+	// Stop reports why it cannot go on, and that a user must look at it.
 	Stop string
 	// Waiting says, for each machine, what is waited for.
 	Waiting []Waiting
@@ -339,7 +339,7 @@ func (v *view) finish() Decision {
 		return Decision{Done: true}
 	}
 	last := v.write(&SetWrite{MarkerChanges: marked}, fmt.Sprintf("%d of %d machines are in sync", len(v.fresh), v.Set.Replicas))
-	// Without its marker a cycle would begin again, and whoever looks again would take it
+	// Without its marker a cycle would begin again, and the next look would take it
 	// for removed by another writer.
 	last.Last = marked
 	return last

@@ -25,7 +25,7 @@ func TestRefuse(t *testing.T) {
 		// another says that another strategy is named.
 		another bool
 	}{
-		"what nobody else manages is not":             {func(*Set) {}, nil, "", false},
+		"what no other writer manages is not":         {func(*Set) {}, nil, "", false},
 		"control-plane machines are, with any":        {func(s *Set) { s.Role = "master" }, everyStrategy, "this MachineSet makes control-plane machines", false},
 		"what Hive manages is, with any":              {func(s *Set) { s.Hive = true }, everyStrategy, "Hive manages this MachineSet", false},
 		"what the Cluster API is authoritative for":   {func(s *Set) { s.Authority = "ClusterAPI" }, everyStrategy, "status.authoritativeAPI of this MachineSet is ClusterAPI, so", false},

@@ -155,7 +155,7 @@ func settles(t *testing.T, o Observed, d Desired) {
 	t.Errorf("it does not settle: the record is %s", told(o.Set.Remnants))
 }
 
-// TestRemnants_countByTheirProofAlone: whoever may patch a MachineSet may write its annotations,
+// TestRemnants_countByTheirProofAlone: a user who may patch a MachineSet may write its annotations,
 // and must not have a taint removed from a machine that way.
 func TestRemnants_countByTheirProofAlone(t *testing.T) {
 	t.Parallel()
@@ -230,7 +230,7 @@ func TestRemnants_countByTheirProofAlone(t *testing.T) {
 				t.Errorf("what cannot be proved is told as %v", left)
 			}
 			if next, _ := look(o, d).remnants(); !o.Set.Remnants[0].of(d.Claim.On(object)) && next.String() != o.Set.Remnants.String() {
-				t.Errorf("an entry of somebody else is written anew: %s", next)
+				t.Errorf("an entry of another owner is written anew: %s", next)
 			}
 		})
 	}
@@ -327,7 +327,7 @@ func TestParseRemnants_refusesTextThatCannotBePrinted(t *testing.T) {
 	}
 }
 
-// FuzzParseRemnants: whoever may patch a MachineSet may write anything.
+// FuzzParseRemnants: a user who may patch a MachineSet may write anything.
 func FuzzParseRemnants(f *testing.F) {
 	f.Add("")
 	f.Add(`[{"key":"a","effect":"NoSchedule","value":"x","machines":["u"],"owner":"o","generation":"g","proof":"p"}]`)

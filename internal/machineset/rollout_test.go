@@ -111,7 +111,7 @@ func TestNext_ends(t *testing.T) {
 }
 
 // TestNext_endsWhateverOthersEdit: what others change in the middle, in the template, in
-// machines and on nodes, is waited for by nobody, and what is ours ends as wanted.
+// machines and on nodes, is not waited for, and what is ours ends as wanted.
 func TestNext_endsWhateverOthersEdit(t *testing.T) {
 	t.Parallel()
 	for name, how := range rollouts {
@@ -218,9 +218,9 @@ func TestNext_goesOnWithOtherWishes(t *testing.T) {
 	}
 }
 
-// TestNext_isNobodyElsesBusiness: what others change in the template, in machines
+// TestNext_leavesOtherOwnersRolloutsToThem: what others change in the template, in machines
 // or on nodes is no reason to replace a machine, and stays.
-func TestNext_isNobodyElsesBusiness(t *testing.T) {
+func TestNext_leavesOtherOwnersRolloutsToThem(t *testing.T) {
 	t.Parallel()
 	for name, how := range rollouts {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestNext_isNobodyElsesBusiness(t *testing.T) {
 }
 
 // TestNext_beginsWithOnePatch: template, count and marker change together, so that
-// nobody who is killed leaves a count that nobody knows.
+// no kill leaves a count that is not known.
 func TestNext_beginsWithOnePatch(t *testing.T) {
 	t.Parallel()
 	for strategy, replicas := range map[Strategy]*int{InPlace: nil, Rolling: nil, Surge: new(4), ScaleToZero: new(0)} {
@@ -290,16 +290,16 @@ func TestNext_stops(t *testing.T) {
 	}{
 		"where another resource rolls out": {Rolling, func(c *cloud) { c.set.Marker = &Marker{ID: "other/x", Strategy: Surge, OriginalReplicas: 3} }, []string{
 			`"other/x" began a rollout of MachineSet "openshift-machine-api/gpu" at 0001-01-01 00:00:00 UTC (strategy surge), and it has not ended.`, "make sure that spec.replicas is 3 (" + scale + "3)", forget}},
-		"where somebody scales a surge": {Surge, func(c *cloud) { c.set.Marker, c.set.Replicas = surging, 7 }, []string{
+		"where another writer scales a surge": {Surge, func(c *cloud) { c.set.Marker, c.set.Replicas = surging, 7 }, []string{
 			`Another writer scaled MachineSet "openshift-machine-api/gpu" to 7 during a rollout`, "when spec.replicas was 3; now the rollout expects 3 or 4", "which ends with 3 replicas: " + scale + "4\n", forget + "\n", "replaces the machines that are still old"}},
-		"where somebody scales a surge whose machines are all new": {Surge, func(c *cloud) {
+		"where another writer scales a surge whose machines are all new": {Surge, func(c *cloud) {
 			c.set.Marker, c.set.Replicas, c.set.Taints = surging, 7, taintsOf(t, "team=b:NoExecute")
 			c.set.Record = taint.Record{{Key: "team", Effect: "NoExecute", Owner: "terraform/gpu", Generation: "g1"}}
 			for _, m := range c.machines {
 				m.Taints, c.nodes[m.Node].Taints = c.set.Taints, c.set.Taints
 			}
 		}, []string{"expects 3 or 4", scale + "3\n"}},
-		"where somebody scales from zero": {ScaleToZero, func(c *cloud) { c.set.Marker, c.set.Replicas = zeroing, 1 }, []string{"to 1 during a rollout", "now the rollout expects 0 or 3", scale + "3\n"}},
+		"where another writer scales from zero": {ScaleToZero, func(c *cloud) { c.set.Marker, c.set.Replicas = zeroing, 1 }, []string{"to 1 during a rollout", "now the rollout expects 0 or 3", scale + "3\n"}},
 		"where a new machine fails": {Rolling, func(c *cloud) {
 			c.set.Taints = taintsOf(t, "team=b:NoExecute")
 			c.machines[2].Taints, c.machines[2].Phase, c.machines[2].Error = c.set.Taints, phaseFailed, "no capacity"

@@ -46,7 +46,7 @@ type cloud struct {
 	nodes    map[string]*snapshot.Node
 	named    int
 	made     int
-	// edits are how often somebody else still changes something in the middle.
+	// edits are how often another writer still changes something in the middle.
 	edits int
 	// going is how many machines were being deleted at once, at most.
 	going   int
@@ -248,7 +248,7 @@ func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int,
 	return 0, false
 }
 
-// meddle lets somebody else change what is not ours: in the template, in a machine or on its
+// meddle lets another writer change what is not ours: in the template, in a machine or on its
 // node.
 func (c *cloud) meddle() {
 	if c.edits == 0 || c.r.IntN(3) > 0 {

@@ -32,7 +32,7 @@ func anotherRollout(s *Set) string {
 		m.ID, s.Title(), m.Began(), m.Strategy, m.OriginalReplicas, s.scale(fmt.Sprint(m.OriginalReplicas)), s.forget())
 }
 
-// markerGone words that somebody has removed what a rollout goes by.
+// markerGone words that another writer has removed what a rollout goes by.
 func (v *view) markerGone() string {
 	held, next := "the number of replicas from before the rollout", "goes on with the machines that are not in sync"
 	if v.desired.Cycle {

@@ -109,8 +109,8 @@ func (v *view) surge() Decision {
 	return v.write(&SetWrite{Replicas: &low}, fmt.Sprintf("%d of %d machines are new, and the last %d are chosen", len(v.fresh), high, len(v.old)))
 }
 
-// addAgain adds the machines of a surge once more, where somebody has scaled it down before
-// all were replaced, or wants other taints by now: no more than max_surge, whoever wrote the
+// addAgain adds the machines of a surge once more, where another writer has scaled it down before
+// all were replaced, or wants other taints by now: no more than max_surge, whatever wrote the
 // marker.
 func (v *view) addAgain() Decision {
 	m := *v.marker

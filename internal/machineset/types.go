@@ -178,7 +178,7 @@ type Rollout struct {
 // Desired is what one resource wants of a MachineSet.
 type Desired struct {
 	Claim taint.Claim
-	// Retired are entries that a preview imagines gone, whoever owns them. What a resource gives up is told
+	// Retired are entries that a preview imagines gone, whatever their owner. What a resource gives up is told
 	// by the template's record and by the marker alone: machines may have such a taint of another writer.
 	Retired []taint.ID
 	// Unselected is set where all is given up because the MachineSet is not selected any

@@ -55,7 +55,7 @@ func (s *stage) budget(apps, app, name string, missing, pods int32) (remove func
 }
 
 // TestAccMachineSetTaints_deadlocks: what the plan says never ends does not end, with
-// each strategy that drains, until somebody lets go; and what it is silent about goes
+// each strategy that drains, until a user lets go; and what it is silent about goes
 // through.
 func TestAccMachineSetTaints_deadlocks(t *testing.T) {
 	t.Parallel()

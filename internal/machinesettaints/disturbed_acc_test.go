@@ -85,10 +85,10 @@ func TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten: a destroy whose
+// TestAccMachineSetTaints_aRecreatedSetWithOwnedEntriesIsKept: a destroy whose
 // MachineSet is made anew out of a copy, marks included, does not report that all is
 // given up.
-func TestAccMachineSetTaints_aSetMadeAnewWithWhatIsOursIsNotForgotten(t *testing.T) {
+func TestAccMachineSetTaints_aRecreatedSetWithOwnedEntriesIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p, i := s.pool(1, nil), newInstance()

@@ -30,9 +30,9 @@ func (s *stage) pool(replicas int, more func(*acctest.MachineSet)) *acctest.Pool
 	return s.c.MachineSet(s.T, m)
 }
 
-// TestAccMachineSetTaints_whoHoldsADrain is told in the error when the time is over,
+// TestAccMachineSetTaints_reportsWhatHoldsADrain is told in the error when the time is over,
 // and the next apply goes on once it has let go.
-func TestAccMachineSetTaints_whoHoldsADrain(t *testing.T) {
+func TestAccMachineSetTaints_reportsWhatHoldsADrain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p := s.pool(1, nil)
@@ -102,7 +102,7 @@ func observed(t *testing.T, set *unstructured.Unstructured) int64 {
 }
 
 // TestAccMachineSetTaints_aMachineThatFailsStopsIt: it is the first of the new ones. No
-// count is lost, and the next apply goes on when somebody has deleted it.
+// count is lost, and the next apply goes on when another writer has deleted it.
 func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
 	t.Parallel()
 	for strategy, replicas := range map[string]int{"rolling": 2, "surge": 3, "scale_to_zero": 2} {
@@ -131,7 +131,7 @@ func TestAccMachineSetTaints_aMachineThatFailsStopsIt(t *testing.T) {
 	}
 }
 
-func TestAccMachineSetTaints_somebodyWhoScalesInTheMiddleStopsASurge(t *testing.T) {
+func TestAccMachineSetTaints_scalingDuringASurgeStopsIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p := s.pool(1, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"provisionDelay": "3s"} })

@@ -31,7 +31,7 @@ func TestMachineSetTaints_refusals(t *testing.T) {
 		"what Hive manages": {func(m *acctest.MachineSet) {
 			m.Labels = map[string]string{"hive.openshift.io/machine-pool": "worker", "hive.openshift.io/managed": "true"}
 		}, "in_place", []string{`AttributeName("name")`, "Unable to change the taints of MachineSet", "Nothing has been written", "Change the MachinePool instead"}, ""},
-		"a taint that nobody has marked": {func(m *acctest.MachineSet) { m.Taints = "team=x:NoSchedule" }, "in_place",
+		"a taint without a record": {func(m *acctest.MachineSet) { m.Taints = "team=x:NoSchedule" }, "in_place",
 			[]string{`AttributeName("taints")`, `Unable to claim taint "team:NoSchedule"`, `with the value "x"`, "on_conflict"}, ""},
 		"control-plane machines": {nil, "in_place",
 			[]string{"Unable to change the taints of MachineSet", "this MachineSet makes control-plane machines", "Nothing has been written", "Choose another MachineSet"}, "master"},

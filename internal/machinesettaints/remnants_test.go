@@ -240,7 +240,7 @@ func TestMachineSetTaints_aReplacementNamesWhatTemplateOnlyLeaves(t *testing.T) 
 	})
 }
 
-// TestMachineSetTaints_aForgedRecordRemovesNothing: whoever may patch a MachineSet may write
+// TestMachineSetTaints_aForgedRecordRemovesNothing: a user who may patch a MachineSet may write
 // what its Machines kept, and may not remove their taints that way.
 func TestMachineSetTaints_aForgedRecordRemovesNothing(t *testing.T) {
 	t.Parallel()

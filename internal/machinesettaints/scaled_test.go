@@ -60,9 +60,9 @@ func TestMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero stops it before it brings
+// TestMachineSetTaints_aSetScaledByAnotherWriterAtZero stops it before it brings
 // the count back, which stays in the marker, and it goes on as the message says.
-func TestMachineSetTaints_somebodyWhoScalesASetThatWaitsAtZero(t *testing.T) {
+func TestMachineSetTaints_aSetScaledByAnotherWriterAtZero(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ to, back int }{
 		"to one, and back to zero":           {1, 0},

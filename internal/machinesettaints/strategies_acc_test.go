@@ -130,9 +130,9 @@ func TestAccMachineSetTaints_strategies(t *testing.T) {
 	}
 }
 
-// TestAccMachineSetTaints_templateOnlyLeavesMachinesAsTheyAre, whether a taint comes,
+// TestAccMachineSetTaints_templateOnlyChangesNoMachine, whether a taint comes,
 // changes or goes.
-func TestAccMachineSetTaints_templateOnlyLeavesMachinesAsTheyAre(t *testing.T) {
+func TestAccMachineSetTaints_templateOnlyChangesNoMachine(t *testing.T) {
 	t.Parallel()
 	for _, machines := range []int{1, 3} {
 		t.Run(map[int]string{1: "one", 3: "three"}[machines], func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestMachineSetTaints_aTemplateThatLosesItsTaintsIsMended(t *testing.T) {
 		s.apply(i, config)
 		s.c.Change(t, p.Thing, "somebody", `{"spec":{"template":{"spec":{"taints":[{"key":"vendor","value":"x","effect":"NoSchedule"}]}}}}`)
 		if planned := s.tf.Plan(t, i, config); planned.Empty {
-			t.Fatal("somebody has taken a taint out of the template, and the plan is empty")
+			t.Fatal("another writer has taken a taint out of the template, and the plan is empty")
 		}
 		s.apply(i, config)
 		p.WantTemplate(1, foreign+" team=a:NoSchedule")
@@ -130,9 +130,9 @@ func TestMachineSetTaints_whatTemplateOnlyHasLeftOnMachinesGoesLater(t *testing.
 	}
 }
 
-// TestMachineSetTaints_anApplyThatFailsForgetsNothingThatItLeavesOnMachines: one of two
+// TestMachineSetTaints_aFailedApplyRecordsTaintsRemainingOnMachines: one of two
 // MachineSets has been changed by then.
-func TestMachineSetTaints_anApplyThatFailsForgetsNothingThatItLeavesOnMachines(t *testing.T) {
+func TestMachineSetTaints_aFailedApplyRecordsTaintsRemainingOnMachines(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, s *stage) {
 		labelled := map[string]any{"name": nil, "selector": "group=gpu"}
@@ -167,8 +167,8 @@ func TestMachineSetTaints_anApplyThatFailsForgetsNothingThatItLeavesOnMachines(t
 	})
 }
 
-// TestMachineSetTaints_aDestroyThatChangesNoMachineSaysWhatItLeaves on which of them.
-func TestMachineSetTaints_aDestroyThatChangesNoMachineSaysWhatItLeaves(t *testing.T) {
+// TestMachineSetTaints_aDestroyThatChangesNoMachineNamesWhatRemains on which of them.
+func TestMachineSetTaints_aDestroyThatChangesNoMachineNamesWhatRemains(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, s *stage) {
 		p, i := s.pool(1, nil), newInstance()

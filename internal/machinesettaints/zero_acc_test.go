@@ -13,10 +13,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccMachineSetTaints_interruptedAtZeroComesBackThoughLinkedPodsHaveNoOtherPlace: the
+// TestAccMachineSetTaints_interruptedAtZeroScalesBackForLinkedPods: the
 // second pod of the StatefulSet is made once the first is ready, which needs a machine. To
 // wait for both before the rollout goes on would never end.
-func TestAccMachineSetTaints_interruptedAtZeroComesBackThoughLinkedPodsHaveNoOtherPlace(t *testing.T) {
+func TestAccMachineSetTaints_interruptedAtZeroScalesBackForLinkedPods(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p, apps := s.pool(2, nil), s.c.Namespace(t)

@@ -44,9 +44,9 @@ func TestMachineSetTaints_anotherSetsBudgetKeepsNoneAtZero(t *testing.T) {
 	})
 }
 
-// TestMachineSetTaints_somebodyWhoRemovesTheMarkerAtZeroIsAnError: the count is gone with
+// TestMachineSetTaints_aMarkerRemovedAtZeroIsAnError: the count is gone with
 // it, and zero is not mistaken for it.
-func TestMachineSetTaints_somebodyWhoRemovesTheMarkerAtZeroIsAnError(t *testing.T) {
+func TestMachineSetTaints_aMarkerRemovedAtZeroIsAnError(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, s *stage) {
 		p, i := s.pool(2, nil), newInstance()
@@ -61,7 +61,7 @@ func TestMachineSetTaints_somebodyWhoRemovesTheMarkerAtZeroIsAnError(t *testing.
 	})
 }
 
-// TestMachineSetTaints_noErrorLeavesASetAtZero: somebody spoils the record of who
+// TestMachineSetTaints_noErrorLeavesASetAtZero: another writer spoils the record of who
 // owns what, right before the count is brought back.
 func TestMachineSetTaints_noErrorLeavesASetAtZero(t *testing.T) {
 	t.Parallel()
@@ -82,9 +82,9 @@ func TestMachineSetTaints_noErrorLeavesASetAtZero(t *testing.T) {
 	})
 }
 
-// TestMachineSetTaints_somebodyWhoKeepsRevertingTheTemplateIsAnError, rather than machines
+// TestMachineSetTaints_aWriterThatKeepsRevertingTheTemplateIsAnError, rather than machines
 // that are deleted for as long as the apply may take.
-func TestMachineSetTaints_somebodyWhoKeepsRevertingTheTemplateIsAnError(t *testing.T) {
+func TestMachineSetTaints_aWriterThatKeepsRevertingTheTemplateIsAnError(t *testing.T) {
 	t.Parallel()
 	onFake(t, func(t *testing.T, s *stage) {
 		p, i := s.pool(2, nil), newInstance()

@@ -180,7 +180,7 @@ func TestNamespaceTolerations_operatorsThatTheProviderBlockRulesOut(t *testing.T
 	})
 }
 
-func TestNamespaceTolerations_whatCannotBeReadIsLeftAlone(t *testing.T) {
+func TestNamespaceTolerations_unreadableRecordsAreNotChanged(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		s, i := stageOn(t, c), fresh()

@@ -36,10 +36,10 @@ func TestAccNodeTaints_budgetIsCheckedAgainRightBeforeTheFirstWrite(t *testing.T
 	}
 }
 
-// TestAccNodeTaints_aCountdownThatRunsIsNobodysEviction: one node of a selector is about to lose its
+// TestAccNodeTaints_aRunningCountdownIsNotCountedAgain: one node of a selector is about to lose its
 // pods for another reason, after the seconds that they tolerate it. A NoSchedule taint neither
 // evicts them nor is refused by a limit of 0, and the real controller lets their seconds run.
-func TestAccNodeTaints_aCountdownThatRunsIsNobodysEviction(t *testing.T) {
+func TestAccNodeTaints_aRunningCountdownIsNotCountedAgain(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	tf, pool, namespace := terraform(t, c), acctest.Name(t, "pool"), c.Namespace(t)

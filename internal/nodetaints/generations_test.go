@@ -13,10 +13,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestNodeTaints_newResourceLeavesAnOlderOneOfTheSameIdAlone: an id is that
+// TestNodeTaints_newResourceKeepsEntriesOfAnOlderOneOfTheSameId: an id is that
 // of the first configuration, so that a resource which has been changed since
 // and a new one with its old configuration have the same.
-func TestNodeTaints_newResourceLeavesAnOlderOneOfTheSameIdAlone(t *testing.T) {
+func TestNodeTaints_newResourceKeepsEntriesOfAnOlderOneOfTheSameId(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, pool := terraform(t, c), acctest.Name(t, "pool")
@@ -118,7 +118,7 @@ func TestNodeTaints_importAndDestroyFreesEntriesOfSeveralGenerations(t *testing.
 	})
 }
 
-func TestNodeTaints_destroyRightAfterMovedLeavesTheNodeAlone(t *testing.T) {
+func TestNodeTaints_destroyRightAfterMovedWritesNothing(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")
@@ -240,7 +240,7 @@ func TestNodeTaints_lostPrivateStateAmongSeveralGenerationsIsAnError(t *testing.
 	})
 }
 
-// annotate writes a node's record as whoever may annotate the node can.
+// annotate writes a node's record as a user who may annotate the node can.
 func annotate(t *testing.T, c *acctest.Cluster, node, record string) {
 	t.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kubetaint.io/owned-taints": record}}})

@@ -70,7 +70,7 @@ func TestNodeTaints_giveUpAnAbandonedCreateByImportAndDestroy(t *testing.T) {
 		tf.Destroy(t, i)
 		wantTaints(t, c, name, "")
 		if record := c.Record(t, name); record != "" {
-			t.Fatalf("a mark is left that nobody owns: %s", record)
+			t.Fatalf("a mark is left without an owner: %s", record)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 				tf, config, i := terraform(t, c), s.config(t, map[string]any{attribute: of.value(s)}), newInstance()
 				planned := tf.Plan(t, i, config)
 				if planned.Diagnostics.Errors() != "" {
-					t.Fatalf("nobody is in the way yet: %s", planned.Diagnostics.Errors())
+					t.Fatalf("no entry is in the way yet: %s", planned.Diagnostics.Errors())
 				}
 				walk := tf.Walk(t)
 				walk.Between = func() { s.pod(t, s.other, "calm", s.pool+"-b", "2", 0) }

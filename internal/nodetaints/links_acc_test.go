@@ -43,7 +43,7 @@ func TestAccNodeTaints_plannedTolerationsCountWhereTheyAreLinked(t *testing.T) {
 	}{
 		"alone, the pods are evicted":                                   {want: "evicts 2 pods"},
 		"in the same run and not linked, they may be":                   {before: true, want: "may evict 2 pods"},
-		"linked, nothing is said, because nobody leaves":                {before: true, linked: true},
+		"linked, nothing is said, because no pod is evicted":            {before: true, linked: true},
 		"linked to a resource that plans nothing, the pods are evicted": {linked: true, want: "evicts 2 pods"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func TestNodeTaints_aForgedMarkHoldsUpNoLinkedTaint(t *testing.T) {
 		}
 		// The apply is a process of its own, in which the pool has nothing to do.
 		if d := tf.Carry(t, taints, planned, config); d.Errors() != "" {
-			t.Fatalf("the taint waits for a workload of somebody else: %s", d.Errors())
+			t.Fatalf("the taint waits for a workload of another owner: %s", d.Errors())
 		}
 		wantTaints(t, c, name, "team=a:NoSchedule")
 	})

@@ -106,9 +106,9 @@ func (h *held) serves(run *acctest.Walk, pods int) {
 	}
 }
 
-// TestAccNodeTaints_linkToWhatDoesNotRollServesOncePodsCarryTheTolerations deletes
+// TestAccNodeTaints_linkWithoutARolloutServesOncePodsTolerate deletes
 // the pods of a workload that leaves that to others, one by one.
-func TestAccNodeTaints_linkToWhatDoesNotRollServesOncePodsCarryTheTolerations(t *testing.T) {
+func TestAccNodeTaints_linkWithoutARolloutServesOncePodsTolerate(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	for kind, pods := range map[string]int{"StatefulSet": 2, "DaemonSet": 1} {
@@ -143,10 +143,10 @@ func TestAccNodeTaints_linkToWhatDoesNotRollServesOncePodsCarryTheTolerations(t 
 	}
 }
 
-// TestAccNodeTaints_refusalDoesNotDenyTheTolerationsThatWereWrittenBefore has pods
+// TestAccNodeTaints_refusalNamesTolerationsAlreadyWritten has pods
 // that do not follow in time, so that they are stranded after their template is
 // written.
-func TestAccNodeTaints_refusalDoesNotDenyTheTolerationsThatWereWrittenBefore(t *testing.T) {
+func TestAccNodeTaints_refusalNamesTolerationsAlreadyWritten(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	old := &acctest.Instance{Type: "kubetaint_node_taints"}

@@ -147,7 +147,7 @@ func TestNodeTaints_nodeThatDoesNotExistYetIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestNodeTaints_deletedNodeLeavesTheStateAndRecreatedOneIsPlannedAgain(t *testing.T) {
+func TestNodeTaints_deletedNodeIsDroppedAndRecreatedOneIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")

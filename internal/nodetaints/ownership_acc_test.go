@@ -13,7 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-func TestAccNodeTaints_conflictWithUnmarkedTaint(t *testing.T) {
+func TestAccNodeTaints_conflictWithATaintThatIsNotOwned(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	tf, name := terraform(t, c), acctest.Name(t, "node")

@@ -30,7 +30,7 @@ func wantFew(t *testing.T, phase string, requests []acctest.AuditedRequest, limi
 		t.Errorf("%s made %d requests, at most %d are allowed: %v", phase, len(requests), limit+asks, count)
 	}
 	// An apply lists them for the plan that Terraform makes again, and once more
-	// right before the first write, where somebody might be stranded by it.
+	// right before the first write, where pods might be stranded by it.
 	most := 2 + asks
 	switch {
 	case unchanged:

@@ -44,7 +44,7 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 				careless(ctx, c, nodes[0], w)
 				return
 			}
-			// On the first node the careless ones take each other's and everybody's
+			// On the first node the careless ones take each other's and all other
 			// taints away; on the others only we could.
 			if what := careful(ctx, c, nodes[w%len(nodes)], w); what != "" && w%len(nodes) > 0 {
 				lost <- what
@@ -77,7 +77,7 @@ func TestAccNodeTaints_fiftyOtherWriters(t *testing.T) {
 	tf.Settle(t, i, config)
 	for _, name := range nodes {
 		if at := taint.Find(c.Get(t, name).Spec.Taints, taint.ID{Key: "foreign", Effect: corev1.TaintEffectNoSchedule}); at < 0 {
-			t.Errorf("node %s has lost a foreign taint that nobody removed", name)
+			t.Errorf("node %s has lost a foreign taint that no writer removed", name)
 		}
 	}
 	tf.Destroy(t, i)

@@ -10,9 +10,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestNodeTaints_somebodyWhoKeepsRemovingOursIsAnError: a taint that vanishes
+// TestNodeTaints_aWriterThatKeepsRemovingOwnedTaintsIsAnError: a taint that vanishes
 // as soon as it is written must not pass for an apply that worked.
-func TestNodeTaints_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
+func TestNodeTaints_aWriterThatKeepsRemovingOwnedTaintsIsAnError(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		name := acctest.Name(t, "node")

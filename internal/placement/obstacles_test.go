@@ -138,7 +138,7 @@ func TestFits_whereVolumesAre(t *testing.T) {
 		{name: "a volume on its own node keeps it there", pod: pod("p", "n1", claiming("here"))},
 		{name: "a volume on another node lets it go there", pod: pod("p", "n1", claiming("there")), back: true},
 		{name: "volumes on two nodes leave none", pod: pod("p", "n1", claiming("there", "here"))},
-		{name: "a claim that is not bound to certain nodes binds nobody", pod: pod("p", "n1", claiming("unbound")), back: true},
+		{name: "a claim that is not bound to certain nodes binds no pod", pod: pod("p", "n1", claiming("unbound")), back: true},
 		{name: "a claim of another namespace is another one", pod: pod("p", "n1", claiming("here"), func(p *snapshot.Pod) { p.Namespace = "elsewhere" }), back: true},
 		{name: "names of nodes are not looked at, as in the scheduler", pod: pod("p", "n1", claiming("named")), back: true},
 		{name: "an affinity that does not parse matches nothing", pod: pod("p", "n1", claiming("broken"))},

@@ -56,7 +56,7 @@ func TestPreemption_evictsPodsOfUntouchedNodes(t *testing.T) {
 	}
 }
 
-func TestPreemption_evictsNobody(t *testing.T) {
+func TestPreemption_evictsNoPod(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]world{
 		"for a pod of the same priority":           crowded(5),
@@ -126,7 +126,7 @@ func TestPreemption_putsBackWhatDoesNotHaveToGo(t *testing.T) {
 		"the higher priority stays":    {world: on(pod("low", "n2", asking(2, 2), priority(1)), pod("high", "n2", asking(2, 2), priority(2), patient)), want: "low"},
 		"the older pod stays":          {world: on(pod("old", "n2", asking(2, 2), since(1)), pod("young", "n2", asking(2, 2), since(2))), want: "young"},
 		"the protected pod stays":      {world: on(pod("low", "n2", asking(2, 2), priority(1), labelledAs("app", "low")), pod("high", "n2", asking(2, 2), priority(2), patient)).protect("low", 0), want: "high"},
-		"what is in nobody's way, too": {world: on(pod("small", "n2", asking(1, 1)), pod("big", "n2", asking(3, 3), priority(1))), want: "big"},
+		"what is in no pod's way, too": {world: on(pod("small", "n2", asking(1, 1)), pod("big", "n2", asking(3, 3), priority(1))), want: "big"},
 	} {
 		if got := tt.world.simulate().victims(); len(got) != 1 || got[0] != tt.want {
 			t.Errorf("%s: victims %v, want %s", name, got, tt.want)

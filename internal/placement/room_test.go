@@ -41,7 +41,7 @@ func TestFits_whereThereIsRoom(t *testing.T) {
 		{name: "nor do pods that are being deleted", world: two(pod("p", "n1", asking(1, 4)), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), terminating)), back: true},
 		{name: "pods of a lower priority can be pushed out", world: two(pod("p", "n1", asking(1, 4), priority(10)), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), priority(9))), back: true},
 		{name: "pods of the same priority cannot", world: two(pod("p", "n1", asking(1, 4), priority(10)), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), priority(10)))},
-		{name: "a pod that may push out nobody pushes out nobody", world: two(pod("p", "n1", asking(1, 4), priority(10), patient), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), priority(-9)))},
+		{name: "a pod that may push out no pod pushes out no pod", world: two(pod("p", "n1", asking(1, 4), priority(10), patient), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), priority(-9)))},
 		{
 			name: "it is judged as if it came alone", back: true,
 			world: two(pod("p", "n1", asking(1, 8)), having(node("n2"), 4, 8)).run(pod("q", "n1", asking(1, 8))),
@@ -56,7 +56,7 @@ func TestFits_whereThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestFits_beforePodsThatLeave(t *testing.T) {
+func TestFits_beforeEvictedPods(t *testing.T) {
 	t.Parallel()
 	gpu := snapshot.Amount{Name: "example.com/gpu", Value: 2}
 	for name, options := range map[string][2]podOption{

@@ -74,7 +74,7 @@ func TestUpstream_leastAllocated(t *testing.T) {
 	tests := []scoreCase{
 		{name: "nothing there, nothing requested", has: list{"cpu=4000 memory=10000", "cpu=4000 memory=10000"}, want: []int64{100, 100}},
 		{name: "nothing there", pod: three, has: list{"cpu=4000 memory=10000", "cpu=6000 memory=10000"}, want: []int64{37, 50}},
-		{name: "nothing requested by anyone", has: list{"cpu=4000 memory=10000", "cpu=4000 memory=10000"}, want: []int64{100, 100}},
+		{name: "nothing requested by running pods", has: list{"cpu=4000 memory=10000", "cpu=4000 memory=10000"}, want: []int64{100, 100}},
 		{name: "nothing requested", has: list{"cpu=10000 memory=20000", "cpu=10000 memory=20000"}, held: lists{{"cpu=3000 memory=0", "cpu=3000 memory=0"}, {"cpu=3000 memory=0", "cpu=3000 memory=5000"}}, want: []int64{70, 57}},
 		{name: "requested here and there", pod: three, has: list{"cpu=10000 memory=20000", "cpu=10000 memory=20000"}, held: lists{both, {"cpu=3000 memory=5000"}}, want: []int64{57, 45}},
 		{name: "nodes of other sizes", pod: three, has: list{"cpu=10000 memory=20000", "cpu=10000 memory=50000"}, held: lists{both, {"cpu=3000 memory=5000"}}, want: []int64{57, 60}},

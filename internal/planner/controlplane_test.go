@@ -11,7 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-func TestUnmarked_pointsOutControlPlaneNodesWithoutTheirTaint(t *testing.T) {
+func TestUnmarked_reportsControlPlaneNodesWithoutTheirTaint(t *testing.T) {
 	t.Parallel()
 	const role, older = "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"
 	for name, tt := range map[string]struct {

@@ -125,10 +125,10 @@ func unpinned(pod *snapshot.Pod, pins label.Merged) *snapshot.Pod {
 }
 
 // lose notes the taints that a new list of tolerations tolerates for a shorter time
-// than the pod does. PreferNoSchedule keeps nobody away.
+// than the pod does. PreferNoSchedule keeps no pod away.
 func (d *Displaced) lose(taints []corev1.Taint, after []corev1.Toleration, comparison eviction.Comparison) {
-	// Where the gate is not known, an entry with Lt or Gt may be the one that the
-	// pod lives by.
+	// An entry with Lt or Gt may be the one that the pod needs, where the gate is not
+	// known.
 	gate := comparison != eviction.ComparisonOff
 	for _, t := range taints {
 		lasts := toleration.Lasts(after, t, gate)

@@ -19,7 +19,7 @@ import (
 
 // The pod a1 runs on the node a, which carries taints; the node b carries none
 // unless it says so.
-func TestDisplaces_whoLosesAPlaceByATolerationThatGoesAtOnce(t *testing.T) {
+func TestDisplaces_podsThatLoseTolerationsImmediately(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		kind, hold string
@@ -33,7 +33,7 @@ func TestDisplaces_whoLosesAPlaceByATolerationThatGoesAtOnce(t *testing.T) {
 		"a Deployment's pod goes to another node": {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
 		"or to none":                              {taints: []string{"x=1:NoExecute"}, elsewhere: []string{"y:NoSchedule"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1"}},
 		"one under NoSchedule too":                {taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
-		"PreferNoSchedule keeps nobody away":      {taints: []string{"x=1:PreferNoSchedule"}, list: []string{"*x=1:PreferNoSchedule"}},
+		"PreferNoSchedule keeps no pod away":      {taints: []string{"x=1:PreferNoSchedule"}, list: []string{"*x=1:PreferNoSchedule"}},
 		"a taint that is not there costs nothing": {taints: []string{"x=2:NoExecute"}, list: []string{"*x=1:NoExecute"}},
 		"nor one that another toleration covers":  {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute", "x Exists"}},
 		"nor one that admission added to the pod": {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, pod: []string{"x=1:NoExecute", "x Exists"}},
@@ -51,7 +51,7 @@ func TestDisplaces_whoLosesAPlaceByATolerationThatGoesAtOnce(t *testing.T) {
 		"a CronJob's pod keeps what it has":                                              {kind: "CronJob", taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 held elsewhere"}},
 		"what waits until it is not needed costs no place":                               {later: true, taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}},
 		"what stays costs no place, whatever comes":                                      {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, wanted: []string{"x=1:NoExecute", "z:NoExecute"}},
-		"an entry of somebody else's stays, and so do places":                            {taints: []string{"x=1:NoExecute"}, list: []string{"!x=1:NoExecute"}},
+		"an entry of another owner stays, and so do places":                              {taints: []string{"x=1:NoExecute"}, list: []string{"!x=1:NoExecute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

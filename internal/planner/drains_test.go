@@ -62,12 +62,12 @@ func TestRefuseGuarded(t *testing.T) {
 		budgets []snapshot.Budget
 		want    string
 	}{
-		"one budget can let it go later":    {budgets: []snapshot.Budget{budget("web", "web"), budget("db", "db")}},
-		"two budgets never let it go":       {budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}, want: "is covered by 2 PodDisruptionBudgets (web, all), and the eviction API evicts no pod that more than one covers"},
-		"nobody asks before it has begun":   {pod: snapshot.Pod{Pending: true}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
-		"nobody asks when it has ended":     {pod: snapshot.Pod{Completed: true}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
-		"nobody asks while it is ending":    {pod: snapshot.Pod{Terminating: true}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
-		"budgets of others are not its own": {pod: snapshot.Pod{Namespace: "other"}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
+		"one budget can let it go later":       {budgets: []snapshot.Budget{budget("web", "web"), budget("db", "db")}},
+		"two budgets never let it go":          {budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}, want: "is covered by 2 PodDisruptionBudgets (web, all), and the eviction API evicts no pod that more than one covers"},
+		"no budget counts before it has begun": {pod: snapshot.Pod{Pending: true}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
+		"no budget counts when it has ended":   {pod: snapshot.Pod{Completed: true}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
+		"no budget counts while it is ending":  {pod: snapshot.Pod{Terminating: true}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
+		"budgets of others are not its own":    {pod: snapshot.Pod{Namespace: "other"}, budgets: []snapshot.Budget{budget("web", "web"), budget("all", "web")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

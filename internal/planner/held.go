@@ -14,7 +14,7 @@ import (
 )
 
 // Hold adds the marks of wanted taints that a resource has on nodes after an apply: others are
-// written back by somebody else meanwhile, as all are on a node that is not meant. A node with a
+// written back by another writer meanwhile, as all are on a node that is not meant. A node with a
 // damaged record keeps what it had. A kubelet may write the annotations of its node, and not its
 // taints: what the resource has given up there must not be removed again by an old mark.
 func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) {
@@ -62,7 +62,7 @@ func holdLabels(claim label.Claim, marks label.Record, all bool, held record.Hel
 }
 
 // Hold does the same for MachineSets, and for the labels that their templates give to nodes.
-// Whoever may edit one may edit its taints as well, but not by that the machines of it.
+// A user who may edit one may edit its taints as well, but not by that the machines of it.
 func (d DesiredSets) Hold(sets []machineset.Observed, held record.Held) {
 	for _, o := range sets {
 		change := d.Of(o)

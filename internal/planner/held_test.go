@@ -21,7 +21,7 @@ import (
 )
 
 // TestHold_onlyWhatIsWanted: a mark of what an apply has given up is there at its end only where
-// somebody has written it back, with a proof that still counted in that apply.
+// another writer has written it back, with a proof that still counted in that apply.
 func TestHold_onlyWhatIsWanted(t *testing.T) {
 	t.Parallel()
 	const object = "Node/n1"

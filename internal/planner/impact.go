@@ -42,7 +42,7 @@ func (o *order) foresee(t template) {
 }
 
 // node is a node as the steps so far leave it, for a step to change. One that the
-// snapshot does not have is nobody's place.
+// snapshot does not have is no pod's place.
 func (o *order) node(name string) *snapshot.Node {
 	n, changed := o.ahead.nodes[name]
 	if !changed {
@@ -124,7 +124,7 @@ func (o *order) relabel(plan LabelPlan) *eviction.Report {
 // label adds labels: pods that require them have to find nodes.
 func (o *order) label(l NodeLabels) {
 	nodes := o.snapshot.SortedNodes()
-	// What the whole change would do to a node decides whether it may begin.
+	// The effect of the whole change on a node decides whether it may begin.
 	o.plan.Refusals = append(o.plan.Refusals, PlanLabels(nodes, l).Refusals...)
 	if plan := PlanLabels(nodes, l.Adding()); len(plan.Switches) > 0 {
 		o.plan.Steps = append(o.plan.Steps, Step{Kind: Label, Labels: plan, Report: o.relabel(plan)})

@@ -45,12 +45,12 @@ func TestOrder_ofMachineSets(t *testing.T) {
 			verdicts: []string{"o1 evicted_now"},
 		},
 		{
-			name: "a rollout that replaces machines drains whoever is there", strategy: machineset.Rolling,
+			name: "a rollout that replaces machines drains the pods that are there", strategy: machineset.Rolling,
 			steps:    []string{"label 1 MachineSet and 1 node", "add tolerations and a node selector to Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
 			verdicts: []string{"a1 drained", "o1 drained"},
 		},
 		{
-			name: "with template_only nobody leaves", strategy: machineset.TemplateOnly,
+			name: "with template_only no pod is evicted", strategy: machineset.TemplateOnly,
 			steps: []string{"label 1 MachineSet and 1 node", "add tolerations and a node selector to Deployment shop/web", "wait for 1 pod of Deployment shop/web", "roll taints out to the machines of 1 MachineSet"},
 		},
 		{name: "what stands there needs no step", strategy: machineset.InPlace, stands: true},
@@ -181,10 +181,10 @@ func TestOrder_takesTheLastMarkOfALabelWhenTheControllerHasSeenTheTemplate(t *te
 	}
 }
 
-// TestStill_keepsPodsThatLeaveLater: only a pod that leaves at once is gone before the next
+// TestStill_keepsPodsEvictedLater: only a pod that leaves at once is gone before the next
 // step; one that leaves when its toleration has run out, or with its machine, may be there
 // when that evicts it.
-func TestStill_keepsPodsThatLeaveLater(t *testing.T) {
+func TestStill_keepsPodsEvictedLater(t *testing.T) {
 	t.Parallel()
 	o := order{ahead: newAhead()}
 	verdicts := []eviction.Verdict{eviction.EvictedNow, eviction.EvictedAfter, eviction.Drained, eviction.Unknown, eviction.Stays}

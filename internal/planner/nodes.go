@@ -102,7 +102,7 @@ type Switch struct {
 // Refusal is a change of one node that must not be made.
 type Refusal struct {
 	Node string
-	// Conflict is set where an entry belongs to somebody else, Label where that
+	// Conflict is set where an entry is owned by another resource, Label where that
 	// entry is a label.
 	Conflict *taint.Conflict
 	Label    *label.Conflict
@@ -169,7 +169,7 @@ func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 
 // skips reports whether a node is left as it is because its record cannot be read. A kubelet
 // may write the annotations of its node: one of a selector must not hold up the others. A
-// destroy is refused instead, since nobody would manage the node's taints afterwards.
+// destroy is refused instead, since nothing would manage the node's taints afterwards.
 func (d NodeTaints) skips(n *snapshot.Node) bool {
 	return n.RecordErr != nil && d.Target.Selector != nil && !d.Claim.Release && d.Target.Matches(n)
 }

@@ -191,7 +191,7 @@ func TestPlanNodes_refusesARecordThatNoAnnotationCanHold(t *testing.T) {
 	}
 }
 
-func TestPlanNodes_refusesAbsentControlPlaneTaintsOfTheMachineConfigOperator(t *testing.T) {
+func TestPlanNodes_refusesAbsentTaintsOfTheMachineConfigOperator(t *testing.T) {
 	t.Parallel()
 	const controlPlane, master, other = "node-role.kubernetes.io/control-plane:NoSchedule", "node-role.kubernetes.io/master:NoSchedule", "other:NoSchedule"
 	tests := []struct {

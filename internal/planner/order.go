@@ -136,8 +136,8 @@ func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s
 	if !t.Now && !abandons && (record.Retiring() || releases || t.claim().Owns(record)) {
 		live = LiveTaints(s, t.Workload, after)
 	}
-	// Where the gate is not known, an entry with Lt or Gt may be the one that
-	// pods live by.
+	// An entry with Lt or Gt may be the one that pods need, where the gate is
+	// not known.
 	merged := toleration.Merge(list, record, t.claim(), live, comparison != eviction.ComparisonOff)
 	if abandons {
 		merged.Tolerations, merged.Template, merged.Removed = list, false, nil
@@ -288,7 +288,7 @@ func (t template) with(merged toleration.Merged, pins label.Merged) template {
 
 // expand adds what is missing, and takes away in the same write what is not
 // needed even now: pods restart once for both. What retires and is wanted again is
-// marked before anybody relies on it: others take away what retires.
+// marked before a change relies on it: others take away what retires.
 func (o *order) expand(t Tolerations) template {
 	if t.Linked || t.Retained {
 		return t.template()
@@ -304,7 +304,7 @@ func (o *order) expand(t Tolerations) template {
 	if !adds && (!pins.Lacking() || !pins.Changed) {
 		return t.template()
 	}
-	// Who leaves is known before who is left to restart.
+	// The pods that it evicts are not left to restart.
 	report := o.repin(t.Workload, pins)
 	o.plan.Steps = append(o.plan.Steps, Step{
 		Kind: Expand, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins), Report: report,
@@ -349,7 +349,7 @@ func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins 
 // wait waits for the live pods, unless they follow only when they are made anew.
 // Where a switch brings taints, it waits for pods that are missing as well, and as
 // long as one that goes missing would come back from an older template: a pod that
-// somebody has deleted can come back as it was, unless its controller makes it from the newest
+// another writer has deleted can come back as it was, unless its controller makes it from the newest
 // template.
 func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	if !t.Awaited(brings) {
@@ -366,7 +366,7 @@ func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	}
 	o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Merged: expanded.merged, Pins: expanded.pinned, Pods: lacking, Missing: absent})
 	if !expanded.written {
-		// Whatever has written the template, the wait makes it sure.
+		// The wait makes it sure, whatever has written the template.
 		o.plans(t.Workload, eviction.Planned{Before: t.Claim.Tolerations, After: t.Claim.Tolerations, Sure: true})
 	}
 	return true

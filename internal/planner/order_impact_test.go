@@ -38,7 +38,7 @@ func TestOrder_verdictsOfTheSwitch(t *testing.T) {
 		linked    []string
 		verdicts  []string
 	}{
-		{name: "nobody plans anything: the pod is stranded", verdicts: []string{"a1 evicted_now stranded"}},
+		{name: "nothing is planned: the pod is stranded", verdicts: []string{"a1 evicted_now stranded"}},
 		{name: "what is planned in the same change is sure", own: full},
 		{name: "what is planned without a wait is not", own: full, noWait: true, verdicts: []string{"a1 unknown stranded"}},
 		{name: "what is planned for one of two taints does not save", own: []string{"x=1:NoExecute", "y:NoExecute"}, verdicts: []string{"a1 evicted_now stranded"}},
@@ -175,7 +175,7 @@ func TestShared_tellsWhatOthersPlan(t *testing.T) {
 	web, db := aWorkload(t, "Deployment", "web"), aWorkload(t, "StatefulSet", "db")
 	var shared Shared
 	if _, told := shared.Of("one"); told || len(shared.Tolerations("", nil)) > 0 {
-		t.Error("something is known of nobody")
+		t.Error("something is known of no resource")
 	}
 	shared.Note("one", plans(t, web, nil, []string{"x=1:NoExecute"}))
 	shared.Note("one", plans(t, web, nil, []string{"x=2:NoExecute"}))

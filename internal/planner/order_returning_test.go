@@ -13,7 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-func TestOrder_keepsWhatPodsThatComeBackLiveBy(t *testing.T) {
+func TestOrder_keepsTolerationsThatRecreatedPodsNeed(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
@@ -47,7 +47,7 @@ func TestOrder_keepsWhatPodsThatComeBackLiveBy(t *testing.T) {
 	}
 }
 
-func TestOrder_keepsWhatUnknownPodsMayLiveBy(t *testing.T) {
+func TestOrder_keepsTolerationsThatUnknownPodsMayNeed(t *testing.T) {
 	t.Parallel()
 	for name, kept := range map[string]bool{"*x=1:NoExecute": true, "*y=1:NoExecute": false} {
 		t.Run(name, func(t *testing.T) {

@@ -180,7 +180,7 @@ func TestOrder_waits(t *testing.T) {
 			steps: []string{"expand web: x=1:NoExecute", "wait for web: a1 b1", "switch a: x=1:NoExecute"},
 		},
 		{
-			name: "for a pod that somebody has deleted, before a taint that comes: it can come back as it was",
+			name: "for a pod that another writer has deleted, before a taint that comes: it can come back as it was",
 			list: []string{"*x=1:NoExecute"}, taints: added, tolerations: added,
 			but:   func(c *Change) { c.Workloads[0].Workload.Wants = 3 },
 			steps: []string{"wait for web: and 1 missing", "switch a: x=1:NoExecute"},
@@ -226,7 +226,7 @@ func TestOrder_waits(t *testing.T) {
 	})
 }
 
-func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
+func TestOrder_keepsTolerationsThatPodsNeed(t *testing.T) {
 	t.Parallel()
 	one := []string{"x=1:NoExecute"}
 	release := func(c *Change) { c.Workloads[0].Claim.Release = true }
@@ -294,7 +294,7 @@ func TestOrder_keepsWhatPodsLiveBy(t *testing.T) {
 			steps: []string{"expand web: ~x=1:NoSchedule, x=2:NoSchedule, restarts a1 b1", "wait for web: a1 b1"},
 		},
 		{
-			name: "a toleration for PreferNoSchedule is not kept: it keeps nobody away", tolerations: []string{"x=2:PreferNoSchedule"},
+			name: "a toleration for PreferNoSchedule is not kept: it keeps no pod away", tolerations: []string{"x=2:PreferNoSchedule"},
 			node: []string{"*x=1:PreferNoSchedule"}, list: []string{"*x=1:PreferNoSchedule"},
 			steps: []string{"expand web: x=2:PreferNoSchedule, restarts a1 b1", "wait for web: a1 b1"},
 		},
@@ -355,7 +355,7 @@ func TestOrder_conflictsAndRefusals(t *testing.T) {
 	if diff := cmp.Diff([]string{`a: x:NoExecute of "other"`}, refusals(NodePlan{Refusals: plan.Refusals})); diff != "" {
 		t.Error(diff)
 	}
-	// What stands in the way of one keeps nothing of it, and says nothing of the rest.
+	// An obstacle to one step stops that step alone, and is not reported for the rest.
 	want := []string{"expand db: x=1:NoExecute, restarts db1", "wait for web: web1", "wait for db: db1", "switch b: x=1:NoExecute"}
 	if diff := cmp.Diff(want, writeSteps(plan)); diff != "" {
 		t.Error(diff)

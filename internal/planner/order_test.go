@@ -133,7 +133,7 @@ func (w *world) change(want wish) Change {
 }
 
 // carryOut takes the first step, looks again, and asks again, and returns the
-// steps. After each of them nobody may be where it is not tolerated, and no pod
+// steps. After each of them no pod may be where it does not tolerate a taint, and no pod
 // may require a label that no node has.
 func (w *world) carryOut(want wish) []string {
 	w.t.Helper()
@@ -198,7 +198,7 @@ func (w *world) safe(after string) {
 	}
 }
 
-func TestOrder_isTheOneInWhichNobodyIsEvicted(t *testing.T) {
+func TestOrder_evictsNoPod(t *testing.T) {
 	t.Parallel()
 	both := map[string]string{"web": wanted, "job": pinned}
 	tests := []struct {
@@ -350,7 +350,7 @@ func TestOrder_refusesWhatIsNotItsOwn(t *testing.T) {
 		labels string
 		want   string
 	}{
-		{"a label that is there with another value", func(w *world) { w.nodes[1].Labels["dedicated"] = "web" }, "dedicated=gpu", "b: dedicated has web of nobody"},
+		{"a label that is there with another value", func(w *world) { w.nodes[1].Labels["dedicated"] = "web" }, "dedicated=gpu", "b: dedicated has web of no owner"},
 		{"a label that another resource has marked", func(w *world) {
 			w.nodes[0].Labels["dedicated"] = "gpu"
 			w.nodes[0].LabelRecord = label.Record{{Key: "dedicated", Owner: "other", Generation: "g9"}}
@@ -365,7 +365,7 @@ func TestOrder_refusesWhatIsNotItsOwn(t *testing.T) {
 				n.LabelRecord = label.Record{{Key: "pool", Owner: "me", Generation: "g2"}}
 			}
 		}, "", "a: with its new labels"},
-		{"a pin where the template requires another value", func(w *world) { w.workloads[0].NodeSelector = map[string]string{"dedicated": "web"} }, "dedicated=gpu", "job: dedicated has web of nobody"},
+		{"a pin where the template requires another value", func(w *world) { w.workloads[0].NodeSelector = map[string]string{"dedicated": "web"} }, "dedicated=gpu", "job: dedicated has web of no owner"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestOrder_refusesWhatIsNotItsOwn(t *testing.T) {
 			conflict := func(c *label.Conflict) string {
 				owner := c.Owner
 				if owner == "" {
-					owner = "nobody"
+					owner = "no owner"
 				}
 				return c.Key + " has " + c.Value + " of " + owner
 			}

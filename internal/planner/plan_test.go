@@ -280,7 +280,7 @@ func TestPlanNodes_tellsHowANodeDiffersWhoseRecordCannotBeRead(t *testing.T) {
 }
 
 // labelledSet is a MachineSet that has the label dedicated=gpu of ours, whose node has another
-// value of it and a label of somebody else.
+// value of it and a label of another owner.
 func labelledSet(t *testing.T, release bool) SetChange {
 	t.Helper()
 	record := label.Record{{Key: "dedicated", Owner: "me", Generation: "g2"}}

@@ -100,7 +100,7 @@ func TestOrder_ofPolicies(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a policy of somebody else stops the change", func(t *testing.T) {
+	t.Run("a policy of another owner stops the change", func(t *testing.T) {
 		t.Parallel()
 		theirs := policy(nil, a)
 		theirs.Owner, theirs.Generation = "them", "g9"

@@ -207,7 +207,7 @@ func (s *scene) stand() {
 	}
 	for _, w := range s.workloads {
 		if wanted, claimed := s.before.tolerations[w]; claimed {
-			// What retires is still there, as if its taints had gone by themselves.
+			// The retiring entries are still there, as if its taints had gone by themselves.
 			live := slices.Concat(s.before.taints, s.after.taints, []corev1.Taint{{Key: "left-behind", Effect: corev1.TaintEffectNoExecute}})
 			merged := toleration.Merge(w.Tolerations, w.Record, toleration.Claim{Owner: "me", Generation: "t0", Tolerations: wanted}, live, true)
 			w.Tolerations, w.Record = merged.Tolerations, merged.Record

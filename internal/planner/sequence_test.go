@@ -103,7 +103,7 @@ func (s *scene) carryOut(p phase) {
 	s.fail("the change finds no end")
 }
 
-// ask asks for the plan, and looks whether it is one: the switch must evict nobody.
+// ask asks for the plan, and looks whether it is one: the switch must evict no pod.
 func (s *scene) ask(p phase) Plan {
 	s.t.Helper()
 	plan := Order(s.look(), s.change(p), s.comparison)
@@ -144,7 +144,7 @@ func (s *scene) take(p phase, step Step) {
 			s.tell("  %s gets %s", n.Name, taint.FormatAll(merged.Taints))
 			n.Taints, n.Record = merged.Taints, merged.Record
 			s.evict()
-			s.nobodyIsEvicted()
+			s.noPodIsEvicted()
 			s.happen(2)
 		}
 	default:
@@ -175,11 +175,11 @@ func (s *scene) happen(most int) {
 		} else {
 			s.move()
 		}
-		s.nobodyIsEvicted()
+		s.noPodIsEvicted()
 	}
 }
 
-func (s *scene) nobodyIsEvicted() {
+func (s *scene) noPodIsEvicted() {
 	s.t.Helper()
 	if len(s.evicted) > 0 {
 		s.fail("%s", s.evicted[0])
@@ -192,7 +192,7 @@ func (s *scene) end() {
 	if s.calm(); !s.settle() {
 		s.fail("the controllers find no rest")
 	}
-	s.nobodyIsEvicted()
+	s.noPodIsEvicted()
 	if plan := s.ask(together[0]); len(plan.Steps) > 0 {
 		s.fail("%s is left to do", writeSteps(plan))
 	}

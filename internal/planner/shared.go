@@ -40,7 +40,7 @@ func (p PlannedTolerations) follows() bool {
 }
 
 // Behind returns the live pods that do not carry what is wanted, and will not by
-// themselves: nobody waits for them, and they do not follow their template.
+// themselves: nothing waits for them, and they do not follow their template.
 func (p PlannedTolerations) Behind(s *snapshot.Snapshot) []*snapshot.Pod {
 	if p.Hold == "" || p.Waits {
 		return nil

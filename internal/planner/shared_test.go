@@ -10,7 +10,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-func TestPlannedTolerations_behindAreLivePodsThatWillNotCarryThemByThemselves(t *testing.T) {
+func TestPlannedTolerations_podsThatDoNotFollowTheirTemplateAreBehind(t *testing.T) {
 	t.Parallel()
 	w := aWorkload(t, "StatefulSet", "web", "x=1:NoExecute")
 	carries, lacks, covered := aPod(t, w, "web-0", "a", "x=1:NoExecute"), aPod(t, w, "web-1", "a", "y:NoExecute"), aPod(t, w, "web-2", "", "x Exists")

@@ -28,7 +28,7 @@ func (c *simulation) disturb() {
 	case 0, 1, 2, 3:
 		if pods := c.of(w); len(pods) > 0 {
 			p := pods[c.r.IntN(len(pods))]
-			c.tell("  somebody deletes %s", p.Name)
+			c.tell("  another writer deletes %s", p.Name)
 			if c.remove(p); w.Kind == "Deployment" {
 				// Its ReplicaSet, old or new, does not wait for anything.
 				c.create(w, p.template, 0)
@@ -77,11 +77,11 @@ func (w *simWorkload) forPods(template []corev1.Toleration) []corev1.Toleration 
 // taintForeign sets a taint, or removes it where it is.
 func (c *simulation) taintForeign(n *snapshot.Node, t corev1.Taint) {
 	if at := taint.Find(n.Taints, taint.IDOf(t)); at >= 0 {
-		c.tell("  somebody removes %s from %s", taint.Format(t), n.Name)
+		c.tell("  another writer removes %s from %s", taint.Format(t), n.Name)
 		n.Taints = slices.Delete(slices.Clone(n.Taints), at, at+1)
 		return
 	}
-	c.tell("  somebody sets %s on %s", taint.Format(t), n.Name)
+	c.tell("  another writer sets %s on %s", taint.Format(t), n.Name)
 	n.Taints = slices.Insert(slices.Clone(n.Taints), c.r.IntN(len(n.Taints)+1), t)
 }
 
@@ -93,7 +93,7 @@ func (c *simulation) writeForeign(w *simWorkload) {
 		c.giveForeign(w, t)
 		return
 	}
-	c.tell("  somebody takes %s from %s", t.Key, w.Name)
+	c.tell("  another writer takes %s from %s", t.Key, w.Name)
 	c.write(w, slices.DeleteFunc(slices.Clone(w.Tolerations), is))
 	w.foreign = slices.DeleteFunc(w.foreign, is)
 }
@@ -106,7 +106,7 @@ func (c *simulation) retire(w *simWorkload) {
 	}
 	merged := Tolerations{Workload: c.observe(w), Claim: toleration.Claim{Named: named, Known: []record.Seal{{}}}}.Merge(c.look(), eviction.ComparisonUnknown)
 	if merged.Changed {
-		c.tell("  somebody leaves %s with %s", w.Name, toleration.Format(merged.Tolerations))
+		c.tell("  another writer leaves %s with %s", w.Name, toleration.Format(merged.Tolerations))
 		c.write(w, merged.Tolerations)
 		w.Record = merged.Record
 	}
@@ -121,7 +121,7 @@ func (c *simulation) cover(w *simWorkload) {
 }
 
 func (c *simulation) giveForeign(w *simWorkload, t corev1.Toleration) {
-	c.tell("  somebody gives %s to %s", taint.FormatToleration(t), w.Name)
+	c.tell("  another writer gives %s to %s", taint.FormatToleration(t), w.Name)
 	c.write(w, slices.Insert(slices.Clone(w.Tolerations), c.r.IntN(len(w.Tolerations)+1), t))
 	w.foreign = append(w.foreign, t)
 }

@@ -44,7 +44,7 @@ type simWorkload struct {
 	surge, unavailable int
 	// slots are the revisions of which a StatefulSet makes its pods anew.
 	slots [][]corev1.Toleration
-	// foreign are the entries that are nobody's.
+	// foreign are the entries that are not owned.
 	foreign []corev1.Toleration
 }
 
@@ -215,7 +215,7 @@ func (c *simulation) rollDeployment(w *simWorkload) []move {
 
 // rollStatefulSet follows pkg/controller/statefulset/stateful_set_control.go with
 // ordered pods: one that does not run holds up everything, and one that has been
-// deleted by somebody else comes back as it was.
+// deleted by another writer comes back as it was.
 func (c *simulation) rollStatefulSet(w *simWorkload) []move {
 	for slot := range w.slots {
 		at := slices.IndexFunc(c.pods, func(p *simPod) bool { return p.of == w && p.slot == slot })

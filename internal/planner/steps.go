@@ -20,7 +20,7 @@ import (
 // StepKind is what a step does.
 type StepKind string
 
-// The kinds of steps, in the only order in which nobody is evicted by accident
+// The kinds of steps, in the only order in which no pod is evicted by accident
 // and no pod requires a label that no node has: labels first, then what pods are
 // given when they are made and tolerations, then the pods that have to carry them,
 // then the taints, and at last what no live taint needs any more and the labels that
@@ -97,7 +97,7 @@ func (s Step) Moves() bool {
 	return report != nil && slices.ContainsFunc(report.Pods, func(v eviction.PodVerdict) bool { return v.Verdict != eviction.Stays })
 }
 
-// Strands reports whether a step strands pods: those stay, where its taints evict nobody.
+// Strands reports whether a step strands pods: those stay, where its taints evict no pod.
 func (s Step) Strands() bool {
 	report := s.begins()
 	return report != nil && len(report.Stranded()) > 0
@@ -154,7 +154,7 @@ type Plan struct {
 	Conflicts []WorkloadConflict
 	// DrainRefusals are pods that stop a drain before it begins.
 	DrainRefusals []DrainRefusal
-	// PolicyErr says that the policy of admission belongs to somebody else.
+	// PolicyErr says that the policy of admission is owned by another resource.
 	PolicyErr error
 }
 

@@ -14,9 +14,9 @@ import (
 )
 
 // WhatIf is the change that puts taints on the nodes that are meant and takes
-// others off them, whoever owns what stands there: a taint takes the place of
+// others off them, whatever the owner of what is there: a taint takes the place of
 // one with the same key and effect. Nodes that are so already are left out,
-// because nothing happens to them. Nobody means to write this change, so that
+// because nothing happens to them. No resource writes this change, so that
 // reserved keys are as good as any.
 func WhatIf(nodes []*snapshot.Node, target Target, taints []corev1.Taint, absent []taint.ID) eviction.Change {
 	change := eviction.Change{Taints: map[string][]corev1.Taint{}}

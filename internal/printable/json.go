@@ -14,7 +14,7 @@ import (
 // JSON returns an error for a JSON text with a string, or a name of a field, that Line would print in
 // another form. What this provider records in annotations are names, ids and keys, which all print as
 // they are: such a string was written by another writer, and messages would print it. A text that
-// is not JSON is left to whoever parses it. Errors: one that quotes the string as Line prints it.
+// is not JSON is left to its parser. Errors: one that quotes the string as Line prints it.
 func JSON(text string) error {
 	if harmless(text) {
 		return nil

@@ -115,7 +115,7 @@ type reader struct {
 }
 
 // environment returns the value of the attribute's variable. An empty one is none, but shows that
-// somebody meant a cluster: a secret of a pipeline that is missing must not lead to the cluster in
+// a user meant a cluster: a secret of a pipeline that is missing must not lead to the cluster in
 // which the pipeline runs.
 func (r *reader) environment(attribute string) string {
 	value, present := r.lookup(variables[attribute])

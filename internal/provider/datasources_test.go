@@ -257,8 +257,8 @@ func TestDataSourceDiagnostics(t *testing.T) {
 // TestDataSourceUnreachable asks a port on which nothing listens.
 func TestDataSourceUnreachable(t *testing.T) {
 	t.Parallel()
-	const nobody = "http://127.0.0.1:1"
-	_, diagnostics := read(t, nil, values{"host": nobody}, nodesData, nil)
+	const unreachable = "http://127.0.0.1:1"
+	_, diagnostics := read(t, nil, values{"host": unreachable}, nodesData, nil)
 	if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Detail, "check block") || !strings.Contains(diagnostics[0].Detail, "depends_on") {
 		t.Errorf("got %v, want one error that names the ways out", diagnostics)
 	}

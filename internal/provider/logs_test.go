@@ -13,7 +13,7 @@ func TestDropUnreadLogs(t *testing.T) {
 		env      map[string]string
 		sdk, own string
 	}{
-		"nobody reads them":                            {nil, "OFF", "OFF"},
+		"no log is read":                               {nil, "OFF", "OFF"},
 		"the command line logs":                        {map[string]string{"TF_LOG": "INFO"}, "", ""},
 		"the command line logs what providers log":     {map[string]string{"TF_LOG_PROVIDER": "WARN"}, "", ""},
 		"the command line logs what it does itself":    {map[string]string{"TF_LOG_CORE": "TRACE"}, "OFF", "OFF"},

@@ -22,7 +22,7 @@ const (
 )
 
 // Held are the marks that a resource has on its objects after an apply. A mark that it has given
-// up there, and that somebody writes back, is not among them. nil stands for all marks: nothing
+// up there, and that another writer writes back, is not among them. nil stands for all marks: nothing
 // is remembered yet.
 type Held map[string]bool
 

@@ -27,7 +27,7 @@ func FuzzParseHeld(f *testing.F) {
 		}
 		seal := record.Seal{Nonce: "another secret", Object: "Node/b", Epoch: 2, Held: held}
 		if forged := (record.Sealed{Proof: "made up", Parts: []string{"taint", "b"}}); seal.Proves(forged) {
-			t.Fatalf("%q proves a mark that somebody has made up", s)
+			t.Fatalf("%q proves a mark that another writer has made up", s)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func TestSeal_anObjectWhoseMarksAreNotKnown(t *testing.T) {
 				t.Errorf("%s: any mark on %s may have been seen: %t", round, object, got)
 			}
 			if forged := (record.Sealed{Proof: "made up", Parts: []string{"a"}}); seal.Proves(forged) {
-				t.Errorf("%s: a mark that somebody has made up on %s is believed", round, object)
+				t.Errorf("%s: a mark that another writer has made up on %s is believed", round, object)
 			}
 		}
 		next := record.Held{}
@@ -181,7 +181,7 @@ func TestSeal_aNodeThatIsMadeAnew(t *testing.T) {
 	}
 }
 
-// What is remembered of a mark on each of 5,000 nodes is as much as a page of text.
+// TestHeld_isSmall: for a record on each of 5,000 nodes, a page of text is remembered.
 func TestHeld_isSmall(t *testing.T) {
 	t.Parallel()
 	held := record.Held{}

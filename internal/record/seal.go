@@ -12,7 +12,7 @@ import (
 )
 
 // Seal tells the marks that a resource has written from those that others have copied or made
-// up: whoever may patch an object may write its annotations, a kubelet those of its node. A
+// up: a user who may patch an object may write its annotations, a kubelet those of its node. A
 // claim contains a Seal, and each of its marks a proof of what it marks, and on which object.
 type Seal struct {
 	// Nonce is random, and kept in the private state alone. The zero value proves nothing and
@@ -33,7 +33,7 @@ type Seal struct {
 	// no generation of it are made up.
 	Live bool
 	// Held are the marks of earlier epochs that count. One that is not among them was given up,
-	// and somebody has written it back.
+	// and another writer has written it back.
 	Held Held
 }
 

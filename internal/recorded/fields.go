@@ -64,7 +64,7 @@ var (
 		"status": values("observedGeneration", "installedCSV"),
 	}
 	// customFields are those that package kube reads of objects of any kind (internal/workload/workload.go, Direct, and
-	// observe.go, elsewhere). Whoever defines a kind chooses what its fields hold, so that no other is kept.
+	// observe.go, elsewhere). A user who defines a kind chooses what its fields hold, so that no other is kept.
 	customFields = tree{
 		"spec":   {"replicas": number, "template": presence, "workloadRef": refFields},
 		"status": {"observedGeneration": number},

@@ -95,7 +95,7 @@ func TestRun_namesThePodsThatBlockARolloutInOrder(t *testing.T) {
 	})
 }
 
-// TestRun_looksAgainAtTheLinkThatCameFirst has somebody undo the first one while
+// TestRun_looksAgainAtTheLinkThatCameFirst has another writer undo the first one while
 // the second is waited for: the taint that comes next relies on both.
 func TestRun_looksAgainAtTheLinkThatCameFirst(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
 		api.addSets(set)
 		api.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.NodeSelector = nil })
 		cluster := api.follow(t, true)
-		// What follows is in time for the wait.
+		// The next event is in time for the wait.
 		if _, err := cluster.Snapshot(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -133,7 +133,7 @@ func TestDrainNodes_aRecordThatIsNoneOfThisDrainIsIgnored(t *testing.T) {
 		"damaged":                         {annotation: `[{"kind":`, cordoned: true},
 		"without a name":                  {annotation: `[{"kind":"ReplicaSet","namespace":"shop","pods":3}]`, cordoned: true},
 		"of a workload whose name no object can have": {annotation: strings.Replace(webAwaited, `"web"`, `"web/../db"`, 1), cordoned: true},
-		"of a kind that nobody serves":                {annotation: strings.Replace(webAwaited, "apps", "example.com", 1), cordoned: true},
+		"of a kind that is not served":                {annotation: strings.Replace(webAwaited, "apps", "example.com", 1), cordoned: true},
 		"of a DaemonSet":                              {annotation: strings.Replace(webAwaited, "ReplicaSet", "DaemonSet", 1), cordoned: true},
 		"of a namespace that can be none":             {annotation: strings.Replace(webAwaited, `"shop"`, `"a b"`, 1), cordoned: true},
 		"of fewer than one pod":                       {annotation: strings.Replace(webAwaited, ":1}", ":-1}", 1), cordoned: true},

@@ -127,7 +127,7 @@ func (s *drainScene) drain(ctx context.Context, cluster *kube.Cluster, d Drain) 
 	return err
 }
 
-// quietly drains nodes and tells nobody.
+// drains nodes and reports nothing.
 func quietly(ctx context.Context, cluster *kube.Cluster, d Drain) error {
 	_, err := Run(ctx, cluster, Change{Drain: &d}, eviction.ComparisonOff)
 	return err
@@ -332,7 +332,7 @@ func TestDrainNodes(t *testing.T) {
 	}
 }
 
-// TestDrainNodes_givesPodsTheGracePeriod, and asks nobody where there are no hooks.
+// TestDrainNodes_givesPodsTheGracePeriod, and asks no controller where there are no hooks.
 func TestDrainNodes_givesPodsTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	for _, grace := range []*int64{nil, new(int64(7))} {

@@ -31,7 +31,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// TestRollOut_endsAfterTheWriteThatItIsAt when somebody stops it.
+// TestRollOut_endsAfterTheWriteThatItIsAt when a user stops it.
 func TestRollOut_endsAfterTheWriteThatItIsAt(t *testing.T) {
 	t.Parallel()
 	for nth := 1; nth <= 3; nth++ {
@@ -122,7 +122,7 @@ func TestRun_labelsOfMachineSetsEndInTheMiddle(t *testing.T) {
 		"a MachineSet that is gone has nothing left to lose": {
 			meanwhile: func(w *machineWorld, _ func()) { w.api.Remove(w.sets()[0]) },
 		},
-		"a label that somebody else has given is a conflict": {
+		"a label that another writer has given is a conflict": {
 			value: "b", says: `label "tier" of node "pool-000" has another owner`,
 			meanwhile: func(w *machineWorld, _ func()) {
 				w.edit(func(u *unstructured.Unstructured) {
@@ -257,7 +257,7 @@ func TestRun_takesNothingAwayThatRetiresWhereItCannotSeePods(t *testing.T) {
 			})
 		})
 	}
-	t.Run("nothing more once somebody has stopped it", func(t *testing.T) {
+	t.Run("nothing more once a user has stopped it", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			api := newServer(t, aNode("n1", "gpu"))

@@ -22,7 +22,7 @@ import (
 )
 
 // TestMarkedBy_generations: an id can be guessed, and a generation cannot. A resource of dedicated
-// nodes names no workload in its id, so that anybody's may have a mark with it.
+// nodes names no workload in its id, so that any workload may have a mark with it.
 func TestMarkedBy_generations(t *testing.T) {
 	t.Parallel()
 	const id = "terraform/dedicated_nodes/node/n1/team=a"
@@ -48,7 +48,7 @@ func TestMarkedBy_generations(t *testing.T) {
 	}{
 		"a proved mark counts alone":                          {known: []record.Seal{seal}, sets: []*appsv1.StatefulSet{mark("web", "ours", true), mark("old", "ours", false), mark("forged", "theirs", false)}, want: []string{"web"}},
 		"a rollback brings a mark of the generation back":     {known: []record.Seal{seal}, sets: []*appsv1.StatefulSet{mark("old", "ours", false), mark("forged", "theirs", false)}, want: []string{"old"}},
-		"marks of another generation are somebody else's":     {known: []record.Seal{seal}, sets: []*appsv1.StatefulSet{mark("forged", "theirs", false)}},
+		"marks of another generation are another owner's":     {known: []record.Seal{seal}, sets: []*appsv1.StatefulSet{mark("forged", "theirs", false)}},
 		"also where an earlier seal of the resource is known": {known: []record.Seal{elsewhere, seal}, sets: []*appsv1.StatefulSet{mark("forged", "theirs", false)}},
 		"a resource of another state may be created again":    {known: []record.Seal{elsewhere}, sets: []*appsv1.StatefulSet{mark("new", "next", false)}, want: []string{"new"}},
 		"of another state, with marks of its generation":      {known: []record.Seal{elsewhere}, sets: []*appsv1.StatefulSet{mark("web", "ours", false), mark("forged", "theirs", false)}, want: []string{"web"}},

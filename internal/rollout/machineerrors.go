@@ -43,7 +43,7 @@ func (e *SetConflictError) Error() string {
 	return fmt.Sprintf("%s has %s already", e.Set.Title(), e.Conflicts[0].ID)
 }
 
-// StoppedError reports that a rollout cannot go on until somebody has looked at it.
+// StoppedError reports that a rollout cannot go on until a user has looked at it.
 type StoppedError struct {
 	Set *machineset.Set
 	Why string

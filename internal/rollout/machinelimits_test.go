@@ -59,7 +59,7 @@ func TestRollOut_writesNothingThatIsNotItsToWrite(t *testing.T) {
 		"a rollout of another resource": {
 			prepare: annotated(machineset.MarkerAnnotation, (&machineset.Marker{ID: "you", Strategy: machineset.Rolling, OriginalReplicas: 1}).String()), says: "you",
 		},
-		"a taint of somebody else": {taints: []string{teamB}, says: title + " has team:NoExecute already"},
+		"a taint of another owner": {taints: []string{teamB}, says: title + " has team:NoExecute already"},
 		"what is not approved":     {approve: no, says: "no", is: no},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ const (
 	lookAtBudgets = 15 * time.Second
 
 	// restoreTimeout bounds the write that brings back a count when the time is
-	// over or somebody has stopped the run.
+	// over or a user has stopped the run.
 	restoreTimeout = 10 * time.Second
 )
 
@@ -72,7 +72,7 @@ type machineRollout struct {
 	owed  bool
 	holds []string
 	// wrote are the nodes that were written since they were looked at last, writes counts
-	// the writes of each object: somebody who reverts them would have machines deleted for
+	// the writes of each object: a writer who reverts them would have machines deleted for
 	// ever.
 	wrote  []*snapshot.Node
 	writes map[string]int

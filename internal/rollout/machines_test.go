@@ -174,7 +174,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 			},
 			state: []string{"1 wanted with " + teamA, "pool-000 with " + teamA + ", node with " + teamA}, done: 3, tried: 4,
 		},
-		"a marker that somebody takes away stops it": {
+		"a marker that another writer takes away stops it": {
 			strategy: machineset.Rolling, replicas: 1,
 			after: func(w *machineWorld, _ fakeapi.Request, nth int) {
 				if nth == 1 {

@@ -45,7 +45,7 @@ type machineWorld struct {
 }
 
 // newMachineWorld has a MachineSet of so many machines with the taints, which are
-// nobody's. It must be called inside a bubble.
+// not owned. It must be called inside a bubble.
 func newMachineWorld(t *testing.T, replicas int32, notations ...string) *machineWorld {
 	t.Helper()
 	w := &machineWorld{api: fakeapi.New(controllers.MachineAPI...)}

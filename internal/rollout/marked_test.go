@@ -84,7 +84,7 @@ func TestMarkedBy(t *testing.T) {
 			})},
 			want: []string{"web spec.other.tolerations more:NoSchedule", "web spec.template.spec.tolerations " + teamA},
 		},
-		"a path that nobody can write is passed over": {
+		"a path that cannot be written is passed over": {
 			sets: []*appsv1.StatefulSet{remark(owned("web", web, "*"+teamA), func(m *toleration.Mark) { m.Path = "spec" })},
 		},
 		"a workload that copies the id of another one is passed over": {sets: []*appsv1.StatefulSet{owned("db", web, "*"+teamA)}},
@@ -209,7 +209,7 @@ func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 				api.forbidLists("deployments", tt.status)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				// The taint evicts nobody, whatever pods carry.
+				// The taint evicts no pod, whatever pods carry.
 				_, err := carry(ctx, cluster, Change{Nodes: tainting("team=c:NoSchedule"), Links: tt.ids, Shared: shared, Frees: toleration.Claim{Known: []record.Seal{seal}}}, hooks{})
 				switch stuck := new(StuckError); {
 				case tt.waits && !errors.As(err, &stuck), tt.fails != nil && !errors.Is(err, tt.fails), !tt.waits && tt.fails == nil && err != nil:
@@ -305,7 +305,7 @@ func TestRun_takesWhatRetiresOutOfWorkloads(t *testing.T) {
 			named: named, taint: teamA, sets: []*appsv1.StatefulSet{retiring("web", "*"+teamA)}, want: map[string]string{"web": "-" + teamA},
 		},
 		"a toleration for a taint that is not named stays": {sets: []*appsv1.StatefulSet{retiring("web", "*"+teamA)}, want: map[string]string{"web": "-" + teamA}},
-		"one that cannot be written keeps nobody else from it": {
+		"one that cannot be written keeps no other workload from it": {
 			named: named, sets: []*appsv1.StatefulSet{retiring("a", "*"+teamA), retiring("b", "*"+teamA)}, want: map[string]string{"a": "-" + teamA, "b": ""}, writes: 2, fails: kube.ErrForbidden,
 			status: func(r fakeapi.Request) int {
 				return map[bool]int{true: http.StatusForbidden}[r.Write() && r.Name == "a"]

@@ -95,7 +95,7 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": "", "n2": "foreign:NoExecute " + ours, "n3": ours},
 		},
 		{
-			name:  "a taint that is there already and nobody's stops before the first write",
+			name:  "a taint that is there already and not owned stops before the first write",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu", "dedicated=web:NoSchedule"), aNode("n3", "web", ours)}, refused: []string{"n2"},
 			taints: map[string]string{"n1": "", "n2": "dedicated=web:NoSchedule", "n3": ours},
 		},
@@ -105,7 +105,7 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": "", "n2": "dedicated=gpu:NoSchedule"},
 		},
 		{
-			name:  "a node of a selector whose record cannot be read is left alone, and stops nobody else",
+			name:  "a node of a selector whose record cannot be read is not changed, and stops no other node",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), unreadable(aNode("n2", "gpu"))},
 			asked: []string{"n1 after 0 writes"}, writes: 1,
 			taints: map[string]string{"n1": ours, "n2": ""},
@@ -159,7 +159,7 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": ours, "n2": ""},
 		},
 		{
-			name:  "a taint that somebody takes away once is put back without asking again",
+			name:  "a taint that another writer takes away once is put back without asking again",
 			nodes: []*corev1.Node{aNode("n1", "gpu")},
 			after: func(a *testServer, node string, write int) {
 				if write == 1 {
@@ -170,7 +170,7 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": ours},
 		},
 		{
-			name:  "somebody who always changes back is a fight",
+			name:  "a writer who always changes back is a fight",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu")},
 			after: func(a *testServer, node string, _ int) {
 				if node == "n2" {
@@ -181,7 +181,7 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": ours, "n2": ""},
 		},
 		{
-			// Each comes before a write, so that whoever has seen the write has seen it.
+			// Each comes before a write, so that a test that has seen the write has seen it.
 			name:  "nodes that join one after the other are no fight",
 			nodes: []*corev1.Node{aNode("n00", "gpu")},
 			before: func(a *testServer, _ string, write int) int {
@@ -206,7 +206,7 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": ours},
 		},
 		{
-			name:  "what somebody else writes between plan and write is kept",
+			name:  "what another writer writes between plan and write is kept",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "web", ours)},
 			before: func(a *testServer, node string, _ int) int {
 				foreign := aNode("", "", "foreign:NoExecute").Spec.Taints[0]
@@ -294,7 +294,7 @@ func unreadable(n *corev1.Node) *corev1.Node {
 	return n
 }
 
-func TestSwitchTaints_writesNoNodeThatLeavesBeforeAllThatAreMeantAreWritten(t *testing.T) {
+func TestSwitchTaints_writesSelectedNodesBeforeReleasedOnes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var nodes []*corev1.Node

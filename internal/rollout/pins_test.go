@@ -82,10 +82,10 @@ func TestRun_pinsPodsToNodes(t *testing.T) {
 		"a pin that is given up goes": {
 			set: pinned(aSet("web", 1, "*"+teamA), "gpu", true), change: pinning("", "web"), writes: 1, steps: []string{"remove tolerations and a node selector from web"},
 		},
-		"a pin of somebody else refuses": {
+		"a pin of another owner refuses": {
 			set: pinned(aSet("web", 1, "*"+teamA), "web", false), change: pinning("gpu", "web"), pool: "web", says: `StatefulSet "shop/web" requires the label pool with the value "web"`,
 		},
-		"a pin of somebody else stays":                 {set: pinned(aSet("web", 1), "gpu", false), change: pinning("", "web"), pool: "gpu"},
+		"a pin of another owner stays":                 {set: pinned(aSet("web", 1), "gpu", false), change: pinning("", "web"), pool: "gpu"},
 		"a record of pins that cannot be read refuses": {set: damagedSet(aSet("web", 1), label.OwnedAnnotation), change: pinning("gpu", "web"), says: label.OwnedAnnotation},
 		"a record of pins is not needed without any": {
 			set: damagedSet(aSet("web", 1), label.OwnedAnnotation), change: wanting(teamA, "web"), writes: 1, steps: []string{"add tolerations to web"},
@@ -97,7 +97,7 @@ func TestRun_pinsPodsToNodes(t *testing.T) {
 		"pods that do not follow refuse a pin": {
 			set: onDelete(aSet("web", 1, "*"+teamA)), change: pinning("gpu", "web"), says: "do not follow: its update strategy is OnDelete",
 		},
-		"pods that do not follow are left where nobody waits": {
+		"pods that do not follow are left where no resource waits": {
 			set: onDelete(aSet("web", 1, "*"+teamA)), change: unwaited(pinning("gpu", "web")), pool: "gpu", writes: 1, steps: []string{"add a node selector to web"},
 		},
 	} {
@@ -199,7 +199,7 @@ func TestRun_makesPoliciesBeforeTaints(t *testing.T) {
 		before, _ := api.writes()
 		foreign := Change{Nodes: tainting(teamA), Policies: []admission.Claim{giving("gpu", "me", teamA)}}
 		if _, err := carry(t.Context(), cluster, foreign, hooks{}); err == nil || !strings.Contains(err.Error(), `is owned by "you"`) {
-			t.Errorf("a policy of somebody else: %v", err)
+			t.Errorf("a policy of another owner: %v", err)
 		}
 		if after, _ := api.writes(); len(after) != len(before) {
 			t.Errorf("it wrote %v", after[len(before):])

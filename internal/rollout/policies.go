@@ -22,7 +22,7 @@ func EnforcePolicy(ctx context.Context, cluster *kube.Cluster, claim admission.C
 	return enforce(ctx, cluster, claim.Name, func(*admission.Observed) *admission.Claim { return &claim }, comparison)
 }
 
-// asItIs is the claim on a policy in which something retires, as it is. Those that somebody
+// asItIs is the claim on a policy in which something retires, as it is. Those that another writer
 // has changed are left to the resource that they belong to.
 func asItIs(seen *admission.Observed) *admission.Claim {
 	if seen == nil || !seen.InForce() || len(seen.Retiring) == 0 {

@@ -177,7 +177,7 @@ func (a *testServer) faulty(status func(fakeapi.Request) int) {
 }
 
 // TestRun_takesWhatRetiresOutOfPolicies once no live taint needs it. One
-// that cannot be written keeps nobody else from it.
+// that cannot be written keeps no other workload from it.
 func TestRun_takesWhatRetiresOutOfPolicies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -115,7 +115,7 @@ func evictedReady(s *snapshot.Snapshot, homeless map[types.UID]bool, d planner.N
 //   - has not run to its end,
 //   - is not being deleted already: its replacement exists, and an earlier drain that waits for it
 //     has recorded it,
-//   - has a controller that is no DaemonSet, whoever runs that: its pods belong to their nodes.
+//   - has a controller that is no DaemonSet, whatever runs that: its pods belong to their nodes.
 func recreatedElsewhere(p *snapshot.Pod) bool {
 	return p.Ready && !p.Completed && !p.Terminating && p.Controller != nil && p.Controller.Kind != "DaemonSet"
 }

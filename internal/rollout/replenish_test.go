@@ -46,7 +46,7 @@ func TestReplenish_bringsBackTheCountOfAMachineSetThatWasLeftAtZero(t *testing.T
 		"again after others have written":          {before: conflicts(3), want: 2, tried: 4},
 		"not for ever":                             {before: conflicts(2 * maxConflicts), tried: maxConflicts + 1, fails: kube.ErrConflict},
 		"not where it is refused":                  {before: func(fakeapi.Request, int) int { return http.StatusForbidden }, tried: 1, fails: kube.ErrForbidden},
-		"not after the rollout of somebody else":   {owner: "you"},
+		"not after the rollout of another owner":   {owner: "you"},
 		"not of one that was made anew":            {uid: "another"},
 		"not of one that is not there":             {key: "other"},
 		"not where it is gone by the second write": {before: conflicts(1), tried: 1, fails: kube.ErrNotFound, key: "gone"},

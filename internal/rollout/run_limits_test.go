@@ -215,7 +215,7 @@ func TestRun_asksBeforeTheFirstWriteOfALaterRound(t *testing.T) {
 	})
 }
 
-// TestRun_looksAtTheOthersAgainAfterAWait has somebody overwrite one workload while
+// TestRun_looksAtTheOthersAgainAfterAWait has another writer overwrite one workload while
 // another, at the very end, waits for a pod that has been lost.
 func TestRun_looksAtTheOthersAgainAfterAWait(t *testing.T) {
 	t.Parallel()

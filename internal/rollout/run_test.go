@@ -186,7 +186,7 @@ func TestRun(t *testing.T) {
 			tolerations: map[string]string{"web": "-" + teamA + " *" + teamB}, node: "*" + teamA,
 		},
 		{
-			name: "somebody who takes the toleration out of the template again has it written again", taints: "*" + teamA, sets: onA(),
+			name: "a writer who takes the toleration out of the template again has it written again", taints: "*" + teamA, sets: onA(),
 			change: fromAToB("web"), idle: true,
 			after: func(a *testServer, name string, write int) {
 				if write == 1 {
@@ -199,7 +199,7 @@ func TestRun(t *testing.T) {
 			tolerations: map[string]string{"web": "*" + teamB}, node: "*" + teamB,
 		},
 		{
-			name: "somebody who takes it out once its pods have come has it written again before the taint", taints: "*" + teamA,
+			name: "a writer who takes it out once its pods have come has it written again before the taint", taints: "*" + teamA,
 			sets:   []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA), aSet("web", 1, "*"+teamA)},
 			change: fromAToB("web", "db"), idle: true,
 			after: func(a *testServer, name string, write int) {
@@ -220,7 +220,7 @@ func TestRun(t *testing.T) {
 			writes:   []string{"web", "db", "web", "n1", "web", "db"}, tolerations: map[string]string{"db": "*" + teamB, "web": "*" + teamB}, node: "*" + teamB,
 		},
 		{
-			name: "somebody who takes it out of a workload that is not waited for has it written again", sets: []*appsv1.StatefulSet{aSet("db", 1), aSet("web", 1)},
+			name: "a writer who takes it out of a workload that is not waited for has it written again", sets: []*appsv1.StatefulSet{aSet("db", 1), aSet("web", 1)},
 			change: Change{Workloads: append(unwaited(wanting(teamA, "web")), wanting(teamA, "db")...)},
 			after: func(a *testServer, _ string, write int) {
 				if write == 2 {
@@ -232,7 +232,7 @@ func TestRun(t *testing.T) {
 			tolerations: map[string]string{"db": "*" + teamA, "web": "*" + teamA},
 		},
 		{
-			name: "somebody else's toleration that comes between reading and writing is kept", taints: "*" + teamA, sets: onA(),
+			name: "another owner's toleration that comes between reading and writing is kept", taints: "*" + teamA, sets: onA(),
 			change: fromAToB("web"),
 			before: func(a *testServer, name string, write int) int {
 				if write == 1 {

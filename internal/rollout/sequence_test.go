@@ -46,7 +46,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for n := range 1 + w.r.IntN(3) {
 		name, has := fmt.Sprintf("web%d", n), []string(nil)
 		if w.before != "" {
-			// What nobody wants any more stays as long as the node has its taint.
+			// An entry that no resource wants any more stays as long as the node has its taint.
 			has = append(has, one("*", "*", "~")+w.before)
 		}
 		w.names = append(w.names, name)
@@ -128,7 +128,7 @@ func TestRun_takesTheStepsOfThePlan(t *testing.T) {
 	}
 }
 
-// writing leaves out the waits: pods may have followed before anybody waits for them.
+// writing leaves out the waits: pods may have followed before a resource waits for them.
 func writing(steps []string) []string {
 	return slices.DeleteFunc(inShort(steps), func(step string) bool { return strings.HasPrefix(step, "wait for ") })
 }

@@ -87,7 +87,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 		"what is as wanted is not written":                                             {first: []string{"a"}, value: "a", labels: "*a/a/a/a/a"},
 		"a value changes everywhere":                                                   {first: []string{"a"}, value: "b", labels: "*b/b/b/b/b", done: []string{set, machine, machine, node, node}},
 		"what goes leaves the template, the machines, their nodes, and at last a mark": {first: []string{"a"}, labels: "-/-/-/-/-", done: []string{set, machine, machine, node, node, set}},
-		"a label of somebody else on a node stops it before the first write": {
+		"a label of another owner on a node stops it before the first write": {
 			value: "a", prepare: func(w *machineWorld) { relabel(w, "pool-001", "other") }, labels: "-/-/-/-/other", says: `label "tier" of node "pool-001" has another owner`,
 		},
 		"a node whose record cannot be read is skipped with its machine":                               {value: "a", labels: "*a/a/-/a/-", prepare: damaged, done: []string{set, machine, node}},
@@ -110,7 +110,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 			},
 			labels: "*a/-/-/-/-", done: []string{set}, says: "injected by the test",
 		},
-		"a machine that somebody puts back again and again is a fight": {
+		"a machine that another writer puts back again and again is a fight": {
 			first: []string{"a"}, value: "b", after: func(w *machineWorld, r fakeapi.Request) {
 				if r.Resource == "machines" && r.Name == "pool-000" {
 					machineLabel(w, "c")
@@ -189,8 +189,8 @@ func TestRun_labelsNodes(t *testing.T) {
 		"a label that is there is left":    {node: labelled("a", false), value: "a", want: "a"},
 		"a label of ours changes":          {node: labelled("a", true), value: "b", want: "b", writes: 1, step: "label 1 node"},
 		"a label of ours goes":             {node: labelled("a", true), want: "-", writes: 1, step: "remove labels from 1 node"},
-		"a label of somebody else refuses": {node: labelled("a", false), value: "b", want: "a", says: "1 nodes must not be changed, the first is n1"},
-		"a label that somebody gives between reading and writing refuses": {
+		"a label of another owner refuses": {node: labelled("a", false), value: "b", want: "a", says: "1 nodes must not be changed, the first is n1"},
+		"a label that another writer gives between reading and writing refuses": {
 			node: aNode("n1", "gpu"), value: "b", want: "a", writes: 1, says: "1 nodes must not be changed, the first is n1",
 			before: func(a *testServer, _ int) { a.edit("n1", func(n *corev1.Node) { n.Labels["tier"] = "a" }) },
 		},

@@ -139,7 +139,7 @@ func TestRun_rollsSeveralMachineSetsOut(t *testing.T) {
 		"at least one at a time":                        {atOnce: 0, began: "a b c", tainted: "a b c", waits: 2},
 		"one whose rollout was interrupted comes first": {atOnce: 1, prepare: func(w *machineWorld, _ *Change) { w.interrupt("c") }, began: "c a b", tainted: "a b c", waits: 2},
 		"two at once":                                   {atOnce: 2, together: true, began: "a b c", tainted: "a b c", waits: 1},
-		"nobody has to be told that one waits": {
+		"no message reports that one waits": {
 			atOnce: 1, prepare: func(_ *machineWorld, c *Change) { c.Machines.Waits = nil }, began: "a b c", tainted: "a b c",
 		},
 		"none begins after one that fails": {
@@ -276,7 +276,7 @@ func TestRun_checksTheLimitsRightBeforeEachMachineSet(t *testing.T) {
 		"pods that come meanwhile count for their own":         {most: 1, later: []string{"b", "b"}, tainted: "a", exceeds: "b b"},
 		"pods that come meanwhile may be as many as the limit": {most: 2, later: []string{"b", "b"}, tainted: "a b"},
 		"a rollout that was interrupted goes on":               {most: 0, pods: []string{"b"}, interrupted: "b", tainted: "a b"},
-		"a template alone evicts nobody":                       {most: 0, strategy: machineset.TemplateOnly, pods: []string{"a", "b"}},
+		"a template alone evicts no pod":                       {most: 0, strategy: machineset.TemplateOnly, pods: []string{"a", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -62,7 +62,7 @@ func TestRun_decidesAgainFromTheWorkloadThatIsReadForTheWrite(t *testing.T) {
 		"pods that do not follow by then refuse a pin": {
 			set: aSet("web", 1, "*"+teamA), change: pinning("gpu", "web"), says: "do not follow: its update strategy is OnDelete", other: func(s *appsv1.StatefulSet) { onDelete(s) },
 		},
-		"pods that do not follow by then refuse nothing where nobody waits": {
+		"pods that do not follow by then refuse nothing where no resource waits": {
 			change: unwaited(wanting(teamA, "web")), done: 1, other: func(s *appsv1.StatefulSet) { onDelete(s) },
 		},
 		"pods that do not follow by then refuse nothing where their marks alone change": {
@@ -137,7 +137,7 @@ func TestRun_checksTheLimitsForNodesThatHaveComeSince(t *testing.T) {
 		lags  bool
 		// has is a taint of ours that the node that comes has, and its pods tolerate.
 		has string
-		// reverted has somebody take the taint away from the first node then.
+		// reverted has another writer take the taint away from the first node then.
 		reverted bool
 
 		exceeds int
@@ -333,8 +333,8 @@ func TestRun_waitsForReplicaSetsThatMayStillMakePodsOfAnOlderTemplate(t *testing
 	}
 }
 
-// TestStuckError_saysWhyARolloutStandsStill, which its controller has written.
-func TestStuckError_saysWhyARolloutStandsStill(t *testing.T) {
+// TestStuckError_showsWhyARolloutIsStuck, which its controller has written.
+func TestStuckError_showsWhyARolloutIsStuck(t *testing.T) {
 	t.Parallel()
 	web := &workload.Workload{Ref: workload.Ref{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Namespace: "shop", Name: "web"}, Wants: 3}
 	web.Rolling.Stands = workload.Stop{Why: "it was aborted"}

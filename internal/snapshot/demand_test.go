@@ -64,7 +64,7 @@ func TestDemandOf(t *testing.T) {
 			want: both(Resources{MilliCPU: 3000}),
 		},
 		{
-			name: "extended resources and huge pages are counted, sorted, and what nobody schedules by is not",
+			name: "extended resources and huge pages are counted, sorted, and what is not scheduled by is not",
 			pod:  corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{requesting("hugepages-2Mi", "4Mi", "example.com/gpu", "2", "storage", "1Gi", "example.com/none", "0")}}},
 			want: both(Resources{Others: []Amount{{"example.com/gpu", 2}, {"hugepages-2Mi", 4 << 20}}}),
 		},

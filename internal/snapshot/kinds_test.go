@@ -65,7 +65,7 @@ func TestPodRulesOf_readsWhatKeepsPodsApart(t *testing.T) {
 	}
 }
 
-// TestDemandOf_leavesThePodAsItIs: it is shared with whoever reads it next.
+// TestDemandOf_leavesThePodAsItIs: it is shared with the next reader.
 func TestDemandOf_leavesThePodAsItIs(t *testing.T) {
 	t.Parallel()
 	p := &corev1.Pod{Spec: corev1.PodSpec{

@@ -11,7 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
-// Marks that no resource writes are somebody's forgery: they remove, restore and own nothing.
+// Marks that no resource writes are forged: they remove, restore and own nothing.
 func TestMerge_forgedMarks(t *testing.T) {
 	t.Parallel()
 	value := func(s string) *string { return &s }
@@ -26,10 +26,10 @@ func TestMerge_forgedMarks(t *testing.T) {
 		"a taint that force-deletes pods is not restored": {
 			nil, Mark{Key: "node.kubernetes.io/out-of-service", Effect: "NoExecute", Generation: "g2", Absent: true, Previous: value("")}, "",
 		},
-		"an empty generation is nobody's": {[]string{"a:NoExecute"}, Mark{Key: "a", Effect: "NoExecute", Owner: "me"}, "a:NoExecute"},
-		"no taint has such a key":         {nil, Mark{Key: "a b", Effect: "NoExecute", Generation: "g2", Absent: true, Previous: value("")}, ""},
-		"no taint has such an effect":     {nil, Mark{Key: "a", Effect: "Nonsense", Generation: "g2", Absent: true, Previous: value("")}, ""},
-		"no taint had such a value":       {[]string{"a:NoExecute"}, Mark{Key: "a", Effect: "NoExecute", Generation: "g2", Previous: value("x y")}, ""},
+		"an empty generation is not owned": {[]string{"a:NoExecute"}, Mark{Key: "a", Effect: "NoExecute", Owner: "me"}, "a:NoExecute"},
+		"no taint has such a key":          {nil, Mark{Key: "a b", Effect: "NoExecute", Generation: "g2", Absent: true, Previous: value("")}, ""},
+		"no taint has such an effect":      {nil, Mark{Key: "a", Effect: "Nonsense", Generation: "g2", Absent: true, Previous: value("")}, ""},
+		"no taint had such a value":        {[]string{"a:NoExecute"}, Mark{Key: "a", Effect: "NoExecute", Generation: "g2", Previous: value("x y")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +58,7 @@ func TestMerge_provesMarksAnew(t *testing.T) {
 		claim := Claim{Owner: "me", Generation: "g2", Seal: seal, Imported: imported, Taints: list(t, "a:NoExecute")}
 		proved := Merge(made.Taints, made.Record, claim)
 		if !proved.Changed {
-			t.Fatalf("%s: the mark keeps a proof that nobody can check", name)
+			t.Fatalf("%s: the mark keeps a proof that cannot be checked", name)
 		}
 		claim.Imported, claim.Taints = nil, nil
 		if got := Merge(made.Taints, made.Record, claim); len(got.Taints) > 0 {

@@ -87,7 +87,7 @@ func checkMerge(t interface{ Fatalf(string, ...any) }, current []corev1.Taint, r
 	}
 	for _, m := range record {
 		if kept, ok := got.Record.Of(m.ID()); !claim.owns(m) && (!ok || kept != m) {
-			t.Fatalf("the mark %+v of somebody else became %+v", m, kept)
+			t.Fatalf("the mark %+v of another owner became %+v", m, kept)
 		}
 	}
 	if twice := Duplicates(got.Taints); len(twice) > 0 {

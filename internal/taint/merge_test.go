@@ -111,7 +111,7 @@ func TestMerge_ofAnUpdate(t *testing.T) {
 			want: []string{"z:NoSchedule", "b:NoExecute"}, wantRecord: []string{"b:NoExecute me/g2"}, deviations: []string{"a:NoExecute different"},
 		},
 		{
-			name: "a mark that is no longer wanted goes though somebody removed its entry", record: []string{"a:NoExecute me/g2"}, claim: want(t),
+			name: "a mark that is no longer wanted goes though another writer removed its entry", record: []string{"a:NoExecute me/g2"}, claim: want(t),
 			want: []string{}, wantRecord: []string{}, deviations: []string{"a:NoExecute different"},
 		},
 		{
@@ -172,7 +172,7 @@ func TestMerge_ofAbsentEntries(t *testing.T) {
 			want: []string{}, wantRecord: []string{"a:NoExecute me/g2 absent"}, deviations: []string{"a:NoExecute different"},
 		},
 		{
-			name: "an entry that moves to absent while somebody removed it only changes its mark", record: []string{"a:NoExecute me/g2"}, claim: absent,
+			name: "an entry that moves to absent while another writer removed it only changes its mark", record: []string{"a:NoExecute me/g2"}, claim: absent,
 			want: []string{}, wantRecord: []string{"a:NoExecute me/g2 absent"},
 		},
 		{
@@ -235,7 +235,7 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			want: []string{}, wantRecord: []string{"a:NoExecute me/g2 absent"}, deviations: []string{"a:NoExecute different"},
 		},
 		{
-			name: "removed by somebody: put back and marked", claim: imported,
+			name: "removed by another writer: put back and marked", claim: imported,
 			want: []string{"a=1:NoExecute"}, wantRecord: []string{"a:NoExecute me/g2"}, deviations: []string{"a:NoExecute missing"},
 		},
 		{name: "with the mark of a given-up create: kept without a write", current: []string{"a=1:NoExecute"}, record: []string{"a:NoExecute me/g1"}, claim: givenUp},

@@ -6,7 +6,7 @@ package taint
 import corev1 "k8s.io/api/core/v1"
 
 // Restored returns the taints of a list that have a mark of the claim's resource which does not count
-// any more: a backup of the object brings them back, or somebody has written an old mark, or copied one.
+// any more: a backup of the object brings them back, or another writer has written an old mark, or copied one.
 func (c Claim) Restored(list []corev1.Taint, record Record) []ID {
 	var out []ID
 	for _, mark := range record {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
-// TestOn_aMarkProvesNothingOnAnotherObject: whoever may patch a node may copy its annotations.
+// TestOn_aMarkProvesNothingOnAnotherObject: a user who may patch a node may copy its annotations.
 func TestOn_aMarkProvesNothingOnAnotherObject(t *testing.T) {
 	t.Parallel()
 	claim := Claim{Owner: "me", Generation: "g2", Seal: record.Seal{Nonce: "n"}, Taints: list(t, "a:NoExecute")}
@@ -61,11 +61,11 @@ func TestMerge_marksWhatMustBeAbsent(t *testing.T) {
 		changed bool
 		marked  bool
 	}{
-		"ours that stands goes":                  {"a:NoExecute", Record{standing}, true, true},
-		"ours that somebody has taken away":      {"", Record{standing}, true, true},
-		"ours that has gone already":             {"", Record{absent}, false, true},
-		"what is not there and nobody's":         {"", nil, false, false},
-		"ours that somebody has put there again": {"a:NoExecute", Record{absent}, true, true},
+		"ours that stands goes":                        {"a:NoExecute", Record{standing}, true, true},
+		"ours that another writer has taken away":      {"", Record{standing}, true, true},
+		"ours that has gone already":                   {"", Record{absent}, false, true},
+		"what is not there and not owned":              {"", nil, false, false},
+		"ours that another writer has put there again": {"a:NoExecute", Record{absent}, true, true},
 	} {
 		var taints []corev1.Taint
 		if tt.taints != "" {

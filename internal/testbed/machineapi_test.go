@@ -37,7 +37,7 @@ func TestClusterWithoutItHasNoMachineAPI(t *testing.T) {
 		t.Errorf("asked for MachineSets, the cluster answers %s, want 404", got)
 	}
 	if fileExists(filepath.Join(dir, "pids", machineAPIName+".pid")) {
-		t.Error("a Machine API runs that nobody has asked for")
+		t.Error("a Machine API runs that no test has asked for")
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestMerge_besideSomebodyElses: where an entry of the same identity and other seconds stood
+// TestMerge_besideForeignEntries: where an entry of the same identity and other seconds stood
 // before ours was written, that one never becomes ours, even while ours is missing.
-func TestMerge_besideSomebodyElses(t *testing.T) {
+func TestMerge_besideForeignEntries(t *testing.T) {
 	t.Parallel()
 	theirs := tols(t, "a=1:NoExecute for 30s")
 	claim := want(t, "a=1:NoExecute for 60s")

@@ -84,7 +84,7 @@ func Contains(list []corev1.Toleration, t corev1.Toleration) bool {
 }
 
 // find returns the index of the last entry that is exactly this one, or -1.
-// Where somebody else wrote the same before us, ours is the later one.
+// Where another writer wrote the same before us, ours is the later one.
 func find(list []corev1.Toleration, t corev1.Toleration) int {
 	for i, one := range slices.Backward(list) {
 		if Equal(one, t) {

@@ -40,7 +40,7 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			name: "unmarked and released: of several that differ in seconds the one in the state goes", list: []string{"a=1:NoExecute for 60s", "a=1:NoExecute", "a=1:NoExecute for 90s"}, claim: imported.releasing(),
 			want: []string{"a=1:NoExecute for 60s", "a=1:NoExecute for 90s"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute"},
 		},
-		{name: "unmarked and released: with other seconds than the state holds it is somebody else's", list: []string{"a=1:NoExecute for 60s"}, claim: imported.releasing()},
+		{name: "unmarked and released: with other seconds than the state holds it is another owner's", list: []string{"a=1:NoExecute for 60s"}, claim: imported.releasing()},
 		{
 			name: "unmarked and released: where the state is not told, it goes whatever its seconds", list: []string{"a=1:NoExecute for 60s", "z Exists", "a=1:NoExecute"}, claim: with(imported).releasing(),
 			want: []string{"z Exists"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute", "a=1:NoExecute for 60s"},
@@ -58,14 +58,14 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			want: []string{"a=1"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute", "a Exists:NoExecute for 60s", "a=1:NoExecute for 5s"},
 		},
 		{
-			name: "unmarked and removed by somebody: put back and marked", claim: imported,
+			name: "unmarked and removed by another writer: put back and marked", claim: imported,
 			want: []string{"a=1:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
 			name: "unmarked: it covers no other that is wanted, whichever is named first", list: []string{"a Exists"}, claim: with(want(t).importing(t, "a Exists", ""), "a=1:NoExecute", "a Exists"),
 			want: []string{"a Exists", "a=1:NoExecute"}, wantRecord: []string{"a Exists of me/g2", "a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
-		{name: "unmarked and replaced by more: left to whoever did", list: []string{"a Exists"}, claim: imported},
+		{name: "unmarked and replaced by more: left to its writer", list: []string{"a Exists"}, claim: imported},
 		{name: "with the mark of a given-up create: kept without a write", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g1"}, claim: givenUp},
 		{
 			name: "with the mark of a given-up create: the mark changes with the next write", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g1"}, claim: with(givenUp, "a=1:NoExecute", "b:NoExecute"),
@@ -84,7 +84,7 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 			wantRecord: []string{"a=1:NoExecute of me/g2 retiring"}, retired: []string{"a=1:NoExecute"},
 		},
 		{
-			name: "with the mark of a given-up create, not wanted, and removed by somebody: the mark goes", record: []string{"a=1:NoExecute of me/g1"}, claim: with(givenUp),
+			name: "with the mark of a given-up create, not wanted, and removed by another writer: the mark goes", record: []string{"a=1:NoExecute of me/g1"}, claim: with(givenUp),
 			wantRecord: []string{},
 		},
 		{

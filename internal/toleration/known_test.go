@@ -12,9 +12,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// TestMerge_whoFreesWhatRetires lets one resource leave a toleration retiring, and another one
+// TestMerge_whichResourceRemovesRetiringEntries lets one resource leave a toleration retiring, and another one
 // whose taint has gone look at what stands there then.
-func TestMerge_whoFreesWhatRetires(t *testing.T) {
+func TestMerge_whichResourceRemovesRetiringEntries(t *testing.T) {
 	t.Parallel()
 	const object, elsewhere = "Deployment/shop/web", "Deployment/shop/other"
 	list, live := tols(t, "a=1:NoExecute", "z Exists"), []corev1.Taint{{Key: "a", Value: "1", Effect: corev1.TaintEffectNoExecute}}
@@ -40,7 +40,7 @@ func TestMerge_whoFreesWhatRetires(t *testing.T) {
 		"its resource is known, and holds it no more":  {record: retired.Record, known: []record.Seal{{Nonce: "secret", Epoch: 3, Held: record.Held{}}}},
 		"its resource is known, and has just left it":  {record: retired.Record, known: []record.Seal{{Nonce: "secret", Held: record.Held{}}}, goes: true},
 		"its resource is not known":                    {record: retired.Record, known: known[:1]},
-		"nobody is known":                              {record: retired.Record},
+		"no resource is known":                         {record: retired.Record},
 		"the record of another object":                 {record: retired.Record, known: known, object: elsewhere},
 		"the mark of one that is wanted says retiring": {record: wanted.Record, known: known, change: func(m *Mark) { m.Retiring = true }},
 		"the proof is that of another toleration":      {record: retired.Record, known: known, change: func(m *Mark) { m.Key, m.Operator, m.Value, m.Effect = "z", "Exists", "", "" }},

@@ -36,7 +36,7 @@ type Claim struct {
 	// Release gives up everything that is ours, as a destroy does.
 	Release bool
 	// Named are taints that a configuration or a state names: what tolerates one of them by
-	// its key and retires goes when it is needed no more, whoever has left it, if one of Known
+	// its key and retires goes when it is needed no more, whatever resource has left it, if one of Known
 	// proves its mark. A mark alone has nothing removed, as others can write it.
 	Named []taint.ID
 	// Known are the seals of resources that may have left what retires, whatever their Object.
@@ -60,7 +60,7 @@ type Merged struct {
 	// Conflicts make the whole merge void: nothing may be written.
 	Conflicts []Conflict
 	// TakenOver are entries of an earlier generation that the claim takes over.
-	// Retiring ones are not among them: nobody holds on to these.
+	// Retiring ones are not among them: nothing holds on to these.
 	TakenOver []corev1.Toleration
 	// Missing are the wanted entries that were not there, Retired the ones that
 	// stay only because pods live by them, Removed the ones that went.
@@ -176,7 +176,7 @@ func (m *merge) markOf(id ID) int {
 	return slices.IndexFunc(m.marks, func(mark Mark) bool { return mark.ID() == id })
 }
 
-// foreign says whether the entry at this place is nobody's: it carries no mark,
+// foreign says whether the entry at this place is not owned: it carries no mark,
 // and will get none because it was imported.
 func (m *merge) foreign(at int) bool {
 	if id := IDOf(m.list[at]); m.claim.unmarked(id) && m.claim.wants(id) {
@@ -186,7 +186,7 @@ func (m *merge) foreign(at int) bool {
 }
 
 // stands returns where the marked entry stands, or -1. Where it does not stand as
-// it was written, the last one of its identity is it: somebody has changed its
+// it was written, the last one of its identity is it: another writer has changed its
 // seconds. To write ours behind that one would be for nothing, as the first
 // match decides.
 func stands(list []corev1.Toleration, mark Mark) int {
@@ -236,7 +236,7 @@ func (m *merge) put(t corev1.Toleration) {
 	}
 	place := stands(m.list, old)
 	if place < 0 && m.covered(t) {
-		// Somebody replaced it by more: whoever did owns that now.
+		// Another writer replaced it by more: its writer owns that now.
 		m.marks = slices.Delete(m.marks, at, at+1)
 		return
 	}
@@ -295,7 +295,7 @@ func (m *merge) imported(t corev1.Toleration) int {
 // takeImported marks imported entries that carry no mark and are given up by a
 // destroy, so that they are taken away like the others. Of several that are the
 // same only the first one ever decides: the others go. One that differs in
-// seconds from what the state holds is somebody else's.
+// seconds from what the state holds is another owner's.
 func (m *merge) takeImported() bool {
 	if !m.claim.Release {
 		return false
@@ -383,7 +383,7 @@ func (m *merge) retire(live []corev1.Taint) {
 }
 
 // shorter says whether a list tolerates one of the live taints for a shorter
-// time than another list does. PreferNoSchedule keeps nobody away.
+// time than another list does. PreferNoSchedule keeps no pod away.
 func (m *merge) shorter(list, than []corev1.Toleration, live []corev1.Taint) bool {
 	return slices.ContainsFunc(live, func(t corev1.Taint) bool {
 		return t.Effect != corev1.TaintEffectPreferNoSchedule && Lasts(list, t, m.comparison) < Lasts(than, t, m.comparison)

@@ -106,7 +106,7 @@ func aWorld(t *rapid.T) ([]corev1.Toleration, Record, Claim) {
 	return list, record, c
 }
 
-// foreign returns the entries that are nobody's, in their order: those without a
+// foreign returns the entries that are not owned, in their order: those without a
 // mark at the claim's path that the claim has not imported.
 func foreign(list []corev1.Toleration, record Record, c Claim) []corev1.Toleration {
 	taken := map[int]bool{}
@@ -155,7 +155,7 @@ func checkMerge(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration,
 			continue
 		}
 		if !slices.Contains(got.Record, m) || m.Path == claim.Path && Contains(list, m.Toleration()) != Contains(got.Tolerations, m.Toleration()) {
-			t.Fatalf("the entry or the mark of somebody else is gone: %+v in %v", m, writeMarks(got.Record))
+			t.Fatalf("the entry or the mark of another owner is gone: %+v in %v", m, writeMarks(got.Record))
 		}
 	}
 	if got.Template == slices.EqualFunc(list, got.Tolerations, Equal) || got.Template && !got.Changed {

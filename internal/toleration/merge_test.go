@@ -90,22 +90,22 @@ func TestMerge_ofAnUpdate(t *testing.T) {
 			want: []string{"a=1:NoExecute for 5s"}, wantRecord: []string{"a=1:NoExecute for 5s of me/g2"}, missing: []string{"a=1:NoExecute for 5s"},
 		},
 		{
-			name: "what somebody else removed comes back at the end", list: []string{"z Exists"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
+			name: "what another writer removed comes back at the end", list: []string{"z Exists"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
 			want: []string{"z Exists", "a=1:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
-			name: "what somebody else made shorter is made as it shall be where it stands", list: []string{"a=1:NoExecute for 5s"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
+			name: "what another writer made shorter is made as it shall be where it stands", list: []string{"a=1:NoExecute for 5s"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
 			want: []string{"a=1:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
-			name: "what somebody else replaced by more does not come back, and is no longer ours", list: []string{"a Exists"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
+			name: "what another writer replaced by more does not come back, and is no longer ours", list: []string{"a Exists"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute"),
 			wantRecord: []string{},
 		},
 		{
 			name: "the second of two equal entries is ours", list: []string{"a=1:NoExecute", "z Exists", "a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t),
 			want: []string{"a=1:NoExecute", "z Exists"}, wantRecord: []string{}, removed: []string{"a=1:NoExecute"},
 		},
-		{name: "an equal entry that somebody adds changes nothing", list: []string{"a=1:NoExecute", "a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute")},
+		{name: "an equal entry that another writer adds changes nothing", list: []string{"a=1:NoExecute", "a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute")},
 		{
 			name: "seconds change in the second of two equal entries", list: []string{"a=1:NoExecute for 60s", "a=1:NoExecute for 60s"}, record: []string{"a=1:NoExecute for 60s of me/g2"}, claim: want(t, "a=1:NoExecute for 90s"),
 			want: []string{"a=1:NoExecute for 60s", "a=1:NoExecute for 90s"}, wantRecord: []string{"a=1:NoExecute for 90s of me/g2"}, missing: []string{"a=1:NoExecute for 90s"},
@@ -116,13 +116,13 @@ func TestMerge_ofAnUpdate(t *testing.T) {
 			want: []string{"o Exists", "a=1:NoExecute"}, wantRecord: []string{"o Exists of other/g1", "gone Exists of me/g1", "a=1:NoExecute of me/g2"}, missing: []string{"a=1:NoExecute"},
 		},
 		{
-			name: "a mark without a generation is nobody's to take", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/"}, claim: want(t, "a=1:NoExecute").takingOver(),
+			name: "a mark without a generation is not adopted", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/"}, claim: want(t, "a=1:NoExecute").takingOver(),
 			conflicts: []string{"a=1:NoExecute of me"}, missing: []string{"a=1:NoExecute"},
 		},
 	})
 }
 
-func TestMerge_retiresWhatPodsLiveBy(t *testing.T) {
+func TestMerge_retiresWhatPodsNeed(t *testing.T) {
 	t.Parallel()
 	runMerge(t, []mergeCase{
 		{
@@ -195,10 +195,10 @@ func TestMerge_retiresWhatPodsLiveBy(t *testing.T) {
 			want: []string{"a=1:NoExecute", "b"}, wantRecord: []string{"a=1:NoExecute of other/g1 retiring", "b of me/g2"}, missing: []string{"b"},
 		},
 		{
-			name: "the claim of nobody owns nothing", list: []string{"a=1:NoExecute", "b:NoExecute"}, record: []string{"a=1:NoExecute of other/g1", "b:NoExecute of /"}, claim: Claim{},
+			name: "the claim without an owner owns nothing", list: []string{"a=1:NoExecute", "b:NoExecute"}, record: []string{"a=1:NoExecute of other/g1", "b:NoExecute of /"}, claim: Claim{},
 		},
 		{
-			name: "a retiring entry that somebody else removed loses its mark", list: []string{"z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{"a=1:NoExecute"},
+			name: "a retiring entry that another writer removed loses its mark", list: []string{"z Exists"}, record: []string{"a=1:NoExecute of other/g1 retiring"}, claim: Claim{}.naming("a", "NoExecute"), live: []string{"a=1:NoExecute"},
 			wantRecord: []string{},
 		},
 		{
@@ -241,7 +241,7 @@ func TestMerge_ofARelease(t *testing.T) {
 		},
 		{name: "unmarked entries that were not imported stay", list: []string{"a=1:NoExecute"}, claim: release},
 		{name: "entries of another generation stay, even in a create that is undone", list: []string{"a=1:NoExecute"}, record: []string{"a=1:NoExecute of me/g3"}, claim: release.takingOver()},
-		{name: "a mark whose entry somebody else removed goes", record: []string{"a=1:NoExecute of me/g2"}, claim: release, wantRecord: []string{}},
+		{name: "a mark whose entry another writer removed goes", record: []string{"a=1:NoExecute of me/g2"}, claim: release, wantRecord: []string{}},
 		{name: "a second release does nothing", list: []string{"z Exists"}, claim: release},
 	})
 }
@@ -307,7 +307,7 @@ func TestClaim_ownsByGenerationImportAndTakeOver(t *testing.T) {
 		{name: "another entry with an imported generation", claim: want(t).importing(t, "b:NoExecute", "g1"), mark: "a:NoExecute of me/g1"},
 		{name: "an entry that was unmarked when it was imported", claim: want(t).importing(t, "a:NoExecute", ""), mark: "a:NoExecute of other/g1"},
 		{name: "an entry without a mark that a release gives up", claim: want(t).importing(t, "a:NoExecute", "").releasing(), mark: "a:NoExecute of other/g1"},
-		{name: "the claim of nobody and a mark without a generation", claim: Claim{}, mark: "a:NoExecute of me/"},
+		{name: "the claim without an owner and a mark without a generation", claim: Claim{}, mark: "a:NoExecute of me/"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

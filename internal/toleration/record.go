@@ -35,14 +35,14 @@ type Mark struct {
 	Owner string `json:"owner"`
 	// Generation is random and fresh at every create.
 	Generation string `json:"generation"`
-	// Retiring marks an entry that nobody wants any more and that pods still
-	// live by: it goes with the step that makes it unneeded, whoever takes it.
+	// Retiring marks an entry that no resource wants any more and that pods still
+	// live by: it goes with the step that makes it unneeded, whatever resource takes it.
 	Retiring bool `json:"retiring,omitempty"`
 	// Proof shows that the resource itself has written the mark. See record.Seal.
 	Proof string `json:"proof,omitempty"`
 }
 
-// Sealed is what the proof of the mark is of. That nobody wants the entry any more is among
+// Sealed is what the proof of the mark is of. That no resource wants the entry any more is among
 // them: others take away what retires.
 func (m Mark) Sealed() record.Sealed {
 	parts := []string{"toleration", m.Path, m.Key, string(m.Operator), m.Value, string(m.Effect)}

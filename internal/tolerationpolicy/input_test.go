@@ -52,7 +52,7 @@ func TestTolerationPolicy_refusesAtPlan(t *testing.T) {
 				`[AttributeName("tolerations")] Unable to use the operator Gt in toleration "team>5:NoSchedule"`, "comparison_operators = false")
 		})
 	})
-	t.Run("a policy that somebody else has made", func(t *testing.T) {
+	t.Run("a policy that another writer has made", func(t *testing.T) {
 		t.Parallel()
 		onFake(t, func(t *testing.T, s *stage) {
 			name := acctest.Name(t, "policy")

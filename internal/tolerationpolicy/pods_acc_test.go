@@ -161,7 +161,7 @@ func (s *stage) matches(cases map[string]meant) {
 		s.t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := s.on(t)
-			name := acctest.Name(t, everybody)
+			name := acctest.Name(t, shared)
 			if _, narrow := tt.match["match_all"]; !narrow && tt.match["namespace_selector"] == nil && tt.match["namespaces"] == nil {
 				tt.match["namespaces"] = []any{s.namespace}
 			}

@@ -132,14 +132,14 @@ func (s *stage) try(change func(*corev1.Pod)) *corev1.Pod {
 	return made
 }
 
-// everybody begins the keys of tolerations that a test gives to pods of other tests too.
-const everybody = "everybody"
+// shared begins the keys of tolerations that a test gives to pods of other tests too.
+const shared = "shared"
 
 // own are the tolerations of a pod but for those that every pod gets.
 func own(tolerations []corev1.Toleration) string {
 	var out []string
 	for _, t := range tolerations {
-		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") && !strings.HasPrefix(t.Key, everybody+"-") {
+		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") && !strings.HasPrefix(t.Key, shared+"-") {
 			out = append(out, taint.FormatToleration(t))
 		}
 	}

@@ -83,14 +83,14 @@ func (w *Workload) argoCommand(verb string) string {
 	return fmt.Sprintf("kubectl argo rollouts %s %s -n %s", verb, w.Name, w.Namespace)
 }
 
-// endless reports whether a step of a canary is a pause that somebody must end.
+// endless reports whether a step of a canary is a pause that a user must end.
 func endless(step any) bool {
 	fields, _ := step.(map[string]any)
 	pause, is := fields["pause"].(map[string]any)
 	return is && pause["duration"] == nil
 }
 
-// pauseReason returns the reason of a pause that somebody must end, empty for none.
+// pauseReason returns the reason of a pause that a user must end, empty for none.
 func pauseReason(object *unstructured.Unstructured, steps []any, byHand bool) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "pauseConditions")
 	step, _, _ := unstructured.NestedInt64(object.Object, "status", "currentStepIndex")

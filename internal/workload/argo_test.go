@@ -72,7 +72,7 @@ func TestDirect_readsHowARolloutOfArgoFollows(t *testing.T) {
 		want               Rolling
 	}{
 		"a canary without steps":               {"", `"strategy":{"canary":{}}`, `{}`, Rolling{}},
-		"one that somebody has paused":         {"", canary(endless) + `,"paused":true`, `{}`, Rolling{Hold: "it is paused", WayOut: "resume it (kubectl argo rollouts promote web -n shop)"}},
+		"one that a user has paused":           {"", canary(endless) + `,"paused":true`, `{}`, Rolling{Hold: "it is paused", WayOut: "resume it (kubectl argo rollouts promote web -n shop)"}},
 		"a pause without a duration":           {"", canary(endless), `{}`, endlessCanary},
 		"a pause of 10 seconds":                {"", canary(short), `{}`, steps},
 		"a canary at its endless pause":        {"", canary(endless), paused("CanaryPauseStep", 1), with(endlessCanary, Stop{"it is paused (CanaryPauseStep)", promote})},

@@ -68,7 +68,7 @@ func Observe(object *unstructured.Unstructured, path []string) (*Workload, error
 	return w, nil
 }
 
-// kindAndName names an object that another one refers to, whoever wrote the reference.
+// kindAndName names an object that another one refers to, whatever wrote the reference.
 func kindAndName(kind, name any) string {
 	return fmt.Sprintf("%s %q", printable.Line(fmt.Sprint(kind)), printable.Line(fmt.Sprint(name)))
 }

@@ -89,7 +89,7 @@ func TestLookup(t *testing.T) {
 		{name: "the core group is a group", apiVersion: "v1", kind: "Deployment", unknown: true},
 		{name: "a version that is none", apiVersion: "a/b/c", kind: "Deployment", unknown: true},
 		{name: "a kind is written as it is", apiVersion: "apps/v1", kind: "deployment", unknown: true},
-		{name: "a kind that nobody knows", apiVersion: "example.com/v1", kind: "Gadget", unknown: true},
+		{name: "an unknown kind", apiVersion: "example.com/v1", kind: "Gadget", unknown: true},
 		{name: "OpenShift's registry", apiVersion: "imageregistry.operator.openshift.io/v1", kind: "Config", path: "spec.tolerations", resource: "imageregistry.operator.openshift.io/v1, Resource=configs"},
 	}
 	for _, tt := range tests {

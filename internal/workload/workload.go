@@ -83,7 +83,7 @@ type Rolling struct {
 	Later bool
 	// Manner describes how pods are replaced, such as "at most 1 at a time".
 	Manner string
-	// Pauses is set if every rollout stops before its end until somebody promotes it.
+	// Pauses is set if every rollout stops before its end until a user promotes it.
 	Pauses Stop
 	// Stands is set if the present rollout stands still.
 	Stands Stop

@@ -20,13 +20,13 @@ func TestObserve_namesOtherWriters(t *testing.T) {
 		name, metadata string
 		want           []string
 	}{
-		{name: "nobody else", metadata: `{}`},
+		{name: "no other writer", metadata: `{}`},
 		{name: "Helm's label", metadata: `{"labels":{"app.kubernetes.io/managed-by":"Helm"}}`, want: []string{"Helm"}},
 		{name: "Helm's annotation", metadata: `{"annotations":{"meta.helm.sh/release-name":"shop"}}`, want: []string{"Helm"}},
-		{name: "the label of somebody whom nobody knows", metadata: `{"labels":{"app.kubernetes.io/managed-by":"hand"}}`},
+		{name: "the label of an unknown writer", metadata: `{"labels":{"app.kubernetes.io/managed-by":"hand"}}`},
 		{name: "Argo CD's annotation", metadata: `{"annotations":{"argocd.argoproj.io/tracking-id":"shop:apps/Deployment:shop/web"}}`, want: []string{"Argo CD"}},
 		{name: "Argo CD's label", metadata: `{"labels":{"argocd.argoproj.io/instance":"shop"}}`, want: []string{"Argo CD"}},
-		{name: "the label that Argo CD shares with everybody", metadata: `{"labels":{"app.kubernetes.io/instance":"shop"}}`},
+		{name: "the label that Argo CD shares with all writers", metadata: `{"labels":{"app.kubernetes.io/instance":"shop"}}`},
 		{name: "Flux by a kustomization", metadata: `{"labels":{"kustomize.toolkit.fluxcd.io/name":"shop"}}`, want: []string{"Flux"}},
 		{name: "Flux by a release, which is one of Helm too", metadata: `{"labels":{"helm.toolkit.fluxcd.io/name":"shop","app.kubernetes.io/managed-by":"Helm"}}`, want: []string{"Flux", "Helm"}},
 		{name: "the Operator Lifecycle Manager", metadata: `{"labels":{"olm.owner":"shop.v1"}}`, want: []string{"the Operator Lifecycle Manager"}},
@@ -42,14 +42,14 @@ func TestObserve_namesOtherWriters(t *testing.T) {
 		{name: "Flux by its writes", metadata: field("kustomize-controller", "Apply", list), want: []string{"Flux"}},
 		{name: "hashicorp/kubernetes by its writes", metadata: field("HashiCorp", "Update", list), want: []string{"hashicorp/kubernetes"}},
 		{name: "kubernetes_manifest by its writes", metadata: field("Terraform", "Apply", list), want: []string{"hashicorp/kubernetes"}},
-		{name: "a manager whom nobody knows is named as it calls itself", metadata: field("shop-operator", "Update", list), want: []string{"shop-operator"}},
+		{name: "an unknown manager is named as it calls itself", metadata: field("shop-operator", "Update", list), want: []string{"shop-operator"}},
 		{name: "our own manager is no other", metadata: field("terraform-provider-kubetaint", "Update", list)},
 		{name: "a manager of the objects on the way alone", metadata: field("shop-operator", "Update", `"fieldsV1":{"f:spec":{"f:template":{"f:spec":{".":{},"f:nodeSelector":{}}}}}`)},
 		{name: "a manager of something else", metadata: field("hpa", "Update", `"fieldsV1":{"f:spec":{"f:replicas":{}}}`)},
 		{name: "a manager of a list with that name elsewhere", metadata: field("shop-operator", "Update", `"fieldsV1":{"f:tolerations":{},"f:spec":{"f:tolerations":{}}}`)},
 		{name: "a manager of nothing", metadata: field("shop-operator", "Update", `"fieldsV1":{}`)},
 		{
-			name: "everybody once, sorted",
+			name: "all writers once, sorted",
 			metadata: `{"labels":{"app.kubernetes.io/managed-by":"Helm"},"annotations":{"meta.helm.sh/release-name":"shop"},"managedFields":[` +
 				`{"manager":"zoo","operation":"Update","fieldsType":"FieldsV1",` + list + `},{"manager":"helm","operation":"Update","fieldsType":"FieldsV1",` + list + `},` +
 				`{"manager":"helm","operation":"Apply","fieldsType":"FieldsV1",` + list + `},{"manager":"empty","operation":"Update"}]}`,

@@ -228,7 +228,7 @@ func told(t *testing.T, tf *acctest.Terraform, config map[string]any) []string {
 	return out
 }
 
-func TestAccWorkloads_tellWhoToleratesATaintForHowLongAndByWhat(t *testing.T) {
+func TestAccWorkloads_showWhichTolerationDecidesAndForHowLong(t *testing.T) {
 	t.Parallel()
 	v := newVillage(t)
 	v.settle()

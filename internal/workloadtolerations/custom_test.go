@@ -66,7 +66,7 @@ func TestWorkloadTolerations_objectsAroundTheListStayWhereOthersMadeThem(t *test
 		s.destroy(i)
 		want := map[string]any{"size": int64(3), "placement": map[string]any{"zone": "b"}}
 		if diff := cmp.Diff(any(want), s.c.Look(t, object).Object["spec"]); diff != "" {
-			t.Fatalf("what somebody else wrote is gone: %s", diff)
+			t.Fatalf("what another writer wrote is gone: %s", diff)
 		}
 	})
 }
@@ -88,7 +88,7 @@ func TestWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
 
 // Workloads whose pods are unknown may need an old entry while any node has its taint:
 // it stays, and the plan after the taint has gone takes it away.
-func TestWorkloadTolerations_whatUnknownPodsMayLiveByStays(t *testing.T) {
+func TestWorkloadTolerations_whatUnknownPodsMayNeedStays(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		object, path := s.widget("lonely", nil), strings.Split(acctest.WidgetPath, ".")
@@ -126,7 +126,7 @@ func TestWorkloadTolerations_customKindWithoutRightsSaysSo(t *testing.T) {
 
 // Between the end of the old and the beginning of the new pods of what an operator
 // makes there is none that lacks anything: the wait must not end there.
-func TestWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPodsOfAnOperator(t *testing.T) {
+func TestWorkloadTolerations_waitCoversOldAndNewPodsOfAnOperator(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		object := s.widget("widget", nil)

@@ -53,7 +53,7 @@ func (s *shop) namesakes(agents []acctest.Thing, tolerations string) (instances 
 }
 
 // Kinds of several groups may have one name: their objects are others, and so are their resources.
-func TestWorkloadTolerations_namesakesOfOtherGroupsAreManagedBesideEachOther(t *testing.T) {
+func TestWorkloadTolerations_equalNamesInOtherGroupsAreManagedApart(t *testing.T) {
 	t.Parallel()
 	inNamesakes(t, func(t *testing.T, s *shop, agents []acctest.Thing) {
 		instances, configs := s.namesakes(agents, "team=a:NoExecute")

@@ -55,7 +55,7 @@ func TestWorkloadTolerations_importThenPlanIsEmptyAndNothingIsWritten(t *testing
 
 // Entries that are imported and not configured leave the state, and stay where
 // they are.
-func TestWorkloadTolerations_importedEntriesThatAreNotConfiguredLeaveTheStateWithoutAWrite(t *testing.T) {
+func TestWorkloadTolerations_unconfiguredImportsAreDroppedWithoutAWrite(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 1, "foreign* team=a:NoExecute helm=1:NoSchedule", nil)

@@ -43,7 +43,7 @@ func TestAccWorkloadTolerations_badInputNamesTheAttributeAndWhatIsAllowed(t *tes
 		config map[string]any
 		want   []string
 	}{
-		"a kind that nobody knows":                  {where(map[string]any{"kind": "Deployement"}), []string{inKind, `"Deployement"`, "StatefulSet", "IngressController", "workload.api_version"}},
+		"an unknown kind":                           {where(map[string]any{"kind": "Deployement"}), []string{inKind, `"Deployement"`, "StatefulSet", "IngressController", "workload.api_version"}},
 		"a kind that the cluster does not serve":    {custom(widgets, map[string]any{"kind": "Gizmo"}), []string{inKind, "Gizmo", "kubectl api-resources"}},
 		"a version that the cluster does not serve": {custom(widgets, map[string]any{"api_version": "test.kubetaint.io/v9"}), []string{`AttributeName("workload").AttributeName("api_version")`, "kubectl api-resources"}},
 		"a known kind that is not installed":        {s.manage(s.thing("DeploymentConfig", "web"), "a:NoExecute", nil), []string{`Unable to find`, "DeploymentConfig"}},

@@ -31,7 +31,7 @@ func TestWorkloadTolerations_destroyLeavesNoEmptyListAndNoAnnotation(t *testing.
 	})
 }
 
-// TestWorkloadTolerations_drift has somebody change what is owned in every way
+// TestWorkloadTolerations_drift has another writer change what is owned in every way
 // that there is.
 func TestWorkloadTolerations_drift(t *testing.T) {
 	t.Parallel()
@@ -40,17 +40,17 @@ func TestWorkloadTolerations_drift(t *testing.T) {
 		drift string
 		quiet bool
 	}{
-		"somebody removes one of ours":                  {drift: foreign + " team=a:NoExecute"},
-		"somebody removes all of ours":                  {drift: foreign},
-		"somebody removes the whole list":               {drift: ""},
-		"somebody gives ours an end":                    {drift: foreign + " spot* team=a:NoExecute@5"},
-		"somebody changes the value of ours":            {drift: foreign + " spot* team=b:NoExecute"},
-		"somebody adds another entry":                   {drift: foreign + " spot* team=a:NoExecute theirs*", quiet: true},
-		"somebody changes the order":                    {drift: "team=a:NoExecute other=1:NoExecute@30 spot* foreign*", quiet: true},
-		"somebody takes what is foreign away":           {drift: "spot* team=a:NoExecute", quiet: true},
-		"somebody writes what is ours a second time":    {drift: "spot* " + foreign + " spot* team=a:NoExecute", quiet: true},
-		"somebody puts one that covers ours before it":  {drift: "team* " + foreign + " spot* team=a:NoExecute", quiet: true},
-		"somebody puts one with an end before that key": {drift: "team=a:NoExecute@5 " + foreign + " spot* team=a:NoExecute", quiet: true},
+		"another writer removes one of ours":                  {drift: foreign + " team=a:NoExecute"},
+		"another writer removes all of ours":                  {drift: foreign},
+		"another writer removes the whole list":               {drift: ""},
+		"another writer gives ours an end":                    {drift: foreign + " spot* team=a:NoExecute@5"},
+		"another writer changes the value of ours":            {drift: foreign + " spot* team=b:NoExecute"},
+		"another writer adds another entry":                   {drift: foreign + " spot* team=a:NoExecute theirs*", quiet: true},
+		"another writer changes the order":                    {drift: "team=a:NoExecute other=1:NoExecute@30 spot* foreign*", quiet: true},
+		"another writer takes what is foreign away":           {drift: "spot* team=a:NoExecute", quiet: true},
+		"another writer writes what is ours a second time":    {drift: "spot* " + foreign + " spot* team=a:NoExecute", quiet: true},
+		"another writer puts one that covers ours before it":  {drift: "team* " + foreign + " spot* team=a:NoExecute", quiet: true},
+		"another writer puts one with an end before that key": {drift: "team=a:NoExecute@5 " + foreign + " spot* team=a:NoExecute", quiet: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +85,7 @@ func TestWorkloadTolerations_drift(t *testing.T) {
 }
 
 // An entry without a mark has no owner: it serves, and a destroy leaves it.
-func TestWorkloadTolerations_withoutTheirAnnotationEntriesAreNobodys(t *testing.T) {
+func TestWorkloadTolerations_entriesWithoutARecordAreNotOwned(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "foreign*", nil)
@@ -120,7 +120,7 @@ func TestWorkloadTolerations_foreignEntryThatDiffersInSecondsAloneStays(t *testi
 	})
 }
 
-func TestWorkloadTolerations_annotationThatCannotBeReadIsAnErrorAndNothingIsWritten(t *testing.T) {
+func TestWorkloadTolerations_unreadableRecordIsAnErrorBeforeAWrite(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "foreign*", nil)
@@ -149,7 +149,7 @@ func TestWorkloadTolerations_workloadThatIsMadeAnewIsPlannedAgain(t *testing.T) 
 	})
 }
 
-func TestWorkloadTolerations_deletedWorkloadLeavesTheState(t *testing.T) {
+func TestWorkloadTolerations_deletedWorkloadIsDroppedFromState(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		for _, kind := range []string{"Deployment", "CronJob"} {

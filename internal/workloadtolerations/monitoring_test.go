@@ -222,7 +222,7 @@ func TestMonitoring_aConfigMapThatIsNotThereIsCreated(t *testing.T) {
 	}
 }
 
-// TestMonitoring_aMadeUpMarkOfCreationDeletesNothing has somebody mark their empty ConfigMap as created by
+// TestMonitoring_aMadeUpMarkOfCreationDeletesNothing has another writer mark their empty ConfigMap as created by
 // the provider. A copy counts only as long as the resource holds it.
 func TestMonitoring_aMadeUpMarkOfCreationDeletesNothing(t *testing.T) {
 	t.Parallel()

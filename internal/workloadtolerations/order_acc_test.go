@@ -13,10 +13,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccOrder_nobodyIsEvicted changes taints and tolerations together, in
+// TestAccOrder_evictsNoPod changes taints and tolerations together, in
 // every way in which they can change, and watches whom the real taint-eviction
 // controller deletes.
-func TestAccOrder_nobodyIsEvicted(t *testing.T) {
+func TestAccOrder_evictsNoPod(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	for _, how := range []link{toleratedBy, dependsOn} {
@@ -251,9 +251,9 @@ func (p *pool) rolledOut(name string) {
 	})
 }
 
-// TestAccOrder_withoutALinkNobodyIsEvictedWhoeverComesFirst runs unlinked changes
+// TestAccOrder_withoutALinkEitherOrderEvictsNoPod runs unlinked changes
 // at the same time: the taint is refused until the pods happen to be ready.
-func TestAccOrder_withoutALinkNobodyIsEvictedWhoeverComesFirst(t *testing.T) {
+func TestAccOrder_withoutALinkEitherOrderEvictsNoPod(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	p := newPool(t, c, "Deployment")

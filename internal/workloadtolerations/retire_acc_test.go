@@ -30,7 +30,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 		effect string
 		// elsewhere makes another node that takes the pods.
 		elsewhere bool
-		// deleted has somebody delete a pod afterwards.
+		// deleted has another writer delete a pod afterwards.
 		deleted bool
 		says    []string
 		// settled reports that what was warned of has come about, from the running pods that

@@ -130,7 +130,7 @@ func TestAccWorkloadTolerations_theRealControllerOfRollouts(t *testing.T) {
 			s.wantPods("web", 3, "team=a:NoExecute", "Rollout")
 			s.quiet(i, config)
 		},
-		"one that somebody has paused is refused": func(s *shop) {
+		"one that a user has paused is refused": func(s *shop) {
 			web := s.rolloutOf("web", canary())
 			s.c.Change(s.t, web, "somebody", `{"spec":{"paused":true}}`)
 			config := s.manageRollout(web, "team=a:NoExecute", nil)

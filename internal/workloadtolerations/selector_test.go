@@ -126,7 +126,7 @@ func TestWorkloadTolerations_sameSelectorInOtherWordsIsNoChange(t *testing.T) {
 	})
 }
 
-func TestWorkloadTolerations_selectorThatMatchesNothingWarnsAndWaitsForNobody(t *testing.T) {
+func TestWorkloadTolerations_selectorWithoutAMatchWarnsAndDoesNotWait(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		i, config := s.fresh(), s.managing("Deployment", "tier=gpu", "team=a:NoExecute")

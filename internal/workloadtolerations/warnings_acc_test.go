@@ -103,20 +103,20 @@ func TestAccWorkloadTolerations_otherWritersAreNamed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		manager, patch, writer string
 	}{
-		"Helm by its label":                  {"", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"}}}`, "Helm"},
-		"Helm by its annotation":             {"", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"web"}}}`, "Helm"},
-		"Helm by what it has written":        {"helm", list, "Helm"},
-		"Argo CD by its annotation":          {"", `{"metadata":{"annotations":{"argocd.argoproj.io/tracking-id":"web:apps/Deployment:shop/web"}}}`, "Argo CD"},
-		"Argo CD by what it has written":     {"argocd-controller", list, "Argo CD"},
-		"Flux by its label":                  {"", `{"metadata":{"labels":{"kustomize.toolkit.fluxcd.io/name":"web"}}}`, "Flux"},
-		"kubectl apply of tolerations":       {"kubectl-client-side-apply", list, "kubectl apply"},
-		"kubectl apply --server-side":        {"kubectl", list, "kubectl apply --server-side"},
-		"hashicorp/kubernetes":               {"HashiCorp", list, "hashicorp/kubernetes"},
-		"somebody by name":                   {"our-operator", list, "our-operator"},
-		"the Operator Lifecycle Manager":     {"", `{"metadata":{"labels":{"olm.owner":"gpu-operator.v1"}}}`, "the Operator Lifecycle Manager"},
-		"nobody who did it by hand":          {"kubectl-edit", list, ""},
-		"nobody who writes something else":   {"helm", `{"spec":{"replicas":0}}`, ""},
-		"nobody by another managed-by label": {"", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"me"}}}`, ""},
+		"Helm by its label":                     {"", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"Helm"}}}`, "Helm"},
+		"Helm by its annotation":                {"", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"web"}}}`, "Helm"},
+		"Helm by what it has written":           {"helm", list, "Helm"},
+		"Argo CD by its annotation":             {"", `{"metadata":{"annotations":{"argocd.argoproj.io/tracking-id":"web:apps/Deployment:shop/web"}}}`, "Argo CD"},
+		"Argo CD by what it has written":        {"argocd-controller", list, "Argo CD"},
+		"Flux by its label":                     {"", `{"metadata":{"labels":{"kustomize.toolkit.fluxcd.io/name":"web"}}}`, "Flux"},
+		"kubectl apply of tolerations":          {"kubectl-client-side-apply", list, "kubectl apply"},
+		"kubectl apply --server-side":           {"kubectl", list, "kubectl apply --server-side"},
+		"hashicorp/kubernetes":                  {"HashiCorp", list, "hashicorp/kubernetes"},
+		"a manager by its name":                 {"our-operator", list, "our-operator"},
+		"the Operator Lifecycle Manager":        {"", `{"metadata":{"labels":{"olm.owner":"gpu-operator.v1"}}}`, "the Operator Lifecycle Manager"},
+		"no user who did it by hand":            {"kubectl-edit", list, ""},
+		"no writer of another field":            {"helm", `{"spec":{"replicas":0}}`, ""},
+		"no writer by another managed-by label": {"", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"me"}}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -104,9 +104,9 @@ func TestWorkloadTolerations_whatIsCoveredForAShorterTimeIsWritten(t *testing.T)
 func TestWorkloadTolerations_writerBetweenPlanAndApply(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ theirs, want string }{
-		"somebody adds an entry":                  {"foreign* theirs=1:NoExecute", "foreign* theirs=1:NoExecute team=a:NoExecute"},
-		"somebody takes the list away":            {"", "team=a:NoExecute"},
-		"somebody adds what we were about to add": {"foreign* team=a:NoExecute", "foreign* team=a:NoExecute"},
+		"another writer adds an entry":                  {"foreign* theirs=1:NoExecute", "foreign* theirs=1:NoExecute team=a:NoExecute"},
+		"another writer takes the list away":            {"", "team=a:NoExecute"},
+		"another writer adds what we were about to add": {"foreign* team=a:NoExecute", "foreign* team=a:NoExecute"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,7 +128,7 @@ func TestWorkloadTolerations_writerBetweenPlanAndApply(t *testing.T) {
 	}
 }
 
-// TestWorkloadTolerations_writerBetweenReadAndWrite has somebody add an entry
+// TestWorkloadTolerations_writerBetweenReadAndWrite has another writer add an entry
 // right after the provider has read the workload for its write, repeatedly.
 func TestWorkloadTolerations_writerBetweenReadAndWrite(t *testing.T) {
 	t.Parallel()
@@ -200,9 +200,9 @@ func TestWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
 	})
 }
 
-// TestWorkloadTolerations_somebodyWhoKeepsRemovingOursIsAnError: it must neither
+// TestWorkloadTolerations_aWriterThatKeepsRemovingEntriesIsAnError: it must neither
 // pass for an apply that worked nor go on for ever.
-func TestWorkloadTolerations_somebodyWhoKeepsRemovingOursIsAnError(t *testing.T) {
+func TestWorkloadTolerations_aWriterThatKeepsRemovingEntriesIsAnError(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 1, "foreign*", nil)

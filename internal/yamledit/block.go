@@ -116,7 +116,7 @@ func (d *Document) remove(at place) (string, error) {
 	return d.without(d.contents(begin, d.end(begin, at.key.Column-1, at.value))), nil
 }
 
-// explained reports whether somebody has written a comment into a field.
+// explained reports whether a user has written a comment into a field.
 func (d *Document) explained(at place) bool {
 	if at.key.LineComment+at.value.LineComment+at.value.HeadComment != "" {
 		return true

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// written draws a text as somebody may have written it by hand: components in any style, with comments
+// written draws a text as a user may have written it by hand: components in any style, with comments
 // and blank lines anywhere.
 func written(t *rapid.T) string {
 	var b strings.Builder

@@ -54,7 +54,7 @@ type stage struct {
 func BenchmarkAccBigCluster(b *testing.B) {
 	s := newStage(b)
 	clients := []client{
-		plan("plan, 1 node, nobody evicted", "NoSchedule", 1),
+		plan("plan, 1 node, no pod evicted", "NoSchedule", 1),
 		plan("plan, 1 node", "NoExecute", 1),
 		plan("plan, 10 nodes", "NoExecute", 10),
 		plan("plan, half of the nodes", "NoExecute", s.nodes/2),

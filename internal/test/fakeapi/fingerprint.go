@@ -107,7 +107,7 @@ func timeBefore(text string) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// Fingerprint returns all objects as texts, without uids, versions and times. Whoever asks
+// Fingerprint returns all objects as texts, without uids, versions and times. A user who asks
 // nothing but the server goes on from two servers of one fingerprint alike. The texts of an
 // object that clones have in common are one string.
 func (s *Server) Fingerprint() []string {

@@ -192,7 +192,7 @@ func mask(fields map[string]any, show string) {
 	}
 }
 
-// maskRules leaves out the rights that everybody has.
+// maskRules leaves out the rights that all users have.
 func maskRules(fields map[string]any) {
 	status, is := fields["status"].(map[string]any)
 	if !is {

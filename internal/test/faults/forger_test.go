@@ -39,10 +39,10 @@ var formats = map[string]reflect.Type{
 // stranger owns marks that are not the resource's.
 const stranger = "somebody/node_taints/selector/pool=x/theirs:NoSchedule"
 
-// evil is a value that nobody has ever given to a taint.
+// evil is a value that no test gives to a taint.
 const evil = "evil"
 
-// forger makes annotations that somebody might write who may: all from one seed.
+// forger makes annotations that a user might write who may: all from one seed.
 type forger struct {
 	*rand.Rand
 	// genuine are the values that the resource itself has written, by annotation.
@@ -164,7 +164,7 @@ func (f *forger) member(annotation string) map[string]any {
 	return out
 }
 
-// aboutForeign makes a mark one of an entry that stands in these worlds and is nobody's.
+// aboutForeign makes a mark one of an entry that stands in these worlds and is not owned.
 func (f *forger) aboutForeign(annotation string, mark map[string]any) {
 	switch annotation {
 	case taints.OwnedAnnotation:
@@ -246,7 +246,7 @@ func (f *forger) like(name string, of reflect.Type) any {
 	return pick(f, evil, "a", "kept", "")
 }
 
-// key returns the key of an entry: the resource's, somebody else's, of a controller, or none.
+// key returns the key of an entry: the resource's, another owner's, of a controller, or none.
 func (f *forger) key() string {
 	return pick(f, "team", "extra", "dedicated", "spot", "foreign", "foreign", "pool", "quarantine", "node.kubernetes.io/out-of-service",
 		"node.kubernetes.io/unreachable", "node-role.kubernetes.io/control-plane", "", "no key", strings.Repeat("k", 400))

@@ -24,7 +24,7 @@ import (
 	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// TestHostileMarks has somebody who may write annotations copy owner, generation and proof of
+// TestHostileMarks has a writer who may write annotations copy owner, generation and proof of
 // each mark onto entries that are not the resource's. An update and a destroy remove and
 // restore none of these.
 func TestHostileMarks(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 // spoofAzure is spoof with a command of Azure Pipelines, which need not begin a line.
 const spoofAzure = "##vso[task.setvariable variable=told]" + spoof
 
-// TestHostileText_ofObjects fills the texts that a cluster takes from whoever may write an object: the Machine that a
+// TestHostileText_ofObjects fills the texts that a cluster takes from a user who may write an object: the Machine that a
 // node names, what Machines and MachineSets say of themselves, the owners of workloads and pods, and the names of
 // field managers. No warning, error or attribute prints one as it is.
 func TestHostileText_ofObjects(t *testing.T) {

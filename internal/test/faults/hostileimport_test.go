@@ -20,7 +20,7 @@ import (
 )
 
 // TestHostileImports has a resource imported by the marks that an earlier state has left on two
-// objects, one of which leaves the selector then. Somebody copies the marks to a third one, that
+// objects, one of which leaves the selector then. Another writer copies the marks to a third one, that
 // was never selected, beside entries of its own: they stay there, and what has left is given up.
 func TestHostileImports(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestHostileImports(t *testing.T) {
 }
 
 // threeOfEach has two nodes and two Deployments of a pool, and one of each with entries of
-// somebody else.
+// another writer.
 func threeOfEach(api *fakeapi.Server) {
 	api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 	for _, name := range []string{"n1", "n2", "n3"} {

@@ -67,7 +67,7 @@ type settled struct {
 	genuine             map[string][]string
 }
 
-// TestHostileRecords writes annotations that somebody might write who may, on all objects of a
+// TestHostileRecords writes annotations that a user might write who may, on all objects of a
 // world, and carries out an operation of the resource. It never panics, changes nothing that
 // state and configuration do not name, and names an object whose record it cannot read.
 func TestHostileRecords(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestHostileMarksWrittenBack has the kubelet of a node write back the marks that a resource had
-// there, with their proofs, after the resource has given the entries up and somebody else has put
+// there, with their proofs, after the resource has given the entries up and another writer has put
 // them there: they stay.
 func TestHostileMarksWrittenBack(t *testing.T) {
 	t.Parallel()

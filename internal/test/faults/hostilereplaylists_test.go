@@ -34,7 +34,7 @@ type replay struct {
 	last, other map[string]any
 }
 
-// TestHostileMarksWrittenBack_onLists has somebody write back the marks that a resource once had
+// TestHostileMarksWrittenBack_onLists has another writer write back the marks that a resource once had
 // on a workload or on a namespace, with the entries. The resource has given them up, so that they
 // stay.
 func TestHostileMarksWrittenBack_onLists(t *testing.T) {
@@ -125,7 +125,7 @@ func replays() map[string]replay {
 }
 
 // TestHostileMarksWrittenBack_whatRetired has a toleration retire and go with the taint of another
-// resource, and somebody write it back with the mark of that time. Neither its own resource nor
+// resource, and another writer write it back with the mark of that time. Neither its own resource nor
 // that of the taint, which believes the other one's marks, takes it away.
 func TestHostileMarksWrittenBack_whatRetired(t *testing.T) {
 	t.Parallel()

@@ -20,9 +20,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 )
 
-// TestHostileMarksWrittenBack_onMachineSets has somebody write back the records that a resource
+// TestHostileMarksWrittenBack_onMachineSets has another writer write back the records that a resource
 // once had on a MachineSet: its marks, those of what machines kept, and the marker of a rollout.
-// What the resource has given up, and what somebody else has put there since, stays in the
+// What the resource has given up, and what another writer has put there since, stays in the
 // template and on the machines.
 func TestHostileMarksWrittenBack_onMachineSets(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestHostileMarksWrittenBack_onMachineSets(t *testing.T) {
 	}
 }
 
-// checkTheirs checks that the entries that a record is about, and that somebody else has put there,
+// checkTheirs checks that the entries that a record is about, and that another writer has put there,
 // stay in the template and on the machines.
 func checkTheirs(t *testing.T, api *fakeapi.Server, annotation string) {
 	t.Helper()

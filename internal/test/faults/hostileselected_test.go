@@ -30,7 +30,7 @@ func beside(record string, replaced ...string) string {
 }
 
 // TestHostileMarks_withoutProofs has a resource imported, or its private state lost. After that,
-// somebody copies the marks of a selected node, for entries of their own: these stay, whether or not an
+// another writer copies the marks of a selected node, for entries of their own: these stay, whether or not an
 // apply had something to write before, and whatever the next one does.
 func TestHostileMarks_withoutProofs(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestHostileMarks_ofAnImportedMachineSet(t *testing.T) {
 					machines := api.Custom(machinev1beta1.GroupVersion.WithResource("machines"))
 					for _, m := range machines {
 						if taints, _, _ := unstructured.NestedSlice(m.Object, "spec", "taints"); !strings.Contains(fmt.Sprint(taints), "key:foreign") {
-							t.Errorf("somebody else's taint has gone: %v", taints)
+							t.Errorf("another owner's taint has gone: %v", taints)
 						}
 					}
 					if len(machines) == 0 {
@@ -143,7 +143,7 @@ func TestHostileMarks_ofAnImportedMachineSet(t *testing.T) {
 }
 
 // TestHostileMarks_ofANodeThatIsMadeAnew has a node come back under its name, outside the pool. Its
-// kubelet writes the mark of the one before, beside a taint that somebody else has put there.
+// kubelet writes the mark of the one before, beside a taint that another writer has put there.
 func TestHostileMarks_ofANodeThatIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	bubble(t, moment{api: fakeapi.New()}, func(t *testing.T, api *fakeapi.Server) {

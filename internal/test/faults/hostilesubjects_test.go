@@ -161,7 +161,7 @@ func isPlaced(kind string) bool {
 	return slices.ContainsFunc(placedKinds(), func(p placed) bool { return p.Kind.Kind == kind })
 }
 
-// forgeCreated has somebody write that the provider has created a ConfigMap, which is deleted with its
+// forgeCreated has another writer write that the provider has created a ConfigMap, which is deleted with its
 // last entry if that is believed.
 func forgeCreated(api *fakeapi.Server, value string) {
 	for _, o := range fakeapi.Objects[*corev1.ConfigMap](api) {
@@ -174,7 +174,7 @@ func forgeCreated(api *fakeapi.Server, value string) {
 	}
 }
 
-// TestHostileMarks_ofAConfigMap has others create an empty ConfigMap, and somebody write that the provider
+// TestHostileMarks_ofAConfigMap has others create an empty ConfigMap, and another writer write that the provider
 // has: a destroy leaves it, whatever it knows of its own marks.
 func TestHostileMarks_ofAConfigMap(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func spoofs(text string) bool {
 	return strings.Contains(text, "\n::") || strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e")
 }
 
-// TestHostileText has somebody replace one text of the annotations that a resource reads, such as
+// TestHostileText has another writer replace one text of the annotations that a resource reads, such as
 // the owner of each mark: no warning, error or attribute prints it as it is.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func eachText(v any, with func(field, text string) string) {
 	}
 }
 
-// TestHostileText_ofOwnersAtImports: whoever may annotate a node writes the owner of its marks. An
+// TestHostileText_ofOwnersAtImports: a user who may annotate a node writes the owner of its marks. An
 // import takes it as the id of the resource only where it is one, and refuses a record with text that
 // does not print as it is.
 func TestHostileText_ofOwnersAtImports(t *testing.T) {

@@ -316,7 +316,7 @@ func without(v any, keys map[string][]string) {
 	}
 }
 
-// spare is the key of a toleration that is nobody's, and that no taint needs: what would be
+// spare is the key of a toleration that is not owned, and that no taint needs: what would be
 // removed by a forged mark goes at once.
 const spare = "spare"
 
@@ -345,7 +345,7 @@ func (s subject) addSpare(api *fakeapi.Server) {
 	}
 }
 
-// rack is the key of a taint of Machines that is nobody's, and not in their template: what
+// rack is the key of a taint of Machines that is not owned, and not in their template: what
 // would be removed by a forged record of what they kept goes at once.
 const rack = "rack"
 

@@ -19,7 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 )
 
-// otherSet adds a MachineSet whose Machines have a taint of somebody else, and its template has not.
+// otherSet adds a MachineSet whose Machines have a taint of another owner, and its template has not.
 func otherSet(t *testing.T, api *fakeapi.Server) {
 	t.Helper()
 	labels := map[string]any{"machine.openshift.io/cluster-api-machineset": "other"}
@@ -67,7 +67,7 @@ func editSets(api *fakeapi.Server, name string, change func(u *unstructured.Unst
 	time.Sleep(calm)
 }
 
-// TestOtherSets_machinesStayAsTheyAre has a MachineSet beside the one of the resource: somebody forges a
+// TestOtherSets_machinesStayAsTheyAre has a MachineSet beside the one of the resource: another writer forges a
 // marker of a rollout on it, by the id alone; or it joins the selector in the apply of a change.
 func TestOtherSets_machinesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,7 @@ func TestRecovered_goesOnWithAnInterruptedRollout(t *testing.T) {
 	}
 }
 
-// TestRecovered_whatJoinsLaterIsOfOthers has a node join the selector with somebody's taint of the same
+// TestRecovered_whatJoinsLaterIsOfOthers has a node join the selector with another owner's taint of the same
 // identity, after an import or a loss: it is a conflict, as any other.
 func TestRecovered_whatJoinsLaterIsOfOthers(t *testing.T) {
 	t.Parallel()

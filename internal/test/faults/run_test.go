@@ -301,7 +301,7 @@ func (s *stage) disturbed(t *testing.T, f fault, n int) (came bool) {
 			if s.from == nil && i.Exists() {
 				t.Error("a create that failed saves a state")
 			}
-			// Where a process that was killed has gone on from the same, it is known.
+			// The outcome is known where a killed process has gone on from the same state.
 			if s.again[where(api, &i)] != nil {
 				return
 			}
@@ -314,7 +314,7 @@ func (s *stage) disturbed(t *testing.T, f fault, n int) (came bool) {
 	return came
 }
 
-// invoked reports whether an action has done all that it is for: whoever sees that does not
+// invoked reports whether an action has done all that it is for: a caller that sees that does not
 // invoke it again, and an action cannot know that it has been invoked before.
 func (s *stage) invoked(api *fakeapi.Server) bool {
 	if !s.action {

@@ -308,7 +308,7 @@ func (s *sequence) carriedOut(t *testing.T, api *fakeapi.Server, after bool, sai
 	case strings.Contains(said.plan, refusal+" unless"):
 		// The order of the two resources decides, which the plan cannot see.
 	case strings.Contains(said.plan, " restarts ") && strings.Contains(end.failed, "but not the new one"):
-		// Where the pods of a rollout in the same run go is known to the apply alone.
+		// The apply alone knows the nodes of pods that restart in the same run.
 	case strings.Contains(end.failed, "did not finish in time") && strings.Contains(end.failed, "not scheduled yet"):
 		// No node takes the new pods before the taints have changed.
 	default:

@@ -76,7 +76,7 @@ func TestMachineSet_statusIsThatOfBeforeWhatWasDone(t *testing.T) {
 	w.until("all are counted", func() (bool, error) { return w.fresh(ms) && ms.Status.Replicas == 3, nil })
 }
 
-func TestMachineSet_aDeletedMachineIsReplacedAtOnceFromTheTemplateOfNow(t *testing.T) {
+func TestMachineSet_aDeletedMachineIsReplacedFromTheCurrentTemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ms, machines := w.running(1, held)

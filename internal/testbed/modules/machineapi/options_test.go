@@ -29,7 +29,7 @@ func TestParse_defaultsAreThoseOfOpenShift(t *testing.T) {
 func TestParse_guessesNoCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/real")
 	if _, err := parse(nil); err == nil {
-		t.Error("it takes a cluster that nobody has named")
+		t.Error("it takes a cluster that no test has named")
 	}
 }
 

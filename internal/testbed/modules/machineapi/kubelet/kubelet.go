@@ -4,7 +4,7 @@
 // Package kubelet does on a kind cluster what kwok does on others: it gives each
 // Node with kwok's annotation a kubelet, and here it is a real one. The workers of
 // the cluster are the machines that kubelets run on, one on each, under the name of
-// the Node that they serve for the moment. So whoever makes Nodes, tests and the
+// the Node that they serve for the moment. So what makes Nodes, tests and the
 // invented cloud alike, need not distinguish which of the two plays their kubelets.
 package kubelet
 

@@ -118,7 +118,7 @@ func TestPolicy_priorities(t *testing.T) {
 	}
 }
 
-func TestSurplus_whoGoes(t *testing.T) {
+func TestSurplus_whichMachinesAreDeleted(t *testing.T) {
 	t.Parallel()
 	marked := withAnnotation(deleteAnnotation, "true")
 	for name, c := range map[string]struct {
@@ -170,7 +170,7 @@ func TestSurplus_whoGoes(t *testing.T) {
 	}
 }
 
-func TestExcluded_whoDoesNotCount(t *testing.T) {
+func TestExcluded_whatDoesNotCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		machine change
