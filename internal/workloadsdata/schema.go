@@ -25,7 +25,7 @@ func (*workloads) Schema(_ context.Context, _ datasource.SchemaRequest, resp *da
 		NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Workloads and whether they tolerate taints, for how long, and which toleration decides. Nothing is changed. Taints of Kubernetes' own controllers are accepted: \"which pods are evicted when a node becomes unreachable?\"\n\nRunning and Pending pods are judged, with the tolerations that admission and controllers have added to them: these are what the scheduler and the taint-eviction controller act on. Workloads without pods, such as a Deployment that is scaled to zero or a CronJob between two runs, are omitted, and a template that is not rolled out yet does not count. If several tolerations match a taint, the first in the pod's list decides.",
+		MarkdownDescription: "Workloads and whether they tolerate taints, for how long, and which toleration decides. Nothing is changed. Taints of Kubernetes' own controllers are accepted: \"which pods are evicted when a node becomes unreachable?\"\n\nRunning and Pending pods are judged, with the tolerations that admission and controllers have added to them. These are what the scheduler and the taint-eviction controller act on. Workloads without pods, such as a Deployment that is scaled to zero or a CronJob between two runs, are omitted. A template that is not rolled out yet does not count. If several tolerations match a taint, the first in the pod's list decides.",
 		Attributes:          attributes,
 	}
 }
