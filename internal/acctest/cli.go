@@ -184,11 +184,12 @@ func (c *CLI) Command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs a command and returns what it prints, and whether it succeeded.
+// Run runs a command and returns what it prints, without the clusters of provider blocks, and
+// whether it succeeded.
 func (c *CLI) Run(args ...string) (string, bool) {
 	c.t.Helper()
 	out, err := c.Command(args...).CombinedOutput()
-	return string(out), err == nil
+	return unlabelled(string(out)), err == nil
 }
 
 // MustRun runs a command that must succeed.
@@ -237,6 +238,7 @@ func (c *CLI) PlanWarnings() []PlanWarning {
 		// Diagnostics about the command line itself have no address, nor have those about a
 		// resource that is no longer in the configuration.
 		if line.Type == "diagnostic" && !strings.HasPrefix(line.Diagnostic.Summary, "Provider development overrides") {
+			line.Diagnostic.Summary = unlabelled(line.Diagnostic.Summary)
 			warnings = append(warnings, line.Diagnostic)
 		}
 	}

@@ -31,6 +31,7 @@ func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 	must(w.t, err)
 	for event := range stream.Events {
 		if completed, is := event.Type.(tfprotov6.CompletedInvokeActionEventType); is {
+			w.bare(completed.Diagnostics)
 			d = append(d, completed.Diagnostics...)
 		}
 	}
@@ -48,6 +49,7 @@ func (w *Walk) PlanAction(typeName string, config map[string]any) Diagnostics {
 	}
 	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
 	must(w.t, err)
+	w.bare(planned.Diagnostics)
 	return planned.Diagnostics
 }
 

@@ -31,6 +31,8 @@ type Terraform struct {
 	Transport func() http.RoundTripper
 	// Reading is how pods are read; the environment chooses where it is not set.
 	Reading kube.Reading
+	// Labels keeps the cluster of the provider block in the summaries of warnings.
+	Labels bool
 	// Context is that of all requests, where it is set; otherwise it is the test's.
 	Context context.Context //nolint:containedctx // It ends the processes, not a call.
 }
@@ -98,6 +100,7 @@ type Walk struct {
 	// before it applies.
 	Between func()
 
+	labels bool
 	warned warned
 }
 
@@ -109,7 +112,7 @@ var schemas = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, erro
 // Start configures a provider. The diagnostics of Configure are returned.
 func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	t.Helper()
-	w := &Walk{t: t, ctx: tf.Context, server: providerserver.NewProtocol6(tf.provider()())()}
+	w := &Walk{t: t, ctx: tf.Context, labels: tf.Labels, server: providerserver.NewProtocol6(tf.provider()())()}
 	if w.ctx == nil {
 		w.ctx = t.Context()
 	}
@@ -149,6 +152,7 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 		TypeName: i.Type, CurrentState: i.State, Private: i.Private, CurrentIdentity: i.Identity,
 	})
 	must(w.t, err)
+	w.bare(resp.Diagnostics)
 	w.warned.once(w.t, i, resp.Diagnostics)
 	if Diagnostics(resp.Diagnostics).Errors() == "" {
 		i.Private, i.Identity = resp.Private, resp.NewIdentity
@@ -208,6 +212,7 @@ func (w *Walk) planOnce(typeName string, prior *tfprotov6.DynamicValue, private 
 	}
 	resp, err := w.server.PlanResourceChange(w.ctx, request)
 	must(w.t, err)
+	w.bare(resp.Diagnostics)
 	return Planned{
 		State: resp.PlannedState, Private: resp.PlannedPrivate, Identity: resp.PlannedIdentity,
 		Empty:   prior != nil && config != nil && w.equal(typ, prior, resp.PlannedState),
@@ -245,6 +250,7 @@ func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) 
 	}
 	resp, err := w.server.ApplyResourceChange(w.ctx, request)
 	must(w.t, err)
+	w.bare(resp.Diagnostics)
 	diagnostics := append(before, resp.Diagnostics...)
 	w.warned.once(w.t, i, diagnostics)
 	if config != nil && Diagnostics(resp.Diagnostics).Errors() == "" {
@@ -296,52 +302,6 @@ func (tf *Terraform) Carry(t testing.TB, i *Instance, planned Planned, config ma
 	return append(d, w.ApplyChange(i, planned, config)...)
 }
 
-// Import imports an instance by its id and reads it, as "terraform import" does.
-func (tf *Terraform) Import(t testing.TB, typeName, id string) (*Instance, Diagnostics) {
-	t.Helper()
-	return tf.imported(t, &tfprotov6.ImportResourceStateRequest{TypeName: typeName, ID: id})
-}
-
-// ImportAgain imports by the identity of an instance, as an import block with an identity
-// does, and reads it.
-func (tf *Terraform) ImportAgain(t testing.TB, i *Instance) (*Instance, Diagnostics) {
-	t.Helper()
-	if i.Identity == nil {
-		t.Fatalf("an instance of %s has no identity", i.Type)
-	}
-	return tf.imported(t, &tfprotov6.ImportResourceStateRequest{TypeName: i.Type, Identity: i.Identity})
-}
-
-func (tf *Terraform) imported(t testing.TB, req *tfprotov6.ImportResourceStateRequest) (*Instance, Diagnostics) {
-	t.Helper()
-	w := tf.Walk(t)
-	resp, err := w.server.ImportResourceState(t.Context(), req)
-	must(t, err)
-	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
-		return nil, d
-	}
-	one := resp.ImportedResources[0]
-	i := &Instance{Type: req.TypeName, State: one.State, Private: one.Private, Identity: one.Identity}
-	return i, append(resp.Diagnostics, w.Refresh(i)...)
-}
-
-// Move adopts the state of another type, as a moved block does, and reads
-// it. The source's state is JSON.
-func (tf *Terraform) Move(t testing.TB, typeName, from, state string) (*Instance, Diagnostics) {
-	t.Helper()
-	w := tf.Walk(t)
-	resp, err := w.server.MoveResourceState(t.Context(), &tfprotov6.MoveResourceStateRequest{
-		SourceProviderAddress: "registry.terraform.io/hashicorp/kubernetes", SourceTypeName: from,
-		SourceState: &tfprotov6.RawState{JSON: []byte(state)}, TargetTypeName: typeName,
-	})
-	must(t, err)
-	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
-		return nil, d
-	}
-	i := &Instance{Type: typeName, State: resp.TargetState, Private: resp.TargetPrivate, Identity: resp.TargetIdentity}
-	return i, append(resp.Diagnostics, w.Refresh(i)...)
-}
-
 // Data reads a data source and returns its attributes.
 func (tf *Terraform) Data(t testing.TB, typeName string, config map[string]any) (map[string]any, Diagnostics) {
 	t.Helper()
@@ -355,6 +315,7 @@ func (tf *Terraform) Data(t testing.TB, typeName string, config map[string]any) 
 	}
 	resp, err := w.server.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: request})
 	must(t, err)
+	w.bare(resp.Diagnostics)
 	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}

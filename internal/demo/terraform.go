@@ -58,16 +58,14 @@ resource "kubetaint_node_taints" "pool" {
 `
 
 // preamble is what the reader need not see of both. It names the registry, because
-// OpenTofu has another one by default.
+// OpenTofu has another one by default. KUBE_CONFIG_PATH names the cluster.
 const preamble = `terraform {
   required_providers {
     kubetaint = { source = "registry.terraform.io/kubetaint/kubetaint" }
   }
 }
 
-provider "kubetaint" {
-  config_path = %q
-}
+provider "kubetaint" {}
 
 `
 
@@ -111,7 +109,7 @@ func newTerraform(ctx context.Context) (*terraform, error) {
 		return nil, err
 	}
 	tf := &terraform{binary: binary, dir: dir, name: nameOf(ctx, binary)}
-	return tf, errors.Join(tf.install(ctx), tf.write("main.tf", fmt.Sprintf(preamble, os.Getenv("KUBE_CONFIG_PATH"))), tf.command(ctx, "init").Run())
+	return tf, errors.Join(tf.install(ctx), tf.write("main.tf", preamble), tf.command(ctx, "init").Run())
 }
 
 // nameOf asks a command line what it is. Its file may have any name.

@@ -27,8 +27,8 @@ type Data struct {
 	Recorded string
 	// Owner stands at the head of every id.
 	Owner string
-	// Label tells this provider block from others of the configuration, as far as it names its context or
-	// an owner; "" where it names neither.
+	// Label distinguishes this provider block from others of the configuration, by what it names of its
+	// cluster and by its owner; "" where the environment names the cluster.
 	Label string
 	// Evictions are the limits of resources that set none.
 	Evictions Budget

@@ -137,7 +137,7 @@ func (c Config) load() (*rest.Config, error) {
 			}
 		}
 		for _, path := range filesNamed(raw) {
-			if isContent(path) {
+			if IsContent(path) {
 				message = strings.ReplaceAll(message, path, shown(path))
 			}
 		}
@@ -285,7 +285,7 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 		host, _, err := rest.DefaultServerURL(c.Host, "", schemeGroupVersion, c.ClusterCACertificate != "" || c.ClientCertificate != "" || c.Insecure)
 		if err != nil {
 			reason := err.Error()
-			if strings.Contains(c.Host, "@") || isContent(c.Host) {
+			if strings.Contains(c.Host, "@") || IsContent(c.Host) {
 				// It quotes a part, which can be a secret.
 				reason = "write it as https://HOST:PORT, and credentials in username and password"
 			}
@@ -360,15 +360,15 @@ func filesNamed(raw *clientcmdapi.Config) (paths []string) {
 // longest is more than paths, addresses and names of contexts have.
 const longest = 255
 
-// isContent reports whether a value looks like the content of a file, where a path, an
+// IsContent reports whether a value looks like the content of a file, where a path, an
 // address or a name is asked for.
-func isContent(value string) bool {
+func IsContent(value string) bool {
 	return len(value) > longest || strings.ContainsAny(value, "{}\x00") || strings.ContainsFunc(value, unicode.IsControl)
 }
 
 // shown is a value as messages may print it: the content of a file can hold credentials.
 func shown(value string) string {
-	if isContent(value) {
+	if IsContent(value) {
 		return fmt.Sprintf("(%d characters, not shown because they look like the content of a file)", utf8.RuneCountInString(value))
 	}
 	return strconv.Quote(value)

@@ -209,8 +209,8 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		want      []string
 	}{
 		{"a node that does not exist is named", previewData, nil, "", values{"node_name": "z", "taints": one}, []string{`ERROR Unable to preview node "z"`}},
-		{"a selector that matches nothing warns", previewData, nil, "", values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none": applying dedicated=gpu:NoExecute changes nothing`}},
-		{"what there is no permission to read is told", previewData, nil, "jobs", values{"node_name": "a", "taints": one}, []string{`WARNING The preview is not complete: Applying dedicated=gpu:NoExecute to node "a"`}},
+		{"a selector that matches nothing warns", previewData, nil, "", values{"node_selector": "pool=none", "taints": one}, []string{`WARNING No node matches "pool=none": applying dedicated=gpu:NoExecute changes nothing (host fakeapi.test)`}},
+		{"what there is no permission to read is told", previewData, nil, "jobs", values{"node_name": "a", "taints": one}, []string{`WARNING The preview is not complete: Applying dedicated=gpu:NoExecute to node "a" (host fakeapi.test)`}},
 		{"no permission to list pods is an error", previewData, nil, "pods", values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview"}},
 		{"no permission to list nodes is an error", nodesData, nil, "nodes", nil, []string{"ERROR Unable to read data.kubetaint_nodes"}},
 		{"a connection that is not known yet is an error of the preview", previewData, values{"host": unknownString}, "", values{"node_name": "a", "taints": one}, []string{"ERROR Unable to read data.kubetaint_eviction_preview: the connection is not known yet"}},
@@ -221,7 +221,7 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		{"an empty selector is refused", previewData, nil, "", values{"node_selector": "", "taints": one}, []string{`ERROR Unable to use node_selector ""`}},
 		{"a taint that is wanted both ways is refused", previewData, nil, "", values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
 		{"a key and effect with two values are refused", previewData, nil, "", values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
-		{"pods that cannot be rolled up are told", workloadsData, nil, "jobs", values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are listed by ReplicaSet or Job where their owner could not be read"}},
+		{"pods that cannot be rolled up are told", workloadsData, nil, "jobs", values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are listed by ReplicaSet or Job where their owner could not be read (host fakeapi.test)"}},
 		{"budgets that cannot be read are no matter for workloads", workloadsData, nil, "poddisruptionbudgets", values{"taints": one}, nil},
 		{"no permission to list pods is an error of the workloads", workloadsData, nil, "pods", values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads"}},
 		{"a connection that is not known yet is an error of the workloads", workloadsData, values{"host": unknownString}, "", values{"taints": one}, []string{"ERROR Unable to read data.kubetaint_workloads: the connection is not known yet"}},

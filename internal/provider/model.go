@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // model is the provider block. Nested blocks are objects, because any part of
@@ -70,12 +69,6 @@ func (m model) data(ctx context.Context, diags *diag.Diagnostics) *fw.Data {
 	}
 	if !m.Owner.IsNull() {
 		data.Owner = m.Owner.ValueString()
-	}
-	switch context := m.ConfigContext.ValueString(); {
-	case context != "":
-		data.Label = "context " + printable.Line(context)
-	case data.Owner != defaultOwner:
-		data.Label = "owner " + data.Owner
 	}
 	switch {
 	case m.ComparisonOperators.IsNull() || m.ComparisonOperators.IsUnknown():

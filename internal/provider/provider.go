@@ -97,6 +97,7 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 		return
 	}
 	data := m.data(ctx, &resp.Diagnostics)
+	data.Label = m.label(p.lookup)
 	if !m.Snapshot.IsNull() {
 		if p.fromSnapshot(m.Snapshot, data, &resp.Diagnostics); !resp.Diagnostics.HasError() {
 			p.share(data, resp)

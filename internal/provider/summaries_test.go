@@ -4,6 +4,7 @@
 package provider_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -193,13 +194,16 @@ func TestSummaries_ofTwoProviderBlocksDiffer(t *testing.T) {
 		c.Node(t, acctest.Node{Name: "worker", Labels: map[string]string{"pool": "gpu"}})
 		c.Pod(t, c.Namespace(t), "lost", "worker", nil)
 		config := map[string]any{"node_selector": "pool=gpu", "taints": acctest.Objects(t, "team:NoExecute")}
+		host := strings.TrimPrefix(c.REST.Host, "https://")
 		for label, block := range map[string]map[string]any{
-			" (owner east)": acctest.With(c.Provider(t), map[string]any{"owner": "east"}),
-			" (owner west)": acctest.With(c.Provider(t), map[string]any{"owner": "west"}),
-			"":              c.Provider(t),
+			" (owner east, host " + host + ")": acctest.With(c.Provider(t), map[string]any{"owner": "east"}),
+			" (owner west, host " + host + ")": acctest.With(c.Provider(t), map[string]any{"owner": "west"}),
+			" (host " + host + ")":             c.Provider(t),
+			" (host west.test)":            acctest.With(c.Provider(t), map[string]any{"host": "https://west.test"}),
 		} {
 			want := `Applying team:NoExecute to 1 node matching "pool=gpu" evicts 1 pod: 1 lost` + label
-			got := (&acctest.Terraform{Provider: block}).Walk(t).Plan(&acctest.Instance{Type: "kubetaint_node_taints"}, config).Diagnostics
+			tf := &acctest.Terraform{Provider: block, Labels: true, Transport: func() http.RoundTripper { return c.REST.Transport }}
+			got := tf.Walk(t).Plan(&acctest.Instance{Type: "kubetaint_node_taints"}, config).Diagnostics
 			if len(got) != 1 || got[0].Summary != want {
 				t.Errorf("%s%s, want the warning %q", got.Errors(), got.Warnings(), want)
 			}

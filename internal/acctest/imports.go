@@ -1,0 +1,58 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package acctest
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// Import imports an instance by its id and reads it, as "terraform import" does.
+func (tf *Terraform) Import(t testing.TB, typeName, id string) (*Instance, Diagnostics) {
+	t.Helper()
+	return tf.imported(t, &tfprotov6.ImportResourceStateRequest{TypeName: typeName, ID: id})
+}
+
+// ImportAgain imports by the identity of an instance, as an import block with an identity
+// does, and reads it.
+func (tf *Terraform) ImportAgain(t testing.TB, i *Instance) (*Instance, Diagnostics) {
+	t.Helper()
+	if i.Identity == nil {
+		t.Fatalf("an instance of %s has no identity", i.Type)
+	}
+	return tf.imported(t, &tfprotov6.ImportResourceStateRequest{TypeName: i.Type, Identity: i.Identity})
+}
+
+func (tf *Terraform) imported(t testing.TB, req *tfprotov6.ImportResourceStateRequest) (*Instance, Diagnostics) {
+	t.Helper()
+	w := tf.Walk(t)
+	resp, err := w.server.ImportResourceState(t.Context(), req)
+	must(t, err)
+	w.bare(resp.Diagnostics)
+	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
+		return nil, d
+	}
+	one := resp.ImportedResources[0]
+	i := &Instance{Type: req.TypeName, State: one.State, Private: one.Private, Identity: one.Identity}
+	return i, append(resp.Diagnostics, w.Refresh(i)...)
+}
+
+// Move adopts the state of another type, as a moved block does, and reads
+// it. The source's state is JSON.
+func (tf *Terraform) Move(t testing.TB, typeName, from, state string) (*Instance, Diagnostics) {
+	t.Helper()
+	w := tf.Walk(t)
+	resp, err := w.server.MoveResourceState(t.Context(), &tfprotov6.MoveResourceStateRequest{
+		SourceProviderAddress: "registry.terraform.io/hashicorp/kubernetes", SourceTypeName: from,
+		SourceState: &tfprotov6.RawState{JSON: []byte(state)}, TargetTypeName: typeName,
+	})
+	must(t, err)
+	w.bare(resp.Diagnostics)
+	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
+		return nil, d
+	}
+	i := &Instance{Type: typeName, State: resp.TargetState, Private: resp.TargetPrivate, Identity: resp.TargetIdentity}
+	return i, append(resp.Diagnostics, w.Refresh(i)...)
+}
