@@ -199,7 +199,7 @@ func TestSummaries_ofTwoProviderBlocksDiffer(t *testing.T) {
 			" (owner east, host " + host + ")": acctest.With(c.Provider(t), map[string]any{"owner": "east"}),
 			" (owner west, host " + host + ")": acctest.With(c.Provider(t), map[string]any{"owner": "west"}),
 			" (host " + host + ")":             c.Provider(t),
-			" (host west.test)":            acctest.With(c.Provider(t), map[string]any{"host": "https://west.test"}),
+			" (host west.test)":                acctest.With(c.Provider(t), map[string]any{"host": "https://west.test"}),
 		} {
 			want := `Applying team:NoExecute to 1 node matching "pool=gpu" evicts 1 pod: 1 lost` + label
 			tf := &acctest.Terraform{Provider: block, Labels: true, Transport: func() http.RoundTripper { return c.REST.Transport }}
