@@ -10,3 +10,7 @@
 
 // Refused says whether it is refused.
 package refused
+
+func heir() {}
+
+type lodging struct{}
