@@ -44,9 +44,9 @@ func limitsOf(status *corev1.ResourceQuotaStatus) []snapshot.QuotaLimit {
 			continue
 		}
 		used := status.Used[name]
-		limit := snapshot.QuotaLimit{Resource: corev1.ResourceName(printable.Line(string(name))), Hard: hard.Value(), Used: used.Value()}
+		limit := snapshot.QuotaLimit{Resource: corev1.ResourceName(printable.Line(string(name))), Hard: snapshot.Whole(hard), Used: snapshot.Whole(used)}
 		if name == corev1.ResourceCPU || name == corev1.ResourceRequestsCPU || name == corev1.ResourceLimitsCPU {
-			limit.Hard, limit.Used = hard.MilliValue(), used.MilliValue()
+			limit.Hard, limit.Used = snapshot.Thousandths(hard), snapshot.Thousandths(used)
 		}
 		out = append(out, limit)
 	}

@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 
@@ -60,6 +61,19 @@ func TestSnapshot_keepsOfResourceQuotasWhatLimitsPods(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// Users write such amounts for "no limit": thousandths of them are more than an int64 holds.
+func TestLimitsOf_aHugeResourceQuotaIsNotExceeded(t *testing.T) {
+	t.Parallel()
+	for _, hard := range []string{"10P", "100P", "9223372036854775807", "10E", "1e18", "99999999999999999999"} {
+		for _, name := range []corev1.ResourceName{"requests.cpu", "limits.cpu", "cpu", "memory", "pods", "requests.example.com/gpu"} {
+			limits := limitsOf(&corev1.ResourceQuotaStatus{Hard: quantities(string(name), hard), Used: quantities(string(name), "3")})
+			if len(limits) != 1 || limits[0].Exceeded() || limits[0].Hard-limits[0].Used < 1e15 || limits[0].Hard > math.MaxInt64/100 {
+				t.Errorf("%s of %s: %v", hard, name, limits)
+			}
+		}
+	}
 }
 
 func TestSnapshot_withoutPermissionToListResourceQuotasHasNone(t *testing.T) {

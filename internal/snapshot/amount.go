@@ -11,6 +11,28 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// mostCounted is the largest amount that is counted, 64 Pi: larger ones, such as quotas that mean "no limit",
+// count as this much. The sum of a hundred of them fits an int64.
+const mostCounted = 1 << 56
+
+// Whole returns an amount rounded up to a whole number, and mostCounted where it is larger. Where an int64
+// does not hold it, resource.Quantity.Value returns 0 or any other number.
+func Whole(q resource.Quantity) int64 {
+	if q.CmpInt64(mostCounted) >= 0 {
+		return mostCounted
+	}
+	return q.Value()
+}
+
+// Thousandths returns an amount in thousandths, rounded up, and mostCounted where there are more.
+func Thousandths(q resource.Quantity) int64 {
+	const thousand = 1000
+	if q.CmpInt64(mostCounted/thousand) > 0 {
+		return mostCounted
+	}
+	return q.MilliValue()
+}
+
 // Of returns the amount of any resource, in the scheduler's unit.
 func (r *Resources) Of(name corev1.ResourceName) int64 {
 	switch name {

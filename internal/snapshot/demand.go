@@ -130,16 +130,16 @@ func ResourcesOf(list corev1.ResourceList) Resources {
 	for name, q := range list {
 		switch name {
 		case corev1.ResourceCPU:
-			r.MilliCPU = q.MilliValue()
+			r.MilliCPU = Thousandths(q)
 		case corev1.ResourceMemory:
-			r.Memory = q.Value()
+			r.Memory = Whole(q)
 		case corev1.ResourceEphemeralStorage:
-			r.EphemeralStorage = q.Value()
+			r.EphemeralStorage = Whole(q)
 		case corev1.ResourcePods:
-			r.Pods = q.Value()
+			r.Pods = Whole(q)
 		default:
-			if scalar(name) && q.Value() != 0 {
-				r.Others = append(r.Others, Amount{Name: name, Value: q.Value()})
+			if scalar(name) && !q.IsZero() {
+				r.Others = append(r.Others, Amount{Name: name, Value: Whole(q)})
 			}
 		}
 	}

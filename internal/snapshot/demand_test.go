@@ -139,3 +139,24 @@ func TestResourcesOf_aNode(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Apimachinery returns 0 or a negative number where an amount is more than an int64 holds.
+func TestResourcesOf_amountsBeyondAnInt64AreAsLargeAsCanBeCounted(t *testing.T) {
+	t.Parallel()
+	for _, amount := range []string{"100P", "9223372036854775807", "10E", "1e19", "99999999999999999999"} {
+		got := ResourcesOf(list("cpu", amount, "memory", amount, "ephemeral-storage", amount, "pods", amount, "example.com/gpu", amount))
+		want := Resources{MilliCPU: mostCounted, Memory: mostCounted, EphemeralStorage: mostCounted, Pods: mostCounted, Others: []Amount{{"example.com/gpu", mostCounted}}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", amount, diff)
+		}
+	}
+}
+
+func TestThousandths(t *testing.T) {
+	t.Parallel()
+	for amount, want := range map[string]int64{"0": 0, "1m": 1, "100u": 1, "1500m": 1500, "72T": 72e15, "73T": mostCounted, "1e30": mostCounted} {
+		if got := Thousandths(resource.MustParse(amount)); got != want {
+			t.Errorf("%s: %d, want %d", amount, got, want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/component-helpers/resource"
 )
 
@@ -235,7 +236,6 @@ func limited(kind corev1.LimitType, p *corev1.Pod) (out []corev1.ResourceRequire
 // violated returns the first limit of an item that these amounts violate, such as "min cpu", "" for none
 // (admission.go, minConstraint, maxConstraint and limitRequestRatioConstraint).
 func violated(item *corev1.LimitRangeItem, held corev1.ResourceRequirements) string {
-	const thousandths = 1000
 	for _, name := range slices.Sorted(maps.Keys(item.Min)) {
 		least := item.Min[name]
 		if request, asks := held.Requests[name]; !asks || request.Cmp(least) < 0 {
@@ -253,9 +253,17 @@ func violated(item *corev1.LimitRangeItem, held corev1.ResourceRequirements) str
 	}
 	for _, name := range slices.Sorted(maps.Keys(item.MaxLimitRequestRatio)) {
 		ratio, request, limit := item.MaxLimitRequestRatio[name], held.Requests[name], held.Limits[name]
-		if request.IsZero() || limit.IsZero() || float64(limit.MilliValue())/float64(request.MilliValue())*thousandths > float64(ratio.MilliValue()) {
+		if request.IsZero() || limit.IsZero() || thousandths(limit)/thousandths(request)*1000 > thousandths(ratio) {
 			return "maxLimitRequestRatio " + string(name)
 		}
 	}
 	return ""
+}
+
+// thousandths returns an amount in thousandths: exactly, where an int64 holds them.
+func thousandths(q apiresource.Quantity) float64 {
+	if q.CmpInt64(apiresource.MaxMilliValue) > 0 {
+		return q.AsApproximateFloat64() * 1000
+	}
+	return float64(q.MilliValue())
 }
