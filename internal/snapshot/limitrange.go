@@ -152,7 +152,7 @@ func (d *Demand) Admit(ranges []LimitRange) (admitted *Demand, refusal *LimitRan
 		refusal = cmp.Or(refusal, r.refuses(pod))
 	}
 	one := *d
-	one.Template = &pod.Spec
+	one.Template, one.Defaulted = &pod.Spec, false
 	one.ask(pod)
 	return &one, refusal, differing
 }

@@ -107,7 +107,7 @@ const limitsPrefix = "limits."
 // that: its deadline, its PriorityClass and its preferred affinity do not (pods.go, podMatchesScopeFunc).
 func (q *Quota) Counts(d *Demand) (counts, known bool) {
 	counts, known = true, true
-	bestEffort := d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 && d.Limits.MilliCPU == 0 && d.Limits.Memory == 0
+	bestEffort := d.bestEffort()
 	for _, scope := range q.Scopes {
 		switch {
 		case scope.ScopeName == corev1.ResourceQuotaScopeBestEffort && !bestEffort,
@@ -118,4 +118,29 @@ func (q *Quota) Counts(d *Demand) (counts, known bool) {
 		}
 	}
 	return counts, known
+}
+
+// bestEffort reports whether a new pod has no requests and no limits of cpu and memory; the overhead of a
+// RuntimeClass is none (k8s.io/kubernetes v1.37.2 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS). Where no
+// template shows what the pod itself sets, the sums decide.
+func (d *Demand) bestEffort() bool {
+	if d.Template == nil || d.Defaulted {
+		return d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 && d.Limits.MilliCPU == 0 && d.Limits.Memory == 0
+	}
+	if resource.IsPodLevelResourcesSet(&corev1.Pod{Spec: *d.Template}) {
+		return setsNone(d.Template.Resources)
+	}
+	return !slices.ContainsFunc(slices.Concat(d.Template.Containers, d.Template.InitContainers), func(c corev1.Container) bool {
+		return !setsNone(&c.Resources)
+	})
+}
+
+// setsNone reports whether requests and limits of cpu and memory are all zero.
+func setsNone(r *corev1.ResourceRequirements) bool {
+	for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
+		if !list.Cpu().IsZero() || !list.Memory().IsZero() {
+			return false
+		}
+	}
+	return true
 }
