@@ -65,7 +65,7 @@ func wrap(doing string, err error) error {
 		return err
 	}
 	err = oneLine{err}
-	if overdue(err) {
+	if overdue(err) && !unanswered(err) {
 		err = fmt.Errorf("%w (%w)", context.DeadlineExceeded, err)
 	}
 	if class := classify(err); class != nil {
@@ -145,7 +145,7 @@ func transient(err error) bool {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return status.Status().Code >= 500
 	}
-	return broken(err) || errors.Is(err, context.DeadlineExceeded)
+	return broken(err) || unanswered(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // broken reports that the connection did not come about, or was cut.

@@ -38,7 +38,7 @@ type pageLimit int64
 // be known, or an error of one.
 func (l pageLimit) after(objects int, bytes int64, err error) pageLimit {
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err):
+	case unanswered(err) || errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err):
 		return max(l/2, smallestPage)
 	case err != nil || objects == 0 || bytes == 0:
 		return l

@@ -83,13 +83,44 @@ func retryOnConflict(ctx context.Context, edit func(conflicts int) error) error 
 // accepts a connection and never answers must not hang a plan.
 const requestTimeout = 30 * time.Second
 
-// bounded bounds a request by requestTimeout, for use with do.
+// bounded bounds a request by requestTimeout, for use with do. The error of a request that ends by that is no
+// context.DeadlineExceeded: the caller may have hours left.
 func bounded(request func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		one, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		return request(ctx)
+		err := request(one)
+		// The client's rate limiter looks ahead, so that no context has ended yet.
+		until, hasEnd := ctx.Deadline()
+		ends, _ := one.Deadline()
+		ahead := err != nil && overdue(err) && (!hasEnd || ends.Before(until))
+		if ctx.Err() == nil && (ahead || errors.Is(err, context.DeadlineExceeded)) {
+			return &noAnswerError{err: err, waited: one.Err() != nil}
+		}
+		return err
 	}
+}
+
+// noAnswerError is the error of a request that took too long, where its caller has time left. It unwraps to
+// nothing: a timeout of the connection is a context.DeadlineExceeded too.
+type noAnswerError struct {
+	err error
+	// waited is set where the answer was waited for as long as it may be.
+	waited bool
+}
+
+// Error returns the original error.
+func (e *noAnswerError) Error() string {
+	if e.waited {
+		return fmt.Sprintf("no answer within %s: %s", requestTimeout, e.err)
+	}
+	return e.err.Error()
+}
+
+// unanswered reports whether an error is one of a request that took too long.
+func unanswered(err error) bool {
+	none := new(noAnswerError)
+	return errors.As(err, &none)
 }
 
 // pause waits for a while or until the context ends.
