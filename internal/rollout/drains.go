@@ -114,16 +114,19 @@ type draining struct {
 
 	cordoned, drained []string
 	// recorded is what an earlier drain of each node waited for, expected is what is waited for in
-	// the end, and missing what of it there is not.
+	// the end, before the snapshot that this follows from, and missing what of it there is not.
 	recorded map[string][]awaited
 	expected []*replaced
+	before   *snapshot.Snapshot
 	missing  []Replacement
-	// behind are the missing ones, as they were found in the snapshot seen.
+	// behind are the missing ones, as they were found in the snapshot seen: nil until one look has ended.
 	behind  []*replaced
 	seen    *snapshot.Snapshot
 	node    string
 	waiting []string
 	told    string
+	// outage is why the API server was out of reach when it was asked last, nil where it was not.
+	outage error
 }
 
 func (d *draining) carryOut(ctx context.Context) error {
@@ -141,7 +144,7 @@ func (d *draining) carryOut(ctx context.Context) error {
 		return err
 	}
 	if report := now.DrainReport(); d.drain.AwaitReplacements && report != nil {
-		d.expected = joined(expected(now.snapshot, report, d.drain.NodeDrain), d.recorded)
+		d.expected, d.before = joined(expected(now.snapshot, report, d.drain.NodeDrain), d.recorded), now.snapshot
 		if err := d.remember(ctx); err != nil {
 			return err
 		}
@@ -157,7 +160,7 @@ func (d *draining) carryOut(ctx context.Context) error {
 	if err := d.await(ctx); err != nil {
 		return err
 	}
-	return d.forget(ctx)
+	return d.outlast(ctx, d.forget)
 }
 
 func (d *draining) cordon(ctx context.Context, name string) error {
@@ -184,38 +187,42 @@ func (d *draining) cordon(ctx context.Context, name string) error {
 // empty evicts the pods that are on a node now. What is put there in spite of the
 // cordon, because it tolerates that, is left: it would be recreated for ever.
 func (d *draining) empty(ctx context.Context, name string) error {
-	s, err := d.cluster.Snapshot(ctx)
+	s, err := d.look(ctx)
 	if err != nil {
 		return err
 	}
-	meant, _ := planner.Drain(s.Pods[name], d.drain.Rules)
+	left, _ := planner.Drain(s.Pods[name], d.drain.Rules)
 	noun := "pods"
-	if len(meant) == 1 {
+	if len(left) == 1 {
 		noun = "pod"
 	}
-	d.say("draining node %s: evicting %d %s", name, len(meant), noun)
+	d.say("draining node %s: evicting %d %s", name, len(left), noun)
 	evictions := map[types.UID]*asked{}
-	for _, p := range meant {
+	for _, p := range left {
 		evictions[p.UID] = &asked{}
 	}
+	defer func() {
+		// The time can be over in the middle of a round.
+		if ctx.Err() != nil {
+			d.waiting = states(left, evictions)
+		}
+	}()
 	for {
-		if s, err = d.cluster.Snapshot(ctx); err != nil {
+		if s, err = d.look(ctx); err != nil {
 			return err
 		}
-		// The last observation is reported if this one does not finish.
-		var waiting []string
+		left = nil
 		for _, p := range s.Pods[name] {
-			one := evictions[p.UID]
-			if one == nil {
-				continue
+			if evictions[p.UID] != nil {
+				left = append(left, p)
 			}
-			if err := d.evict(ctx, p, one); err != nil {
+		}
+		for _, p := range left {
+			if err := d.evict(ctx, p, evictions[p.UID]); err != nil {
 				return err
 			}
-			waiting = append(waiting, "pod "+p.Key()+" "+one.state(p))
 		}
-		slices.Sort(waiting)
-		if d.waiting = waiting; len(waiting) == 0 {
+		if d.waiting = states(left, evictions); len(left) == 0 {
 			return nil
 		}
 		d.tell(ctx, name)
@@ -233,6 +240,16 @@ type asked struct {
 	held string
 }
 
+// states words what is waited for, pod by pod.
+func states(left []*snapshot.Pod, evictions map[types.UID]*asked) []string {
+	var out []string
+	for _, p := range left {
+		out = append(out, "pod "+p.Key()+" "+evictions[p.UID].state(p))
+	}
+	slices.Sort(out)
+	return out
+}
+
 // state words what is waited for.
 func (a *asked) state(p *snapshot.Pod) string {
 	switch {
@@ -240,11 +257,14 @@ func (a *asked) state(p *snapshot.Pod) string {
 		return "is terminating"
 	case a.held != "":
 		return "cannot be evicted yet: " + a.held
+	case a.at.IsZero():
+		return "has not been evicted yet"
 	}
 	return "is being evicted"
 }
 
-// evict asks for the eviction of a pod that is not going yet, and not too often.
+// evict asks for the eviction of a pod that is not going yet, and not too often. What held it before
+// holds it until there is another answer.
 func (d *draining) evict(ctx context.Context, p *snapshot.Pod, one *asked) error {
 	if p.Terminating || time.Since(one.at) < evictAgain {
 		return nil
@@ -253,10 +273,13 @@ func (d *draining) evict(ctx context.Context, p *snapshot.Pod, one *asked) error
 		tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node})
 	}
 	err := d.cluster.Evict(ctx, p, d.drain.GracePeriod)
-	one.at, one.held = time.Now(), ""
+	one.at = time.Now()
 	if held := new(kube.HeldError); errors.As(err, &held) {
 		one.held = held.Why
 		return nil
+	}
+	if err == nil {
+		one.held = ""
 	}
 	return err
 }

@@ -21,9 +21,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// askFor bounds the questions why pods are not ready, once the time of a drain is over.
-const askFor = 10 * time.Second
-
 // Replacement is a workload whose evicted pods do not run elsewhere yet.
 type Replacement struct {
 	// Workload is its kind, namespace and name.
@@ -160,9 +157,14 @@ func (r *replaced) pods(s *snapshot.Snapshot) []*snapshot.Pod {
 // await returns when as many pods as before are ready on other nodes. Errors: the end of the
 // context, and those of kube.
 func (d *draining) await(ctx context.Context) error {
-	told := ""
+	// The time can be over before the first look has ended.
+	d.find(d.before)
+	told, pause := "", evictAgain
 	for {
-		pause, err := d.lookForReplacements(ctx)
+		err := d.outlast(ctx, func(ctx context.Context) (err error) {
+			pause, err = d.lookForReplacements(ctx)
+			return err
+		})
 		if err == nil && len(d.missing) == 0 {
 			if len(d.expected) > 0 {
 				d.say("the evicted pods have replacements that are ready on other nodes")
@@ -180,10 +182,20 @@ func (d *draining) await(ctx context.Context) error {
 		}
 		if err != nil {
 			// The time can be over in the middle of a look: the one before it is explained then.
-			if ctx.Err() != nil {
+			if ctx.Err() != nil && d.outage == nil {
 				d.askWhy(ctx)
 			}
 			return err
+		}
+	}
+}
+
+// find notes what is missing in a snapshot.
+func (d *draining) find(s *snapshot.Snapshot) {
+	d.missing, d.behind = nil, nil
+	for _, r := range d.expected {
+		if _, ready := r.count(s, d.leaves); ready < r.wanted {
+			d.missing, d.behind = append(d.missing, Replacement{Workload: r.title(), Missing: r.wanted - ready, Wanted: r.wanted}), append(d.behind, r)
 		}
 	}
 }
@@ -196,13 +208,11 @@ func (d *draining) lookForReplacements(ctx context.Context) (time.Duration, erro
 		return 0, err
 	}
 	pause := evictAgain
-	var missing []Replacement
-	var behind []*replaced
 	for _, r := range d.expected {
 		if r.wanted <= 0 {
 			continue
 		}
-		pods, ready := r.count(s, d.leaves)
+		pods, _ := r.count(s, d.leaves)
 		soon, err := r.follow(ctx, d.cluster, pods)
 		if err != nil {
 			return 0, err
@@ -210,11 +220,9 @@ func (d *draining) lookForReplacements(ctx context.Context) (time.Duration, erro
 		if soon {
 			pause = lookAgain
 		}
-		if ready < r.wanted {
-			missing, behind = append(missing, Replacement{Workload: r.title(), Missing: r.wanted - ready, Wanted: r.wanted}), append(behind, r)
-		}
 	}
-	d.missing, d.behind, d.seen = missing, behind, s
+	d.seen = s
+	d.find(s)
 	return pause, nil
 }
 
@@ -275,32 +283,4 @@ func (r *replaced) follow(ctx context.Context, cluster *kube.Cluster, pods int) 
 		r.believable(pods, desired, known)
 	}
 	return false, err
-}
-
-// askWhy finds out why the pods of the missing replacements are not ready.
-func (d *draining) askWhy(ctx context.Context) {
-	const most = 20
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askFor)
-	defer cancel()
-	for i, r := range d.behind[:min(most, len(d.behind))] {
-		d.missing[i].Why = r.why(ctx, d.cluster, d.seen, d.leaves)
-	}
-}
-
-func (r *replaced) why(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, leaves func(*snapshot.Snapshot, string) bool) string {
-	pods := slices.SortedFunc(slices.Values(r.pods(s)), (*snapshot.Pod).Compare)
-	for _, p := range pods {
-		switch {
-		case p.Node != "" && leaves(s, p.Node) && s.Nodes[p.Node] != nil && !s.Nodes[p.Node].Unschedulable:
-			return "pod " + p.Name + " runs on node " + p.Node + ", which joined during the drain"
-		case p.Node != "" && leaves(s, p.Node):
-			return "pod " + p.Name + " runs on the drained node " + p.Node + " again"
-		case !p.Ready:
-			if why := cluster.WhyNotReady(ctx, p); why != "" {
-				return "pod " + p.Name + ": " + why
-			}
-			return "pod " + p.Name + " is not ready"
-		}
-	}
-	return "its controller has not created them"
 }

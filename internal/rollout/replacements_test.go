@@ -136,6 +136,14 @@ func TestDrainNodes_waitsForReplacements(t *testing.T) {
 			ended:   func(s *drainScene, _ string) { s.onNode("web-2", "n1", ofSet("web")) },
 			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: pod web-2 runs on the drained node n1 again"},
 		},
+		"a pod on a drained node that is uncordoned is no replacement": {
+			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web")) },
+			ended: func(s *drainScene, _ string) {
+				s.api.Put(hostNode("n1"))
+				s.onNode("web-2", "n1", ofSet("web"))
+			},
+			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: pod web-2 runs on the drained node n1 again, which has been uncordoned"},
+		},
 		"a controller that creates nothing is named": {
 			scene:   func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web")) },
 			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: its controller has not created them"},
