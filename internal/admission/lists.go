@@ -149,12 +149,7 @@ func (c ListClaim) Claims() []toleration.Claim {
 // plugin/pkg/admission/defaulttolerationseconds/admission.go) and of the plug-in itself. Where
 // it returns any, new pods of the namespace are rejected, whatever they tolerate.
 func (l Lists) Rejecting(bestEffort bool) []corev1.Toleration {
-	seconds := int64(300)
-	var own []corev1.Toleration
-	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
-		own = append(own, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds})
-	}
-	made, _ := Made(own, nil, nil, Namespace{Defaults: l.Default}.Gives(bestEffort))
+	made, _ := Made(withDefaultSeconds(nil), nil, nil, Namespace{Defaults: l.Default}.Gives(bestEffort))
 	return l.Forbidden(made)
 }
 

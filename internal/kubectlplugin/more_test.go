@@ -9,7 +9,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
@@ -121,6 +123,53 @@ func TestTolerates_workloads(t *testing.T) {
 		if got := ask("pod/web-old-x"); got.code != 1 || got.err != "" {
 			t.Errorf("of one pod: got\n%s", got)
 		}
+	})
+}
+
+// TestTolerates_aTemplateAsAdmissionAddsToIt: there is no pod of the workload, and another pod shows that the
+// admission plug-in PodTolerationRestriction is on.
+func TestTolerates_aTemplateAsAdmissionAddsToIt(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		c.Node(t, acctest.Node{Name: "a"})
+		namespace, labels := c.Namespace(t), map[string]string{"app": "web"}
+		template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "x"}}}}
+		_, err := c.Admin.AppsV1().Deployments(namespace).Create(t.Context(), &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.DeploymentSpec{Replicas: new(int32), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Admin.AppsV1().DaemonSets(namespace).Create(t.Context(), &appsv1.DaemonSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "agent"}, Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newReader(t, c)
+		want := func(question, column string, code int) {
+			t.Helper()
+			got := r.run(t, append([]string{"tolerates", "-n", namespace}, strings.Fields(question)...)...)
+			if rows := strings.Split(got.out, "\n"); got.code != code || len(rows) < 2 || strings.Fields(rows[1])[1] != column {
+				t.Errorf("%s: want %s, got\n%s", question, column, got)
+			}
+		}
+		want("deployment/web node.kubernetes.io/unreachable:NoExecute", "300s", 0)
+		want("deployment/web node.kubernetes.io/not-ready:NoExecute", "300s", 0)
+		want("daemonset/agent node.kubernetes.io/unreachable:NoExecute", "yes", 0)
+		want("deployment/web dedicated=gpu:NoExecute", "no", 1)
+
+		if _, err := c.Admin.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"scheduler.alpha.kubernetes.io/defaultTolerations":"[{\"key\":\"dedicated\",\"operator\":\"Exists\"}]"}}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		want("deployment/web dedicated=gpu:NoExecute", "no", 1)
+		c.Pod(t, namespace, "witness", "a", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+			p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+		})
+		want("deployment/web dedicated=gpu:NoExecute", "yes", 0)
+		want("daemonset/agent dedicated=gpu:NoExecute", "yes", 0)
 	})
 }
 

@@ -100,16 +100,18 @@ func (s subject) answer(ctx context.Context, cluster *kube.Cluster, in *snapshot
 	if err != nil {
 		return eviction.WorkloadAnswer{}, err
 	}
-	return fromTemplate(w, taints, gate), nil
+	return fromTemplate(w, in, taints, gate), nil
 }
 
-// fromTemplate returns what pods of a workload's template would make of taints.
-func fromTemplate(w *workload.Workload, taints []corev1.Taint, gate eviction.Comparison) eviction.WorkloadAnswer {
+// fromTemplate returns what pods of a workload's template would make of taints, as admission lets them be
+// created.
+func fromTemplate(w *workload.Workload, in *snapshot.Snapshot, taints []corev1.Taint, gate eviction.Comparison) eviction.WorkloadAnswer {
 	owner := w.Owner()
 	tolerations := w.Tolerations
 	if owner.DaemonSet() {
 		tolerations = eviction.DaemonTolerations(tolerations, false)
 	}
+	tolerations = in.Admission.Tolerated(w.Namespace, tolerations)
 	pod := &snapshot.Pod{Namespace: w.Namespace, Name: w.Name, Controller: &snapshot.Controller{Owner: owner.Owner}, Scheduling: &snapshot.Scheduling{Tolerations: tolerations}}
 	a := eviction.Answers(&snapshot.Snapshot{Waiting: []*snapshot.Pod{pod}}, taints, func(*snapshot.Pod) bool { return true }, gate)[0]
 	a.Pods = 0
