@@ -57,7 +57,7 @@ type Data struct {
 
 	renames     renames
 	unreachable sync.Once
-	// warned are the ids of the resources, or the details, that have used a summary first, by summary.
+	// warned holds the usedBy of each summary.
 	warned sync.Map
 }
 

@@ -12,6 +12,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
+// usedBy is who has used a summary first: the noun of a data source or an action with the detail, or a resource,
+// whose noun is empty, with its id.
+type usedBy struct{ noun, text string }
+
 // attributes is a plan or a state.
 type attributes interface {
 	GetAttribute(ctx context.Context, at path.Path, target any) diag.Diagnostics
@@ -28,7 +32,7 @@ func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...
 		return
 	}
 	for i, one := range *diags {
-		if first, used := d.warned.LoadOrStore(one.Summary(), id); !used || first == id {
+		if first, used := d.warned.LoadOrStore(one.Summary(), usedBy{text: id}); !used || first == (usedBy{text: id}) {
 			continue
 		}
 		(*diags)[i] = withSummary(one, one.Summary()+" (for "+id+")")
@@ -88,23 +92,32 @@ func (d *Data) number(noun string, diags *diag.Diagnostics) {
 	for _, one := range *diags {
 		if one.Severity() != diag.SeverityWarning {
 			out = append(out, one)
-			continue
-		}
-		for n := 1; ; n++ {
-			summary := one.Summary()
-			if n > 1 {
-				summary += fmt.Sprintf(" (%s %d)", noun, n)
-			}
-			detail, used := d.warned.LoadOrStore(summary, one.Detail())
-			if used && detail != one.Detail() {
-				continue
-			}
-			if !used {
-				out = append(out, withSummary(one, summary))
-			}
-			break
+		} else if summary, said := d.free(noun, one); !said {
+			out = append(out, withSummary(one, summary))
 		}
 	}
 	*diags = out
 	d.label(diags)
+}
+
+// free returns the first summary for a warning that none has used, and whether one of the same noun has given
+// it in the same words. Numbers count those of the noun.
+func (d *Data) free(noun string, one diag.Diagnostic) (summary string, said bool) {
+	mine := usedBy{noun, one.Detail()}
+	first, used := d.warned.LoadOrStore(one.Summary(), mine)
+	if !used || first == mine {
+		return one.Summary(), used
+	}
+	if other, is := first.(usedBy); is && other.noun != noun {
+		summary = fmt.Sprintf("%s (%s)", one.Summary(), noun)
+		if first, used = d.warned.LoadOrStore(summary, mine); !used || first == mine {
+			return summary, used
+		}
+	}
+	for n := 2; ; n++ {
+		summary = fmt.Sprintf("%s (%s %d)", one.Summary(), noun, n)
+		if first, used = d.warned.LoadOrStore(summary, mine); !used || first == mine {
+			return summary, used
+		}
+	}
 }
