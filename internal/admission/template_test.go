@@ -31,14 +31,14 @@ func TestRules_Tolerated(t *testing.T) {
 		template  []corev1.Toleration
 		want      string
 	}{
-		"DefaultTolerationSeconds gives both":           {want: both},
-		"those of the template come first":              {template: []corev1.Toleration{team}, want: "team, " + both},
-		"none that the template has":                    {template: []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists}}, want: "node.kubernetes.io/unreachable, node.kubernetes.io/not-ready:NoExecute for 300s"},
-		"none to pods that tolerate everything":         {template: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, want: "Exists"},
-		"one for another effect is none":                {template: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}, want: "node.kubernetes.io/not-ready:NoSchedule, " + both},
-		"the namespace's defaults, then policies":       {rules: rules, namespace: "shop", want: both + ", dedicated, team"},
+		"DefaultTolerationSeconds gives both":             {want: both},
+		"those of the template come first":                {template: []corev1.Toleration{team}, want: "team, " + both},
+		"none that the template has":                      {template: []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists}}, want: "node.kubernetes.io/unreachable, node.kubernetes.io/not-ready:NoExecute for 300s"},
+		"none to pods that tolerate everything":           {template: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, want: "Exists"},
+		"one for another effect is none":                  {template: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}, want: "node.kubernetes.io/not-ready:NoSchedule, " + both},
+		"the namespace's defaults, then policies":         {rules: rules, namespace: "shop", want: both + ", dedicated, team"},
 		"defaults of a namespace replace what they cover": {rules: rules, namespace: "soon", want: "node.kubernetes.io/not-ready:NoExecute for 300s, node.kubernetes.io/unreachable:NoExecute"},
-		"nothing of policies that select pods":          {rules: rules, namespace: "other", want: both},
+		"nothing of policies that select pods":            {rules: rules, namespace: "other", want: both},
 	} {
 		var got []string
 		for _, one := range tt.rules.Tolerated(tt.namespace, tt.template) {

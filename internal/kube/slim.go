@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,9 +108,18 @@ func (s *slimmer) another(known *snapshot.Pod, p *corev1.Pod) *snapshot.Pod {
 func (s *slimmer) own(one *snapshot.Pod, p *corev1.Pod) *snapshot.Pod {
 	one.Namespace, one.Name, one.Node, one.UID = s.intern(p.Namespace), p.Name, s.intern(p.Spec.NodeName), p.UID
 	one.Controller, one.Labels, one.Since = s.controller(metav1.GetControllerOfNoCopy(p)), s.labelsOf(p.Labels), since(p)
-	one.Terminating = p.DeletionTimestamp != nil
+	one.Terminating, one.Overdue = p.DeletionTimestamp != nil, beyondGrace(p)
 	_, one.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
 	return one
+}
+
+// beyondGrace reports whether ResourceQuotas no longer count a pod because it should be gone. The deletion
+// timestamp includes the grace period, which is added once more
+// (k8s.io/kubernetes v1.37.2 pkg/quota/v1/evaluator/core/pods.go, QuotaV1Pod). A recorded cluster
+// (internal/recorded) has no grace periods: its pods count.
+func beyondGrace(p *corev1.Pod) bool {
+	return p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil &&
+		time.Now().After(p.DeletionTimestamp.Add(time.Duration(*p.DeletionGracePeriodSeconds)*time.Second))
 }
 
 func (s *slimmer) intern(text string) string {

@@ -5,6 +5,7 @@ package kube
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -48,6 +49,7 @@ func TestSlimNode(t *testing.T) {
 func TestSlimPod(t *testing.T) {
 	t.Parallel()
 	now, yes := metav1.Now(), true
+	before := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-d)} }
 	tests := []struct {
 		name string
 		in   corev1.Pod
@@ -75,6 +77,14 @@ func TestSlimPod(t *testing.T) {
 		{name: "a pod that has succeeded", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, want: snapshot.Pod{Completed: true}},
 		{name: "a pod that has failed", in: corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, want: snapshot.Pod{Completed: true}},
 		{name: "a pod that is being deleted", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, want: snapshot.Pod{Terminating: true}},
+		{
+			name: "a pod that is being deleted and has time left",
+			in:   corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: before(50 * time.Second), DeletionGracePeriodSeconds: new(int64(60))}}, want: snapshot.Pod{Terminating: true},
+		},
+		{
+			name: "a pod that should be gone",
+			in:   corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: before(70 * time.Second), DeletionGracePeriodSeconds: new(int64(60))}}, want: snapshot.Pod{Terminating: true, Overdue: true},
+		},
 		{name: "a mirror pod", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "hash"}}}, want: snapshot.Pod{Mirror: true}},
 		{
 			name: "a pod with an emptyDir behind another volume",

@@ -104,11 +104,13 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 	return c
 }
 
-// release gives back what a pod uses that is gone.
+// release gives back what a pod uses that is gone. One that was overdue does not count for most limits before.
 func (q *quotas) release(s *simulation, pod *snapshot.Pod) {
 	if c := q.of(s, pod); c != nil {
 		for i, at := range c.limits {
-			q.left[at] += c.holds[i]
+			if !pod.Overdue || q.limits[at].resource == snapshot.CountPods {
+				q.left[at] += c.holds[i]
+			}
 		}
 	}
 }

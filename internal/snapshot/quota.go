@@ -24,9 +24,9 @@ type Quota struct {
 	Limits []QuotaLimit
 }
 
-// QuotaLimit is status.hard and status.used of one resource, CPU in thousandths of a core. Terminating
-// pods are part of Used until they are gone, completed ones are not, but for count/pods
-// (k8s.io/kubernetes v1.37.2 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc).
+// QuotaLimit is status.hard and status.used of one resource, CPU in thousandths of a core. Completed pods are
+// no part of Used, and terminating ones until they are gone or overdue; CountPods counts all of them
+// (k8s.io/kubernetes v1.37.2 pkg/quota/v1/evaluator/core/pods.go, PodUsageFunc and QuotaV1Pod).
 type QuotaLimit struct {
 	Resource   corev1.ResourceName
 	Hard, Used int64
@@ -35,13 +35,13 @@ type QuotaLimit struct {
 // Exceeded reports whether more is used than the ResourceQuota allows: since it was lowered.
 func (l QuotaLimit) Exceeded() bool { return l.Used > l.Hard }
 
-// countPods is the object count of pods, completed ones included.
-const countPods corev1.ResourceName = "count/pods"
+// CountPods is the object count of pods, completed ones included.
+const CountPods corev1.ResourceName = "count/pods"
 
 // LimitsPods reports whether a ResourceQuota limits pods by this resource (pods.go, MatchingResources).
 func LimitsPods(name corev1.ResourceName) bool {
 	switch name {
-	case corev1.ResourcePods, countPods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
+	case corev1.ResourcePods, CountPods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
 		corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage:
 		return true
@@ -67,7 +67,7 @@ func (d *Demand) Charges(name corev1.ResourceName) (asks, holds int64) {
 // charge is the same for what is requested.
 func (r *Resources) charge(name corev1.ResourceName) int64 {
 	switch name {
-	case corev1.ResourcePods, countPods:
+	case corev1.ResourcePods, CountPods:
 		return 1
 	case corev1.ResourceCPU, corev1.ResourceRequestsCPU:
 		return r.MilliCPU

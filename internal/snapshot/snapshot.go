@@ -116,6 +116,9 @@ type Pod struct {
 	Labels labels.Set
 	// Terminating is set once a deletion timestamp is.
 	Terminating bool
+	// Overdue is set for a terminating pod that was beyond its grace period when it was read, such as on a node
+	// that is lost.
+	Overdue bool
 	// Pending is set for the phase of that name: it is bound, and no container runs yet.
 	Pending bool
 	// Ready reports whether its condition Ready is true.
