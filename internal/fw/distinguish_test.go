@@ -43,7 +43,7 @@ func TestData_DistinguishReads(t *testing.T) {
 type withID string
 
 func (w withID) GetAttribute(_ context.Context, _ path.Path, target any) diag.Diagnostics {
-	*target.(*types.String) = types.StringValue(string(w)) //nolint:forcetypeassert // The id is a text.
+	*target.(*types.String) = types.StringValue(string(w))
 	return nil
 }
 

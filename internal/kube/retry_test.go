@@ -24,7 +24,7 @@ func TestBounded_theEndOfOneRequestIsNoneOfItsCaller(t *testing.T) {
 	limited := func(context.Context) error {
 		return errors.New("client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline")
 	}
-	// What package net returns where a dial takes longer than its own timeout.
+	// Package net returns this where a dial takes longer than its own timeout.
 	unconnected := func(context.Context) error {
 		return &url.Error{Op: "Get", Err: &net.OpError{Op: "dial", Net: "tcp", Err: slowDial{}}}
 	}
@@ -63,7 +63,7 @@ func TestBounded_theEndOfOneRequestIsNoneOfItsCaller(t *testing.T) {
 type slowDial struct{}
 
 func (slowDial) Error() string   { return "i/o timeout" }
-func (slowDial) Is(e error) bool { return e == context.DeadlineExceeded } //nolint:errorlint // So does package net.
+func (slowDial) Is(e error) bool { return e == context.DeadlineExceeded }
 
 func TestBounded_leavesOtherErrorsAlone(t *testing.T) {
 	t.Parallel()
