@@ -35,7 +35,7 @@ func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.S
 	}
 	policies, in := rules.Applying(admission.Pod{
 		Namespace: pod.Namespace, Labels: pod.Labels,
-		Requests: func(resource string) bool { return pod.Requests().Asks.Other(corev1.ResourceName(resource)) > 0 },
+		Requests: func(resource string) bool { return pod.Requests().Requests(corev1.ResourceName(resource)) },
 	})
 	if len(policies) == 0 && len(in.Defaults) == 0 && len(in.Allowed) == 0 {
 		return s
@@ -46,8 +46,9 @@ func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.S
 	}
 	var gives []corev1.Toleration
 	if len(in.Defaults) > 0 || len(in.Allowed) > 0 {
-		asks := pod.Requests().Asks
-		bestEffort := asks.MilliCPU == 0 && asks.Memory == 0
+		// LimitRanges add their defaults first (k8s.io/kubernetes v1.37.2 pkg/kubeapiserver/options/plugins.go,
+		// AllOrderedPlugins).
+		bestEffort := e.nodes.NewDemand(pod).BestEffort()
 		gives = in.Gives(bestEffort)
 		key.rules += strconv.Quote(pod.Namespace) + strconv.FormatBool(bestEffort)
 	}

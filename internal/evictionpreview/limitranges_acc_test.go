@@ -38,7 +38,7 @@ func limit(t testing.TB, c *acctest.Cluster, namespace string, item corev1.Limit
 		p, err := c.Admin.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c"}}},
 		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && p.Spec.Containers[0].Resources.Requests.Cpu().Equal(want), nil //nolint:nilerr // It is asked again.
+		return err == nil && p.Spec.Containers[0].Resources.Requests.Cpu().Equal(want), nil
 	})
 }
 

@@ -73,7 +73,7 @@ func Uncreated(x eviction.Excess) string {
 	if x.Refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d not created, by quotas)", x.Refused)
+	return fmt.Sprintf(" (%d not created)", x.Refused)
 }
 
 // elsewhere reports how many of the pods run on nodes that do not change.

@@ -52,7 +52,12 @@ func (s *slimmer) writeDemandKey(p *corev1.Pod) {
 	if p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever {
 		s.key[0] = 'n'
 	}
-	s.key = append(append(s.key, p.Spec.SchedulerName...), 0, byte(min(len(p.Spec.ResourceClaims), 1)))
+	deadline := byte(0)
+	if p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds >= 0 {
+		deadline = 1
+	}
+	s.key = append(append(s.key, p.Spec.SchedulerName...), 0, byte(min(len(p.Spec.ResourceClaims), 1)), deadline)
+	s.key = append(append(s.key, p.Spec.PriorityClassName...), 0)
 	priority := int64(0)
 	if p.Spec.Priority != nil {
 		priority = int64(*p.Spec.Priority)

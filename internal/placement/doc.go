@@ -19,7 +19,7 @@
 //
 // Not modelled are other schedulers and profiles, autoscalers, scheduling gates, claims of
 // dynamic resources, volumes that are not bound yet, limits of volumes per node, ResourceQuotas of
-// limits and of PriorityClasses, and the scores of plug-ins other than NodeResourcesFit and NodeResourcesBalancedAllocation.
+// pods with affinity to other namespaces, and the scores of plug-ins other than NodeResourcesFit and NodeResourcesBalancedAllocation.
 //
 // It is pure. A snapshot holds the cluster as it is observed, a Change what is different by the
 // time the pods are scheduled. Which pods are evicted is for package eviction to decide: it

@@ -39,6 +39,28 @@ func (f *Finder) admitted(pod *snapshot.Pod) *admitted {
 	return one
 }
 
+// NewDemand returns what a new pod in the place of this one asks for, with what LimitRanges add.
+func (f *Finder) NewDemand(pod *snapshot.Pod) *snapshot.Demand { return f.admitted(pod).demand }
+
+// refusal returns why a replacement is not created, nil where nothing refuses it: also that of the pod
+// before it, which its StatefulSet creates first.
+func (r *replacement) refusal() *Refusal {
+	if r.refused != nil || r.set == nil || r.created {
+		return r.refused
+	}
+	for _, earlier := range r.set.pods {
+		if earlier.ordinal < r.ordinal && earlier.refused != nil {
+			return earlier.refused
+		}
+	}
+	return nil
+}
+
+// limited reports whether a LimitRange or a ResourceQuota may refuse a new pod in the place of this one.
+func (s *simulation) limited(pod *snapshot.Pod) bool {
+	return s.admitted(pod).refusal != nil || s.quotas.of(s, pod) != nil
+}
+
 // refuse returns what keeps a new pod in the place of this one from being created, nil for nothing.
 // LimitRanges add their defaults and check before ResourceQuotas do
 // (k8s.io/kubernetes v1.37.2 pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins).

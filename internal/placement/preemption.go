@@ -50,6 +50,9 @@ const enoughCandidates = 100
 
 // candidates tries nodes whose refusal other pods can resolve, from a random one on.
 func (s *simulation) candidates(c *class) []candidate {
+	if len(s.order) == 0 {
+		return nil
+	}
 	var out []candidate
 	harmless, start := false, s.rng.IntN(len(s.order))
 	for k := range s.order {

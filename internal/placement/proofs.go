@@ -13,6 +13,7 @@ import (
 // what all nodes that take pods of their kind can hold, if no other pod came (the pigeonhole bound).
 // Of one that fits nowhere even alone it is the case of no room at all. Pods of a priority below
 // that of any pod that can preempt them may be gone: also those that the kind itself may not preempt.
+// Replacements that a LimitRange or a ResourceQuota may refuse are left out: they are not created.
 func (s *simulation) prove() {
 	type kind struct {
 		resultKey
@@ -26,7 +27,7 @@ func (s *simulation) prove() {
 		}
 	}
 	for _, r := range s.replacements[:s.fixed] {
-		if !r.waiting && r.set == nil && len(r.class.scheduling.Forbidden) == 0 {
+		if !r.waiting && r.set == nil && len(r.class.scheduling.Forbidden) == 0 && !s.limited(r.pod) {
 			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}
 			kinds[key] = append(kinds[key], r)
 		}

@@ -87,7 +87,7 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 			case !counts:
 			case !certain || lacks && s.snapshot.LimitRanges == nil:
 				// A LimitRange may give a new pod what it lacks.
-				if lacks && certain || l.Exceeded() {
+				if lacks || l.Exceeded() {
 					c.unmodelled = append(c.unmodelled, pod.Namespace+"/"+all[i].Name)
 				}
 			case lacks:

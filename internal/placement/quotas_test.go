@@ -34,23 +34,26 @@ func TestSimulate_quotas(t *testing.T) {
 		why        string
 		unmodelled bool
 	}{
-		"one that is not exceeded refuses no replacement":       {quota: quota("q", nil, of("pods", 3, 3), of("requests.cpu", 6000, 6000)), refused: 0},
-		"one that was lowered refuses as many as it lacks":      {quota: quota("q", nil, of("pods", 1, 3)), refused: 2, why: `quota "q" leaves no room for it (pods)`},
-		"one of objects counts pods":                            {quota: quota("q", nil, of("count/pods", 2, 3)), refused: 1, why: `quota "q" leaves no room for it (count/pods)`},
-		"one of requests refuses what is beyond":                {quota: quota("q", nil, of("requests.cpu", 5000, 6000)), refused: 1, why: `quota "q" leaves no room for it (requests.cpu)`},
-		"one of cpu is one of requests":                         {quota: quota("q", nil, of("cpu", 3000, 6000)), refused: 2, why: `quota "q" leaves no room for it (cpu)`},
-		"one of memory refuses what is beyond":                  {quota: quota("q", nil, of("memory", 1<<30, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (memory)`},
-		"each resource that is short is named":                  {quota: quota("q", nil, of("pods", 0, 3), of("requests.memory", 0, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (pods, requests.memory)`},
-		"other pods use it":                                     {quota: quota("q", nil, of("pods", 4, 5)), refused: 1, why: `quota "q" leaves no room for it (pods)`},
-		"nothing that the pods do not ask for is checked":       {quota: quota("q", nil, of("requests.example.com/gpu", 0, 4), of("ephemeral-storage", 0, 4)), refused: 0},
-		"one of pods without requests counts none with":         {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3)), refused: 0},
-		"one of pods with requests counts them":                 {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}, of("pods", 0, 3)), refused: 3, why: `quota "q" leaves no room for it (pods)`},
-		"of a priority class, it is not modelled":               {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 0, 3)), unmodelled: true},
-		"of a priority class and not exceeded, it matters not":  {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 3, 3))},
-		"of a priority class and pods without requests, either": {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3))},
-		"one of limits refuses what is beyond":                  {quota: quota("q", nil, of("limits.cpu", 9000, 12000)), refused: 1, why: `quota "q" leaves no room for it (limits.cpu)`},
-		"one of limits of memory refuses what is beyond":        {quota: quota("q", nil, of("limits.memory", 4<<30, 12<<30)), refused: 2, why: `quota "q" leaves no room for it (limits.memory)`},
-		"one of limits that is not exceeded matters not":        {quota: quota("q", nil, of("limits.cpu", 12000, 12000))},
+		"one that is not exceeded refuses no replacement":               {quota: quota("q", nil, of("pods", 3, 3), of("requests.cpu", 6000, 6000)), refused: 0},
+		"one that was lowered refuses as many as it lacks":              {quota: quota("q", nil, of("pods", 1, 3)), refused: 2, why: `quota "q" leaves no room for it (pods)`},
+		"one of objects counts pods":                                    {quota: quota("q", nil, of("count/pods", 2, 3)), refused: 1, why: `quota "q" leaves no room for it (count/pods)`},
+		"one of requests refuses what is beyond":                        {quota: quota("q", nil, of("requests.cpu", 5000, 6000)), refused: 1, why: `quota "q" leaves no room for it (requests.cpu)`},
+		"one of cpu is one of requests":                                 {quota: quota("q", nil, of("cpu", 3000, 6000)), refused: 2, why: `quota "q" leaves no room for it (cpu)`},
+		"one of memory refuses what is beyond":                          {quota: quota("q", nil, of("memory", 1<<30, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (memory)`},
+		"each resource that is short is named":                          {quota: quota("q", nil, of("pods", 0, 3), of("requests.memory", 0, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (pods, requests.memory)`},
+		"other pods use it":                                             {quota: quota("q", nil, of("pods", 4, 5)), refused: 1, why: `quota "q" leaves no room for it (pods)`},
+		"nothing that the pods do not ask for is checked":               {quota: quota("q", nil, of("requests.example.com/gpu", 0, 4), of("ephemeral-storage", 0, 4)), refused: 0},
+		"one of pods without requests counts none with":                 {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3)), refused: 0},
+		"one of pods with requests counts them":                         {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}, of("pods", 0, 3)), refused: 3, why: `quota "q" leaves no room for it (pods)`},
+		"of pods with a PriorityClass, it counts none without":          {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 0, 3))},
+		"of pods without a deadline, it counts them":                    {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}, of("pods", 0, 3)), refused: 3, why: `quota "q" leaves no room for it (pods)`},
+		"of pods with a deadline, it counts none without":               {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}, of("pods", 0, 3))},
+		"of pods with affinity to other namespaces, it is not modelled": {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity}, of("pods", 0, 3)), unmodelled: true},
+		"of such pods and not exceeded, it matters not":                 {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity}, of("pods", 3, 3))},
+		"of such pods without requests, either":                         {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity, corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3))},
+		"one of limits refuses what is beyond":                          {quota: quota("q", nil, of("limits.cpu", 9000, 12000)), refused: 1, why: `quota "q" leaves no room for it (limits.cpu)`},
+		"one of limits of memory refuses what is beyond":                {quota: quota("q", nil, of("limits.memory", 4<<30, 12<<30)), refused: 2, why: `quota "q" leaves no room for it (limits.memory)`},
+		"one of limits that is not exceeded matters not":                {quota: quota("q", nil, of("limits.cpu", 12000, 12000))},
 	} {
 		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 3, sized(cpu("2", "4"), memory("2Gi", "4Gi")))...)
 		w.Quotas = snapshot.Quotas{"app": {tt.quota}, "other": {quota("none", nil, of("pods", 0, 9))}}
@@ -90,6 +93,27 @@ func TestSimulate_aQuotaThatRequiresRequests(t *testing.T) {
 		if refusal := out.of(t, "web").Refusal; tt.refused > 0 && refusal.Reason() != `quota "q" requires requests.cpu of each container` {
 			t.Errorf("%s: because %q", name, refusal.Reason())
 		}
+	}
+}
+
+// A quota that may be about a pod, and requires what a container lacks, is named as not modelled.
+func TestSimulate_aQuotaOfUnknownScopeThatRequiresRequestsIsNotModelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 1, sized())...)
+	w.LimitRanges = snapshot.LimitRanges{}
+	w.Quotas = snapshot.Quotas{"app": {quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity}, of("requests.cpu", 5000, 0))}}
+	if out := w.simulate(); !slices.Equal(out.UnmodelledQuotas, []string{"app/q"}) {
+		t.Errorf("not modelled %q", out.UnmodelledQuotas)
+	}
+}
+
+// A pod that a quota refuses is never Pending.
+func TestSimulate_nothingIsProvedOfPodsThatAQuotaRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).run(replicas("web", "n1", 3, asking(2, 2))...)
+	w.Quotas = snapshot.Quotas{"app": {quota("q", nil, of("pods", 1, 3))}}
+	if got := w.simulate().of(t, "web"); got.Proved > got.Pending.Min {
+		t.Errorf("proved to stay Pending: %d; Pending %v, refused %v", got.Proved, got.Pending, got.Refused)
 	}
 }
 
@@ -186,8 +210,13 @@ func TestSimulate_anOrderedStatefulSetWaitsForThePodThatAQuotaRefuses(t *testing
 	for i := range evicted {
 		evicted[i].Ordered = true
 	}
-	got := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1).of(t, "db")
-	if got.Placed != exactly(1) || got.Refused != exactly(1) || got.NotCreated != exactly(2) || got.Missing != exactly(2) || got.Unplaced != exactly(1) {
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if got := out.of(t, "db"); got.Placed != exactly(1) || got.Refused != exactly(2) || got.NotCreated != exactly(2) || got.Missing != exactly(2) || got.Unplaced != exactly(0) {
 		t.Errorf("got %+v", got)
+	}
+	for _, p := range w.Pods["n1"][1:] {
+		if g := out.Of(p); g == nil || g.Refusal == nil {
+			t.Errorf("%s is not refused", p.Name)
+		}
 	}
 }

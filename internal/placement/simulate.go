@@ -326,13 +326,13 @@ func (s *simulation) count(r *replacement) {
 		if r.group != nil {
 			r.group.placed++
 		}
-	case r.refused != nil:
+	case r.refusal() != nil:
 		w.notCreated++
 		w.missing++
 		w.refused++
-		w.Refusal = cmp.Or(w.Refusal, r.refused)
+		w.Refusal = cmp.Or(w.Refusal, r.refusal())
 		if r.group != nil {
-			r.group.Refusal = r.refused
+			r.group.Refusal = r.refusal()
 		}
 	case r.notCreated():
 		w.notCreated++

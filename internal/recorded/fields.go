@@ -31,7 +31,7 @@ var (
 	spreadFields   = values("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys").
 			with(tree{"labelSelector": labelSelector})
 
-	podSpecFields = values("nodeName", "schedulerName", "priority", "preemptionPolicy", "hostNetwork").with(tree{
+	podSpecFields = values("nodeName", "schedulerName", "priority", "priorityClassName", "activeDeadlineSeconds", "preemptionPolicy", "hostNetwork").with(tree{
 		"nodeSelector": texts, "affinity": affinityFields, "overhead": texts, "topologySpreadConstraints": spreadFields, "schedulingGates": values("name"),
 		"tolerations": tolerationFields, "containers": containerFields, "initContainers": containerFields, "volumes": volumeFields,
 		"resources": {"requests": texts, "limits": texts}, "resourceClaims": values("name"),

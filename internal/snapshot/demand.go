@@ -50,6 +50,13 @@ type Demand struct {
 	Patient bool
 	// Scheduler is the name of the pod's scheduler, "" for the default one.
 	Scheduler string
+	// Claimed are the extended resources that devices are claimed for: they are part of neither Asks nor
+	// Holds, and are requested all the same.
+	Claimed []Amount
+	// PriorityClass is the name of the pod's, "" for none, and Deadline is set where it has an
+	// activeDeadlineSeconds: ResourceQuotas can be about such pods.
+	PriorityClass string
+	Deadline      bool
 	// Devices is set for a pod that claims devices (resourceClaims, or extended resources that a
 	// DeviceClass backs).
 	Devices bool
@@ -73,6 +80,8 @@ func DemandOf(p *corev1.Pod) *Demand {
 	d := &Demand{
 		Holds:   requests(p, resource.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true}),
 		Patient: p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever,
+
+		PriorityClass: p.Spec.PriorityClassName, Deadline: p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds >= 0,
 	}
 	if name := p.Spec.SchedulerName; name != corev1.DefaultSchedulerName {
 		d.Scheduler = name
@@ -83,6 +92,7 @@ func DemandOf(p *corev1.Pod) *Demand {
 		d.Priority = *p.Spec.Priority
 	}
 	d.ask(p)
+	all := d.Asks.Others
 	if claims == nil {
 		d.Template, d.Defaulted = resourcesOf(p)
 	}
@@ -93,7 +103,8 @@ func DemandOf(p *corev1.Pod) *Demand {
 			return m.ResourceName == string(a.Name)
 		})
 	}
-	d.Asks.Others, d.Holds.Others = slices.DeleteFunc(d.Asks.Others, claimed), slices.DeleteFunc(d.Holds.Others, claimed)
+	d.Claimed = slices.DeleteFunc(slices.Clone(all), func(a Amount) bool { return !claimed(a) })
+	d.Asks.Others, d.Holds.Others = slices.DeleteFunc(all, claimed), slices.DeleteFunc(d.Holds.Others, claimed)
 	return d
 }
 
@@ -103,8 +114,7 @@ func ofDeviceClass(a Amount) bool {
 
 // ask sets what a new pod of this spec asks for, its limits, and what nodes are scored by.
 func (d *Demand) ask(p *corev1.Pod) {
-	d.Asks, d.Limits = requests(p, resource.PodResourcesOptions{}), ResourcesOf(resource.PodLimits(p, resource.PodResourcesOptions{}))
-	d.Asks.Others = slices.DeleteFunc(d.Asks.Others, ofDeviceClass)
+	d.Asks, d.Limits = requests(p, resource.PodResourcesOptions{}), ResourcesOf(resource.PodLimits(unshared(p), resource.PodResourcesOptions{}))
 	scored := requests(p, resource.PodResourcesOptions{NonMissingContainerRequests: corev1.ResourceList{
 		corev1.ResourceCPU:    *apiresource.NewMilliQuantity(defaultMilliCPU, apiresource.DecimalSI),
 		corev1.ResourceMemory: *apiresource.NewQuantity(defaultMemory, apiresource.DecimalSI),
@@ -112,15 +122,19 @@ func (d *Demand) ask(p *corev1.Pod) {
 	d.ScoredMilliCPU, d.ScoredMemory = scored.MilliCPU, scored.Memory
 }
 
-// requests keeps PodRequests from adding the overhead to the pod itself: that is
-// what it does where requests for the whole pod are no whole numbers.
 func requests(p *corev1.Pod, options resource.PodResourcesOptions) Resources {
+	return ResourcesOf(resource.PodRequests(unshared(p), options))
+}
+
+// unshared keeps PodRequests and PodLimits from adding the overhead to the pod itself: they do that where
+// amounts for the whole pod are no whole numbers.
+func unshared(p *corev1.Pod) *corev1.Pod {
 	if p.Spec.Resources != nil {
-		spared := *p
-		spared.Spec.Resources = p.Spec.Resources.DeepCopy()
-		p = &spared
+		copied := *p
+		copied.Spec.Resources = p.Spec.Resources.DeepCopy()
+		p = &copied
 	}
-	return ResourcesOf(resource.PodRequests(p, options))
+	return p
 }
 
 // ResourcesOf reads a list as the scheduler does: what it does not schedule by
@@ -153,6 +167,11 @@ func scalar(name corev1.ResourceName) bool {
 	n := string(name)
 	return strings.Contains(n, "/") && !strings.HasPrefix(n, corev1.DefaultResourceRequestsPrefix) ||
 		strings.HasPrefix(n, corev1.ResourceHugePagesPrefix) || strings.HasPrefix(n, corev1.ResourceAttachableVolumesPrefix)
+}
+
+// Requests reports whether a container asks for an extended resource, also where devices are claimed for it.
+func (d *Demand) Requests(name corev1.ResourceName) bool {
+	return d.Asks.Other(name) > 0 || slices.ContainsFunc(d.Claimed, func(a Amount) bool { return a.Name == name })
 }
 
 // nothing is the demand of pods of which none is known.

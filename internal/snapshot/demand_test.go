@@ -76,7 +76,7 @@ func TestDemandOf(t *testing.T) {
 					RequestMappings: []corev1.ContainerExtendedResourceRequest{{ResourceName: "example.com/gpu"}},
 				}},
 			},
-			want: Demand{Asks: Resources{Others: []Amount{{"example.com/fpga", 1}}}, Holds: Resources{Others: []Amount{{"example.com/fpga", 1}}}, Devices: true},
+			want: Demand{Asks: Resources{Others: []Amount{{"example.com/fpga", 1}}}, Holds: Resources{Others: []Amount{{"example.com/fpga", 1}}}, Claimed: []Amount{{"deviceclass.resource.kubernetes.io/nic", 1}, {"example.com/gpu", 2}}, Devices: true},
 		},
 		{
 			name: "what a container was given counts where it is, not for a new pod",

@@ -151,10 +151,37 @@ func (d *Demand) Admit(ranges []LimitRange) (admitted *Demand, refusal *LimitRan
 	for _, r := range ranges {
 		refusal = cmp.Or(refusal, r.refuses(pod))
 	}
+	refusal = cmp.Or(refusal, brokenDefault(pod, ranges))
 	one := *d
 	one.Template, one.Defaulted = &pod.Spec, false
 	one.ask(pod)
+	one.Asks.Others = slices.DeleteFunc(one.Asks.Others, ofDeviceClass)
 	return &one, refusal, differing
+}
+
+// brokenDefault returns the LimitRange whose defaults make a pod invalid that has requests or limits as a
+// whole: those of containers must fit into them
+// (k8s.io/kubernetes v1.37.2 pkg/apis/core/validation/validation.go, validatePodResourceConsistency).
+func brokenDefault(p *corev1.Pod, ranges []LimitRange) *LimitRangeRefusal {
+	if p.Spec.Resources == nil {
+		return nil
+	}
+	sums := resource.AggregateContainerRequests(unshared(p), resource.PodResourcesOptions{})
+	for _, r := range ranges {
+		requests, limits := r.defaults()
+		for _, name := range slices.Sorted(maps.Keys(requests)) {
+			if whole, set := p.Spec.Resources.Requests[name]; set && whole.Cmp(sums[name]) < 0 {
+				return &LimitRangeRefusal{r.Name, "defaultRequest " + string(name)}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			whole, set := p.Spec.Resources.Limits[name]
+			if set && slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return whole.Cmp(c.Resources.Limits[name]) < 0 }) {
+				return &LimitRangeRefusal{r.Name, "default " + string(name)}
+			}
+		}
+	}
+	return nil
 }
 
 // defaults are what it gives to containers that have no request or no limit of their own.

@@ -117,6 +117,9 @@ func TestDemand_Admit_refusals(t *testing.T) {
 		{pod, "max.cpu=400m max.memory=200Mi", "whole cpu=200m:400m memory=100Mi:200Mi, cpu=100m:200m", ""},
 		{pod, "min.cpu=160m", "whole cpu=100m:, cpu=100m:", "min cpu"},
 		{pod, "max.cpu=160m", "whole cpu=:200m, cpu=:100m", "max cpu"},
+		{container, "defaultRequest.cpu=800m", "whole cpu=1:1, memory=1Gi:, memory=1Gi:", "defaultRequest cpu"},
+		{container, "defaultRequest.cpu=400m", "whole cpu=1:1, memory=1Gi:, memory=1Gi:", ""},
+		{container, "default.cpu=2", "whole cpu=1:1, memory=1Gi:", "default cpu"},
 		{corev1.LimitTypePersistentVolumeClaim, "max.cpu=1m", "cpu=1:1", ""},
 	} {
 		_, refusal, _ := DemandOf(sizedPod(t, tt.pod)).Admit([]LimitRange{{Name: "sizes", Limits: []corev1.LimitRangeItem{item(t, tt.kind, tt.limits)}}})
@@ -180,6 +183,64 @@ func TestDemand_Admit(t *testing.T) {
 		}
 		if again := DemandOf(p); again.Asks.MilliCPU != before.Asks.MilliCPU || got.Holds.MilliCPU != before.Holds.MilliCPU {
 			t.Errorf("%s: the pod itself is changed", name)
+		}
+	}
+}
+
+// TestDemand_Admit_limitsOfTheWholePodStay: the overhead is added to a copy, whatever the form of an amount.
+func TestDemand_Admit_limitsOfTheWholePodStay(t *testing.T) {
+	t.Parallel()
+	p := sizedPod(t, "whole memory=1.5Gi:1.5Gi, cpu=1:")
+	p.Spec.Overhead = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")}
+	d := DemandOf(p)
+	for range 3 {
+		admitted, refusal, _ := d.Admit([]LimitRange{{Name: "r", Limits: []corev1.LimitRangeItem{item(t, corev1.LimitTypePod, "max.memory=1.5Gi")}}})
+		if refusal != nil || admitted.Limits.Memory != 2<<30 {
+			t.Errorf("refused %+v, limits %d, want %d", refusal, admitted.Limits.Memory, 2<<30)
+		}
+	}
+}
+
+// TestDemand_Charges_devices: what devices are claimed for is requested all the same.
+func TestDemand_Charges_devices(t *testing.T) {
+	t.Parallel()
+	p := sizedPod(t, "example.com/gpu=2:2")
+	p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "c", ResourceName: "example.com/gpu"}}}
+	d := DemandOf(p)
+	if asks, holds := d.Charges("requests.example.com/gpu"); asks != 2 || holds != 2 || !d.Requests("example.com/gpu") || d.Asks.Other("example.com/gpu") != 0 {
+		t.Errorf("asks %d, holds %d, requests it %t, and for nodes %d", asks, holds, d.Requests("example.com/gpu"), d.Asks.Other("example.com/gpu"))
+	}
+}
+
+// TestQuota_Counts_scopes follows k8s.io/kubernetes v1.37.2 pkg/quota/v1/evaluator/core/pods_test.go.
+func TestQuota_Counts_scopes(t *testing.T) {
+	t.Parallel()
+	high := &Demand{PriorityClass: "high"}
+	for _, tt := range []struct {
+		scope    corev1.ResourceQuotaScope
+		operator corev1.ScopeSelectorOperator
+		values   []string
+		of       *Demand
+		want     bool
+	}{
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpExists, nil, high, true},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpExists, nil, &Demand{}, false},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpDoesNotExist, nil, high, false},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpDoesNotExist, nil, &Demand{}, true},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpIn, []string{"low", "high"}, high, true},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpIn, []string{"low"}, high, false},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpIn, []string{""}, &Demand{}, false},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpNotIn, []string{"high"}, high, false},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpNotIn, []string{"low"}, high, true},
+		{corev1.ResourceQuotaScopePriorityClass, corev1.ScopeSelectorOpNotIn, []string{"low"}, &Demand{}, true},
+		{corev1.ResourceQuotaScopeTerminating, corev1.ScopeSelectorOpExists, nil, &Demand{Deadline: true}, true},
+		{corev1.ResourceQuotaScopeTerminating, corev1.ScopeSelectorOpExists, nil, &Demand{}, false},
+		{corev1.ResourceQuotaScopeNotTerminating, corev1.ScopeSelectorOpExists, nil, &Demand{Deadline: true}, false},
+		{corev1.ResourceQuotaScopeNotTerminating, corev1.ScopeSelectorOpExists, nil, &Demand{}, true},
+	} {
+		q := Quota{Scopes: []corev1.ScopedResourceSelectorRequirement{{ScopeName: tt.scope, Operator: tt.operator, Values: tt.values}}}
+		if counts, known := q.Counts(tt.of); counts != tt.want || !known {
+			t.Errorf("%s %s %q: counts %+v %t, known %t", tt.scope, tt.operator, tt.values, *tt.of, counts, known)
 		}
 	}
 }

@@ -61,6 +61,11 @@ func (d *Demand) Charges(name corev1.ResourceName) (asks, holds int64) {
 	case corev1.ResourceLimitsEphemeralStorage:
 		return d.Limits.EphemeralStorage, d.Limits.EphemeralStorage
 	}
+	for _, one := range d.Claimed {
+		if string(one.Name) == strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix) {
+			return one.Value, one.Value
+		}
+	}
 	return d.Asks.charge(name), d.Holds.charge(name)
 }
 
@@ -104,26 +109,50 @@ func (d *Demand) Lacks(name corev1.ResourceName) bool {
 const limitsPrefix = "limits."
 
 // Counts reports whether a ResourceQuota counts a pod of this demand, and whether what is known of it decides
-// that: its deadline, its PriorityClass and its preferred affinity do not (pods.go, podMatchesScopeFunc).
+// that: its preferred affinity does not (pods.go, podMatchesScopeFunc).
 func (q *Quota) Counts(d *Demand) (counts, known bool) {
-	counts, known = true, true
-	bestEffort := d.bestEffort()
+	known = true
 	for _, scope := range q.Scopes {
-		switch {
-		case scope.ScopeName == corev1.ResourceQuotaScopeBestEffort && !bestEffort,
-			scope.ScopeName == corev1.ResourceQuotaScopeNotBestEffort && bestEffort:
-			return false, true
-		case scope.ScopeName != corev1.ResourceQuotaScopeBestEffort && scope.ScopeName != corev1.ResourceQuotaScopeNotBestEffort:
+		switch matches, certain := d.matches(scope); {
+		case !certain:
 			known = false
+		case !matches:
+			return false, true
 		}
 	}
-	return counts, known
+	return true, known
 }
 
-// bestEffort reports whether a new pod has no requests and no limits of cpu and memory; the overhead of a
+func (d *Demand) matches(scope corev1.ScopedResourceSelectorRequirement) (matches, known bool) {
+	switch scope.ScopeName {
+	case corev1.ResourceQuotaScopeBestEffort:
+		return d.BestEffort(), true
+	case corev1.ResourceQuotaScopeNotBestEffort:
+		return !d.BestEffort(), true
+	case corev1.ResourceQuotaScopeTerminating:
+		return d.Deadline, true
+	case corev1.ResourceQuotaScopeNotTerminating:
+		return !d.Deadline, true
+	case corev1.ResourceQuotaScopePriorityClass:
+		named := d.PriorityClass != "" && slices.Contains(scope.Values, d.PriorityClass)
+		switch scope.Operator {
+		case corev1.ScopeSelectorOpExists:
+			return d.PriorityClass != "", true
+		case corev1.ScopeSelectorOpDoesNotExist:
+			return d.PriorityClass == "", true
+		case corev1.ScopeSelectorOpIn:
+			return named, true
+		case corev1.ScopeSelectorOpNotIn:
+			return !named, true
+		}
+	}
+	return false, false
+}
+
+// BestEffort reports whether a new pod has no requests and no limits of cpu and memory; the overhead of a
 // RuntimeClass is none (k8s.io/kubernetes v1.37.2 pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS). Where no
 // template shows what the pod itself sets, the sums decide.
-func (d *Demand) bestEffort() bool {
+func (d *Demand) BestEffort() bool {
 	if d.Template == nil || d.Defaulted {
 		return d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 && d.Limits.MilliCPU == 0 && d.Limits.Memory == 0
 	}
