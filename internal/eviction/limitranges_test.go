@@ -21,7 +21,7 @@ func demanding(p corev1.Pod) podOption {
 // LimitRanger comes before PodTolerationRestriction, which adds memory-pressure to a pod that is not BestEffort
 // by then, and rejects it where the namespace does not allow that
 // (k8s.io/kubernetes v1.37.2 pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins).
-func TestEvaluate_limitRangesTakePodsOutOfBestEffortBeforeTheirTolerationsAreJudged(t *testing.T) {
+func TestEvaluate_limitRangesCountBeforeTolerationsAreRestricted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1"), node("n2")).run(pod("p", "n1", tolerating(exists("b", "")), demanding(corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}})))
 	w.Admission = &admission.Rules{}

@@ -75,9 +75,9 @@ func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
 	p.Want(2, foreign)
 }
 
-// TestAccMachineSetTaints_inPlaceEndsOnceTheControllerHasObservedTheTemplate: until then the controller
+// TestAccMachineSetTaints_inPlaceEndsOnceTheTemplateIsObserved: until then the controller
 // could still create a machine of the template before, which nothing replaces in place.
-func TestAccMachineSetTaints_inPlaceEndsOnceTheControllerHasObservedTheTemplate(t *testing.T) {
+func TestAccMachineSetTaints_inPlaceEndsOnceTheTemplateIsObserved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p, i := s.pool(1, nil), newInstance()

@@ -162,9 +162,9 @@ func TestAccMachineSetTaints_templateOnlyChangesNoMachine(t *testing.T) {
 	}
 }
 
-// TestAccMachineSetTaints_whatTemplateOnlyLeavesOnMachinesIsRemovedLater by a strategy that changes
+// TestAccMachineSetTaints_whatTemplateOnlyLeavesIsRemovedLater by a strategy that changes
 // machines, and nodelink does not put it back. Meanwhile a plan of the same taints in other words is empty.
-func TestAccMachineSetTaints_whatTemplateOnlyLeavesOnMachinesIsRemovedLater(t *testing.T) {
+func TestAccMachineSetTaints_whatTemplateOnlyLeavesIsRemovedLater(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	p, i := s.pool(2, nil), newInstance()

@@ -142,7 +142,7 @@ func (tt drainRow) run(t *testing.T) {
 }
 
 // kubectl deletes the pods where evictions are not served. Here the drain ends instead of waiting for
-// pods that nobody evicts, and says why: a deletion would bypass PodDisruptionBudgets.
+// pods that are never evicted, and names the cause: a deletion would bypass PodDisruptionBudgets.
 func TestDrain_endsWhereEvictionsAreNotServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
