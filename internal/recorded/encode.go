@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // encoder writes the records of a file. The first error is kept.
@@ -22,8 +24,9 @@ type encoder struct {
 	head    []byte
 	// last is how many objects there were when the kind began, of which a list that begins anew
 	// takes away all that came since.
-	last int
-	err  error
+	last  int
+	begun map[schema.GroupVersionResource]bool
+	err   error
 }
 
 func newEncoder(w io.Writer, header Header) (*encoder, error) {
@@ -35,14 +38,18 @@ func newEncoder(w io.Writer, header Header) (*encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{zip: zip, digest: sha256.New()}
+	e := &encoder{zip: zip, digest: sha256.New(), begun: map[schema.GroupVersionResource]bool{}}
 	e.json(recordHeader, header)
 	return e, e.err
 }
 
-// kind begins the objects of a kind.
+// kind begins the objects of a kind. Errors: the objects of that kind are in the file already, and a reader
+// would forget them.
 func (e *encoder) kind(k kindRecord) error {
-	e.last = e.objects
+	if e.begun[k.gvr()] && e.err == nil {
+		e.err = fmt.Errorf("%s are recorded twice", k.gvr().GroupResource())
+	}
+	e.begun[k.gvr()], e.last = true, e.objects
 	e.json(recordKind, k)
 	return e.err
 }
@@ -58,7 +65,8 @@ func (e *encoder) again(k kindRecord) error {
 // instead begins a kind in the place of the one before, whose objects do not count.
 func (e *encoder) instead(k kindRecord) error {
 	e.objects = e.last
-	return e.kind(k)
+	e.json(recordKind, k)
+	return e.err
 }
 
 // object writes an object of the kind.

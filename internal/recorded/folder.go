@@ -151,7 +151,7 @@ func (f *folder) add(content map[string]any, apiVersion, kind string) error {
 	}
 	f.objects[k.gvr()][at] = kept
 	f.openshift = f.openshift || strings.HasSuffix(k.Group, ".openshift.io") || object.GetLabels()["node.openshift.io/os_id"] != ""
-	if k.Resource == "namespaces" && at.name == "kube-system" {
+	if k.gvr() == namespaceResource && at.name == "kube-system" {
 		f.header.Cluster = string(object.GetUID())
 	}
 	return nil

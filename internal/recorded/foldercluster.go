@@ -48,7 +48,7 @@ func kindNamed(apiVersion, kind string) (kindRecord, bool) {
 			return k, true
 		}
 	}
-	if !strings.Contains(gv.Group, ".") || strings.HasSuffix(gv.Group, ".k8s.io") {
+	if ofKubernetes(gv.Group) {
 		return kindRecord{}, false
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind))
@@ -68,7 +68,7 @@ func (f *folder) cluster() (*Cluster, error) {
 			return nil, err
 		}
 		// A must-gather has some namespaces alone. Objects of all others are not known.
-		one.partial, one.spaces = gvr.Resource == "namespaces" || one.namespaced(), map[string]bool{}
+		one.partial, one.spaces = gvr == namespaceResource || one.namespaced(), map[string]bool{}
 		for at := range f.objects[gvr] {
 			if at.namespace != "" {
 				one.spaces[at.namespace] = true
@@ -125,7 +125,7 @@ func (f *folder) serve(c *Cluster) {
 			c.header.Serves = append(c.header.Serves, Served{Group: k.Group, Version: k.Version})
 		}
 		c.header.Serves[at].Resources = append(c.header.Serves[at].Resources, ServedResource{Name: k.Resource, Kind: k.Kind, Namespaced: k.namespaced()})
-		if _, known := workload.Lookup(k.apiVersion(), k.Kind); !known && strings.Contains(k.Group, ".") && !strings.HasSuffix(k.Group, ".k8s.io") && k.Group != machineGroup {
+		if _, known := workload.Lookup(k.apiVersion(), k.Kind); !known && !ofKubernetes(k.Group) && k.Group != machineGroup {
 			c.header.Custom = append(c.header.Custom, k.gvr().GroupResource())
 		}
 	}

@@ -154,8 +154,9 @@ func (k kindRecord) apiVersion() string {
 func (k kindRecord) protobuf() bool { return k.gvr() == podResource }
 
 var (
-	nodeResource = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	podResource  = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	nodeResource      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	podResource       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
 // endRecord closes a file.

@@ -122,7 +122,7 @@ func (h *hasher) object(resource schema.GroupResource, object map[string]any) {
 	// Names of Machines begin with that of the cluster.
 	keep := systemNamespace(namespace) && resource.Group != machineGroup
 	switch {
-	case resource == (schema.GroupResource{Resource: "namespaces"}):
+	case resource == namespaceResource.GroupResource():
 		metadata["name"] = h.namespace(text(metadata["name"]))
 	case !keep:
 		metadata["name"] = h.name(text(metadata["name"]))

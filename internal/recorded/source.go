@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,7 +58,13 @@ var builtin = []kindRecord{
 }
 
 // required are the kinds without which there is no verdict.
-var required = []string{"nodes", "pods"}
+var required = []schema.GroupVersionResource{nodeResource, podResource}
+
+// ofKubernetes reports whether a group is one of Kubernetes itself. Groups of custom kinds have a dot, and end with
+// .k8s.io only where Kubernetes has approved them (annotation api-approved.kubernetes.io of their definition).
+func ofKubernetes(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
 
 // optional are the kinds that not every cluster serves, of which those that are served are recorded.
 func optional() []kindRecord {

@@ -212,13 +212,18 @@ func (r *recording) above(ctx context.Context) error {
 	}
 }
 
+// begin begins the objects of a kind, which are not recorded again.
+func (r *recording) begin(k kindRecord) error {
+	r.done[k.gvr().GroupResource()] = true
+	return r.encoder.kind(k)
+}
+
 // kind records the objects of a kind.
 func (r *recording) kind(ctx context.Context, k kindRecord) error {
 	if r.done[k.gvr().GroupResource()] {
 		return nil
 	}
-	r.done[k.gvr().GroupResource()] = true
-	if err := r.encoder.kind(k); err != nil {
+	if err := r.begin(k); err != nil {
 		return err
 	}
 	count := 0
@@ -238,10 +243,10 @@ func (r *recording) kind(ctx context.Context, k kindRecord) error {
 			return r.object(k, reduceObject(k, object))
 		})
 	}
-	switch k.Resource {
-	case "pods":
+	switch k.gvr() {
+	case podResource:
 		r.summary.Pods = count
-	case "nodes":
+	case nodeResource:
 		r.summary.Nodes = count
 	}
 	return r.ended(k, err)
@@ -250,7 +255,7 @@ func (r *recording) kind(ctx context.Context, k kindRecord) error {
 // ended marks a kind that could not be listed. Without nodes and pods there is nothing to record.
 func (r *recording) ended(k kindRecord, err error) error {
 	is, known := missing(err)
-	if !known || is != stateRecorded && slices.Contains(required, k.Resource) && k.Group == "" {
+	if !known || is != stateRecorded && slices.Contains(required, k.gvr()) {
 		return err
 	}
 	if is == stateRecorded {
@@ -294,11 +299,12 @@ func (r *recording) object(k kindRecord, object *unstructured.Unstructured) erro
 	return r.encoder.object(raw)
 }
 
+// owned notes the kinds of the owners of an object. Of Kubernetes' own kinds those that plans read are recorded
+// anyway, and no reference of a pod makes Secrets, ConfigMaps or events listed.
 func (r *recording) owned(refs []metav1.OwnerReference) {
 	for i := range refs {
 		gv, err := schema.ParseGroupVersion(refs[i].APIVersion)
-		// The owner of a static pod is its node, which is recorded anyway.
-		if err == nil && refs[i].Kind != "Node" {
+		if err == nil && !ofKubernetes(gv.Group) {
 			r.owners[schema.GroupKind{Group: gv.Group, Kind: refs[i].Kind}] = true
 		}
 	}
@@ -336,7 +342,7 @@ func (r *recording) policies(ctx context.Context) error {
 
 // hidden marks a kind as one that was not recorded.
 func (r *recording) hidden(k kindRecord) error {
-	if err := r.encoder.kind(k); err != nil {
+	if err := r.begin(k); err != nil {
 		return err
 	}
 	return r.ended(k, kube.ErrForbidden)
@@ -364,7 +370,7 @@ func (r *recording) configs(ctx context.Context) error {
 	if len(k.Some) == 0 {
 		return r.noConfigs(k)
 	}
-	if err := r.encoder.kind(k); err != nil {
+	if err := r.begin(k); err != nil {
 		return err
 	}
 	for _, object := range found {
