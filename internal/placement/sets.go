@@ -5,8 +5,8 @@ package placement
 
 import (
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // statefulSet is one that creates its pods one after the other.
@@ -28,7 +28,7 @@ func (s *statefulSet) pending() *replacement {
 
 // enlist adds a pod to its StatefulSet.
 func (s *simulation) enlist(r *replacement) {
-	ordinal, ok := ordinalOf(r.pod.Name)
+	_, ordinal, ok := snapshot.Ordinal(r.pod.Name)
 	if !ok {
 		return
 	}
@@ -39,11 +39,4 @@ func (s *simulation) enlist(r *replacement) {
 	r.set, r.ordinal = s.sets[key], ordinal
 	r.set.pods = append(r.set.pods, r)
 	slices.SortFunc(r.set.pods, func(a, b *replacement) int { return a.ordinal - b.ordinal })
-}
-
-// ordinalOf reads the number at the end of the name of a StatefulSet's pod.
-func ordinalOf(name string) (int, bool) {
-	at := strings.LastIndexByte(name, '-')
-	n, err := strconv.Atoi(name[at+1:])
-	return n, err == nil && at > 0
 }

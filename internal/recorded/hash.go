@@ -4,9 +4,6 @@
 package recorded
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -19,53 +16,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
-
-// hasher replaces names by hashes. The key is random for each file and in none, so that names cannot be
-// found out by trying. Kept are the names of namespaces of Kubernetes and OpenShift, and of objects in them
-// but for Machines; keys of labels, numbers, and values of labels that mean the same in every cluster; taints
-// and tolerations; and the fields that are readable. Every other text is hashed. Annotations that name owners,
-// and what kubetaint has recorded, are left out.
-type hasher struct {
-	key   []byte
-	known map[string]string
-}
-
-func newHasher() (*hasher, error) {
-	h := &hasher{key: make([]byte, 32), known: map[string]string{}}
-	_, err := rand.Read(h.key)
-	return h, err
-}
-
-// name returns the hash of a name: letters and digits, as names and values of labels are.
-func (h *hasher) name(text string) string {
-	if text == "" {
-		return ""
-	}
-	if kept, is := h.known[text]; is {
-		return kept
-	}
-	mac := hmac.New(sha256.New, h.key)
-	_, _ = mac.Write([]byte(text)) // It returns no error.
-	const letters = "abcdefghijklmnopqrstuvwxyz234567"
-	out := []byte("h")
-	for _, b := range mac.Sum(nil)[:15] {
-		out = append(out, letters[b&31])
-	}
-	h.known[text] = string(out)
-	return string(out)
-}
-
-// systemNamespace reports whether a namespace is one of Kubernetes or of OpenShift.
-func systemNamespace(name string) bool {
-	return strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift-") || name == "openshift"
-}
-
-func (h *hasher) namespace(name string) string {
-	if systemNamespace(name) || name == "default" {
-		return name
-	}
-	return h.name(name)
-}
 
 // words are the labels, or beginnings of them, whose values are the same words in every cluster.
 var words = []string{
@@ -81,10 +31,15 @@ func wellKnown(label string) bool {
 
 // value returns the value of a label as it is recorded. Numbers are kept: selectors compare them.
 func (h *hasher) value(label, value string) string {
-	if _, err := strconv.ParseInt(value, 10, 64); err == nil || value == "" || value == "true" || value == "false" || wellKnown(label) {
+	_, err := strconv.ParseInt(value, 10, 64)
+	switch {
+	case label == corev1.LabelHostname:
+		return h.name(value)
+	case err == nil, value == "", value == "true", value == "false":
 		return value
-	}
-	if label == corev1.LabelMetadataName {
+	case wellKnown(label):
+		return h.kept(value)
+	case label == corev1.LabelMetadataName:
 		return h.namespace(value)
 	}
 	return h.name(value)
@@ -121,12 +76,8 @@ func (h *hasher) object(resource schema.GroupResource, object map[string]any) {
 	namespace := text(metadata["namespace"])
 	// Names of Machines begin with that of the cluster.
 	keep := systemNamespace(namespace) && resource.Group != machineGroup
-	switch {
-	case resource == namespaceResource.GroupResource():
-		metadata["name"] = h.namespace(text(metadata["name"]))
-	case !keep:
-		metadata["name"] = h.name(text(metadata["name"]))
-	}
+	h.nodesOf(resource, object)
+	metadata["name"] = h.ofObject(resource, metadata, keep)
 	if namespace != "" {
 		metadata["namespace"] = h.namespace(namespace)
 	}
@@ -136,9 +87,7 @@ func (h *hasher) object(resource schema.GroupResource, object map[string]any) {
 	owners, _ := metadata["ownerReferences"].([]any)
 	for _, one := range owners {
 		owner, _ := one.(map[string]any)
-		if !keep || owner["kind"] == "Node" {
-			owner["name"] = h.name(text(owner["name"]))
-		}
+		owner["name"] = h.ofOwner(owner, keep)
 	}
 	if custom(resource) {
 		// The way to a placement has names of its own.
@@ -170,8 +119,8 @@ var readable = []string{
 	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
 }
 
-// untouched are the fields that stay whole: taints and tolerations, and amounts by the names of resources.
-var untouched = []string{"tolerations", "taints", "requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used"}
+// untouched are the fields that stay whole: amounts by the names of resources.
+var untouched = []string{"requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used"}
 
 // pauses are the reasons of pauses of an Argo Rollout that verdicts read (internal/workload/argo.go).
 var pauses = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun"}
@@ -182,7 +131,11 @@ var wildcards = []string{"0.0.0.0", "::", "127.0.0.1", "::1"}
 // hashed returns a value of a field with hashed names. Names of objects are kept where the namespace is one
 // of the system's.
 func (h *hasher) hashed(field string, value any, keep bool) any {
-	if slices.Contains(untouched, field) {
+	switch {
+	case field == "tolerations", field == "taints":
+		h.taints(value)
+		return value
+	case slices.Contains(untouched, field):
 		return value
 	}
 	switch v := value.(type) {
@@ -200,11 +153,22 @@ func (h *hasher) hashed(field string, value any, keep bool) any {
 	return value
 }
 
+// taints hashes the values of taints or tolerations that have the name of a node: the same in both.
+func (h *hasher) taints(list any) {
+	all, _ := list.([]any)
+	for _, one := range all {
+		if fields, is := one.(map[string]any); is && fields["value"] != nil {
+			fields["value"] = h.kept(text(fields["value"]))
+		}
+	}
+}
+
 // text returns a text of a field as it is recorded.
 func (h *hasher) text(field, value string, keep bool) string {
 	switch {
+	case keep && (field == "claimName" || field == "installedCSV"):
+		return h.kept(value)
 	case slices.Contains(readable, field),
-		keep && (field == "claimName" || field == "installedCSV"),
 		field == "reason" && slices.Contains(pauses, value),
 		field == "schedulerName" && value == corev1.DefaultSchedulerName,
 		field == "hostIP" && slices.Contains(wildcards, value):
@@ -290,6 +254,7 @@ func (h *hasher) annotations(metadata map[string]any) {
 			all[name] = h.defaulted(content)
 		case "capacity.cluster-autoscaler.kubernetes.io/taints":
 			// Taints: they stay as those of objects do.
+			all[name] = h.kept(content)
 		case "machineconfiguration.openshift.io/currentConfig", corev1.MirrorPodAnnotationKey, "machine.openshift.io/delete-machine",
 			"machine.openshift.io/cluster-api-delete-machine", "machine.openshift.io/exclude-node-draining":
 			all[name] = h.name(content)
@@ -315,11 +280,14 @@ func (h *hasher) defaulted(content string) string {
 	return snapshot.FormatDefaulted(all)
 }
 
-// tolerations returns a list of tolerations in JSON as it is, and the hash of a text that is none.
+// tolerations returns a list of tolerations in JSON as those of pods are recorded, and the hash of a text that is none.
 func (h *hasher) tolerations(content string) string {
 	var list []corev1.Toleration
 	if json.Unmarshal([]byte(content), &list) != nil {
 		return h.name(content)
+	}
+	for i := range list {
+		list[i].Value = h.kept(list[i].Value)
 	}
 	raw, err := json.Marshal(list)
 	if err != nil {
