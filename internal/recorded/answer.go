@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -192,13 +191,15 @@ func (c *Cluster) rights() (code int, media string, body []byte) {
 // discovery answers what the cluster serves, of the core group or of all others.
 func (c *Cluster) discovery(core bool) (code int, media string, body []byte) {
 	list := apidiscoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}}
+	groups := map[string]int{}
 	for _, s := range c.header.Serves {
 		if (s.Group == "") != core {
 			continue
 		}
-		at := slices.IndexFunc(list.Items, func(g apidiscoveryv2.APIGroupDiscovery) bool { return g.Name == s.Group })
-		if at < 0 {
+		at, is := groups[s.Group]
+		if !is {
 			at = len(list.Items)
+			groups[s.Group] = at
 			list.Items = append(list.Items, apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: s.Group}})
 		}
 		list.Items[at].Versions = append(list.Items[at].Versions, c.header.discovered(s))

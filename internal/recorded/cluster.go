@@ -88,7 +88,7 @@ func Read(r io.Reader) (*Cluster, error) {
 			return nil, err
 		}
 		if kind == recordEnd {
-			if err := d.end(content, l.count()); err != nil {
+			if err := d.end(content, l.objects); err != nil {
 				return nil, err
 			}
 			if !l.headed {
@@ -107,6 +107,8 @@ type loader struct {
 	cluster *Cluster
 	current *recordedKind
 	headed  bool
+	// objects is how many there are of all kinds.
+	objects int
 	// chunk is memory for objects, many of which share one allocation.
 	chunk []byte
 }
@@ -126,13 +128,7 @@ func (l *loader) take(size int) []byte {
 	return out
 }
 
-func (l *loader) count() (n int) {
-	for _, k := range l.cluster.kinds {
-		n += len(k.objects)
-	}
-	return n
-}
-
+// record takes a record. Each object is checked before the next one takes its memory.
 func (l *loader) record(kind byte, content []byte) error {
 	switch {
 	case kind == recordHeader && !l.headed:
@@ -140,26 +136,64 @@ func (l *loader) record(kind byte, content []byte) error {
 		if err := json.Unmarshal(content, &l.cluster.header); err != nil {
 			return damaged("its header: %s", err)
 		}
-	case kind == recordKind && l.headed:
-		var k kindRecord
-		if err := json.Unmarshal(content, &k); err != nil {
-			return damaged("a kind: %s", err)
+		if err := l.cluster.header.bounded(); err != nil {
+			return damaged("its header: %s", err)
 		}
-		l.current = &recordedKind{kindRecord: k}
-		l.cluster.kinds[k.gvr()] = l.current
+		return nil
+	case kind == recordKind && l.headed:
+		return l.kind(content)
 	case kind == recordObject && l.current != nil && l.current.State == stateRecorded:
-		if len(l.current.objects) >= maxObjects {
+		if l.objects >= maxObjects {
 			return damaged("it has more than %d objects", maxObjects)
 		}
-		l.current.objects = append(l.current.objects, object{content: content})
-	default:
-		return damaged("a record of type %q where none can be", kind)
+		one, err := l.current.object(content)
+		if err != nil {
+			return err
+		}
+		l.objects++
+		l.current.objects = append(l.current.objects, one)
+		return nil
 	}
+	return damaged("a record of type %q where none can be", kind)
+}
+
+// kind begins a kind, in the place of one of the same name.
+func (l *loader) kind(content []byte) error {
+	if len(content) > maxKindRecord {
+		return damaged("a kind has %d bytes", len(content))
+	}
+	var k kindRecord
+	if err := json.Unmarshal(content, &k); err != nil {
+		return damaged("a kind: %s", err)
+	}
+	old := l.cluster.kinds[k.gvr()]
+	switch {
+	case len(k.Some) > maxSome:
+		return damaged("a kind has %d objects of which it names each", len(k.Some))
+	case old != nil:
+		l.objects -= len(old.objects)
+	case len(l.cluster.kinds) >= maxKinds:
+		return damaged("it has more than %d kinds", maxKinds)
+	}
+	l.current = &recordedKind{kindRecord: k}
+	l.cluster.kinds[k.gvr()] = l.current
 	return nil
 }
 
-// index finds out by what objects are asked for. Objects that do not say are damage. Kinds that every
-// cluster serves, and that an older release has not recorded, are not known.
+// object returns an object with what requests ask for it by. Errors: ErrDamaged where it does not say.
+func (k *recordedKind) object(content []byte) (object, error) {
+	meta, err := k.metadata(content)
+	if err == nil && meta.Name == "" {
+		err = errors.New("it has no name")
+	}
+	if err != nil {
+		return object{}, damaged("an object of kind %s: %s", k.gvr().GroupResource(), err)
+	}
+	return object{key{meta.Namespace, meta.Name}, content}, nil
+}
+
+// index makes objects be found by what requests ask for. Kinds that every cluster serves, and that an older release
+// has not recorded, are not known. Errors: ErrDamaged for a pod that cannot be read.
 func (c *Cluster) index() error {
 	for _, k := range builtin {
 		if c.kinds[k.gvr()] == nil {
@@ -170,13 +204,7 @@ func (c *Cluster) index() error {
 	for _, k := range c.kinds {
 		k.at = make(map[key]int, len(k.objects))
 		for i := range k.objects {
-			o := &k.objects[i]
-			meta, err := k.metadata(o.content)
-			if err != nil || meta.Name == "" {
-				return damaged("an object of kind %s: %v", k.Kind, err)
-			}
-			o.key = key{meta.Namespace, meta.Name}
-			k.at[o.key] = i
+			k.at[k.objects[i].key] = i
 		}
 	}
 	if pods := c.kinds[podResource]; pods != nil {

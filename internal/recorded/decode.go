@@ -24,9 +24,10 @@ type decoder struct {
 	packed *bufio.Reader
 	r      *bufio.Reader
 	digest hash.Hash
-	// read is how many bytes there were, decompressed.
-	read int64
-	head []byte
+	// read is how many bytes there were, decompressed, and records how many records.
+	read    int64
+	records int64
+	head    []byte
 }
 
 // countedReader counts what is read of a compressed file.
@@ -106,6 +107,9 @@ func (d *decoder) next(take func(size int) []byte) (kind byte, content []byte, e
 		d.head = binary.AppendUvarint(append(d.head[:0], kind), size)
 		_, _ = d.digest.Write(d.head) // It returns no error.
 		_, _ = d.digest.Write(content)
+	}
+	if d.records++; d.records > freeRecords+d.in.n {
+		return 0, nil, damaged("it has %d records from %d bytes", d.records, d.in.n)
 	}
 	d.read += int64(len(content)) + 2
 	if d.read > maxBytes || d.read > freeBytes+maxRatio*d.in.n {

@@ -5,6 +5,7 @@ package recorded_test
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -155,6 +156,22 @@ func TestOpen_largeFilesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest 
 		// Memory that was freed on the way counts as well.
 		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 60*size>>20 {
 			t.Errorf("%s: %d MiB of content took %d MiB", tt.name, size>>20, used)
+		}
+	}
+}
+
+func TestOpen_kindsOfAFolderAreBounded(t *testing.T) {
+	t.Parallel()
+	for groups, want := range map[int]string{2_000: "", 10_001: "there are more than 10000 kinds"} {
+		var content strings.Builder
+		for i := range groups {
+			fmt.Fprintf(&content, `{"apiVersion":"g%06d.io/v1","kind":"K","metadata":{"name":"a"}}`+"\n", i)
+		}
+		content.WriteString(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}`)
+		dir := t.TempDir()
+		write(t, dir, "a.json", []byte(content.String()))
+		if _, err := recorded.Open(dir); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d kinds: %v", groups, err)
 		}
 	}
 }

@@ -22,6 +22,8 @@ type encoder struct {
 	digest  hash.Hash
 	objects int
 	head    []byte
+	// bytes is how many bytes there are before compression.
+	bytes int64
 	// last is how many objects there were when the kind began, of which a list that begins anew
 	// takes away all that came since.
 	last  int
@@ -39,6 +41,9 @@ func newEncoder(w io.Writer, header Header) (*encoder, error) {
 		return nil, err
 	}
 	e := &encoder{zip: zip, digest: sha256.New(), begun: map[schema.GroupVersionResource]bool{}}
+	if err := header.bounded(); err != nil {
+		return nil, err
+	}
 	e.json(recordHeader, header)
 	return e, e.err
 }
@@ -50,6 +55,9 @@ func (e *encoder) kind(k kindRecord) error {
 		e.err = fmt.Errorf("%s are recorded twice", k.gvr().GroupResource())
 	}
 	e.begun[k.gvr()], e.last = true, e.objects
+	if len(e.begun) > maxKinds && e.err == nil {
+		e.err = tooLarge("kinds", maxKinds)
+	}
 	e.json(recordKind, k)
 	return e.err
 }
@@ -71,9 +79,16 @@ func (e *encoder) instead(k kindRecord) error {
 
 // object writes an object of the kind.
 func (e *encoder) object(content []byte) error {
-	e.objects++
+	if e.objects++; e.objects > maxObjects && e.err == nil {
+		e.err = tooLarge("objects", maxObjects)
+	}
 	e.record(recordObject, content)
 	return e.err
+}
+
+// tooLarge is the error for a cluster of which no file could be read.
+func tooLarge(what string, most int) error {
+	return fmt.Errorf("the cluster is too large: no more than %d %s can be recorded", most, what)
 }
 
 // close writes the end.
@@ -99,6 +114,10 @@ func (e *encoder) record(kind byte, content []byte) {
 	}
 	if len(content) > maxRecord {
 		e.err = fmt.Errorf("an object has %d bytes, and no more than %d can be recorded", len(content), maxRecord)
+		return
+	}
+	if e.bytes += int64(len(content)) + 2; e.bytes > maxBytes {
+		e.err = tooLarge("bytes", maxBytes)
 		return
 	}
 	e.head = binary.AppendUvarint(append(e.head[:0], kind), uint64(len(content)))

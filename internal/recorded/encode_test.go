@@ -5,6 +5,7 @@ package recorded
 
 import (
 	"io"
+	"strconv"
 	"testing"
 )
 
@@ -29,5 +30,38 @@ func TestEncoder_refusesAKindThatItHasClosed(t *testing.T) {
 	}
 	if err := e.kind(nodes); err == nil {
 		t.Error("the objects of the first list would count, and no reader finds them")
+	}
+}
+
+func TestEncoder_refusesWhatNoReaderTakes(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(*encoder) error{
+		"objects": func(e *encoder) error {
+			e.objects = maxObjects
+			return e.object([]byte("{}"))
+		},
+		"bytes": func(e *encoder) error {
+			e.bytes = maxBytes - 1
+			return e.object([]byte("{}"))
+		},
+		"kinds": func(e *encoder) error {
+			for k := range maxKinds {
+				if err := e.kind(kindRecord{Version: "v1", Resource: strconv.Itoa(k)}); err != nil {
+					return nil
+				}
+			}
+			return e.kind(kindRecord{Version: "v2"})
+		},
+	} {
+		e, err := newEncoder(io.Discard, Header{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := write(e); err == nil {
+			t.Errorf("a file of too many %s was written", name)
+		}
+	}
+	if _, err := newEncoder(io.Discard, Header{Serves: make([]Served, maxServed+1)}); err == nil {
+		t.Error("a file of too many served versions was written")
 	}
 }

@@ -140,6 +140,9 @@ func (f *folder) add(content map[string]any, apiVersion, kind string) error {
 		return fmt.Errorf("%s %s: %w", kind, strings.TrimPrefix(at.namespace+"/"+at.name, "/"), err)
 	}
 	if f.objects[k.gvr()] == nil {
+		if len(f.kinds) >= maxKinds {
+			return fmt.Errorf("there are more than %d kinds", maxKinds)
+		}
 		f.objects[k.gvr()], f.kinds[k.gvr()] = map[key]*unstructured.Unstructured{}, k
 	}
 	if old := f.objects[k.gvr()][at]; old != nil && !newer(kept, old) {

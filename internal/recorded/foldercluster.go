@@ -119,9 +119,10 @@ func (f *folder) serve(c *Cluster) {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Version, b.Version), strings.Compare(a.Resource, b.Resource))
 	})
 	for _, k := range kinds {
-		at := slices.IndexFunc(c.header.Serves, func(s Served) bool { return s.Group == k.Group && s.Version == k.Version })
-		if at < 0 {
-			at = len(c.header.Serves)
+		// Kinds of a version follow each other.
+		at := len(c.header.Serves) - 1
+		if at < 0 || c.header.Serves[at].Group != k.Group || c.header.Serves[at].Version != k.Version {
+			at++
 			c.header.Serves = append(c.header.Serves, Served{Group: k.Group, Version: k.Version})
 		}
 		c.header.Serves[at].Resources = append(c.header.Serves[at].Resources, ServedResource{Name: k.Resource, Kind: k.Kind, Namespaced: k.namespaced()})
@@ -153,7 +154,11 @@ func encoded(k kindRecord, objects map[key]*unstructured.Unstructured) (*recorde
 		if err != nil {
 			return nil, damaged("%s %s/%s: %s", k.Kind, at.namespace, at.name, err)
 		}
-		out.objects = append(out.objects, object{content: content})
+		one, err := out.object(content)
+		if err != nil {
+			return nil, err
+		}
+		out.objects = append(out.objects, one)
 	}
 	return out, nil
 }

@@ -36,13 +36,22 @@ const (
 const (
 	// maxRecord is above every object that etcd stores.
 	maxRecord = 4 << 20
-	// maxObjects and maxBytes bound a file as a whole.
+	// maxObjects, maxKinds and maxBytes bound a file as a whole.
 	maxObjects = 2_000_000
+	maxKinds   = 10_000
 	maxBytes   = 1 << 30
+	// maxKindRecord and maxSome bound a kind: the texts of one are names.
+	maxKindRecord = 4 << 10
+	maxSome       = 16
+	// maxServed bounds the versions and the kinds that a cluster serves: large ones have a tenth of it.
+	maxServed = 50_000
 	// maxRatio bounds how much a compressed byte may become: real objects have random
 	// UIDs, and stay below 30. freeBytes is what a file may have without it.
 	maxRatio  = 150
 	freeBytes = 8 << 20
+	// freeRecords is how many records a file may have besides one for each of its compressed bytes: a real object
+	// takes 20 of these at least.
+	freeRecords = 100_000
 )
 
 // Errors of files.
@@ -83,6 +92,18 @@ type Header struct {
 	ShortNames bool `json:"shortNames,omitempty"`
 	// Custom are the custom kinds whose objects the credentials may change.
 	Custom []schema.GroupResource `json:"custom,omitempty"`
+}
+
+// bounded returns an error for a header of more than is read.
+func (h *Header) bounded() error {
+	served := len(h.Serves) + len(h.Custom)
+	for _, s := range h.Serves {
+		served += len(s.Resources)
+	}
+	if served > maxServed {
+		return fmt.Errorf("the cluster serves more than %d kinds", maxServed)
+	}
+	return nil
 }
 
 // Served is a group and version that a cluster serves.
