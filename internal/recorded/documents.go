@@ -33,14 +33,15 @@ func (m *malformedError) Unwrap() error { return m.error }
 
 // documents reads the objects and lists of one file.
 func (f *folder) documents(r io.Reader, isJSON bool) error {
-	r = bufio.NewReader(io.LimitReader(r, maxFileSize))
-	var decoder interface{ Decode(into any) error } = json.NewDecoder(r)
-	if !isJSON {
-		decoder = utilyaml.NewYAMLOrJSONDecoder(&sparse{r: r}, 4096)
+	r = io.LimitReader(r, maxFileSize)
+	if isJSON {
+		_, err := f.inJSON(bufio.NewReader(r))
+		return err
 	}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(&sparse{r: r}))
 	for {
-		var raw rawDocument
-		switch err := decoder.Decode(&raw); {
+		content, err := documents.Read()
+		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, errTooDense):
@@ -48,10 +49,46 @@ func (f *folder) documents(r io.Reader, isJSON bool) error {
 		case err != nil:
 			return &malformedError{err}
 		}
-		if err := f.document(raw, "", ""); err != nil {
+		if err := f.inYAML(content); err != nil {
 			return err
 		}
 	}
+}
+
+// inJSON reads objects and lists in JSON that follow each other, and returns how many there are.
+func (f *folder) inJSON(r io.Reader) (n int, err error) {
+	decoder := json.NewDecoder(r)
+	for {
+		var raw rawDocument
+		switch err := decoder.Decode(&raw); {
+		case errors.Is(err, io.EOF):
+			return n, nil
+		case err != nil:
+			return n, &malformedError{err}
+		}
+		n++
+		if err := f.document(raw, "", "", 0); err != nil {
+			return n, err
+		}
+	}
+}
+
+// inYAML reads one document, which may be several objects in JSON.
+func (f *folder) inYAML(content []byte) error {
+	if utilyaml.IsJSONBuffer(content) {
+		// A mapping of YAML may begin like an object of JSON.
+		if n, err := f.inJSON(bytes.NewReader(content)); err == nil || n > 0 {
+			return err
+		}
+	}
+	if err := withoutAliases(content); err != nil {
+		return &malformedError{err}
+	}
+	var raw rawDocument
+	if err := utilyaml.Unmarshal(content, &raw); err != nil {
+		return &malformedError{err}
+	}
+	return f.document(raw, "", "", 0)
 }
 
 var errTooDense = fmt.Errorf("the file has more than %d values in YAML: use kubectl get -o json", maxSeparators)
@@ -84,8 +121,9 @@ func (r *rawDocument) UnmarshalJSON(data []byte) error {
 }
 
 // document takes an object, or each of a list. Items of typed lists have no kind of their own. Content that is
-// no object of a kind that is read is not decoded.
-func (f *folder) document(raw []byte, apiVersion, kind string) error {
+// no object of a kind that is read is not decoded. item is the number of the content in a list, 0 for none: kubectl
+// writes no lists into lists, of which each level would take its content as memory once more.
+func (f *folder) document(raw []byte, apiVersion, kind string, item int) error {
 	var head struct {
 		APIVersion any             `json:"apiVersion"`
 		Kind       any             `json:"kind"`
@@ -101,6 +139,9 @@ func (f *folder) document(raw []byte, apiVersion, kind string) error {
 		apiVersion, kind = text(head.APIVersion), own
 	}
 	if strings.HasSuffix(kind, "List") && bytes.HasPrefix(bytes.TrimSpace(head.Items), []byte("[")) {
+		if item > 0 {
+			return fmt.Errorf("item %d of a list is a list itself", item)
+		}
 		return f.items(head.Items, apiVersion, strings.TrimSuffix(kind, "List"))
 	}
 	if _, is := kindNamed(apiVersion, kind); !is {
@@ -134,7 +175,7 @@ func (f *folder) items(list json.RawMessage, apiVersion, kind string) error {
 		if !isObject(item) {
 			return fmt.Errorf("item %d of a list is no object", n)
 		}
-		if err := f.document(item, apiVersion, kind); err != nil {
+		if err := f.document(item, apiVersion, kind, n); err != nil {
 			return err
 		}
 	}

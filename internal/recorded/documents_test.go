@@ -176,6 +176,23 @@ func TestOpen_kindsOfAFolderAreBounded(t *testing.T) {
 	}
 }
 
+func TestOpen_aListInAListIsRefused(t *testing.T) { //nolint:paralleltest // It measures memory.
+	const depth, size = 100, 1 << 20
+	content := strings.Repeat(`{"apiVersion":"v1","kind":"List","items":[`, depth) +
+		`{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"},"pad":"` + strings.Repeat("x", size) + `"}` + strings.Repeat("]}", depth)
+	dir := t.TempDir()
+	write(t, dir, "a.json", []byte(content))
+	var err error
+	used := taken(func() { _, err = recorded.Open(dir) })
+	if err == nil || err.Error() != "a.json: item 1 of a list is a list itself" {
+		t.Errorf("error: %v", err)
+	}
+	// Each level would hold its content twice.
+	if used > 30 {
+		t.Errorf("%d lists of %d MiB take %d MiB", depth, size>>20, used)
+	}
+}
+
 // FuzzFolder reads files of any content: Open returns an error or a cluster that answers.
 func FuzzFolder(f *testing.F) {
 	api := shop()

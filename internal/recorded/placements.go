@@ -123,11 +123,25 @@ func placementText(ref workload.Ref, text string) string {
 	if len(out) == 0 {
 		return ""
 	}
-	var b bytes.Buffer
+	var b configText
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if e.Encode(out) != nil {
 		return "unreadable: ["
 	}
 	return b.String()
+}
+
+// maxConfig is above every ConfigMap that an API server stores.
+const maxConfig = 2 << 20
+
+// configText is a text that is not larger than the ConfigMaps of a cluster, whatever its aliases become.
+type configText struct{ bytes.Buffer }
+
+// Write writes as long as there is room.
+func (c *configText) Write(p []byte) (int, error) {
+	if c.Len()+len(p) > maxConfig {
+		return 0, bytes.ErrTooLarge
+	}
+	return c.Buffer.Write(p)
 }
