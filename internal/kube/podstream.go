@@ -6,6 +6,7 @@ package kube
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -61,15 +62,8 @@ func (p *podPage) ofType(in *message, size int64) error {
 	if err != nil {
 		return err
 	}
-	for len(content) > 0 {
-		number, text, rest, err := next(content)
-		if err != nil {
-			return err
-		}
-		if number == 2 && string(text) != "PodList" {
-			return fmt.Errorf("read a list of pods: the answer is a %q", text)
-		}
-		content = rest
+	if kind, err := kindIn(content); err != nil || kind != "" && kind != "PodList" {
+		return cmp.Or(err, fmt.Errorf("read a list of pods: the answer is a %q", kind))
 	}
 	return nil
 }

@@ -102,26 +102,32 @@ func withoutUnneeded(data []byte) ([]byte, error) {
 
 // kindOf returns the kind of what is in an envelope.
 func kindOf(envelope []byte) (kind string, err error) {
-	for len(envelope) > 0 {
-		number, value, rest, err := next(envelope)
-		if err != nil {
-			return "", err
-		}
-		envelope = rest
-		if number != 1 {
-			continue
-		}
-		for len(value) > 0 {
-			var text []byte
-			if number, text, value, err = next(value); err != nil {
-				return "", err
-			}
-			if number == 2 {
-				kind = string(text)
-			}
-		}
+	meta, err := last(envelope, 1)
+	if err != nil {
+		return "", err
 	}
-	return kind, nil
+	return kindIn(meta)
+}
+
+// kindIn returns the kind of the type of an envelope.
+func kindIn(meta []byte) (kind string, err error) {
+	text, err := last(meta, 2)
+	return string(text), err
+}
+
+// last returns the content of the last field of a number, nil where there is none.
+func last(message []byte, field protowire.Number) (content []byte, err error) {
+	for len(message) > 0 {
+		number, one, rest, err := next(message)
+		if err != nil {
+			return nil, err
+		}
+		if number == field && one != nil {
+			content = one
+		}
+		message = rest
+	}
+	return content, nil
 }
 
 // next reads a field: its content where it is of bytes.
@@ -187,8 +193,10 @@ func putVarint(b []byte, value int) {
 	b[len(b)-1] &^= 0x80
 }
 
-// The fields that pods of one workload do not have in common: nodeName of a spec, startTime of a status.
+// The spec of a pod, and the fields that pods of one workload do not have in common: nodeName of a spec, startTime of
+// a status.
 const (
+	specField      = 2
 	nodeNameField  = 10
 	startTimeField = 7
 )

@@ -46,6 +46,22 @@ func ReducedPod(encoded []byte) ([]byte, error) {
 	return encoded[:size], err
 }
 
+// NodeOfPod returns the node of a pod in its protobuf form, "" for none.
+func NodeOfPod(encoded []byte) (string, error) {
+	spec, err := last(encoded, specField)
+	if err != nil {
+		return "", err
+	}
+	node, err := last(spec, nodeNameField)
+	return string(node), err
+}
+
+// AmountsOfPod calls visit for every amount of the fields that are kept of a pod in its protobuf form, before these
+// are decoded. Errors: those of visit and of the form.
+func AmountsOfPod(encoded []byte, visit func(amount []byte) error) error {
+	return podAmounts.each(encoded, visit)
+}
+
 // encodedPage is a page of pods, none of which is decoded.
 type encodedPage struct {
 	metav1.TypeMeta

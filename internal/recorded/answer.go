@@ -4,6 +4,7 @@
 package recorded
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -125,6 +126,11 @@ func envelope(kind, apiVersion string, raw []byte) (code int, media string, body
 func (k *recordedKind) json(content []byte) ([]byte, error) {
 	if !k.protobuf() {
 		return content, nil
+	}
+	// Other fields were not checked.
+	content, err := kube.ReducedPod(bytes.Clone(content))
+	if err != nil {
+		return nil, err
 	}
 	var pod corev1.Pod
 	if err := pod.Unmarshal(content); err != nil {

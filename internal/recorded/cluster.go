@@ -16,6 +16,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 )
 
 // Cluster is a recorded cluster. It is safe for concurrent use: nothing changes it.
@@ -186,6 +188,9 @@ func (k *recordedKind) object(content []byte) (object, error) {
 	if err == nil && meta.Name == "" {
 		err = errors.New("it has no name")
 	}
+	if err == nil {
+		err = k.checkEncoded(content)
+	}
 	if err != nil {
 		return object{}, damaged("an object of kind %s: %s", k.gvr().GroupResource(), err)
 	}
@@ -216,7 +221,7 @@ func (c *Cluster) index() error {
 func (k *recordedKind) indexNodes() error {
 	k.onNode = map[string][]int{}
 	for i := range k.objects {
-		node, err := nodeOf(k.objects[i].content)
+		node, err := kube.NodeOfPod(k.objects[i].content)
 		if err != nil {
 			return damaged("a pod: %s", err)
 		}

@@ -14,10 +14,10 @@ import (
 var (
 	tolerationFields = values("key", "operator", "value", "effect", "tolerationSeconds")
 	taintFields      = values("key", "value", "effect", "timeAdded")
-	requestFields    = tree{"requests": texts}
-	containerFields  = values("name", "restartPolicy").with(tree{"ports": values("containerPort", "hostPort", "hostIP", "protocol"), "resources": {"requests": texts, "limits": texts}})
+	requestFields    = tree{"requests": amounts}
+	containerFields  = values("name", "restartPolicy").with(tree{"ports": values("containerPort", "hostPort", "hostIP", "protocol"), "resources": {"requests": amounts, "limits": amounts}})
 	volumeFields     = tree{"emptyDir": presence, "persistentVolumeClaim": values("claimName")}
-	statusesOf       = values("name").with(tree{"allocatedResources": texts, "resources": requestFields})
+	statusesOf       = values("name").with(tree{"allocatedResources": amounts, "resources": requestFields})
 	conditionFields  = values("type", "status")
 
 	requirementFields = values("key", "operator", "values")
@@ -32,9 +32,9 @@ var (
 			with(tree{"labelSelector": labelSelector})
 
 	podSpecFields = values("nodeName", "schedulerName", "priority", "priorityClassName", "activeDeadlineSeconds", "preemptionPolicy", "hostNetwork").with(tree{
-		"nodeSelector": texts, "affinity": affinityFields, "overhead": texts, "topologySpreadConstraints": spreadFields, "schedulingGates": values("name"),
+		"nodeSelector": texts, "affinity": affinityFields, "overhead": amounts, "topologySpreadConstraints": spreadFields, "schedulingGates": values("name"),
 		"tolerations": tolerationFields, "containers": containerFields, "initContainers": containerFields, "volumes": volumeFields,
-		"resources": {"requests": texts, "limits": texts}, "resourceClaims": values("name"),
+		"resources": {"requests": amounts, "limits": amounts}, "resourceClaims": values("name"),
 	})
 	templateFields = tree{"metadata": {"labels": texts}, "spec": podSpecFields}
 	// placementFields are where OpenShift's operators take tolerations and node selectors.
@@ -84,12 +84,12 @@ var (
 var reductions = map[schema.GroupResource]tree{
 	{Resource: "nodes"}: {
 		"spec":   values("unschedulable").with(tree{"taints": taintFields}),
-		"status": {"allocatable": texts, "conditions": conditionFields},
+		"status": {"allocatable": amounts, "conditions": conditionFields},
 	},
 	{Resource: "pods"}: {
 		"spec": podSpecFields,
 		"status": values("phase", "startTime").with(tree{
-			"conditions": conditionFields, "containerStatuses": statusesOf, "initContainerStatuses": statusesOf, "resources": requestFields, "allocatedResources": texts,
+			"conditions": conditionFields, "containerStatuses": statusesOf, "initContainerStatuses": statusesOf, "resources": requestFields, "allocatedResources": amounts,
 			"extendedResourceClaimStatus": values("resourceClaimName").with(tree{"requestMappings": values("containerName", "requestName", "resourceName")}),
 		}),
 	},
@@ -102,9 +102,9 @@ var reductions = map[schema.GroupResource]tree{
 	},
 	{Resource: "resourcequotas"}: {
 		"spec":   values("scopes").with(tree{"scopeSelector": {"matchExpressions": values("scopeName", "operator", "values")}}),
-		"status": {"hard": texts, "used": texts},
+		"status": {"hard": amounts, "used": amounts},
 	},
-	{Resource: "limitranges"}: {"spec": {"limits": values("type").with(tree{"min": texts, "max": texts, "default": texts, "defaultRequest": texts, "maxLimitRequestRatio": texts})}},
+	{Resource: "limitranges"}: {"spec": {"limits": values("type").with(tree{"min": amounts, "max": amounts, "default": amounts, "defaultRequest": amounts, "maxLimitRequestRatio": amounts})}},
 	{Group: machineGroup, Resource: "machinesets"}: {
 		"spec":   values("replicas").with(tree{"selector": labelSelector, "template": {"metadata": {"labels": texts}, "spec": machineSpecFields}}),
 		"status": values("observedGeneration", "replicas", "readyReplicas", "availableReplicas", "authoritativeAPI"),

@@ -136,7 +136,11 @@ func (f *folder) add(content map[string]any, apiVersion, kind string) error {
 	if kept == nil {
 		return nil
 	}
-	if err := checkTypes(k, content, kept); err != nil {
+	err := checkAmounts(k.gvr().GroupResource(), kept.Object)
+	if err == nil {
+		err = checkTypes(k, content, kept)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: %w", kind, strings.TrimPrefix(at.namespace+"/"+at.name, "/"), err)
 	}
 	if f.objects[k.gvr()] == nil {

@@ -20,6 +20,7 @@ const (
 	anyName    = "\x00any"
 	anyContent = "\x00content"
 	onlyNumber = "\x00number"
+	anAmount   = "\x00amount"
 )
 
 var (
@@ -29,6 +30,8 @@ var (
 	whole = tree{anyContent: nil}
 	// texts is an object whose fields have any name and are texts or numbers, such as labels.
 	texts = tree{anyName: nil}
+	// amounts is an object whose fields have any name and are amounts, such as requests.
+	amounts = tree{anyName: {anAmount: nil}}
 	// number is a number, or a text of one.
 	number = tree{onlyNumber: nil}
 )
@@ -66,7 +69,7 @@ func (t tree) is(form string) bool {
 // of returns what is kept of a value, and false where nothing is, as of a value of another type.
 func (t tree) of(value any) (any, bool) {
 	switch {
-	case t == nil:
+	case t == nil, t.is(anAmount):
 		return value, plain(value)
 	case t.is(anyContent):
 		return value, true

@@ -88,7 +88,7 @@ func (t tree) wrong(value any) string {
 // fits reports whether a value is an object or a list where the tree has fields, and none where it has not.
 func (t tree) fits(value any) bool {
 	switch {
-	case t == nil:
+	case t == nil, t.is(anAmount):
 		return plain(value)
 	case t.is(onlyNumber), t.is(anyContent):
 		return true
