@@ -6,11 +6,13 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -194,8 +196,8 @@ func without(message []byte, field protowire.Number) (left, content []byte, err 
 
 // UnmarshalJSON reads what a server answers that knows no protobuf, such as a proxy.
 func (p *podPage) UnmarshalJSON(data []byte) error {
-	var list corev1.PodList
-	if err := json.Unmarshal(data, &list); err != nil {
+	list, err := podsInJSON(data)
+	if err != nil {
 		return err
 	}
 	p.TypeMeta, p.ListMeta = list.TypeMeta, list.ListMeta
@@ -203,6 +205,30 @@ func (p *podPage) UnmarshalJSON(data []byte) error {
 		p.Items = append(p.Items, slimPod{Pod: p.slim.pod(&list.Items[i])})
 	}
 	return nil
+}
+
+// podsInJSON reads a list of pods. Errors: that of a Status, and one for what is no list of pods.
+func podsInJSON(data []byte) (*corev1.PodList, error) {
+	var list corev1.PodList
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
+	}
+	if list.Kind == "Status" {
+		var status metav1.Status
+		if err := json.Unmarshal(data, &status); err != nil {
+			return nil, err
+		}
+		return nil, apierrors.FromObject(&status)
+	}
+	return &list, podsIn(list.Kind)
+}
+
+// podsIn returns an error for an answer of another kind than a list of pods: it would pass for a cluster without pods.
+func podsIn(kind string) error {
+	if kind == "PodList" {
+		return nil
+	}
+	return fmt.Errorf("read a list of pods: the answer is a %q", kind)
 }
 
 // podSerializer drops fields of the pods that a watch shows before they are decoded.
@@ -219,11 +245,17 @@ type podDecoder struct {
 	runtime.Decoder
 }
 
-// Decode decodes what is left. The data is the client's own, which is not read again.
+// Decode decodes what is left. The data is the client's own, which is not read again. Errors: those of the decoder,
+// and one for an answer that is no page of pods where one is asked for.
 func (d podDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	data, err := withoutUnneeded(data)
 	if err != nil {
 		return nil, nil, err
 	}
-	return d.Decoder.Decode(data, defaults, into)
+	object, kind, err := d.Decoder.Decode(data, defaults, into)
+	if _, isPage := object.(*encodedPage); isPage && err == nil {
+		// Its type is not compiled in, so that no decoder compares it.
+		err = podsIn(kind.Kind)
+	}
+	return object, kind, err
 }

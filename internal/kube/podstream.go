@@ -6,7 +6,6 @@ package kube
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -62,10 +61,11 @@ func (p *podPage) ofType(in *message, size int64) error {
 	if err != nil {
 		return err
 	}
-	if kind, err := kindIn(content); err != nil || kind != "" && kind != "PodList" {
-		return cmp.Or(err, fmt.Errorf("read a list of pods: the answer is a %q", kind))
+	kind, err := kindIn(content)
+	if err != nil {
+		return err
 	}
-	return nil
+	return podsIn(kind)
 }
 
 // readList reads a PodList in its protobuf form: its metadata (1) and its pods (2).

@@ -92,6 +92,11 @@ func TestPodPage_ofSomethingElse(t *testing.T) {
 		answer []byte
 		says   string
 	}{
+		"an object in JSON":                  {[]byte(`{"a":1}`), `the answer is a ""`},
+		"null":                               {[]byte(`null`), `the answer is a ""`},
+		"an error of a proxy":                {[]byte(`{"error":"login required"}`), `the answer is a ""`},
+		"a failure in JSON":                  {[]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":502,"message":"bad gateway"}`), "bad gateway"},
+		"a list of another kind in JSON":     {[]byte(`{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`), `the answer is a "NodeList"`},
 		"another kind":                       {encoded(t, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}}), `the answer is a "Status"`},
 		"a page of a proxy":                  {[]byte("<html>"), "invalid character"},
 		"nothing":                            {nil, "EOF"},

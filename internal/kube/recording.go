@@ -5,7 +5,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -113,8 +112,8 @@ func (p *encodedPage) add(encoded []byte) error {
 
 // UnmarshalJSON reads what a server answers that knows no protobuf, such as a proxy.
 func (p *encodedPage) UnmarshalJSON(data []byte) error {
-	var list corev1.PodList
-	if err := json.Unmarshal(data, &list); err != nil {
+	list, err := podsInJSON(data)
+	if err != nil {
 		return err
 	}
 	p.TypeMeta, p.ListMeta = list.TypeMeta, list.ListMeta

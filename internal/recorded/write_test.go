@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
@@ -89,6 +92,47 @@ func TestWrite_customKindsThatTheCredentialsMayChangeAreRecorded(t *testing.T) {
 	}
 	if bytes.Contains(content, []byte(canary)) {
 		t.Error("a secret of the custom object is in the file")
+	}
+}
+
+// answering answers the requests for a path.
+type answering struct {
+	http.RoundTripper
+	path, media string
+	code        int
+	body        []byte
+}
+
+// RoundTrip answers the request.
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != a.path {
+		return a.RoundTripper.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: a.code, Header: http.Header{"Content-Type": {a.media}}, Body: io.NopCloser(bytes.NewReader(a.body)), Request: r}, nil
+}
+
+// TestWrite_anAnswerThatIsNoListOfPodsIsAnError answers what proxies answer with code 200.
+func TestWrite_anAnswerThatIsNoListOfPodsIsAnError(t *testing.T) {
+	t.Parallel()
+	api := shop()
+	defer api.Close()
+	other, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: "NodeList", APIVersion: "v1"}}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ media, body, want string }{
+		{"application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":502,"reason":"BadGateway","message":"bad gateway"}`, "bad gateway"},
+		{"application/json", `{"error":"the answer is too large"}`, `the answer is a ""`},
+		{"application/json", `{"kind":"NodeList","apiVersion":"v1","items":[]}`, `the answer is a "NodeList"`},
+		{runtime.ContentTypeProtobuf, "k8s\x00" + string(other), `the answer is a "NodeList"`},
+	} {
+		through := answering{api.Client(), "/api/v1/pods", tt.media, http.StatusOK, []byte(tt.body)}
+		if summary, err := recorded.Write(t.Context(), io.Discard, connect(t, through), recorded.Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s is recorded as %+v: %v", tt.body, summary, err)
+		}
+		if _, err := connect(t, through).Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s is observed: %v", tt.body, err)
+		}
 	}
 }
 
