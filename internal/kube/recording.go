@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
@@ -181,28 +184,71 @@ func (c *Cluster) Object(ctx context.Context, resource schema.GroupVersionResour
 // Served returns what the cluster serves, the preferred version of each group first, and the groups and
 // versions whose server could not be asked. Errors: those of the API server.
 func (c *Cluster) Served(ctx context.Context) (lists []*metav1.APIResourceList, stale []schema.GroupVersion, err error) {
-	var groups *metav1.APIGroupList
+	var versions []schema.GroupVersion
 	err = reading.do(ctx, bounded(func(ctx context.Context) error {
 		var err error
-		groups, err = c.serves.ServerGroupsWithContext(ctx)
+		versions, err = c.versions(ctx)
 		return err
 	}))
 	if err != nil {
 		return nil, nil, wrap("find out what the cluster serves", err)
 	}
-	for _, group := range groups.Groups {
-		for _, version := range group.Versions {
-			list, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, version.GroupVersion)
-			switch {
-			case err == nil && list != nil:
-				lists = append(lists, list)
-			case apierrors.IsNotFound(err):
-			default:
-				stale = append(stale, schema.GroupVersion{Group: group.Name, Version: version.Version})
-			}
+	for _, version := range versions {
+		list, err := c.servedIn(ctx, version.String())
+		switch {
+		case err == nil && list != nil:
+			lists = append(lists, list)
+		case apierrors.IsNotFound(err):
+		default:
+			stale = append(stale, version)
 		}
 	}
 	return lists, stale, ctx.Err()
+}
+
+// versions returns the groups and versions that the cluster serves, and last those whose server could not be reached
+// when the cluster collected what it serves: client-go leaves these out of the groups
+// (k8s.io/client-go v0.37.2 discovery/aggregated_discovery.go, convertAPIGroup).
+func (c *Cluster) versions(ctx context.Context) ([]schema.GroupVersion, error) {
+	groups, err := c.serves.ServerGroupsWithContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out, failed []schema.GroupVersion
+	for _, group := range groups.Groups {
+		for _, version := range group.Versions {
+			out = append(out, schema.GroupVersion{Group: group.Name, Version: version.Version})
+		}
+	}
+	if aggregated, is := c.serves.(discovery.AggregatedDiscoveryInterfaceWithContext); is {
+		_, _, unreachable, err := aggregated.GroupsAndMaybeResourcesWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for version := range unreachable {
+			if !slices.Contains(out, version) {
+				failed = append(failed, version)
+			}
+		}
+	}
+	slices.SortFunc(failed, func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) })
+	return append(out, failed...), nil
+}
+
+// servedIn returns what the cluster serves of a group and version. A server that could not be reached when the cluster
+// last collected what it serves is asked itself.
+func (c *Cluster) servedIn(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error) {
+	list, err := c.serves.ServerResourcesForGroupVersionWithContext(ctx, groupVersion)
+	if err == nil || apierrors.IsNotFound(err) {
+		return list, err
+	}
+	direct := discovery.ToDiscoveryInterfaceWithContext(c.client.discovery)
+	err = reading.do(ctx, bounded(func(ctx context.Context) error {
+		var err error
+		list, err = direct.ServerResourcesForGroupVersionWithContext(ctx, groupVersion)
+		return err
+	}))
+	return list, err
 }
 
 // CustomResources returns the custom kinds whose objects the credentials may change, none where an

@@ -257,9 +257,9 @@ func (c *Cluster) Name() string {
 }
 
 // Missing returns the kinds that are not in the recording and that the cluster has, or may have, by
-// plural and group.
+// plural and group, and the groups whose server did not answer when it was made.
 func (c *Cluster) Missing() []string {
-	var out []string
+	out := c.header.unknown()
 	for _, k := range c.kinds {
 		if k.State == stateForbidden {
 			out = append(out, k.gvr().GroupResource().String())

@@ -94,6 +94,17 @@ type Header struct {
 	Custom []schema.GroupResource `json:"custom,omitempty"`
 }
 
+// unknown names the groups of which it is not known what they serve, where plans read kinds of them.
+func (h *Header) unknown() []string {
+	var out []string
+	for _, s := range h.Serves {
+		if s.Stale && (!ofKubernetes(s.Group) || s.Group == admissionGroup) {
+			out = append(out, "all kinds of "+schema.GroupVersion{Group: s.Group, Version: s.Version}.String())
+		}
+	}
+	return out
+}
+
 // bounded returns an error for a header of more than is read.
 func (h *Header) bounded() error {
 	served := len(h.Serves) + len(h.Custom)

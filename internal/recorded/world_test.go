@@ -121,8 +121,8 @@ func secretSpec(node string, tolerations ...corev1.Toleration) corev1.PodSpec {
 }
 
 // shop is a cluster with an object of every kind that is recorded, and a canary wherever none may be.
-func shop() *fakeapi.Server {
-	api := fakeapi.New(rollouts, tenants)
+func shop(more ...fakeapi.Kind) *fakeapi.Server {
+	api := fakeapi.New(append([]fakeapi.Kind{rollouts, tenants}, more...)...)
 	small := int32(1)
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: selector.MatchLabels, Annotations: map[string]string{"a": canary}}, Spec: secretSpec("")}

@@ -38,7 +38,8 @@ type Options struct {
 // Summary is what was recorded.
 type Summary struct {
 	Nodes, Pods, Objects int
-	// Missing are the kinds that there was no permission to list, by plural.
+	// Missing are the kinds that there was no permission to list, by plural and group, and the groups whose server did
+	// not answer.
 	Missing []string
 }
 
@@ -124,6 +125,7 @@ func Write(ctx context.Context, w io.Writer, source Source, options Options) (Su
 		return Summary{}, err
 	}
 	r.summary.Objects = e.objects
+	r.summary.Missing = append(r.summary.Missing, header.unknown()...)
 	slices.Sort(r.summary.Missing)
 	return r.summary, buffered.Flush()
 }
