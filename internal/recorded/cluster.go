@@ -4,6 +4,7 @@
 package recorded
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // Cluster is a recorded cluster. It is safe for concurrent use: nothing changes it.
@@ -250,19 +252,16 @@ func (c *Cluster) Hashed() bool { return c.header.Hashed }
 
 // Name names the cluster for messages: its address, or else its id; "" where neither is known.
 func (c *Cluster) Name() string {
-	if c.header.Server != "" {
-		return c.header.Server
-	}
-	return c.header.Cluster
+	return printable.Line(cmp.Or(c.header.Server, c.header.Cluster))
 }
 
-// Missing returns the kinds that are not in the recording and that the cluster has, or may have, by
+// Missing names for messages the kinds that are not in the recording and that the cluster has, or may have, by
 // plural and group, and the groups whose server did not answer when it was made.
 func (c *Cluster) Missing() []string {
 	out := c.header.unknown()
 	for _, k := range c.kinds {
 		if k.State == stateForbidden {
-			out = append(out, k.gvr().GroupResource().String())
+			out = append(out, printable.Line(k.gvr().GroupResource().String()))
 		}
 	}
 	slices.Sort(out)

@@ -55,7 +55,7 @@ func openFolder(path string) (*Cluster, error) {
 			err = f.file(name, relative, info)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", relative, err)
+			return fmt.Errorf("%s: %w", printable.Line(relative), err)
 		}
 		return nil
 	})

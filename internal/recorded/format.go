@@ -11,6 +11,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // A file is magic, one byte of the version, and a gzip stream of records. A record
@@ -69,9 +71,9 @@ var (
 // errNotRecorded is why a kind cannot be read.
 var errNotRecorded = errors.New("it is not in the snapshot")
 
-// damaged is an ErrDamaged with what is wrong.
+// damaged is an ErrDamaged with what is wrong, which may quote the file.
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w (%s)", ErrDamaged, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w (%s)", ErrDamaged, printable.Line(fmt.Sprintf(format, args...)))
 }
 
 // Header is what a file says of itself.
@@ -94,12 +96,12 @@ type Header struct {
 	Custom []schema.GroupResource `json:"custom,omitempty"`
 }
 
-// unknown names the groups of which it is not known what they serve, where plans read kinds of them.
+// unknown names for messages the groups of which it is not known what they serve, where plans read kinds of them.
 func (h *Header) unknown() []string {
 	var out []string
 	for _, s := range h.Serves {
 		if s.Stale && (!ofKubernetes(s.Group) || s.Group == admissionGroup) {
-			out = append(out, "all kinds of "+schema.GroupVersion{Group: s.Group, Version: s.Version}.String())
+			out = append(out, printable.Line("all kinds of "+schema.GroupVersion{Group: s.Group, Version: s.Version}.String()))
 		}
 	}
 	return out

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // Options are how a cluster is recorded.
@@ -38,7 +39,7 @@ type Options struct {
 // Summary is what was recorded.
 type Summary struct {
 	Nodes, Pods, Objects int
-	// Missing are the kinds that there was no permission to list, by plural and group, and the groups whose server did
+	// Missing names for messages the kinds that there was no permission to list, by plural and group, and the groups whose server did
 	// not answer.
 	Missing []string
 }
@@ -264,7 +265,7 @@ func (r *recording) ended(k kindRecord, err error) error {
 		return nil
 	}
 	if is == stateForbidden {
-		r.summary.Missing = append(r.summary.Missing, k.gvr().GroupResource().String())
+		r.summary.Missing = append(r.summary.Missing, printable.Line(k.gvr().GroupResource().String()))
 	}
 	k.State = is
 	return r.encoder.instead(k)
