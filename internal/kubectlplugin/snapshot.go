@@ -97,7 +97,7 @@ func (p *plugin) fromSnapshot(cmd *cobra.Command, _ []string) error {
 	if name := read.Name(); name != "" {
 		of = " of " + name
 	}
-	fmt.Fprintf(p.ErrOut, "Warning: from the snapshot %q%s, taken %s ago: %s\n", p.snapshot, of, recorded.ReportAge(time.Since(read.Taken())), read.Content())
+	fmt.Fprintf(p.ErrOut, "Warning: from the snapshot %q%s, %s: %s\n", p.snapshot, of, read.Age(time.Now()), read.Content())
 	p.warnMissing(read.Missing())
 	return nil
 }

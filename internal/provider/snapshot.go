@@ -45,7 +45,7 @@ func (p *kubetaint) fromSnapshot(given types.String, data *fw.Data, diags *diag.
 			fmt.Sprintf("The snapshot cannot be used: %s.\n\n`kubectl kubetaint snapshot -o FILE` records a cluster. A must-gather and a folder with the output of \"kubectl get -o yaml\" can be read as well.", err))
 		return
 	}
-	diags.AddAttributeWarning(at, fmt.Sprintf("The plan is made from the snapshot %q, taken %s ago", name, recorded.ReportAge(time.Since(snapshot.Taken()))), describe(snapshot))
+	diags.AddAttributeWarning(at, fmt.Sprintf("The plan is made from the snapshot %q, %s", name, snapshot.Age(time.Now())), describe(snapshot))
 }
 
 // describe returns a sentence on what is in a snapshot, and one on what is missing.

@@ -23,3 +23,27 @@ func ReportAge(d time.Duration) string {
 	}
 	return "less than a minute"
 }
+
+// Age returns how old the recording is, for messages: "taken 3 hours ago". Of a folder whose nodes have no heartbeat
+// it is the age of its newest file, which a copy may have made younger: "with files of 3 hours ago".
+func (c *Cluster) Age(now time.Time) string {
+	how := "taken "
+	if c.folder && !c.dated {
+		how = "with files of "
+	}
+	return how + ReportAge(now.Sub(c.header.Taken)) + " ago"
+}
+
+// heartbeat returns when the kubelet of a node last reported, the zero time where that is not known.
+func heartbeat(node map[string]any) time.Time {
+	status, _ := node["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	var last time.Time
+	for _, one := range conditions {
+		condition, _ := one.(map[string]any)
+		if at, err := time.Parse(time.RFC3339, text(condition["lastHeartbeatTime"])); err == nil && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}

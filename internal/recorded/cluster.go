@@ -29,6 +29,8 @@ type Cluster struct {
 	// spaces is how many namespaces have pods, for a folder, which may have those of a few alone.
 	spaces int
 	folder bool
+	// dated is set where the objects of a folder show when it was made.
+	dated bool
 	// skipped are files of a folder that cannot be read and name no kind that is read.
 	skipped []string
 }
@@ -244,7 +246,7 @@ func (k *recordedKind) metadata(content []byte) (*metav1.PartialObjectMetadata, 
 // ID is the UID of the namespace kube-system, "" where it was not recorded.
 func (c *Cluster) ID() string { return c.header.Cluster }
 
-// Taken is when the recording began.
+// Taken is when the recording began; of a folder when one of its nodes last reported, or else the time of its files.
 func (c *Cluster) Taken() time.Time { return c.header.Taken }
 
 // Hashed reports whether names are hashed.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -86,6 +87,8 @@ type folder struct {
 	skipped []string
 	// openshift is set where an object shows that the cluster is one of OpenShift's.
 	openshift bool
+	// reported is when a node last reported.
+	reported time.Time
 }
 
 // file reads the objects of a file. Its time counts as that of the recording where it has any.
@@ -157,6 +160,11 @@ func (f *folder) add(content map[string]any, apiVersion, kind string) error {
 		return fmt.Errorf("there are more than %d objects", maxObjects)
 	}
 	f.objects[k.gvr()][at] = kept
+	if k.gvr() == nodeResource {
+		if at := heartbeat(content); at.After(f.reported) {
+			f.reported = at
+		}
+	}
 	f.openshift = f.openshift || strings.HasSuffix(k.Group, ".openshift.io") || object.GetLabels()["node.openshift.io/os_id"] != ""
 	if k.gvr() == namespaceResource && at.name == "kube-system" {
 		f.header.Cluster = string(object.GetUID())

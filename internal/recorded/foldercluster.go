@@ -62,6 +62,9 @@ func (f *folder) cluster() (*Cluster, error) {
 		return nil, ErrNoObjects
 	}
 	c := &Cluster{header: f.header, kinds: map[schema.GroupVersionResource]*recordedKind{}, folder: true, skipped: f.skipped}
+	if !f.reported.IsZero() {
+		c.header.Taken, c.dated = f.reported, true
+	}
 	for gvr, k := range f.kinds {
 		one, err := encoded(k, f.objects[gvr])
 		if err != nil {

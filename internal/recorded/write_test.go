@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -258,16 +257,5 @@ func TestWrite_hashedNamesKeepTheirReferences(t *testing.T) {
 	again, _ := record(t, api.Client(), recorded.Options{HashNames: true})
 	if bytes.Equal(content, plain(t, again)) {
 		t.Error("two files have the same hashes: names can be found out by trying")
-	}
-}
-
-func TestReportAge(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		0: "less than a minute", time.Minute: "1 minute", 59 * time.Minute: "59 minutes", 90 * time.Minute: "1 hour", 47 * time.Hour: "1 day", 100 * 24 * time.Hour: "100 days", -time.Hour: "less than a minute",
-	} {
-		if got := recorded.ReportAge(d); got != want {
-			t.Errorf("%s is %q, want %q", d, got, want)
-		}
 	}
 }
