@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -293,12 +294,7 @@ func leftovers(stuck, misscheduled int) string {
 }
 
 // Count writes a number with its noun: "1 pod", "2 pods".
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func Count(n int, noun string) string { return printable.Count(n, noun) }
 
 // CountVerb writes a number with the verb that agrees with it.
 func CountVerb(n int, one, many string) string {

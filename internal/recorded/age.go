@@ -4,8 +4,9 @@
 package recorded
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // ReportAge returns a length of time in the largest unit of which there is one, as messages have it: "3 hours".
@@ -15,10 +16,8 @@ func ReportAge(d time.Duration) string {
 		name string
 		size time.Duration
 	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
-		if n := int(d / unit.size); n == 1 {
-			return "1 " + unit.name
-		} else if n > 1 {
-			return fmt.Sprintf("%d %ss", n, unit.name)
+		if n := int(d / unit.size); n > 0 {
+			return printable.Count(n, unit.name)
 		}
 	}
 	return "less than a minute"

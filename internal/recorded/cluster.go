@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -281,23 +280,16 @@ func (c *Cluster) Content() string {
 		}
 		return n
 	}
-	out := counted(count(nodeResource), "node") + " and " + counted(count(podResource), "pod")
+	out := printable.Count(count(nodeResource), "node") + " and " + printable.Count(count(podResource), "pod")
 	if c.folder {
-		out += " in " + counted(c.spaces, "namespace")
+		out += " in " + printable.Count(c.spaces, "namespace")
 	}
 	if n := len(c.skipped); n > 0 {
-		out += " (skipped " + counted(n, "file") + " that cannot be read and name no object of a cluster: " + strings.Join(c.skipped[:min(n, maxNamed)], ", ")
+		out += " (skipped " + printable.Count(n, "file") + " that cannot be read and name no object of a cluster: " + strings.Join(c.skipped[:min(n, maxNamed)], ", ")
 		if n > maxNamed {
 			out += " and others"
 		}
 		out += ")"
 	}
 	return out
-}
-
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
