@@ -146,30 +146,43 @@ func (f *folder) add(content map[string]any, apiVersion, kind string) error {
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", kind, strings.TrimPrefix(at.namespace+"/"+at.name, "/"), err)
 	}
+	if is, err := f.put(k, at, kept); !is {
+		return err
+	}
+	f.learn(k, object)
+	return nil
+}
+
+// put puts in an object, and returns false where there is a newer one of its name. Errors: there is too much.
+func (f *folder) put(k kindRecord, at key, kept *unstructured.Unstructured) (bool, error) {
 	if f.objects[k.gvr()] == nil {
 		if len(f.kinds) >= maxKinds {
-			return fmt.Errorf("there are more than %d kinds", maxKinds)
+			return false, fmt.Errorf("there are more than %d kinds", maxKinds)
 		}
 		f.objects[k.gvr()], f.kinds[k.gvr()] = map[key]*unstructured.Unstructured{}, k
 	}
 	if old := f.objects[k.gvr()][at]; old != nil && !newer(kept, old) {
-		return nil
+		return false, nil
 	}
 	f.count++
 	if f.count > maxObjects {
-		return fmt.Errorf("there are more than %d objects", maxObjects)
+		return false, fmt.Errorf("there are more than %d objects", maxObjects)
 	}
 	f.objects[k.gvr()][at] = kept
-	if k.gvr() == nodeResource {
-		if at := heartbeat(content); at.After(f.reported) {
+	return true, nil
+}
+
+// learn takes from an object what it shows of the cluster.
+func (f *folder) learn(k kindRecord, object *unstructured.Unstructured) {
+	f.openshift = f.openshift || strings.HasSuffix(k.Group, ".openshift.io") || object.GetLabels()["node.openshift.io/os_id"] != ""
+	switch {
+	case k.gvr() == nodeResource:
+		if at := heartbeat(object.Object); at.After(f.reported) {
 			f.reported = at
 		}
-	}
-	f.openshift = f.openshift || strings.HasSuffix(k.Group, ".openshift.io") || object.GetLabels()["node.openshift.io/os_id"] != ""
-	if k.gvr() == namespaceResource && at.name == "kube-system" {
+	case k.gvr() == namespaceResource && object.GetName() == "kube-system":
 		f.header.Cluster = string(object.GetUID())
 	}
-	return nil
 }
 
 // newer reports whether an object has a later resource version than another one.
