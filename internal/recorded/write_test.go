@@ -120,7 +120,7 @@ func TestWrite_anAnswerThatIsNoListOfPodsIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ media, body, want string }{
-		{"application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":502,"reason":"BadGateway","message":"bad gateway"}`, "bad gateway"},
+		{"application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":400,"reason":"BadRequest","message":"bad gateway"}`, "bad gateway"},
 		{"application/json", `{"error":"the answer is too large"}`, `the answer is a ""`},
 		{"application/json", `{"kind":"NodeList","apiVersion":"v1","items":[]}`, `the answer is a "NodeList"`},
 		{runtime.ContentTypeProtobuf, "k8s\x00" + string(other), `the answer is a "NodeList"`},
