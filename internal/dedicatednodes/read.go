@@ -79,7 +79,7 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 	o.driftOfSets(desired, note)
 	o.driftOfPolicies(desired, note)
 	for _, s := range o.members {
-		fw.WarnRestored(s.workload, s.claim.On(s.workload.String()), s.pin.On(s.workload.String()), diags)
+		fw.WarnRestored(s.workload, s.claim.On(s.workload.Grouped()), s.pin.On(s.workload.Grouped()), diags)
 		if status := s.status(); status != "" {
 			note(s.String(), status)
 		}
@@ -116,7 +116,7 @@ func statusOf(merged label.Merged) taint.Status {
 // status reports how a workload differs from what is wanted. What retires is no
 // difference: it goes when pods do not need it any more.
 func (s seen) status() taint.Status {
-	merged := toleration.Merge(s.workload.Tolerations, s.workload.Record, s.claim.On(s.workload.String()), nil, true)
+	merged := toleration.Merge(s.workload.Tolerations, s.workload.Record, s.claim.On(s.workload.Grouped()), nil, true)
 	pins := statusOf(s.planned(s.workload).MergePins())
 	switch {
 	case len(merged.Missing) > 0 || pins == taint.Missing:
@@ -131,7 +131,7 @@ func (s seen) status() taint.Status {
 // wanted and does not retire.
 func (s seen) superfluous() bool {
 	return slices.ContainsFunc(s.workload.Record, func(mark toleration.Mark) bool {
-		return s.claim.On(s.workload.String()).Owns(toleration.Record{mark}) && !mark.Retiring &&
+		return s.claim.On(s.workload.Grouped()).Owns(toleration.Record{mark}) && !mark.Retiring &&
 			!slices.ContainsFunc(s.claim.Tolerations, func(t corev1.Toleration) bool { return toleration.IDOf(t) == mark.ID() })
 	})
 }

@@ -1,0 +1,95 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// beforeNodes ends a run before its first write to a node.
+type beforeNodes struct {
+	http.RoundTripper
+	cancel context.CancelFunc
+}
+
+func (b beforeNodes) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPatch && strings.HasPrefix(r.URL.Path, "/api/v1/nodes/") {
+		b.cancel()
+		return nil, errors.New("interrupted")
+	}
+	return b.RoundTripper.RoundTrip(r)
+}
+
+// interrupt applies a configuration and ends the run where a transport decides.
+func (p *pool) interrupt(tf *acctest.Terraform, i *acctest.Instance, config map[string]any, transport func(http.RoundTripper, context.CancelFunc) http.RoundTripper) string {
+	p.t.Helper()
+	planned := tf.Plan(p.t, i, config)
+	ctx, cancel := context.WithCancel(p.t.Context())
+	defer cancel()
+	ended := &acctest.Terraform{Provider: tf.Provider, Context: ctx, Transport: func() http.RoundTripper { return transport(p.c.REST.Transport, cancel) }}
+	d := ended.Carry(p.t, i, planned, config)
+	if d.Errors() == "" {
+		p.t.Fatal("the apply was not interrupted")
+	}
+	return d.Errors()
+}
+
+// atNodes interrupts an apply before its first write to a node.
+func (p *pool) atNodes(tf *acctest.Terraform, i *acctest.Instance, config map[string]any) string {
+	p.t.Helper()
+	return p.interrupt(tf, i, config, func(next http.RoundTripper, cancel context.CancelFunc) http.RoundTripper { return beforeNodes{next, cancel} })
+}
+
+// TestDedicatedNodes_anInterruptedUpdateIsDriftOfEveryKind where the configuration of before is
+// restored: what the update added is removed, of kinds that the provider does not know as well.
+func TestDedicatedNodes_anInterruptedUpdateIsDriftOfEveryKind(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"Widget", "CronJob"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			onFake(t, func(t *testing.T, c *acctest.Cluster) {
+				p := newPool(t, c)
+				var thing acctest.Thing
+				var one map[string]any
+				path := acctest.WidgetPath
+				if kind == "CronJob" {
+					thing, one = p.cronJob("cron"), map[string]any{"kind": "CronJob", "namespace": p.namespace, "name": "cron"}
+					path = "spec.jobTemplate.spec.template.spec.tolerations"
+				} else {
+					thing = c.Widget(t, p.namespace, "widget", map[string]any{"placement": map[string]any{}})
+					one = map[string]any{"api_version": acctest.WidgetVersion, "kind": "Widget", "namespace": p.namespace, "name": "widget", "path": path}
+				}
+				config := func(taints string) map[string]any {
+					return acctest.With(p.config(wish{taints: taints}), map[string]any{"workloads": []any{one}})
+				}
+				want := func(tolerations string) {
+					t.Helper()
+					if got := toleration.Format(c.TolerationsAt(t, thing, strings.Split(path, "."))); got != tolerations {
+						t.Fatalf("the %s tolerates %q, want %q", kind, got, tolerations)
+					}
+				}
+				tf, i := &acctest.Terraform{Provider: c.WidgetProvider(t)}, newInstance()
+				tf.Settle(t, i, config("team=a:NoSchedule"))
+				p.atNodes(tf, i, config("group=b:NoSchedule"))
+				want("group=b:NoSchedule, team=a:NoSchedule")
+				again := tf.Plan(t, i, config("team=a:NoSchedule"))
+				if again.Empty {
+					t.Error("the plan is empty, and group=b:NoSchedule is on the object")
+				}
+				if w := again.Diagnostics.Warnings(); strings.Contains(w, "which this resource removed before") {
+					t.Errorf("the plan takes an entry of its own for one that others restored: %s", w)
+				}
+				tf.Settle(t, i, config("team=a:NoSchedule"))
+				want("team=a:NoSchedule")
+			})
+		})
+	}
+}
