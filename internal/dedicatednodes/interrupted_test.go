@@ -93,3 +93,70 @@ func TestDedicatedNodes_anInterruptedUpdateIsDriftOfEveryKind(t *testing.T) {
 		})
 	}
 }
+
+// afterDeployment ends a run after its first write to a Deployment.
+type afterDeployment struct {
+	http.RoundTripper
+	cancel context.CancelFunc
+}
+
+func (a afterDeployment) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := a.RoundTripper.RoundTrip(r)
+	if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/deployments/") && r.URL.Query().Get("dryRun") == "" {
+		a.cancel()
+	}
+	return resp, err
+}
+
+// TestDedicatedNodes_aWorkloadOfAnInterruptedUpdateIsDrift where the configuration of before, which does
+// not name it, is restored. Nothing changes otherwise.
+func TestDedicatedNodes_aWorkloadOfAnInterruptedUpdateIsDrift(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// lost is set where the process was killed: the private state is empty then.
+		lost bool
+		// plan plans the configuration of before.
+		plan func(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) acctest.Planned
+	}{
+		"a stopped update":                 {false, planned},
+		"a killed update":                  {true, planned},
+		"a stopped update, -refresh=false": {false, plannedWithoutRefresh},
+		"a killed update, -refresh=false":  {true, plannedWithoutRefresh},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onFake(t, func(t *testing.T, c *acctest.Cluster) {
+				p := newPool(t, c, "Deployment", "StatefulSet")
+				before := wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu", workloads: map[string]string{"StatefulSet": tolerating}}
+				more := before
+				more.workloads = map[string]string{"StatefulSet": tolerating, "Deployment": pinned}
+				tf, i := terraform(t, c), newInstance()
+				tf.Settle(t, i, p.config(before))
+				p.interrupt(tf, i, p.config(more), func(next http.RoundTripper, cancel context.CancelFunc) http.RoundTripper { return afterDeployment{next, cancel} })
+				p.wantTemplate("Deployment", more)
+				if tt.lost {
+					i.Private = nil
+				}
+				again := tt.plan(t, tf, i, p.config(before))
+				if again.Empty {
+					t.Fatal("the plan is empty, and the Deployment is pinned")
+				}
+				if d := tf.Carry(t, i, again, p.config(before)); d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				p.want(before, "Deployment", "StatefulSet")
+				tf.Settle(t, i, p.config(before))
+			})
+		})
+	}
+}
+
+func planned(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) acctest.Planned {
+	t.Helper()
+	return tf.Plan(t, i, config)
+}
+
+func plannedWithoutRefresh(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) acctest.Planned {
+	t.Helper()
+	return tf.Walk(t).Plan(i, config)
+}

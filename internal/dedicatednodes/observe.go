@@ -84,10 +84,16 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 // configuration, and those that carry ownership records of this resource, as an update that was killed
 // leaves them.
 func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted, diags *diag.Diagnostics) wanted {
-	found, err := r.marked(ctx, desired)
+	all, err := r.leavers(ctx, desired, before)
 	if err != nil {
 		diags.Append(fw.UnableTo("find the workloads with entries owned by \""+desired.owner()+"\"", err))
 	}
+	return all
+}
+
+// leavers is the same with the error of reading the cluster.
+func (r *dedicatedNodes) leavers(ctx context.Context, desired, before wanted) (wanted, error) {
+	found, err := r.marked(ctx, desired)
 	desired.members = slices.Clone(desired.members)
 	for _, m := range slices.Concat(before.members, found) {
 		if slices.ContainsFunc(desired.members, func(other member) bool { return other.key() == m.key() }) {
@@ -99,7 +105,7 @@ func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted
 		m.at = fw.WorkloadAt{Workload: all, Path: all, Tolerations: all, Pin: all}
 		desired.members = append(desired.members, m)
 	}
-	return desired
+	return desired, err
 }
 
 // marked finds the workloads that carry marks of this generation. Who may not

@@ -70,7 +70,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	unchanged := false
 	if state != nil {
 		plan.keepWording(ctx, *state)
-		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0
+		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0 && !own.Drifted
 	}
 	if !unchanged {
 		// In sync after an apply: this is known without looking at the cluster.

@@ -46,6 +46,8 @@ func recovered(own ownership, desired wanted, observed observation, marked []kub
 	own = own.Recover(func() string {
 		return observed.generations(desired.owner()).One("Neither a node, a MachineSet nor a workload", diags)
 	})
+	// The update may have left what the state does not name.
+	own.Drifted = true
 	marks, lists := own.Find(desired.owner(), own.HeldSeal()), own.Find(desired.owner(), own.ListSeal())
 	marks.Nodes(observed.nodes)
 	marks.Sets(observed.sets)

@@ -35,7 +35,7 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	fw.KeepIdentity(ctx, resp.Identity, identityOf(ctx, desired, &resp.Diagnostics), &resp.Diagnostics)
 	var observed observation
 	if err == nil && known && !resp.Diagnostics.HasError() {
-		observed, err = r.observe(ctx, desired, own.Cluster, &resp.Diagnostics)
+		desired, observed, err = r.look(ctx, desired, own, &resp.Diagnostics)
 	}
 	if err != nil {
 		// The stored state stays as it is.
@@ -48,8 +48,26 @@ func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, res
 	own.Cluster, own = observed.cluster, own.Retain(observed.forget)
 	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 	state.Drift = observed.drift(ctx, desired, &resp.Diagnostics)
+	own.Drifted = own.Drifted && len(state.Drift.Elements()) > 0
 	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics)
 	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+}
+
+// look observes what the state names and, after an update that failed, what that has left beside it: the
+// state does not name a workload that the update has added.
+func (r *dedicatedNodes) look(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) (wanted, observation, error) {
+	if own.Drifted {
+		// Another cluster is not even looked through for marks.
+		_, err := r.Data.Identify(ctx, own.Cluster, diags)
+		if err == nil && !diags.HasError() {
+			desired, err = r.leavers(ctx, desired, wanted{})
+		}
+		if err != nil || diags.HasError() {
+			return desired, observation{}, err
+		}
+	}
+	observed, err := r.observe(ctx, desired, own.Cluster, diags)
+	return desired, observed, err
 }
 
 // drift reports what is out of sync. What pods still need and waits to be taken
@@ -85,7 +103,9 @@ func (o observation) drift(ctx context.Context, desired wanted, diags *diag.Diag
 		}
 	}
 	for _, a := range o.absent {
-		note(a.String(), taint.Missing)
+		if !a.left {
+			note(a.String(), taint.Missing)
+		}
 	}
 	if len(by) == 0 {
 		return noDrift()

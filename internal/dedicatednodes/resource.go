@@ -117,10 +117,14 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 	}
 	desired.nodes.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
-	if done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics); ok {
-		plan.take(ctx, done.Steps, &resp.Diagnostics)
-		r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)).Hold(r.held(ctx, desired), planner.HoldAll(done.Workloads)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics)
+	if !ok {
+		own.Drifted = true
+		own.Save(ctx, resp.Private, &resp.Diagnostics)
+		return
 	}
+	plan.take(ctx, done.Steps, &resp.Diagnostics)
+	r.save(ctx, plan, own.Keep(taint.IDs(desired.nodes.Claim.Taints)).Hold(r.held(ctx, desired), planner.HoldAll(done.Workloads)), desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
 }
 
 // Delete gives up every entry of this generation: taints first, then tolerations

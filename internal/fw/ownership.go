@@ -46,7 +46,7 @@ type Ownership[ID comparable] struct {
 	// the state then names every entry, those of others included.
 	Moved bool `json:"moved,omitempty"`
 	// Drifted is set while the last look has found something to mend that the state
-	// does not tell by itself.
+	// does not tell by itself, and after a failed update that may have left such.
 	Drifted bool `json:"drifted,omitempty"`
 }
 
