@@ -5,6 +5,7 @@ package dedicatednodes
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -119,16 +120,34 @@ func tolerationFor(t corev1.Taint, seconds fw.WholeNumber) corev1.Toleration {
 // without adds the policy of an earlier configuration that is not meant any more.
 func (w wanted) without(before wanted) wanted {
 	for _, old := range before.policies {
-		meant := false
-		for _, p := range w.policies {
-			meant = meant || p.Name == old.Name
-		}
-		if !meant {
-			old.Release = true
-			w.policies = append(w.policies[:len(w.policies):len(w.policies)], old)
-		}
+		w = w.giveUp(old)
 	}
 	return w
+}
+
+// giveUp adds a policy that is not meant any more, unless one of its name is there already.
+func (w wanted) giveUp(old admission.Claim) wanted {
+	if !slices.ContainsFunc(w.policies, func(p admission.Claim) bool { return p.Name == old.Name }) {
+		old.Release = true
+		w.policies = append(w.policies[:len(w.policies):len(w.policies)], old)
+	}
+	return w
+}
+
+// withPolicies adds the policies with the id and generation of this resource that are not meant. Who may
+// not list policies knows that of the state alone.
+func (r *dedicatedNodes) withPolicies(ctx context.Context, desired wanted) (wanted, error) {
+	all, err := r.Data.Cluster.Policies(ctx)
+	if err != nil {
+		return desired, err
+	}
+	mark := admission.Mark{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation}
+	for _, seen := range all {
+		if claim := (admission.Claim{Policy: seen.Policy, Mark: mark}); seen.Owner == mark.Owner && claim.Owns(&seen) {
+			desired = desired.giveUp(claim)
+		}
+	}
+	return desired, nil
 }
 
 // observePolicies reads the policies.
@@ -161,6 +180,10 @@ func (o observation) driftOfPolicies(desired wanted, note func(string, taint.Sta
 	for _, claim := range desired.policies {
 		name, seen := "policy/"+claim.Name, o.policies[claim.Name]
 		switch {
+		case claim.Release:
+			if claim.Owns(seen) {
+				note(name, taint.Different)
+			}
 		case seen == nil || seen.Differs[admission.PolicyKind] == admission.Missing || seen.Differs[admission.BindingKind] == admission.Missing:
 			note(name, taint.Missing)
 		case !seen.InForce() || !claim.Owns(seen) || !same(claim, seen.Policy):

@@ -212,6 +212,8 @@ func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags 
 		all, _ := r.Data.Cluster.MachineSets(ctx)
 		left = append(left, markedSets(desired.owner(), all)...)
 	}
+	policies, _ := r.Data.Cluster.Policies(ctx)
+	left = append(left, policiesOf(desired.owner(), policies)...)
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("Entries owned by %q were left in %s: %s", desired.owner(), fw.Count(len(left), "place"), fw.Some(left)),
 			"They were written by another instance of this resource. If the resource was recreated under the same id, this is fine. If a replacement was abandoned, nothing manages them: import them into a resource, and destroy it.")
@@ -225,6 +227,17 @@ func markedSets(owner string, sets []machineset.Observed) []string {
 		if slices.ContainsFunc(o.Set.Record, func(m taint.Mark) bool { return m.Owner == owner }) ||
 			slices.ContainsFunc(o.Set.LabelRecord, func(m label.Mark) bool { return m.Owner == owner }) {
 			out = append(out, "machineset/"+o.Set.Key())
+		}
+	}
+	return out
+}
+
+// policiesOf names the policies of an owner.
+func policiesOf(owner string, policies []admission.Observed) []string {
+	var out []string
+	for _, p := range policies {
+		if p.Owner == owner {
+			out = append(out, "policy/"+p.Name)
 		}
 	}
 	return out

@@ -7,8 +7,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -45,7 +48,9 @@ func (p *pool) interrupt(tf *acctest.Terraform, i *acctest.Instance, config map[
 // atNodes interrupts an apply before its first write to a node.
 func (p *pool) atNodes(tf *acctest.Terraform, i *acctest.Instance, config map[string]any) string {
 	p.t.Helper()
-	return p.interrupt(tf, i, config, func(next http.RoundTripper, cancel context.CancelFunc) http.RoundTripper { return beforeNodes{next, cancel} })
+	return p.interrupt(tf, i, config, func(next http.RoundTripper, cancel context.CancelFunc) http.RoundTripper {
+		return beforeNodes{next, cancel}
+	})
 }
 
 // TestDedicatedNodes_anInterruptedUpdateIsDriftOfEveryKind where the configuration of before is
@@ -132,7 +137,9 @@ func TestDedicatedNodes_aWorkloadOfAnInterruptedUpdateIsDrift(t *testing.T) {
 				more.workloads = map[string]string{"StatefulSet": tolerating, "Deployment": pinned}
 				tf, i := terraform(t, c), newInstance()
 				tf.Settle(t, i, p.config(before))
-				p.interrupt(tf, i, p.config(more), func(next http.RoundTripper, cancel context.CancelFunc) http.RoundTripper { return afterDeployment{next, cancel} })
+				p.interrupt(tf, i, p.config(more), func(next http.RoundTripper, cancel context.CancelFunc) http.RoundTripper {
+					return afterDeployment{next, cancel}
+				})
 				p.wantTemplate("Deployment", more)
 				if tt.lost {
 					i.Private = nil
@@ -159,4 +166,71 @@ func planned(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config ma
 func plannedWithoutRefresh(t *testing.T, tf *acctest.Terraform, i *acctest.Instance, config map[string]any) acctest.Planned {
 	t.Helper()
 	return tf.Walk(t).Plan(i, config)
+}
+
+// TestDedicatedNodes_thePolicyOfAnInterruptedUpdateIsDeleted where the configuration of before is
+// restored, which has none, and by a destroy.
+func TestDedicatedNodes_thePolicyOfAnInterruptedUpdateIsDeleted(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// lost is set where the process was killed: the private state is empty then.
+		lost, destroy bool
+	}{
+		"a stopped update":                {},
+		"a killed update":                 {lost: true},
+		"a stopped update, and a destroy": {destroy: true},
+		"a killed update, and a destroy":  {lost: true, destroy: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onFake(t, func(t *testing.T, c *acctest.Cluster) {
+				p := newPool(t, c)
+				before := p.config(wish{taints: "team=a:NoSchedule"})
+				more := p.config(wish{taints: "group=b:NoSchedule"})
+				more["admission"] = map[string]any{"name": p.name, "match": map[string]any{"namespaces": []any{p.namespace}}}
+				tf, i := terraform(t, c), newInstance()
+				tf.Settle(t, i, before)
+				p.atNodes(tf, i, more)
+				p.wantPolicies(p.name)
+				if tt.lost {
+					i.Private = nil
+				}
+				if tt.destroy {
+					tf.Destroy(t, i)
+					p.wantPolicies()
+					return
+				}
+				again := tf.Plan(t, i, before)
+				drift, _ := tf.Attributes(t, i)["drift"].(map[string]any)
+				if again.Empty || drift["policy/"+p.name] != "different" {
+					t.Fatalf("the plan is empty: %t, and the drift is %v", again.Empty, drift)
+				}
+				tf.Settle(t, i, before)
+				p.wantPolicies()
+			})
+		})
+	}
+}
+
+// wantPolicies fails the test unless these are all policies, each with its binding.
+func (p *pool) wantPolicies(names ...string) {
+	p.t.Helper()
+	policies, err := p.c.Admin.AdmissionregistrationV1().MutatingAdmissionPolicies().List(p.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	bindings, err := p.c.Admin.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().List(p.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var got, bound []string
+	for _, one := range policies.Items {
+		got = append(got, one.Name)
+	}
+	for _, one := range bindings.Items {
+		bound = append(bound, one.Name)
+	}
+	if !slices.Equal(got, names) || !slices.Equal(bound, names) {
+		p.t.Fatalf("there are the policies %v and the bindings %v, want %v", got, bound, names)
+	}
 }

@@ -80,13 +80,13 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 	return o, nil
 }
 
-// withLeavers adds the workloads that are not meant any more: those of an earlier
-// configuration, and those that carry ownership records of this resource, as an update that was killed
+// withLeavers adds the workloads and policies that are not meant any more: workloads of an earlier
+// configuration, and all that carry ownership records of this resource, as an update that was killed
 // leaves them.
 func (r *dedicatedNodes) withLeavers(ctx context.Context, desired, before wanted, diags *diag.Diagnostics) wanted {
 	all, err := r.leavers(ctx, desired, before)
 	if err != nil {
-		diags.Append(fw.UnableTo("find the workloads with entries owned by \""+desired.owner()+"\"", err))
+		diags.Append(fw.UnableTo("find the workloads and policies owned by \""+desired.owner()+"\"", err))
 	}
 	return all
 }
@@ -105,7 +105,10 @@ func (r *dedicatedNodes) leavers(ctx context.Context, desired, before wanted) (w
 		m.at = fw.WorkloadAt{Workload: all, Path: all, Tolerations: all, Pin: all}
 		desired.members = append(desired.members, m)
 	}
-	return desired, err
+	if err != nil {
+		return desired, err
+	}
+	return r.withPolicies(ctx, desired)
 }
 
 // marked finds the workloads that carry marks of this generation. Who may not
