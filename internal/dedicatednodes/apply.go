@@ -155,7 +155,8 @@ func goesOn(verb string) string {
 	out := "It is done step by step; what was written stays, and this resource owns each entry. "
 	switch verb {
 	case "create":
-		return out + "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
+		// An import names taints, which come last.
+		return out + "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, let an apply succeed and destroy the resource."
 	case "update", "delete":
 		return out + "Apply again to continue where it stopped."
 	}
@@ -216,7 +217,7 @@ func (r *dedicatedNodes) warnOrphans(ctx context.Context, desired wanted, diags 
 	left = append(left, policiesOf(desired.owner(), policies)...)
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("Entries owned by %q were left in %s: %s", desired.owner(), fw.Count(len(left), "place"), fw.Some(left)),
-			"They were written by another instance of this resource. If the resource was recreated under the same id, this is fine. If a replacement was abandoned, nothing manages them: import them into a resource, and destroy it.")
+			"They were written by another instance of this resource. If the resource was recreated under the same id, this is fine. If a create or a replacement was abandoned, nothing manages them: create the resource again with all of these in its configuration, and destroy it.")
 	}
 }
 

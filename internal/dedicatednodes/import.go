@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -29,8 +30,8 @@ import (
 const importForms = "Write nodes/NAME[,NAME...]/KEY:EFFECT[,KEY:EFFECT...], selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...] or machine_sets/NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as selector/pool=gpu/dedicated:NoExecute."
 
 // ImportState takes taints that are on nodes into the state. Where these carry
-// the marks of a kubetaint_dedicated_nodes, its labels and workloads are found by
-// the same marks; where they do not, labels and workloads come with the
+// the marks of a kubetaint_dedicated_nodes, its labels, workloads and policy are found by
+// the same marks; where they do not, these come with the
 // configuration. It writes nothing to the cluster.
 func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	target, ids, ok := fw.WantedImport(ctx, req, importForms, &resp.Diagnostics)
@@ -62,6 +63,7 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 		state.ID = types.StringValue(found.Owner)
 		own.Generation = onlyGeneration(found, &resp.Diagnostics)
 		lists = r.takeMarked(ctx, &state, own, target, observed.nodes, &resp.Diagnostics)
+		r.takePolicy(ctx, &state, own, &resp.Diagnostics)
 		noteLabels(own, found.Owner, target, observed.nodes, held)
 		if target.MachineSets != nil {
 			meant := slices.DeleteFunc(slices.Clone(observed.sets), func(o machineset.Observed) bool { return !target.MachineSets.Matches(o.Set) })
@@ -194,6 +196,41 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, own owner
 		state.Workloads = list
 	}
 	return lists.Held
+}
+
+// takePolicy puts into the state the policy that has the state's id and generation.
+func (r *dedicatedNodes) takePolicy(ctx context.Context, state *model, own ownership, diags *diag.Diagnostics) {
+	all, err := r.Data.Cluster.Policies(ctx)
+	if err != nil {
+		diags.Append(fw.UnableTo("find the policy of \""+state.ID.ValueString()+"\"", err))
+		return
+	}
+	mark := admission.Mark{Owner: state.ID.ValueString(), Generation: own.Generation}
+	for _, seen := range all {
+		if seen.Owner == mark.Owner && (admission.Claim{Mark: mark}).Owns(&seen) {
+			value, found := types.ObjectValueFrom(ctx, admissionType, admissionOf(ctx, seen.Policy, diags))
+			diags.Append(found...)
+			state.Admission = value
+			return
+		}
+	}
+}
+
+// admissionOf writes a policy as the configuration has it.
+func admissionOf(ctx context.Context, p admission.Policy, diags *diag.Diagnostics) admissionModel {
+	out := admissionModel{Name: types.StringValue(p.Name), Match: fw.MatchObject(ctx, p.Match, diags)}
+	for _, t := range p.Tolerations {
+		if t.TolerationSeconds != nil {
+			out.TolerationSeconds = fw.Whole(*t.TolerationSeconds)
+		}
+	}
+	if len(p.Pin) > 0 {
+		out.Pin = types.BoolValue(true)
+	}
+	if p.Fail {
+		out.FailurePolicy = types.StringValue(fw.FailurePolicyFail)
+	}
+	return out
 }
 
 // together writes the components of an object as one where all of them are had alike.

@@ -163,6 +163,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		return
 	}
 	warnTakeOver(desired, observed, plan, own, diags)
+	r.warnNotTaken(ctx, desired, own, diags)
 	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -50,6 +51,28 @@ func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own o
 	diags.AddWarning(fmt.Sprintf("Creating adopts entries of %q on %s", desired.owner(), desired.place()),
 		"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are, which evicts no pod. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the entries from each other.")
+}
+
+// warnNotTaken names the workloads and policies of an earlier create that a create does not adopt,
+// because the configuration does not name them.
+func (r *dedicatedNodes) warnNotTaken(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+	if own.Generation != "" || desired.releases() {
+		return
+	}
+	// What cannot be read is warned of elsewhere, where it matters.
+	marked, _ := r.Data.Cluster.MarkedAnywhere(ctx)
+	policies, _ := r.Data.Cluster.Policies(ctx)
+	left := slices.Concat(markedBy(desired.owner(), nil, marked), policiesOf(desired.owner(), policies))
+	left = slices.DeleteFunc(left, func(name string) bool {
+		return slices.ContainsFunc(desired.members, func(m member) bool { return m.Grouped() == name }) ||
+			slices.ContainsFunc(desired.policies, func(p admission.Claim) bool { return "policy/"+p.Name == name })
+	})
+	if len(left) == 0 {
+		return
+	}
+	diags.AddWarning(fmt.Sprintf("Creating %q leaves entries of an earlier create on %s: %s", desired.owner(), fw.Count(len(left), "object"), fw.Some(left)),
+		"These objects have entries with this resource's id, and its configuration does not name them. If an earlier create was interrupted, nothing manages these entries, and a destroy leaves them: "+
+			"add the objects to workloads or admission before you apply, and take them out after the apply. If this object replaces another one, the destroy of that one removes them.")
 }
 
 // warnWorkloads reports what the change costs the workloads, and what is in its
