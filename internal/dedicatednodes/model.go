@@ -194,29 +194,6 @@ func (w wanted) owner() string { return w.nodes.Claim.Owner }
 // place names the nodes.
 func (w wanted) place() string { return fw.Place(w.nodes.Target) }
 
-// keepWording plans what the state holds where the configuration says the same
-// in other words: an empty value and none, or a selector written differently.
-// Terraform allows a provider to keep such a prior value. What was done last is
-// kept where nothing is left to do.
-func (m *model) keepWording(ctx context.Context, state model) {
-	var ignored diag.Diagnostics
-	planned, plannedKnown := fw.Taints(ctx, m.Taints, &ignored)
-	stored, storedKnown := fw.Taints(ctx, state.Taints, &ignored)
-	if plannedKnown && storedKnown && !m.Taints.IsNull() && !state.Taints.IsNull() && slices.Equal(planned, stored) {
-		m.Taints = state.Taints
-	}
-	if !m.NodeSelector.IsNull() && !m.NodeSelector.IsUnknown() && !state.NodeSelector.IsNull() {
-		wanted, _ := m.target(ctx, &ignored)
-		had, _ := state.target(ctx, &ignored)
-		if wanted.Selector != nil && had.Selector != nil && wanted.String() == had.String() {
-			m.NodeSelector = state.NodeSelector
-		}
-	}
-	if len(state.Drift.Elements()) == 0 && m.same(state) {
-		m.Steps, m.Drift = state.Steps, state.Drift
-	}
-}
-
 // same reports whether two models want the same and say it in the same words.
 func (m model) same(other model) bool {
 	return m.ID.Equal(other.ID) && m.NodeNames.Equal(other.NodeNames) && m.NodeSelector.Equal(other.NodeSelector) && m.MachineSets.Equal(other.MachineSets) && m.Taints.Equal(other.Taints) &&

@@ -59,7 +59,7 @@ func (r *dedicatedNodes) warnNotTaken(ctx context.Context, desired wanted, own o
 	if own.Generation != "" || desired.releases() {
 		return
 	}
-	// What cannot be read is warned of elsewhere, where it matters.
+	// Errors are reported where they matter: this is a warning.
 	marked, _ := r.Data.Cluster.MarkedAnywhere(ctx)
 	policies, _ := r.Data.Cluster.Policies(ctx)
 	left := slices.Concat(markedBy(desired.owner(), nil, marked), policiesOf(desired.owner(), policies))
