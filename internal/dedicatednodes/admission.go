@@ -120,17 +120,22 @@ func tolerationFor(t corev1.Taint, seconds fw.WholeNumber) corev1.Toleration {
 // without adds the policy of an earlier configuration that is not meant any more.
 func (w wanted) without(before wanted) wanted {
 	for _, old := range before.policies {
-		w = w.giveUp(old)
+		if !w.claims(old.Name) {
+			w = w.giveUp(old)
+		}
 	}
 	return w
 }
 
-// giveUp adds a policy that is not meant any more, unless one of its name is there already.
+// claims reports whether there is a claim on the policy of a name.
+func (w wanted) claims(name string) bool {
+	return slices.ContainsFunc(w.policies, func(p admission.Claim) bool { return p.Name == name })
+}
+
+// giveUp adds a policy that is not meant any more.
 func (w wanted) giveUp(old admission.Claim) wanted {
-	if !slices.ContainsFunc(w.policies, func(p admission.Claim) bool { return p.Name == old.Name }) {
-		old.Release = true
-		w.policies = append(w.policies[:len(w.policies):len(w.policies)], old)
-	}
+	old.Release = true
+	w.policies = append(w.policies[:len(w.policies):len(w.policies)], old)
 	return w
 }
 
@@ -143,11 +148,22 @@ func (r *dedicatedNodes) withPolicies(ctx context.Context, desired wanted) (want
 	}
 	mark := admission.Mark{Owner: desired.owner(), Generation: desired.nodes.Claim.Generation}
 	for _, seen := range all {
-		if claim := (admission.Claim{Policy: seen.Policy, Mark: mark}); seen.Owner == mark.Owner && claim.Owns(&seen) {
+		if claim := (admission.Claim{Policy: seen.Policy, Mark: mark}); seen.Owner == mark.Owner && claim.Owns(&seen) && !desired.claims(seen.Name) {
 			desired = desired.giveUp(claim)
+			desired.found = append(slices.Clone(desired.found), seen.Name)
 		}
 	}
 	return desired, nil
+}
+
+// warnFound names the policies that a plan deletes and that neither configuration nor state names.
+func (w wanted) warnFound(plan planner.Plan, diags *diag.Diagnostics) {
+	for _, step := range plan.Steps {
+		if name := step.Policy.Name; step.Policy.Delete && slices.Contains(w.found, name) {
+			diags.AddWarning("Deleting toleration policy \""+name+"\" beyond the changed attributes",
+				"An interrupted update of \""+w.owner()+"\" created it, as its ownership record shows. New pods no longer get its tolerations. To keep it, add it to admission.")
+		}
+	}
 }
 
 // observePolicies reads the policies.

@@ -195,13 +195,16 @@ func TestDedicatedNodes_thePolicyOfAnInterruptedUpdateIsDeleted(t *testing.T) {
 				if tt.lost {
 					i.Private = nil
 				}
+				named := "Deleting toleration policy \"" + p.name + "\" beyond the changed attributes"
 				if tt.destroy {
+					acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), named)
 					tf.Destroy(t, i)
 					p.wantPolicies()
 					return
 				}
 				again := tf.Plan(t, i, before)
 				drift, _ := tf.Attributes(t, i)["drift"].(map[string]any)
+				acctest.WantAll(t, again.Diagnostics.Warnings(), named)
 				if again.Empty || drift["policy/"+p.name] != "different" {
 					t.Fatalf("the plan is empty: %t, and the drift is %v", again.Empty, drift)
 				}

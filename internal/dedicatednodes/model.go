@@ -63,6 +63,8 @@ type wanted struct {
 	lists record.Seal
 	// policies are those of admission: the one that is wanted, and those that go.
 	policies []admission.Claim
+	// found names those that only their ownership records show.
+	found []string
 	// rollout is how machines get what is wanted where MachineSets are meant, and retired
 	// are the taints that were wanted before and that they may still carry.
 	rollout machineset.Rollout

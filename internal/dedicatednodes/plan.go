@@ -173,6 +173,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	}
 	r.warnWorkloads(ctx, desired, observed, plan, diags)
 	fw.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
+	desired.warnFound(plan, diags)
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	warnLeft(observed, displaced, diags)
 	fw.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
