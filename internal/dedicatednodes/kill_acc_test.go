@@ -119,3 +119,31 @@ func (p *pool) killAfter(cli *acctest.CLI, config string, counts func(acctest.Re
 	cli.MustRun("plan", "-input=false", "-out=plan")
 	return cli.ApplyAndKill(proxy, counts, after)
 }
+
+// TestAccDedicatedNodes_aKilledUpdateIsGivenUp: an update adds a workload, which nothing else shows, and the
+// configuration of before is restored.
+func TestAccDedicatedNodes_aKilledUpdateIsGivenUp(t *testing.T) {
+	t.Parallel()
+	c := acctest.Connect(t)
+	p := newPool(t, c, "Deployment", "StatefulSet")
+	p.keyed = true
+	cli := acctest.NewCLI(t)
+	before := wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu", workloads: map[string]string{"StatefulSet": tolerating}}
+	more := before
+	more.workloads = map[string]string{"StatefulSet": tolerating, "Deployment": pinned}
+	cli.Write(c.Provider(t), p.hcl(before))
+	cli.MustRun("apply", "-auto-approve", "-input=false")
+	left := 0
+	for writes := 1; p.killAfter(cli, p.hcl(more), acctest.Request.Write, writes); writes++ {
+		if spec, _ := c.Template(t, p.namespace, "Deployment", "deployment"); spec.NodeSelector["dedicated"] != "" {
+			left++
+		}
+		cli.Write(c.Provider(t), p.hcl(before))
+		cli.MustRun("apply", "-auto-approve", "-input=false")
+		p.want(before, "Deployment", "StatefulSet")
+		cli.WantEmptyPlan()
+	}
+	if left == 0 {
+		t.Fatal("no kill has left the Deployment pinned")
+	}
+}
