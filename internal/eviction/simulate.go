@@ -17,7 +17,7 @@ const seed = 29
 
 // Outcome is where the replacements of all evicted pods go, together. It is simulated when it is first
 // asked for, with the verdicts that the report has by then, and not at all where nothing comes for an
-// evicted pod. Pods whose outcome is unknown count as evicted.
+// evicted pod. Pods whose outcome is unknown are evicted in some orders and keep their room in others.
 func (r *Report) Outcome() *placement.Outcome {
 	if r.outcome == nil {
 		return &placement.Outcome{}
@@ -107,7 +107,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 		if !v.Leaves() && v.Verdict != Unknown || v.Pod.Completed || v.Pod.Mirror {
 			continue
 		}
-		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Ordered: v.Owner.StatefulSet()}
+		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Ordered: v.Owner.StatefulSet()}
 		if v.Pod.Controller != nil {
 			one.Scheduling = e.replacement(v.Pod, v.Owner)
 		}

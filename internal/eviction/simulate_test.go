@@ -124,3 +124,31 @@ func TestSimulate_givesReplacementsThePlannedTolerations(t *testing.T) {
 		t.Errorf("with: %+v", out)
 	}
 }
+
+// The feature gate decides whether the pod on n2 is evicted: nothing else has room for web.
+func TestSimulate_aPodThatMayStayMayKeepItsRoom(t *testing.T) {
+	t.Parallel()
+	maybe := pod("maybe", "n2", ownedBy("ReplicaSet", "maybe"), asking(1, 1), tolerating(lessThan("level", "10")))
+	web := pod("web", "n1", ownedBy("ReplicaSet", "web"), asking(1, 1), tolerating(exists("level", "")), selecting("kubernetes.io/hostname", "n2"))
+	for name, tt := range map[string]struct {
+		comparison   Comparison
+		pending      placement.Range
+		maybePending placement.Range
+	}{
+		"the gate is off":       {comparison: ComparisonOff, maybePending: number(1)},
+		"the gate is on":        {comparison: ComparisonOn, pending: number(1)},
+		"the gate is not known": {pending: placement.Range{Max: 1}, maybePending: placement.Range{Max: 1}},
+	} {
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 1, 1)).run(maybe, web)
+		report := Evaluate(w.Snapshot, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("level=5:NoExecute")}}, tt.comparison)
+		out := report.Outcome()
+		if got := outcomeOf(t, out, "web"); got.Pending != tt.pending {
+			t.Errorf("%s: of web %v are Pending, want %v", name, got.Pending, tt.pending)
+		}
+		for _, o := range out.Workloads {
+			if o.Name == "maybe" && o.Pending != tt.maybePending {
+				t.Errorf("%s: of maybe %v are Pending, want %v", name, o.Pending, tt.maybePending)
+			}
+		}
+	}
+}

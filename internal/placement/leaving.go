@@ -42,7 +42,7 @@ func (s *simulation) doubt() {
 			continue
 		}
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
-			if _, evicted := s.evicted[pod]; !evicted && !pod.Completed && !pod.Mirror && leaving(pod) {
+			if _, evicted := s.evicted[pod]; !evicted && s.isUndecided[pod] == nil && !pod.Completed && !pod.Mirror && leaving(pod) {
 				s.unsure = append(s.unsure, placedPod{int32(i), pod})
 			}
 		}

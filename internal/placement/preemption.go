@@ -242,6 +242,10 @@ func (s *simulation) evict(i int32, v occupant) {
 	if _, planned := s.evicted[v.pod]; planned {
 		return // The change evicts it later on, and its replacement is known.
 	}
+	if one := s.isUndecided[v.pod]; one != nil {
+		s.preemptUndecided(one)
+		return
+	}
 	s.preempted = append(s.preempted, v.pod)
 	s.budgets.spend(s, v.pod)
 	if v.pod.Controller == nil || v.pod.Mirror {

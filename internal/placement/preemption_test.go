@@ -181,6 +181,30 @@ func TestPreemption_ofPodsThatAreEvictedLaterIsNoPreemptionElsewhere(t *testing.
 	}
 }
 
+// It counts as evicted once, whatever evicts it.
+func TestPreemption_ofPodsThatMayBeEvictedIsNoPreemptionElsewhere(t *testing.T) {
+	t.Parallel()
+	w := crowded(10)
+	victim := w.named(t, "victim-0")
+	evicted := append(w.evictAll("n1"), Eviction{Pod: victim, Unsure: true, Scheduling: victim.Scheduling})
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if got := out.of(t, "victim"); out.Preempted != exactly(0) || got.Pending != exactly(1) || out.of(t, "web").Placed != exactly(1) {
+		t.Errorf("preempted %+v, web %+v, victim %+v", out.Preempted, out.of(t, "web"), got)
+	}
+}
+
+// Its replacement does not exist in the orders in which the pod keeps its room.
+func TestSimulate_aPodThatMayBeEvictedNeedsNoPlaceWhereItStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 2)).run(pod("web-0", "n1", ownedBy("ReplicaSet", "web"), asking(4, 4)))
+	evicted := w.evictAll("n1")
+	evicted[0].Unsure = true
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if got := out.of(t, "web"); got.Pending != (Range{Max: 1}) || got.Placed != exactly(0) || got.Proved != 0 {
+		t.Errorf("pending %v, placed %v, proved to stay Pending %d", got.Pending, got.Placed, got.Proved)
+	}
+}
+
 func TestPreemption_resolvesAntiAffinityAndPorts(t *testing.T) {
 	t.Parallel()
 	host := snapshot.PodTerm{TopologyKey: "kubernetes.io/hostname", Selector: labels.SelectorFromSet(labels.Set{"app": "victim"}), OwnNamespace: true}

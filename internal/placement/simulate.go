@@ -28,6 +28,9 @@ type Eviction struct {
 	// Scheduling is that of the pod that is created instead. It is nil where none is: for a bare
 	// or completed pod, and for one that its DaemonSet does not recreate.
 	Scheduling *snapshot.Scheduling
+	// Unsure is set where it is not known whether the pod is evicted: it keeps its room in some orders.
+	// After does not count.
+	Unsure bool
 	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other.
 	Ordered bool
 }
@@ -313,6 +316,12 @@ func (s *simulation) count(r *replacement) {
 	if r.waiting {
 		if r.node < 0 {
 			w.waiting++
+		}
+		return
+	}
+	if r.after == kept {
+		if r.group != nil {
+			r.group.placed++
 		}
 		return
 	}

@@ -26,6 +26,9 @@ type simulation struct {
 	moments []int64
 	// unsure are pods that are not evicted, and that may leave their nodes all the same.
 	unsure []placedPod
+	// undecided are pods that may be evicted or not, isUndecided leads to them.
+	undecided   []*undecided
+	isUndecided map[*snapshot.Pod]*undecided
 	// replacements are the pods to place; those of victims of preemption follow behind the
 	// first fixed ones.
 	replacements []*replacement
@@ -76,9 +79,11 @@ type replacement struct {
 	pod   *snapshot.Pod
 	class *class
 	// waiting is set for a pod that was Pending before the change.
-	waiting  bool
-	after    int64
-	workload int
+	waiting bool
+	after   int64
+	// undecided is set where it is not known whether the pod that it replaces is evicted.
+	undecided bool
+	workload  int
 	// rank is its place in the queue among pods of equal priority.
 	rank int
 	set  *statefulSet
@@ -104,12 +109,15 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)),
 	}
 	for i := range evicted {
-		e := &evicted[i]
-		s.leave(e.Pod, max(e.After, 0))
+		if e := &evicted[i]; e.Unsure {
+			s.doubtful(e.Pod)
+		} else {
+			s.leave(e.Pod, max(e.After, 0))
+		}
 	}
 	s.terminate()
 	s.doubt()
@@ -149,6 +157,9 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Ordered && e.Pod.Controller != nil {
 		s.enlist(r)
 	}
+	if one := s.isUndecided[e.Pod]; one != nil {
+		one.replacement, r.undecided = r, true
+	}
 	s.join(r)
 	s.replacements = append(s.replacements, r)
 }
@@ -159,11 +170,13 @@ type groupKey struct {
 	class    *class
 	set      *statefulSet
 	ordinal  int
+	// undecided are told apart: they are evicted in some orders only.
+	undecided bool
 }
 
 // join adds a replacement to its group.
 func (s *simulation) join(r *replacement) {
-	key := groupKey{r.workload, r.class, r.set, r.ordinal}
+	key := groupKey{r.workload, r.class, r.set, r.ordinal, r.undecided}
 	if s.groups[key] == nil {
 		s.groups[key] = &Group{}
 	}
@@ -191,12 +204,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.reset()
 	s.rank(order)
 	s.running, s.anyNode = true, order%5 == 4
-	if order%4 == 1 {
-		for _, one := range s.unsure {
-			s.remove(one.node, occupant{pod: one.pod})
-			s.isPreempted[one.pod] = true
-		}
-	}
+	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0
 	if lingers {
 		s.linger(0, 1)

@@ -87,7 +87,7 @@ func (c *randomCluster) put(t *rapid.T, p *snapshot.Pod, nodes int, ordered bool
 	c.run(p)
 	if !p.Terminating && at < nodes/2 {
 		c.change.Taints[p.Node] = taintsOf("gone:NoExecute")
-		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after")})
+		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after"), Unsure: rapid.IntRange(0, 4).Draw(t, "unsure") == 0})
 	}
 }
 
@@ -134,7 +134,7 @@ func TestSimulate_groupsAgreeWithTheirWorkloads(t *testing.T) {
 			switch g := out.Of(e.Pod); {
 			case (g == nil) != (e.Scheduling == nil):
 				t.Fatalf("%s has %+v", e.Pod.Name, g)
-			case g == nil:
+			case g == nil, e.Unsure:
 			case g.Fate == Fits:
 				fits[c.Owner(e.Pod).Name]++
 			case g.Fate == Pending:

@@ -1,0 +1,80 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"math"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// undecided is a pod of which it is not known whether the change evicts it: it does in some orders, and
+// keeps its room in the others.
+type undecided struct {
+	pod *snapshot.Pod
+	// node is where the pod runs, -1 where the node is not known.
+	node int32
+	// replacement is nil where nothing replaces the pod.
+	replacement *replacement
+}
+
+// kept is the moment of a replacement whose pod is not evicted in an order.
+const kept = math.MaxInt64
+
+// doubtful adds a pod of which it is not known whether it is evicted. Its replacement follows by replace.
+func (s *simulation) doubtful(pod *snapshot.Pod) {
+	one := &undecided{pod: pod, node: -1}
+	if p, there := s.byName[pod.Node]; there {
+		one.node = int32(p.index) //nolint:gosec // A cluster has no two thousand million nodes.
+	}
+	s.undecided = append(s.undecided, one)
+	s.isUndecided[pod] = one
+}
+
+// decide evicts the undecided pods in this order or keeps them: of three orders all are evicted in the
+// first, none in the second, and each by chance in the third. Pods that are not evicted and may leave
+// all the same do so in every fourth order.
+func (s *simulation) decide(order int) {
+	if order%4 == 1 {
+		for _, one := range s.unsure {
+			s.remove(one.node, occupant{pod: one.pod})
+			s.isPreempted[one.pod] = true
+		}
+	}
+	for _, one := range s.undecided {
+		if order%3 == 1 || order%3 == 2 && s.rng.IntN(2) == 0 {
+			one.at(kept)
+			continue
+		}
+		one.at(0)
+		if one.node >= 0 {
+			s.remove(one.node, occupant{pod: one.pod})
+		}
+		s.expel(one)
+	}
+}
+
+// preemptUndecided evicts an undecided pod that has kept its room so far: its replacement is created now.
+func (s *simulation) preemptUndecided(one *undecided) {
+	one.at(s.moment)
+	s.budgets.spend(s, one.pod)
+	if one.replacement != nil {
+		s.create(one.replacement)
+	}
+}
+
+// expel counts an undecided pod as gone.
+func (s *simulation) expel(one *undecided) {
+	s.isPreempted[one.pod] = true
+	s.quotas.release(s, one.pod)
+	if one.pod.Ready {
+		s.budgets.spend(s, one.pod)
+	}
+}
+
+func (u *undecided) at(moment int64) {
+	if u.replacement != nil {
+		u.replacement.after = moment
+	}
+}
