@@ -29,6 +29,7 @@ import (
 // Nothing is read where no taint goes, and no pods where nothing retires.
 func (d *Data) Retained(ctx context.Context, about Subject, changes planner.TaintChanges, diags *diag.Diagnostics) ([]planner.Tolerations, planner.TaintChanges) {
 	if len(about.Taints) == 0 {
+		d.Switching.Note(changes.Bringing())
 		return nil, planner.TaintChanges{}
 	}
 	all := d.Switching.Note(changes)

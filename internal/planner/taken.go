@@ -25,9 +25,11 @@ import (
 func (o *order) elsewhere() map[string][]corev1.Taint {
 	changes, after := o.change.Elsewhere, maps.Clone(o.taints)
 	for _, machines := range changes.Machines {
-		maps.Copy(after, machines)
+		for name, list := range machines {
+			after[name] = o.together(name, after, list)
+		}
 	}
-	if len(changes.Nodes) == 0 {
+	if len(changes.Nodes)+len(changes.Brings) == 0 {
 		return after
 	}
 	nodes := o.snapshot.SortedNodes()
@@ -41,7 +43,7 @@ func (o *order) elsewhere() map[string][]corev1.Taint {
 		}
 		nodes[i] = n
 	}
-	for _, desired := range changes.Nodes {
+	for _, desired := range slices.Concat(changes.Nodes, changes.Brings) {
 		for _, one := range PlanNodes(nodes, desired).Switches {
 			next := *one.Node
 			next.Taints, next.Record = one.Merged.Taints, one.Merged.Record
@@ -49,6 +51,25 @@ func (o *order) elsewhere() map[string][]corev1.Taint {
 		}
 	}
 	return after
+}
+
+// together returns the taints of a node after the changes so far and one more, of which the list is what
+// it makes of the node as it is now: another change of the same MachineSet is not in it.
+func (o *order) together(name string, after map[string][]corev1.Taint, list []corev1.Taint) []corev1.Taint {
+	var now []corev1.Taint
+	if n, known := o.snapshot.Nodes[name]; known {
+		now = n.Taints
+	}
+	so, changed := after[name]
+	if !changed {
+		so = now
+	}
+	removed, added := beyond(now, list), beyond(list, now)
+	out := slices.DeleteFunc(slices.Clone(so), func(t corev1.Taint) bool {
+		at := taint.Find(removed, taint.IDOf(t))
+		return taint.Find(added, taint.IDOf(t)) >= 0 || at >= 0 && removed[at].Value == t.Value
+	})
+	return append(out, added...)
 }
 
 // Retained is the claim on what others have left behind in a workload for the sake of
@@ -113,9 +134,11 @@ func distinct(taints []corev1.Taint) []corev1.Taint {
 
 // TaintChanges are changes of taints: of nodes, and of nodes by way of the templates
 // of MachineSets, for which Machines holds what each will have, by name, and Named which
-// taints configurations or states name there. Known proves what may be taken away.
+// taints configurations or states name there. Known proves what may be taken away. Brings are changes that
+// take nothing away.
 type TaintChanges struct {
 	Nodes    []NodeTaints
+	Brings   []NodeTaints
 	Machines []map[string][]corev1.Taint
 	Named    []taint.ID
 	Known    []record.Seal
@@ -137,12 +160,17 @@ func (c TaintChanges) Frees() toleration.Claim {
 	return out
 }
 
+// Bringing returns changes that take no taint away: they free nothing, and what they bring is needed.
+func (c TaintChanges) Bringing() TaintChanges {
+	return TaintChanges{Brings: slices.Concat(c.Brings, c.Nodes), Machines: c.Machines}
+}
+
 // Note adds changes, and returns all so far.
 func (s *Switching) Note(more TaintChanges) TaintChanges {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.planned = TaintChanges{
-		slices.Concat(s.planned.Nodes, more.Nodes), slices.Concat(s.planned.Machines, more.Machines),
+		slices.Concat(s.planned.Nodes, more.Nodes), slices.Concat(s.planned.Brings, more.Brings), slices.Concat(s.planned.Machines, more.Machines),
 		slices.Concat(s.planned.Named, more.Named), slices.Concat(s.planned.Known, more.Known),
 	}
 	return s.planned

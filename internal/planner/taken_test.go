@@ -39,6 +39,7 @@ func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T
 	for name, tt := range map[string]struct {
 		a, b, list []string
 		changes    []NodeTaints
+		brings     []NodeTaints
 		machines   []map[string][]corev1.Taint
 		hold       string
 		others     bool
@@ -58,6 +59,10 @@ func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T
 		"a MachineSet's nodes lose it":                         {a: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}}, want: []string{"contract web:, restarts a1 b1"}},
 		"another MachineSet's nodes have it still":             {a: []string{"!x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}}},
 		"two MachineSets' nodes lose it":                       {a: []string{"!x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}, {"b": nil}}, want: []string{"contract web:, restarts a1 b1"}},
+		"another change of the same MachineSet brings it":      {a: []string{"!y:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": taintsOf(t, "y:NoExecute", "x=1:NoExecute")}, {"a": nil}}},
+		"it is brought after another change of the MachineSet": {a: []string{"!y:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}, {"a": taintsOf(t, "y:NoExecute", "x=1:NoExecute")}}},
+		"two changes of one MachineSet take two taints":        {a: []string{"!x=1:NoExecute", "!y:NoExecute"}, list: []string{"~x=1:NoExecute", "~y:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": taintsOf(t, "x=1:NoExecute")}, {"a": taintsOf(t, "y:NoExecute")}}, want: []string{"contract web:, restarts a1 b1"}},
+		"a change that takes nothing brings it":                {a: []string{"*y:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, brings: []NodeTaints{with(t, "a", "x=1:NoExecute")}},
 		"a MachineSet's node and another one lose it":          {a: []string{"*x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, machines: []map[string][]corev1.Taint{{"b": nil}}, want: []string{"contract web:, restarts a1 b1"}},
 		"what is of other taints than the changes stays":       {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, others: true, changes: []NodeTaints{without(t, "a")}},
 		"what no taint needed before goes with any change too": {list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web:, restarts a1 b1"}},
@@ -72,7 +77,7 @@ func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T
 			if tt.others {
 				named = []taint.ID{{Key: "z", Effect: corev1.TaintEffectNoExecute}}
 			}
-			before, changes := len(nodes[0].Taints), TaintChanges{Nodes: tt.changes, Machines: tt.machines, Named: named, Known: []record.Seal{{}}}
+			before, changes := len(nodes[0].Taints), TaintChanges{Nodes: tt.changes, Brings: tt.brings, Machines: tt.machines, Named: named, Known: []record.Seal{{}}}
 			got := writeSteps(Order(snapshot, Change{
 				Workloads: []Tolerations{Retained(w, changes.Frees())}, Elsewhere: changes,
 			}, eviction.ComparisonOff))
