@@ -236,6 +236,12 @@ func TestJudge_isUnknownOnlyWhereTheGateMakesADifference(t *testing.T) {
 		if same && (got.verdict != on.verdict || got.seconds != on.seconds) {
 			t.Fatalf("on and off give %s %d, not knowing gives %s %d", on.verdict, on.seconds, got.verdict, got.seconds)
 		}
+		if first, last := min(on.seconds, off.seconds), max(on.seconds, off.seconds); on.leaves() && off.leaves() {
+			if !got.leaves() || got.seconds != first || first == 0 && last > 0 && got.verdict != EvictedNow {
+				t.Fatalf("evicted after %d or %d s, not knowing gives %s %d", first, last, got.verdict, got.seconds)
+			}
+			return
+		}
 		if !same && got.verdict != Unknown {
 			t.Fatalf("on gives %s %d, off %s %d, not knowing %s", on.verdict, on.seconds, off.verdict, off.seconds, got.verdict)
 		}

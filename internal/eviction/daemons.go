@@ -116,7 +116,12 @@ func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *snapshot
 	if !node.tainted {
 		return
 	}
-	if j := e.dismissal(node, template); j.goes() {
+	j := e.dismissal(node, template)
+	if j.verdict == Unknown && v.Leaves() {
+		// The taint-eviction controller deletes it in any case, and the DaemonSet controller may do so first.
+		j.verdict, j.doubt = EvictedNow, 0
+	}
+	if j.goes() {
 		v.Verdict, v.Doubt, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.doubt, 0, j.taint, nil, j.reason
 	}
 }

@@ -44,6 +44,9 @@ func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, compar
 	if on.verdict == off.verdict && on.seconds == off.seconds {
 		return off
 	}
+	if on.leaves() && off.leaves() {
+		return earlier(on, off)
+	}
 	return judgement{
 		verdict: Unknown, doubt: DoubtGate, taint: off.taint, toleration: on.toleration,
 		reason: fmt.Sprintf("has a toleration with Lt or Gt: %s if the feature gate TaintTolerationComparisonOperators is on, %s if it is off; %s", on.outcome(), off.outcome(), makeCertain),
@@ -52,6 +55,19 @@ func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, compar
 
 // makeCertain is what to do where it matters whether the cluster takes Lt and Gt.
 const makeCertain = "set comparison_operators in the provider block to make this certain"
+
+// earlier joins the judgements on a pod that is evicted whether the gate is on or off.
+func earlier(on, off judgement) judgement {
+	first, later, gate := on, off, "off"
+	if off.seconds < on.seconds {
+		first, later, gate = off, on, "on"
+	}
+	first.reason += fmt.Sprintf("; %s if the feature gate TaintTolerationComparisonOperators is %s; %s", later.outcome(), gate, makeCertain)
+	return first
+}
+
+// leaves reports whether the pod is evicted by this change.
+func (j judgement) leaves() bool { return j.verdict == EvictedNow || j.verdict == EvictedAfter }
 
 // goes reports whether the pod may be evicted, by this change or without it.
 func (j judgement) goes() bool { return j.verdict != Stays || j.untouched }

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,7 +111,7 @@ func (e *evaluation) planned(pod *snapshot.Pod, owner snapshot.Owner) (s *snapsh
 
 // hedge joins the verdicts for a pod with and without a change of its
 // tolerations of which it is not sure that it comes first. What only one of them
-// has is not claimed.
+// has is not claimed. A pod that is evicted in any case keeps the earlier verdict.
 func hedge(without, with PodVerdict) PodVerdict {
 	same := without.Verdict == with.Verdict && without.AfterSeconds == with.AfterSeconds
 	if same && without.NoPlace == with.NoPlace && without.Misscheduled == with.Misscheduled && without.Stranded == with.Stranded {
@@ -120,12 +121,27 @@ func hedge(without, with PodVerdict) PodVerdict {
 	v.Hedged = true
 	v.Stranded = without.Stranded || with.Stranded
 	v.Spared = without.Stranded != with.Stranded
+	if !same && without.Leaves() && with.Leaves() {
+		return v.inAnyCase(with)
+	}
 	if !same {
 		v.Verdict, v.AfterSeconds, v.Lost, v.Rejected = Unknown, 0, false, false
 	}
 	if !v.Leaves() {
 		v.NoPlace, v.Misscheduled = without.NoPlace && with.NoPlace, without.Misscheduled && with.Misscheduled
 	}
+	v.Reason += "; it is not known whether the tolerations that this plan gives its workload come first"
+	return v
+}
+
+// inAnyCase is the earlier one of two verdicts that both evict the pod: by what it has, and by the planned
+// tolerations of its workload.
+func (v PodVerdict) inAnyCase(with PodVerdict) PodVerdict {
+	if with.AfterSeconds > v.AfterSeconds {
+		v.Reason += fmt.Sprintf("; evicted after %ds if the tolerations that this plan gives its workload come first", with.AfterSeconds)
+		return v
+	}
+	v.Verdict, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = with.Verdict, with.AfterSeconds, with.Taint, with.Toleration, with.Reason
 	v.Reason += "; it is not known whether the tolerations that this plan gives its workload come first"
 	return v
 }

@@ -35,8 +35,9 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 		"a new NoSchedule taint and a DaemonSet":            {after: "x=2:NoSchedule", option: ownedBy("DaemonSet", "log"), planned: []corev1.Toleration{fresh}, want: Stays, flags: "hedged"},
 		"tolerations for something else change nothing":     {after: "x=2:NoExecute", planned: []corev1.Toleration{old}, want: EvictedNow, flags: "stuck"},
 		"and leave stranded who is":                         {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, equal("y", "", "")}, want: EvictedNow, flags: "stranded stuck"},
-		"a limited one decides when it leaves":              {after: "x=2:NoExecute", planned: []corev1.Toleration{lasting(equal("x", "2", noEx), 30)}, want: Unknown, flags: "hedged"},
-		"a limited one leaves stranded who is":              {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, lasting(equal("x", "2", noEx), 30)}, want: Unknown, flags: "stranded hedged"},
+		"a limited one decides when it leaves":              {after: "x=2:NoExecute", planned: []corev1.Toleration{lasting(equal("x", "2", noEx), 30)}, want: EvictedNow, flags: "hedged"},
+		"a shorter one decides when it leaves":              {after: "x=2:NoExecute", pod: []corev1.Toleration{lasting(equal("x", "2", noEx), 300)}, planned: []corev1.Toleration{lasting(equal("x", "2", noEx), 30)}, want: EvictedAfter, flags: "hedged"},
+		"a limited one leaves stranded who is":              {before: "x=1:NoExecute", after: "x=2:NoExecute", pod: []corev1.Toleration{old}, planned: []corev1.Toleration{old, lasting(equal("x", "2", noEx), 30)}, want: EvictedNow, flags: "stranded hedged"},
 		"one that goes may take away what the pod lives by": {before: "x=1:NoSchedule", after: "x=1:NoExecute", pod: []corev1.Toleration{old}, planned: nil, want: Unknown, flags: "hedged"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,6 +71,36 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 				t.Error("there is nothing to tell about it")
 			}
 		})
+	}
+}
+
+// It is evicted immediately or after 300 s, and never kept.
+func TestLimits_aPodThatIsEvictedInAnyCaseIsCertain(t *testing.T) {
+	t.Parallel()
+	none, seconds := int64(0), lasting(exists("a", noEx), 300)
+	compares := lessThan("a", "10")
+	compares.TolerationSeconds = new(int64(300))
+	log := pod("log-1", "n1", ownedBy("DaemonSet", "log"), tolerating(seconds), pinned("n1"))
+	key := snapshot.WorkloadKey{Namespace: "app", Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "web-5d"}}
+	for name, tt := range map[string]struct {
+		pod        *snapshot.Pod
+		after      string
+		planned    map[snapshot.WorkloadKey]Planned
+		comparison Comparison
+		want       string
+	}{
+		"tolerations of the run may come first": {pod: pod("p", "n1"), after: "a:NoExecute", planned: map[snapshot.WorkloadKey]Planned{key: {After: []corev1.Toleration{seconds}}}, comparison: ComparisonOff, want: "evicted_now"},
+		"tolerations of the run may shorten it": {pod: pod("p", "n1", tolerating(seconds)), after: "a:NoExecute", planned: map[snapshot.WorkloadKey]Planned{key: {Before: []corev1.Toleration{seconds}, After: []corev1.Toleration{lasting(exists("a", noEx), 30)}}}, comparison: ComparisonOff, want: "evicted_after 30"},
+		"the gate decides when":                 {pod: pod("p", "n1", tolerating(compares)), after: "a=5:NoExecute", want: "evicted_now"},
+		"a DaemonSet may delete it before":      {pod: log, after: "a=5:NoExecute", want: "evicted_now"},
+	} {
+		w := newWorld(node("n1"), node("n2")).run(tt.pod)
+		w = w.template("log", corev1.PodSpec{Tolerations: []corev1.Toleration{lessThan("a", "10")}})
+		r := Evaluate(w.Snapshot, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf(tt.after)}, Tolerations: tt.planned}, tt.comparison)
+		v := only(t, r)
+		if got := exceeded(Limits{MaxPods: &none}, r); verdictOf(v) != tt.want || r.Summary().Evicted() != 1 || !got[0].Certain {
+			t.Errorf("%s: %s, evicted %d, excess %+v: %s", name, verdictOf(v), r.Summary().Evicted(), got, v.Reason)
+		}
 	}
 }
 
