@@ -138,6 +138,18 @@ func notModelled(report *eviction.Report) string {
 	return text
 }
 
+// fewOrders reports that the cluster is too large for all orders, "" where all were tried.
+func fewOrders(report *eviction.Report) string {
+	out := report.Outcome()
+	switch {
+	case out.Cut:
+		return fmt.Sprintf("Large cluster: 1 of %d orders was tried in part. Fewer pods may be Pending.", out.Wanted)
+	case out.Orders < out.Wanted:
+		return fmt.Sprintf("Large cluster: %d of %d orders were tried. Ranges may be wider.", out.Orders, out.Wanted)
+	}
+	return ""
+}
+
 // unmodelledPods names what of the evicted pods a simulation does not know.
 func unmodelledPods(report *eviction.Report) (parts []string) {
 	out := report.Outcome()
@@ -207,6 +219,9 @@ func Asides(s Subject, report *eviction.Report) []string {
 	}
 	if s.RefusesStranded && stranded > 0 {
 		out = append(out, "Apply writes no taint while pods are stranded. "+s.advice())
+	}
+	if tried := fewOrders(report); tried != "" {
+		out = append(out, tried)
 	}
 	if missing := notModelled(report); missing != "" {
 		out = append(out, missing)

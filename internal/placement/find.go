@@ -31,9 +31,8 @@ type class struct {
 	ports      []snapshot.HostPort
 	// podRules are what relates it to other pods, nil for nothing.
 	podRules *podRules
-	// failed is how often room had become free when no node took a pod of the class, hopeless
-	// the same for preemption.
-	failed, hopeless int
+	// failed is when no node took a pod of the class, hopeless when no preemption helped.
+	failed, hopeless failure
 	// stuck is why pods of the class were Pending in the first order in which one was, nil before.
 	stuck *stuck
 }
@@ -200,10 +199,13 @@ const enoughNodes = 100
 // score, and of several one by chance. In some orders any of them: scores that are not repeated here,
 // above all that of the default topology spread, decide as well.
 func (s *simulation) find(c *class) (int32, bool) {
-	if c.failed == s.freed && c.steady() {
+	if s.again(c, c.failed) {
 		return -1, false
 	}
 	enough, highest := enoughNodes, int64(-1)
+	if s.spent() {
+		enough = 1
+	}
 	s.best = s.best[:0]
 	s.each(c.search, func(i int32) bool {
 		if s.ask(c, i) != takes {
@@ -223,7 +225,7 @@ func (s *simulation) find(c *class) (int32, bool) {
 		return enough > 0
 	})
 	if len(s.best) == 0 {
-		c.failed = s.freed
+		c.failed = s.failure()
 		return -1, false
 	}
 	return s.best[s.rng.IntN(len(s.best))], true

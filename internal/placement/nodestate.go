@@ -144,6 +144,7 @@ func (s *simulation) add(i int32, o occupant) {
 		n.placed = append(n.placed, o)
 	}
 	s.rules.update(s, i, o, 1)
+	s.moved++
 }
 
 // remove takes a pod from a node.
@@ -156,6 +157,7 @@ func (s *simulation) remove(i int32, o occupant) {
 	}
 	s.rules.update(s, i, o, -1)
 	s.freed++
+	s.moved++
 }
 
 // short returns the first resource of which a node has too little for pods of this demand. It

@@ -26,12 +26,12 @@ type candidate struct {
 // there immediately: the scheduler nominates the node and keeps the room for it.
 func (s *simulation) preempt(r *replacement) (int32, bool) {
 	c := r.class
-	if c.demand.Patient || c.hopeless == s.freed && c.steady() {
+	if c.demand.Patient || s.again(c, c.hopeless) || s.exhausted() {
 		return -1, false
 	}
 	candidates := s.candidates(c)
 	if len(candidates) == 0 {
-		c.hopeless = s.freed
+		c.hopeless = s.failure()
 		return -1, false
 	}
 	best := s.choose(candidates)
@@ -55,7 +55,11 @@ func (s *simulation) candidates(c *class) []candidate {
 	}
 	var out []candidate
 	harmless, start := false, s.rng.IntN(len(s.order))
+	s.work += len(s.order) / dryRunWork
 	for k := range s.order {
+		if s.exhausted() {
+			break
+		}
 		i := s.order[(start+k)%len(s.order)]
 		if s.state(i).lowest >= c.demand.Priority || s.ask(c, i) != unschedulable {
 			continue
@@ -85,7 +89,7 @@ type trial struct {
 	alone *nodeState
 }
 
-func (s *simulation) try(c *class, i int32) *trial {
+func (s *simulation) trial(c *class, i int32) *trial {
 	t := &trial{simulation: s, class: c, node: i}
 	if c.podRules == nil {
 		n := *s.state(i)
@@ -133,7 +137,7 @@ func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
 		return candidate{}, false
 	}
 	s.work += dryRunWork * len(lower)
-	freed, t := s.freed, s.try(c, i)
+	before, t := s.failure(), s.trial(c, i)
 	for _, o := range lower {
 		t.take(o)
 	}
@@ -152,7 +156,7 @@ func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
 			s.add(i, o)
 		}
 	}
-	s.freed = freed
+	s.freed, s.moved = before.freed, before.moved
 	return out, fits && len(out.victims) > 0
 }
 

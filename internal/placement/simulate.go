@@ -14,12 +14,6 @@ import (
 // Orders is how many orders a simulation tries by default.
 const Orders = 30
 
-// workLimit bounds how often the orders of one simulation ask a node: a package that reads no
-// clock has no other limit. When it is reached, no further order is tried. 30 orders of 15,000
-// replacements in a cluster of 5,000 nodes take 85 million where there is room, and some ten seconds
-// are gone at the limit on one core.
-const workLimit = 200_000_000
-
 // Eviction is a pod that a change evicts, and the pod that its controller creates instead.
 type Eviction struct {
 	Pod *snapshot.Pod
@@ -52,8 +46,11 @@ func (r Range) plus(other Range) Range { return Range{r.Min + other.Min, r.Max +
 
 // Outcome is where the replacements of all evicted pods go, together.
 type Outcome struct {
-	// Orders is how many orders were tried. Ranges hold what happened in any of them.
-	Orders int
+	// Orders is how many orders were tried, of those that are Wanted. Ranges hold what happened in any of them.
+	Orders, Wanted int
+	// Cut is set where the limit was reached within the first order: pods may be Pending in it that
+	// preemption would place.
+	Cut bool
 	// Workloads are those with evicted or preempted pods, sorted by namespace, kind and name.
 	Workloads []WorkloadOutcome
 	// Placed, Pending and NotCreated count the replacements of all workloads, Preempted the pods
@@ -82,7 +79,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 	out := &Outcome{groups: map[*snapshot.Pod]*Group{}}
 	at := map[snapshot.WorkloadKey]int{}
 	for _, o := range outcomes {
-		out.Orders = max(out.Orders, o.Orders)
+		out.fewest(o)
 		out.Placed, out.Pending, out.NotCreated = out.Placed.plus(o.Placed), out.Pending.plus(o.Pending), out.NotCreated.plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.plus(o.Missing), out.Preempted.plus(o.Preempted)
 		out.Refused, out.Unplaced = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced)
@@ -106,6 +103,14 @@ func Join(outcomes ...*Outcome) *Outcome {
 		*list = slices.Compact(*list)
 	}
 	return out
+}
+
+// fewest takes over how many orders were tried by the change that could try the fewest.
+func (o *Outcome) fewest(other *Outcome) {
+	o.Cut, o.Wanted = o.Cut || other.Cut, max(o.Wanted, other.Wanted)
+	if o.Orders == 0 || other.Orders > 0 && other.Orders < o.Orders {
+		o.Orders = other.Orders
+	}
 }
 
 // Group is what becomes of the replacements of a workload's pods that nothing tells apart, since
@@ -216,18 +221,25 @@ func (w *WorkloadOutcome) Fate() Fate {
 // and every other. Equal arguments give equal outcomes. Pods that the Change of the finder lets
 // leave, and that are not among the evicted ones, keep their places in most orders, and in some they do not.
 func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
-	s := newSimulation(f, evicted)
-	out := &Outcome{}
-	victims := map[*snapshot.Pod]int{}
-	for out.Orders < orders && (out.Orders == 0 || s.work < workLimit) {
+	return newSimulation(f, evicted).try(orders, seed)
+}
+
+// try tries the orders. One that reaches the limit counts only if it is the first.
+func (s *simulation) try(orders int, seed uint64) *Outcome {
+	f, out, victims := s.Finder, &Outcome{Wanted: orders}, map[*snapshot.Pod]int{}
+	for out.Orders < orders && (out.Orders == 0 || !s.spent()) {
 		s.run(seed, out.Orders)
+		if s.cut && out.Orders > 0 {
+			break
+		}
 		s.collect(out, victims)
 		out.Orders++
+		out.Cut = s.cut
 	}
 	s.prove()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
-	out.groups = make(map[*snapshot.Pod]*Group, len(evicted))
+	out.groups = make(map[*snapshot.Pod]*Group, s.fixed)
 	for _, r := range s.replacements[:s.fixed] {
 		if r.group != nil {
 			out.groups[r.pod] = r.group

@@ -68,7 +68,7 @@ type simulation struct {
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
 	freed int
-	work  int
+	effort
 	best  []int32
 	lower []occupant
 }
@@ -108,7 +108,7 @@ func (r *replacement) notCreated() bool { return r.node < 0 && !r.created }
 func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
-		Finder: f, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
+		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
 		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)),
 	}
@@ -228,6 +228,7 @@ func (s *simulation) linger(moment, n int64) {
 	s.eachLeaving(moment, func(i int32, pod *snapshot.Pod) { s.rules.update(s, i, occupant{pod: pod, leaving: true}, n) })
 	s.lingering = n > 0
 	s.freed++
+	s.moved++
 }
 
 // retry queues the pods again that were created and found no node.
@@ -244,14 +245,14 @@ func (s *simulation) reset() {
 	for _, i := range s.touched {
 		s.now[i] = nodeState{}
 	}
-	s.touched, s.preempted, s.freed, s.next = s.touched[:0], nil, 1, 0
+	s.touched, s.preempted, s.freed, s.moved, s.next = s.touched[:0], nil, 1, 1, 0
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
 		r.node, r.created, r.since, r.delayed, r.refused = -1, false, 0, false, nil
 	}
 	for _, c := range s.classes {
-		c.failed, c.hopeless = 0, 0
+		c.failed, c.hopeless = failure{}, failure{}
 	}
 	s.rules.reset()
 	s.quotas.reset()
@@ -356,7 +357,8 @@ func (s *simulation) create(r *replacement) {
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go and
 // podtopologyspread/plugin.go, EventsToRegister).
 func (s *simulation) pass() {
-	for s.placeQueued() && s.rules.count() > 0 {
+	for s.placeQueued() && s.rules.count() > 0 && !s.exhausted() {
+		s.work += len(s.replacements)
 		s.freed++
 		s.retry()
 	}

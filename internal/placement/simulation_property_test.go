@@ -243,7 +243,7 @@ func TestSimulation_placesWhereEveryFilterTakes(t *testing.T) {
 				s.add(r.node, placed)
 				continue
 			}
-			if !r.created || !r.class.steady() {
+			if !r.created {
 				continue
 			}
 			for i := range s.places {
