@@ -25,6 +25,9 @@ type Eviction struct {
 	// Unsure is set where it is not known whether the pod is evicted: it keeps its room in some orders.
 	// After does not count.
 	Unsure bool
+	// Arrives is set for a pod that replaces none: a DaemonSet creates it, since the change lets it. It takes
+	// room, and counts nowhere.
+	Arrives bool
 	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other.
 	Ordered bool
 }

@@ -113,11 +113,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)),
 	}
 	for i := range evicted {
-		if e := &evicted[i]; e.Unsure {
-			s.doubtful(e.Pod)
-		} else {
-			s.leave(e.Pod, max(e.After, 0))
-		}
+		s.depart(&evicted[i])
 	}
 	s.terminate()
 	s.doubt()
@@ -125,9 +121,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.quotas = newQuotas(s)
 	s.rules.init(s, evicted)
 	for i := range evicted {
-		if e := &evicted[i]; e.Scheduling != nil {
-			s.replace(e)
-		}
+		s.replace(&evicted[i])
 	}
 	for _, pod := range s.snapshot.Waiting {
 		s.wait(pod)
@@ -153,14 +147,19 @@ func (s *simulation) workload(pod *snapshot.Pod) int {
 
 // replace adds the pod that is created instead of an evicted one.
 func (s *simulation) replace(e *Eviction) {
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: max(e.After, 0), workload: s.workload(e.Pod), node: -1}
+	if e.Scheduling == nil {
+		return
+	}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: max(e.After, 0), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives}
 	if e.Ordered && e.Pod.Controller != nil {
 		s.enlist(r)
 	}
 	if one := s.isUndecided[e.Pod]; one != nil {
 		one.replacement, r.undecided = r, true
 	}
-	s.join(r)
+	if !e.Arrives {
+		s.join(r)
+	}
 	s.replacements = append(s.replacements, r)
 }
 

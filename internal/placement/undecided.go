@@ -22,6 +22,16 @@ type undecided struct {
 // kept is the moment of a replacement whose pod is not evicted in an order.
 const kept = math.MaxInt64
 
+// depart notes when a pod is gone from its node, if it is sure to be.
+func (s *simulation) depart(e *Eviction) {
+	switch {
+	case e.Unsure:
+		s.doubtful(e.Pod)
+	case !e.Arrives:
+		s.leave(e.Pod, max(e.After, 0))
+	}
+}
+
 // doubtful adds a pod of which it is not known whether it is evicted. Its replacement follows by replace.
 func (s *simulation) doubtful(pod *snapshot.Pod) {
 	one := &undecided{pod: pod, node: -1}

@@ -1,0 +1,62 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+func ranked(n int32) podOption { return func(p *snapshot.Pod) { p.Demand.Priority = n } }
+
+// On n2 is room for one pod: web is evicted from n1, and the DaemonSet log has a pod there.
+func TestSimulate_aDaemonSetTakesRoomOnANodeThatItsTemplateFits(t *testing.T) {
+	t.Parallel()
+	none, one, either := number(0), number(1), placement.Range{Max: 1}
+	x, y := taintsOf("x:NoSchedule"), taintsOf("y:NoSchedule")
+	pooled := map[string]string{"kubernetes.io/hostname": "n2", "pool": "gpu"}
+	for name, tt := range map[string]struct {
+		before   []corev1.Taint
+		change   Change
+		template corev1.PodSpec
+		priority int32
+		others   []*snapshot.Pod
+		pending  placement.Range
+		victims  int
+	}{
+		"the taint that kept it away is removed":   {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, pending: one},
+		"it has the priority of the evicted pod":   {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, pending: either},
+		"another taint keeps it away":              {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": y}}, priority: 9, pending: one},
+		"it tolerated the taint before":            {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{Tolerations: []corev1.Toleration{exists("x", "")}}, priority: 9, pending: none},
+		"a label that it requires comes":           {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: one},
+		"a label comes that it does not require":   {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, priority: 9, pending: none},
+		"the node still lacks a label":             {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: none},
+		"a drained node gets none":                 {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}, Drains: map[string]bool{"n2": true}}, priority: 9, pending: one},
+		"it runs there already":                    {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{pod("log-2", "n2", ownedBy("DaemonSet", "log"), pinned("n2"), asking(0, 0))}, pending: none},
+		"it preempts a pod that the node has":      {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{other("calm", "n2", asking(1, 1))}, pending: one, victims: 1},
+	} {
+		log := pod("log-1", "n1", ownedBy("DaemonSet", "log"), asking(1, 1), ranked(tt.priority), pinned("n1"), tolerating(exists("evict", "")))
+		tt.template.Tolerations = append(tt.template.Tolerations, exists("evict", ""))
+		n2 := having(node("n2"), 1, 1)
+		n2.Taints = tt.before
+		w := newWorld(having(node("n1"), 9, 9), n2).run(pod("web", "n1", asking(1, 1)), log).run(tt.others...).template("log", tt.template)
+		if tt.change.Taints == nil {
+			tt.change.Taints = map[string][]corev1.Taint{}
+		}
+		tt.change.Taints["n1"] = taintsOf("evict:NoExecute")
+		out := Evaluate(w.Snapshot, tt.change, ComparisonOff).Outcome()
+		if got := outcomeOf(t, out, "web-5d"); got.Pending != tt.pending || len(out.Victims) != tt.victims {
+			t.Errorf("%s: %v Pending, want %v; preempted %v", name, got.Pending, tt.pending, out.Victims)
+		}
+		for _, o := range out.Workloads {
+			if o.Kind == "DaemonSet" {
+				t.Errorf("%s: the pod that comes counts as a replacement: %+v", name, o)
+			}
+		}
+	}
+}
