@@ -108,7 +108,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 	return out
 }
 
-// fewest takes over how many orders were tried by the change that could try the fewest.
+// fewest notes how many orders were tried for the change that had time for the fewest.
 func (o *Outcome) fewest(other *Outcome) {
 	o.Cut, o.Wanted = o.Cut || other.Cut, max(o.Wanted, other.Wanted)
 	if o.Orders == 0 || other.Orders > 0 && other.Orders < o.Orders {
