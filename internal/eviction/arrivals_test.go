@@ -29,16 +29,16 @@ func TestSimulate_aDaemonSetTakesRoomOnANodeThatItsTemplateFits(t *testing.T) {
 		pending  placement.Range
 		victims  int
 	}{
-		"the taint that kept it away is removed":   {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, pending: one},
-		"it has the priority of the evicted pod":   {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, pending: either},
-		"another taint keeps it away":              {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": y}}, priority: 9, pending: one},
-		"it tolerated the taint before":            {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{Tolerations: []corev1.Toleration{exists("x", "")}}, priority: 9, pending: none},
-		"a label that it requires comes":           {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: one},
-		"a label comes that it does not require":   {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, priority: 9, pending: none},
-		"the node still lacks a label":             {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: none},
-		"a drained node gets none":                 {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}, Drains: map[string]bool{"n2": true}}, priority: 9, pending: one},
-		"it runs there already":                    {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{pod("log-2", "n2", ownedBy("DaemonSet", "log"), pinned("n2"), asking(0, 0))}, pending: none},
-		"it preempts a pod that the node has":      {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{other("calm", "n2", asking(1, 1))}, pending: one, victims: 1},
+		"the taint that kept it away is removed": {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, pending: one},
+		"it has the priority of the evicted pod": {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, pending: either},
+		"another taint keeps it away":            {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": y}}, priority: 9, pending: one},
+		"it tolerated the taint before":          {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{Tolerations: []corev1.Toleration{exists("x", "")}}, priority: 9, pending: none},
+		"a label that it requires comes":         {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: one},
+		"a label comes that it does not require": {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, priority: 9, pending: none},
+		"the node still lacks a label":           {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: none},
+		"a drained node gets none":               {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}, Drains: map[string]bool{"n2": true}}, priority: 9, pending: one},
+		"it runs there already":                  {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{pod("log-2", "n2", ownedBy("DaemonSet", "log"), pinned("n2"), asking(0, 0))}, pending: none},
+		"it preempts a pod that the node has":    {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{other("calm", "n2", asking(1, 1))}, pending: one, victims: 1},
 	} {
 		log := pod("log-1", "n1", ownedBy("DaemonSet", "log"), asking(1, 1), ranked(tt.priority), pinned("n1"), tolerating(exists("evict", "")))
 		tt.template.Tolerations = append(tt.template.Tolerations, exists("evict", ""))
