@@ -189,10 +189,11 @@ func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired w
 		diags.Append(explain(verb, desired.namespace, err))
 		return nil
 	}
-	for _, mark := range written.Record {
-		for _, claim := range desired.Claims() {
+	for _, claim := range desired.Claims() {
+		for _, mark := range written.Record {
 			claim.Hold(mark, held)
 		}
+		claim.HoldUnmarked(written.Of(claim.Path), written.Record, held)
 	}
 	return held
 }

@@ -1,0 +1,68 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package namespacetolerations_test
+
+import (
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+)
+
+// TestNamespaceTolerations_importedEntriesStayOwned has a configuration drop one of two imported
+// entries: that update writes nothing, and so the other one gets no mark.
+func TestNamespaceTolerations_importedEntriesStayOwned(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		next []string
+		want string
+	}{
+		"a destroy removes the entry":                        {nil, "more Exists"},
+		"a change of its seconds is written":                 {[]string{"team=a:NoExecute@5"}, "team=a:NoExecute for 5s, more Exists"},
+		"a destroy removes the entry after two such applies": {[]string{"team=a:NoExecute", ""}, "more Exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				s := stageOn(t, c)
+				s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute"},{"key":"more","operator":"Exists"}]`)})
+				i, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+				if d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				s.tf.Settle(t, i, s.config("team=a:NoExecute", ""))
+				s.want("team=a:NoExecute, more Exists", "", 0)
+				destroy := len(tt.next) == 0
+				for _, next := range tt.next {
+					if destroy = next == ""; !destroy {
+						s.tf.Settle(t, i, s.config(next, ""))
+					}
+				}
+				marks := 1
+				if destroy {
+					s.tf.Destroy(t, i)
+					marks = 0
+				}
+				s.want(tt.want, "", marks)
+			})
+		})
+	}
+}
+
+// TestNamespaceTolerations_importedEntriesOfTheAllowedListStayOwned has the same of the other list.
+func TestNamespaceTolerations_importedEntriesOfTheAllowedListStayOwned(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s := stageOn(t, c)
+		s.annotate(map[string]*string{admission.WhitelistAnnotation: new(theirAllowed)})
+		i, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		s.tf.Settle(t, i, s.config("", "theirs*"))
+		s.want("", theirAllowedEntries, 0)
+		s.tf.Destroy(t, i)
+		s.want("", "node.kubernetes.io/not-ready Exists, node.kubernetes.io/unreachable Exists", 0)
+	})
+}
