@@ -38,3 +38,24 @@ func TestDedicatedNodes_admissionIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestDedicatedNodes_aPolicyIsClaimedByOneOfAConfiguration: another resource that is created with the
+// same name would be refused at apply, after nodes or workloads have changed.
+func TestDedicatedNodes_aPolicyIsClaimedByOneOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p, tf := newPool(t, c), terraform(t, c)
+		name, w := acctest.Name(t, "policy"), tf.Walk(t)
+		config := acctest.With(p.config(wish{taints: "team=a:NoExecute"}), map[string]any{"admission": p.admitting(name, nil)})
+		if d := w.Plan(newInstance(), config).Diagnostics; d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		other := map[string]any{"name": name, "match": map[string]any{"namespaces": []any{p.namespace}}, "tolerations": acctest.TolerationObjects(t, "x*")}
+		acctest.WantAll(t, w.Plan(&acctest.Instance{Type: "kubetaint_toleration_policy"}, other).Diagnostics.Errors(), `[AttributeName("name")] Unable to claim toleration policy "`+name+`" twice`)
+		w = tf.Walk(t)
+		if d := w.Plan(&acctest.Instance{Type: "kubetaint_toleration_policy"}, other).Diagnostics; d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		acctest.WantAll(t, w.Plan(newInstance(), config).Diagnostics.Errors(), `[AttributeName("admission").AttributeName("name")] Unable to claim toleration policy "`+name+`" twice`)
+	})
+}

@@ -291,6 +291,11 @@ func (r *dedicatedNodes) claim(desired wanted, observed observation, own ownersh
 	holder := fw.Holder(own.Generation)
 	r.Data.ClaimTaints(holder, desired.nodes, observed.nodes, diags)
 	r.Data.ClaimLabels(holder, desired.labels, observed.nodes, diags)
+	for _, p := range desired.policies {
+		if !p.Release {
+			r.Data.ClaimPolicy(holder, p.Name, policyAt, diags)
+		}
+	}
 	for _, s := range observed.members {
 		if s.claim.Release {
 			continue

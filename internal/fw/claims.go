@@ -17,6 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -98,6 +99,30 @@ func (d *Data) ClaimPins(holder string, ref workload.Ref, labels map[string]stri
 		return false
 	}
 	return true
+}
+
+// ClaimPolicy does the same for a MutatingAdmissionPolicy, whose name is at an attribute. A name that
+// is not known yet ("") claims nothing.
+func (d *Data) ClaimPolicy(holder, name string, at path.Path, diags *diag.Diagnostics) {
+	if name == "" || d.Claims.Take("policy/"+name, holder) {
+		return
+	}
+	diags.AddAttributeError(at, fmt.Sprintf("Unable to claim toleration policy %q twice", name),
+		"Another resource in this configuration claims the policy of the same name. A policy has one owner: choose another name for one of them.")
+}
+
+// ClaimNamespaceTolerations does the same for the tolerations in a list of a namespace, at an
+// attribute.
+func (d *Data) ClaimNamespaceTolerations(holder, namespace string, claim toleration.Claim, at path.Path, diags *diag.Diagnostics) {
+	for _, t := range claim.Tolerations {
+		t.TolerationSeconds = nil
+		if d.Claims.Take("namespace/"+namespace+"#"+claim.Path+"/"+taint.FormatToleration(t), holder) {
+			continue
+		}
+		diags.AddAttributeError(at, fmt.Sprintf("Unable to claim toleration %q of namespace %q twice", taint.FormatToleration(t), namespace),
+			"Another resource in this configuration claims the same toleration of the same namespace. A toleration has one owner: remove it from one of them.")
+		return
+	}
 }
 
 // meant names the nodes that a target means, those included that do not exist, in

@@ -192,3 +192,58 @@ func TestNamespaceTolerations_unreadableRecordsAreNotChanged(t *testing.T) {
 		acctest.WantAll(s.t, s.tf.Plan(t, fresh(), map[string]any{"namespace": "no-such-namespace", "default": acctest.TolerationObjects(t, "a*")}).Diagnostics.Errors(), "there is no such namespace")
 	})
 }
+
+// TestNamespaceTolerations_twoOfOneConfigurationClaimNoEntryTwice: the second one would adopt the
+// entries of the first one at apply.
+func TestNamespaceTolerations_twoOfOneConfigurationClaimNoEntryTwice(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, one := stageOn(t, c), fresh()
+		s.tf.Settle(t, one, s.config("team=a:NoExecute", "team*"))
+		for name, tt := range map[string]struct {
+			first, second  *acctest.Instance
+			config, others map[string]any
+			says           []string
+		}{
+			"both are created":                 {fresh(), fresh(), s.config("team=b:NoSchedule", ""), s.config("team=b:NoSchedule", ""), []string{`[AttributeName("default")]`, `Unable to claim toleration "team=b:NoSchedule" of namespace "` + s.namespace + `" twice`}},
+			"one exists, and is planned first": {one, fresh(), s.config("team=a:NoExecute", "team*"), s.config("", "team*"), []string{`[AttributeName("allowed")]`, `Unable to claim toleration "team Exists"`}},
+			"their seconds differ":             {fresh(), fresh(), s.config("x:NoExecute@5", ""), s.config("x:NoExecute@7", ""), []string{"Unable to claim toleration"}},
+			"they are in different lists":      {fresh(), fresh(), s.config("x*", ""), s.config("", "x*"), nil},
+			"their entries differ":             {fresh(), fresh(), s.config("x*", ""), s.config("y*", ""), nil},
+		} {
+			w := s.tf.Walk(t)
+			w.Refresh(tt.first)
+			d := append(w.Plan(tt.first, tt.config).Diagnostics, w.Plan(tt.second, tt.others).Diagnostics...)
+			if tt.says == nil && d.Errors() != "" {
+				t.Errorf("%s: %s", name, d.Errors())
+			}
+			acctest.WantAll(t, d.Errors(), tt.says...)
+		}
+	})
+}
+
+// TestNamespaceTolerations_aReplacementClaimsItsEntriesOnce: a command line plans it twice, and its
+// create once more where create_before_destroy makes it before the destroy.
+func TestNamespaceTolerations_aReplacementClaimsItsEntriesOnce(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, i := stageOn(t, c), fresh()
+		s.tf.Settle(t, i, s.config("team=a:NoSchedule", "team*"))
+		other := stageOn(t, c)
+		config := other.config("team=a:NoSchedule", "team*")
+		planned := s.tf.Plan(t, i, config)
+		if !planned.Replace || planned.Diagnostics.Errors() != "" {
+			t.Fatalf("replace %t: %s", planned.Replace, planned.Diagnostics.Errors())
+		}
+		replacement := fresh()
+		w := s.tf.Walk(t)
+		if d := w.ApplyChange(replacement, planned, config); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		if d := w.ApplyChange(i, w.Plan(i, nil), nil); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		s.want("", "", 0)
+		other.want("team=a:NoSchedule", "team Exists", 2)
+	})
+}

@@ -29,7 +29,9 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 		return
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
+	// A replacement claims its entries a second time, with the private state of what it replaces.
 	var own ownership
+	holder := fw.LoadOwnership[entry](ctx, req.Private, &resp.Diagnostics)
 	var state, plan model
 	creating := req.State.Raw.IsNull()
 	if !creating {
@@ -42,6 +44,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 			r.Data.Unreadable("the tolerations of namespace \""+state.Namespace.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
+		holder = own
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.HasError() {
@@ -57,11 +60,23 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 		r.Data.NoteCreate("namespace_tolerations", plan.ID.ValueString(), &resp.Diagnostics)
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	if known {
+		r.claim(desired, holder, &resp.Diagnostics)
+	}
 	if !known || resp.Diagnostics.HasError() || !creating && resp.Plan.Raw.Equal(req.State.Raw) {
 		return
 	}
 	r.Data.RefuseOperators(path.Root("default"), desired.Default.Tolerations, &resp.Diagnostics)
 	r.preview(ctx, desired, own, &resp.Diagnostics)
+}
+
+// claim notes what this resource wants, so that a second one in the same run that wants the same
+// is told at plan: it would adopt the entries at apply.
+func (r *namespaceTolerations) claim(desired wanted, own ownership, diags *diag.Diagnostics) {
+	holder := fw.Holder(own.Generation)
+	claims := desired.Claims()
+	r.Data.ClaimNamespaceTolerations(holder, desired.namespace, claims[0], defaultAt, diags)
+	r.Data.ClaimNamespaceTolerations(holder, desired.namespace, claims[1], allowedAt, diags)
 }
 
 // preview refuses what cannot be, and reports what the change does to pods.

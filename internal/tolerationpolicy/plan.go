@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 )
 
@@ -22,7 +23,9 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		return
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
+	// A replacement claims its name a second time, with the private state of what it replaces.
 	var own ownership
+	holder := fw.LoadOwnership[string](ctx, req.Private, &resp.Diagnostics)
 	var state, plan model
 	creating := req.State.Raw.IsNull()
 	if !creating {
@@ -33,6 +36,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 			r.Data.Unreadable("toleration policy \""+state.Name.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
+		holder = own
 	}
 	if req.Plan.Raw.IsNull() || resp.Diagnostics.HasError() {
 		return
@@ -52,6 +56,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	plan.Objects = wrong(ctx, nil, &resp.Diagnostics)
 	claim, known := plan.claim(ctx, own, &resp.Diagnostics)
 	claim.TakeOver = creating
+	r.Data.ClaimPolicy(fw.Holder(holder.Generation), plan.Name.ValueString(), nameAt, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if !known || resp.Diagnostics.HasError() {
 		return
