@@ -4,6 +4,7 @@
 package nodetaints
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -34,15 +35,15 @@ func explain(verb string, desired planner.NodeTaints, budget fw.Budget, err erro
 		detail += "Nothing is saved in the state. "
 	}
 	detail += "Apply again to continue where it stopped."
-	switch removes := len(desired.Claim.Taints) == 0; {
-	case removes && verb == "create":
-		verb = "remove"
+	switch {
+	case verb == "create" && len(desired.Claim.Absent) > 0:
 		// An import names taints that are there, so that it is no way to these.
-		detail += " To give up instead, let an apply succeed and destroy the resource: that puts the taints back."
-	case removes && verb == "delete":
-		verb = "put back"
+		detail += " To give up instead, let an apply succeed and destroy the resource: that puts back the taints of absent_taints."
 	case verb == "create":
 		detail += " To give up instead, import the resource and destroy it."
+	}
+	if len(desired.Claim.Taints) == 0 {
+		verb = cmp.Or(map[string]string{"create": "remove", "delete": "put back"}[verb], verb)
 	}
 	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail
