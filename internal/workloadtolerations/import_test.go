@@ -164,3 +164,37 @@ func (s *shop) hcl(workload, tolerations, more string) string {
 	}
 	return b.String() + "  ]\n}\n"
 }
+
+// TestWorkloadTolerations_theKnownPathIsNoOtherPath: an import has no path, and a configuration may
+// name the one that is known for the kind.
+func TestWorkloadTolerations_theKnownPathIsNoOtherPath(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"known": "spec.template.spec.tolerations", "another": "spec.template.spec.others"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inShop(t, func(t *testing.T, s *shop) {
+				web := s.make("Deployment", "web", 1, "team=a:NoSchedule", nil)
+				version := s.c.Look(t, web).GetResourceVersion()
+				i := s.imported(web)
+				written := map[string]any{"path": path}
+				if planned := s.tf.Plan(t, i, s.manage(web, "team=a:NoSchedule", written)); planned.Replace != (name == "another") {
+					t.Fatalf("replace: %t %s", planned.Replace, planned.Diagnostics.Errors())
+				} else if planned.Replace {
+					return
+				}
+				for _, more := range []map[string]any{written, nil, written} {
+					config := s.manage(web, "team=a:NoSchedule", more)
+					if d := s.tf.Plan(t, i, config).Diagnostics; len(d) > 0 {
+						t.Fatal(d.Errors(), d.Warnings())
+					}
+					s.tf.Settle(t, i, config)
+				}
+				if now := s.c.Look(t, web).GetResourceVersion(); now != version {
+					t.Error("the Deployment is written for it")
+				}
+				s.destroy(i)
+				s.want(web, "", 0)
+			})
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -188,6 +189,17 @@ func (m *model) keepWording(ctx context.Context, state model) {
 // anotherWorkload reports that a change of the workload is not one of words.
 func anotherWorkload(ctx context.Context, req planmodifier.ObjectRequest, resp *objectplanmodifier.RequiresReplaceIfFuncResponse) {
 	resp.RequiresReplace = !sameWorkload(ctx, req.StateValue, req.PlanValue)
+}
+
+// anotherPath reports that a change of the path is not one between the known path of the kind and
+// none, which are the same list.
+func anotherPath(ctx context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
+	var w types.Object
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("workload"), &w)...)
+	var ignored diag.Diagnostics
+	before, beforeKnown := model{Workload: w, Path: req.StateValue}.target(ctx, &ignored)
+	after, afterKnown := model{Workload: w, Path: req.PlanValue}.target(ctx, &ignored)
+	resp.RequiresReplace = !beforeKnown || !afterKnown || before.claimPath != after.claimPath
 }
 
 // sameWorkload reports that two objects name the same workload; false where that is

@@ -40,7 +40,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 			"path": schema.StringAttribute{
 				Optional:            true,
 				MarkdownDescription: "Path of the tolerations in a custom resource. Changing it replaces the resource.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
+				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherPath, "another path replaces the resource", "another path replaces the resource")},
 				Validators:          []validator.String{fw.TolerationPath()},
 			},
 			"tolerations": schema.SetNestedAttribute{
