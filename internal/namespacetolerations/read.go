@@ -98,14 +98,28 @@ func (r *namespaceTolerations) ownership(ctx context.Context, private fw.Private
 	if err != nil {
 		return own, err
 	}
-	found := fw.GenerationsOf(state.ID.ValueString())
-	for _, mark := range seen.Record {
-		found.Note("namespace "+state.Namespace.ValueString(), mark.Owner, mark.Generation)
-	}
-	own = own.Recover(func() string { return found.One("No namespace", diags) })
+	own = own.Recover(func() string { return recovered(ctx, state, seen.Lists, diags) })
 	lists := own.Find(state.ID.ValueString(), own.ListSeal())
 	lists.Lists(objectOf(state.Namespace.ValueString()), seen.Record, nil)
 	return own.See(record.Held{}, lists.Held), nil
+}
+
+// recovered finds out again which generation an instance has whose private state is lost. A namespace
+// that has all that the state says may carry no mark of it: what others have put there is left to
+// them.
+func recovered(ctx context.Context, state model, l admission.Lists, diags *diag.Diagnostics) string {
+	found := fw.GenerationsOf(state.ID.ValueString())
+	for _, mark := range l.Record {
+		found.Note("namespace "+state.Namespace.ValueString(), mark.Owner, mark.Generation)
+	}
+	objects := ""
+	for list, stored := range map[string]types.Set{admission.DefaultList: state.Default, admission.AllowedList: state.Allowed} {
+		tolerations, _ := fw.Tolerations(ctx, stored, diags)
+		if slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return !toleration.CoveredBy(l.Of(list), t) }) {
+			objects = "No namespace"
+		}
+	}
+	return found.One(objects, diags)
 }
 
 // ImportState takes entries of a namespace into the state: those that carry marks of this
