@@ -44,15 +44,24 @@ func (tf *Terraform) imported(t testing.TB, req *tfprotov6.ImportResourceStateRe
 func (tf *Terraform) Move(t testing.TB, typeName, from, state string) (*Instance, Diagnostics) {
 	t.Helper()
 	w := tf.Walk(t)
-	resp, err := w.server.MoveResourceState(t.Context(), &tfprotov6.MoveResourceStateRequest{
+	i, d := w.Move(typeName, from, state)
+	if i == nil {
+		return nil, d
+	}
+	return i, append(d, w.Refresh(i)...)
+}
+
+// Move does the same without reading it, as with -refresh=false.
+func (w *Walk) Move(typeName, from, state string) (*Instance, Diagnostics) {
+	w.t.Helper()
+	resp, err := w.server.MoveResourceState(w.ctx, &tfprotov6.MoveResourceStateRequest{
 		SourceProviderAddress: "registry.terraform.io/hashicorp/kubernetes", SourceTypeName: from,
 		SourceState: &tfprotov6.RawState{JSON: []byte(state)}, TargetTypeName: typeName,
 	})
-	must(t, err)
+	must(w.t, err)
 	w.bare(resp.Diagnostics)
 	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}
-	i := &Instance{Type: typeName, State: resp.TargetState, Private: resp.TargetPrivate, Identity: resp.TargetIdentity}
-	return i, append(resp.Diagnostics, w.Refresh(i)...)
+	return &Instance{Type: typeName, State: resp.TargetState, Private: resp.TargetPrivate, Identity: resp.TargetIdentity}, resp.Diagnostics
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 func TestNodeTaints_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
@@ -184,4 +185,32 @@ func TestNodeTaints_anImportBelievesTheMarksThatItHasSeen(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNodeTaints_aMovedStateHasTheProvidersOwnerWithoutARefresh: no provider is configured while a
+// state is moved, and -refresh=false leaves it to the plan.
+func TestNodeTaints_aMovedStateHasTheProvidersOwnerWithoutARefresh(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		name := acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "team=a:NoSchedule foreign:NoSchedule")})
+		tf := &acctest.Terraform{Provider: acctest.With(c.Provider(t), map[string]any{"owner": "team-a"})}
+		w := tf.Walk(t)
+		i, d := w.Move(typeName, "kubernetes_node_taint", `{"metadata":[{"name":"`+name+`"}],"taint":[{"key":"team","value":"a","effect":"NoSchedule"}]}`)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "team=b:NoSchedule")}
+		if d := tf.Carry(t, i, w.Plan(i, config), config); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		wantTaints(t, c, name, "team=b:NoSchedule, foreign:NoSchedule")
+		id, _ := tf.Attributes(t, i)["id"].(string)
+		if want := "team-a/node_taints/node/" + name + "/team:NoSchedule"; id != want || !strings.Contains(c.Get(t, name).Annotations[taint.OwnedAnnotation], want) {
+			t.Errorf("the id is %s, and the record %s", id, c.Get(t, name).Annotations[taint.OwnedAnnotation])
+		}
+		tf.Settle(t, i, config)
+		tf.Destroy(t, i)
+		wantTaints(t, c, name, "foreign:NoSchedule")
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,16 @@ type foreignState struct {
 // the next apply and stay on the node.
 func (r *nodeTaints) MoveState(context.Context) []resource.StateMover {
 	return []resource.StateMover{{StateMover: r.moveState}}
+}
+
+// identifyMoved gives the model of a moved state its id: no provider was configured when the state was
+// moved, so that the owner was not known. A refresh does so, and a plan without a refresh.
+func (m *model) identifyMoved(ctx context.Context, owner string, state model, own ownership, diags *diag.Diagnostics) {
+	if !own.Moved {
+		return
+	}
+	desired, _ := state.desired(ctx, own, diags)
+	m.ID = types.StringValue(newID(owner, desired))
 }
 
 func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {

@@ -53,6 +53,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	if !creating {
 		plan.keepWording(ctx, state)
+		plan.identifyMoved(ctx, r.Data.Owner, state, own, &resp.Diagnostics)
 	}
 	if !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
 		r.claimUnchanged(ctx, state, own, &resp.Diagnostics)

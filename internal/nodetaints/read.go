@@ -43,11 +43,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		}
 	}
 	own.Cluster = cluster
-	if own.Moved {
-		// The state was moved before the provider was configured.
-		moved, _ := state.desired(ctx, own, &resp.Diagnostics)
-		state.ID = types.StringValue(newID(r.Data.Owner, moved))
-	}
+	state.identifyMoved(ctx, r.Data.Owner, state, own, &resp.Diagnostics)
 	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
