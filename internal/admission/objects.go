@@ -61,6 +61,11 @@ func IsID(id string) bool {
 	return at > 0 && strings.HasSuffix(id[:at], "/"+idKind) && len(validation.IsDNS1123Subdomain(id[at+1:])) == 0
 }
 
+// NameOf returns the name of the policy with this id; false where the id is none of these.
+func NameOf(id string) (string, bool) {
+	return id[strings.LastIndex(id, "/")+1:], IsID(id)
+}
+
 // annotation is the value of PolicyAnnotation.
 type annotation struct {
 	Policy

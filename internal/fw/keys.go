@@ -52,6 +52,13 @@ func (k *Keys) Register(id string, seal record.Seal) {
 	k.byID[id] = append(slices.DeleteFunc(k.byID[id], func(old record.Seal) bool { return old.Nonce == seal.Nonce }), seal)
 }
 
+// has reports whether the resource of an id has registered.
+func (k *Keys) has(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.byID[id]) > 0
+}
+
 // of returns the seals of resources by nonce, and those of them that are linked.
 func (k *Keys) of(linked []string) (all map[string]record.Seal, of map[string]bool) {
 	k.mu.Lock()

@@ -109,7 +109,7 @@ func ToleratedByAttribute() schema.Attribute {
 		Optional:            true,
 		ElementType:         types.StringType,
 		MarkdownDescription: "`id`s of tolerations and policies that pods rely on. Taints wait for their rollouts.",
-		Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues()},
+		Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.ValueStringsAre(linkID())},
 	}
 }
 

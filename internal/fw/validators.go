@@ -71,8 +71,11 @@ func (c check) ValidateString(_ context.Context, req validator.StringRequest, re
 // attribute names the attribute that a path ends with: the command line shows
 // the line of the configuration, and a whole path through a set repeats it.
 func attribute(p path.Path) string {
-	if name, ok := lastStep(p).(path.PathStepAttributeName); ok {
-		return string(name)
+	switch step := lastStep(p).(type) {
+	case path.PathStepAttributeName:
+		return string(step)
+	case path.PathStepElementKeyValue:
+		return attribute(p.ParentPath())
 	}
 	return p.String()
 }

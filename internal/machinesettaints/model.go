@@ -52,6 +52,8 @@ type wanted struct {
 	known []record.Seal
 	// retired are the taints that were wanted before.
 	retired []taint.ID
+	// links are the ids that tolerated_by has for the first time.
+	links []string
 	// replaces is set for a replacement, which destroys first.
 	replaces bool
 }

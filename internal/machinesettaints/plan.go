@@ -83,6 +83,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {
 		desired.known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
+		desired.links = fw.NewLinks(state.ToleratedBy, plan.ToleratedBy)
 		desired.replaces = !creating && (!plan.Name.Equal(state.Name) || !plan.Namespace.Equal(state.Namespace))
 		r.preview(ctx, plan, desired.retire(before), own, &resp.Diagnostics)
 	}
@@ -127,6 +128,7 @@ func (r *machineSetTaints) preview(ctx context.Context, m model, desired wanted,
 	} else {
 		r.claim(desired, own, meant, diags)
 		warnTarget(desired, meant, diags)
+		r.Data.WarnLinks(ctx, fw.Linking{IDs: desired.links, Known: desired.known, Place: desired.target.Place(), Taints: desired.Claim.Taints}, diags)
 	}
 	fw.WarnUnnamed(planner.UnnamedInSets(desired.changes(sets), &desired.target, desired.named(), nil), "MachineSet", diags)
 	changes := false

@@ -72,14 +72,14 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	desired.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
-	replaces := false
+	of := difference{links: fw.NewLinks(state.ToleratedBy, plan.ToleratedBy)}
 	if !creating {
-		replaces = !plan.NodeName.Equal(state.NodeName)
+		of.replaces = !plan.NodeName.Equal(state.NodeName)
 		r.warnLeft(state, desired, own, &resp.Diagnostics)
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
 		desired.Former = before.Claim.IDs()
 	}
-	r.preview(ctx, plan, desired, own, replaces, &resp.Diagnostics)
+	r.preview(ctx, plan, desired, own, of, &resp.Diagnostics)
 }
 
 // planDestroy previews a destroy, which can evict where it puts back a taint.
@@ -97,15 +97,21 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 			"The state was moved from kubernetes_node_taint and has not been applied since, so that it is not known which of its taints are yours: "+
 				"it names all that the node had. To have yours removed, apply the configuration once before destroying it.")
 	}
-	r.preview(ctx, state, desired, own, false, diags)
+	r.preview(ctx, state, desired, own, difference{}, diags)
+}
+
+// difference is what a plan has beside what is desired: that it replaces, and links that are new.
+type difference struct {
+	replaces bool
+	links    []string
 }
 
 // preview reports what the change would do, as diagnostics.
-func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, replaces bool, diags *diag.Diagnostics) {
+func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, of difference, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	words := words(desired, budget)
-	words.Replaces = replaces
+	words.Replaces = of.replaces
 	_, nodes, err := r.observe(ctx, own.Cluster, diags)
 	if diags.HasError() {
 		return
@@ -130,6 +136,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
+		r.Data.WarnLinks(ctx, fw.Linking{IDs: of.links, Known: desired.Known, Place: fw.Place(desired.Target), Taints: desired.Claim.Taints}, diags)
 	}
 	fw.WarnUnnamed(planner.Unnamed(plan, planner.LabelPlan{}, desired.Named(), nil), "node", diags)
 	if diags.HasError() {

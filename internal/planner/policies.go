@@ -91,6 +91,14 @@ func (p *Policies) Note(id string, policy admission.Policy) {
 	p.wanted[id] = policy
 }
 
+// Has reports whether the resource of this id has told of its policy.
+func (p *Policies) Has(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, has := p.wanted[id]
+	return has
+}
+
 // Over returns what pods are given once the linked resources are as planned: their
 // policies come before the taints. Those of other resources may come later, and count as
 // far as they are there already.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
@@ -31,6 +32,24 @@ func nameable(id string, m kube.Marked) bool {
 	// Builds before there were groups in ids left them out. Where the kind is not known, a path is
 	// there: the id of a known kind of the same name has none.
 	return m.GroupedKind() != m.Kind && nameableAs(m.Kind, target, m, "#")
+}
+
+// Named returns the workload that the id of kubetaint_workload_tolerations names, and where its
+// tolerations are. It returns false for a selector, another type, a path that is written out, and kinds
+// that are not known.
+func Named(id string) (ref workload.Ref, path []string, named bool) {
+	_, target, _ := strings.Cut(id, "/workload_tolerations/")
+	name, rest, _ := strings.Cut(target, "/")
+	kind, known := workload.Lookup("", name)
+	if !known || kind.Components {
+		return ref, nil, false
+	}
+	ref = workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind}
+	if !kind.Cluster {
+		ref.Namespace, rest, _ = strings.Cut(rest, "/")
+	}
+	ref.Name, _, _ = strings.Cut(rest, "/")
+	return ref, kind.Path, len(validation.IsDNS1123Subdomain(ref.Name)) == 0
 }
 
 // nameableAs is the same with the kind in these words, where one of these signs ends the name.

@@ -83,3 +83,24 @@ func TestNameable(t *testing.T) {
 		t.Error("a long id names it")
 	}
 }
+
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"terraform/workload_tolerations/Deployment/shop/web/team=a:NoExecute":                             "Deployment/shop/web",
+		"terraform/workload_tolerations/Deployment/shop/web":                                              "Deployment/shop/web",
+		"terraform/workload_tolerations/IngressController/openshift-ingress-operator/default/a:NoExecute": "IngressController/openshift-ingress-operator/default",
+		"terraform/workload_tolerations/Deployment/shop/app=web/team=a:NoExecute":                         "",
+		"terraform/workload_tolerations/Deployment/shop/web#spec.tolerations/team=a:NoExecute":            "",
+		"terraform/workload_tolerations/Widget.example.com/shop/web#spec.tolerations/a:NoExecute":         "",
+		"terraform/workload_tolerations/Deployment/shop":                                                  "",
+		"terraform/toleration_policy/payments":                                                            "",
+		"terraform/dedicated_nodes/node/a/team:NoExecute":                                                 "",
+		"kubetaint_workload_tolerations.web":                                                              "",
+	} {
+		ref, path, named := Named(id)
+		if named != (want != "") || named && (ref.String() != want || len(path) == 0) {
+			t.Errorf("%s names %s (%t), want %q", id, ref, named, want)
+		}
+	}
+}
