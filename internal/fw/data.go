@@ -55,8 +55,9 @@ type Data struct {
 	// Policies are what resources of this run give to new pods.
 	Policies planner.Policies
 
-	renames     renames
-	unreachable sync.Once
+	renames       renames
+	importedTwice importedTwice
+	unreachable   sync.Once
 	// warned holds the usedBy of each summary.
 	warned sync.Map
 }

@@ -66,3 +66,23 @@ func TestNamespaceTolerations_importedEntriesOfTheAllowedListStayOwned(t *testin
 		s.want("", "node.kubernetes.io/not-ready Exists, node.kubernetes.io/unreachable Exists", 0)
 	})
 }
+
+// TestNamespaceTolerations_anImportBesideAnotherResourceIsRefused: an import takes the entries that
+// have this provider's owner, and applying the configuration for another entry would remove them.
+func TestNamespaceTolerations_anImportBesideAnotherResourceIsRefused(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, first := stageOn(t, c), fresh()
+		s.annotate(map[string]*string{admission.DefaultsAnnotation: new(`[{"key":"more","operator":"Exists"}]`)})
+		s.tf.Settle(t, first, s.config("team=a:NoSchedule", ""))
+		imported, d := s.tf.Import(t, "kubetaint_namespace_tolerations", s.namespace)
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		for _, config := range []map[string]any{s.config("more*", ""), nil} {
+			w := s.tf.Walk(t)
+			d := append(w.Plan(first, s.config("team=a:NoSchedule", "")).Diagnostics, w.Plan(imported, config).Diagnostics...)
+			acctest.WantAll(t, d.Errors(), `Unable to manage the entries of "terraform/namespace_tolerations/`+s.namespace+`/team=a:NoSchedule;" twice`)
+		}
+	})
+}

@@ -198,3 +198,40 @@ func TestWorkloadTolerations_theKnownPathIsNoOtherPath(t *testing.T) {
 		})
 	}
 }
+
+// TestWorkloadTolerations_anImportBesideAnotherResourceIsRefused: an import takes the entries that have
+// this provider's owner, and applying the configuration for another entry would remove them.
+func TestWorkloadTolerations_anImportBesideAnotherResourceIsRefused(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		web := s.make("Deployment", "web", 1, "byhand*", nil)
+		first := s.fresh()
+		s.apply(first, s.manage(web, "team=a:NoSchedule", nil))
+		imported := s.imported(web)
+		says := []string{`Unable to manage the entries of "terraform/workload_tolerations/Deployment/` + s.namespace + `/web/team=a:NoSchedule" twice: one resource has imported them from another one`, "terraform state rm ADDRESS"}
+		for name, plan := range map[string]func(w *acctest.Walk) acctest.Diagnostics{
+			"the import is planned last": func(w *acctest.Walk) acctest.Diagnostics {
+				return append(w.Plan(first, s.manage(web, "team=a:NoSchedule", nil)).Diagnostics, w.Plan(imported, s.manage(web, "byhand*", nil)).Diagnostics...)
+			},
+			"the import is planned first": func(w *acctest.Walk) acctest.Diagnostics {
+				return append(w.Plan(imported, s.manage(web, "byhand*", nil)).Diagnostics, w.Plan(first, s.manage(web, "team=a:NoSchedule", nil)).Diagnostics...)
+			},
+			"the import is destroyed": func(w *acctest.Walk) acctest.Diagnostics {
+				return append(w.Plan(imported, nil).Diagnostics, w.Plan(first, s.manage(web, "team=a:NoSchedule", nil)).Diagnostics...)
+			},
+		} {
+			t.Log(name)
+			acctest.WantAll(t, plan(s.tf.Walk(t)).Errors(), says...)
+		}
+		// Without the other resource, such as in a state that is lost, it is theirs.
+		if d := s.tf.Plan(t, imported, s.manage(web, "team=a:NoSchedule", nil)).Diagnostics; d.Errors() != "" {
+			t.Error(d.Errors())
+		}
+		w := s.tf.Walk(t)
+		if d := append(w.Plan(first, nil).Diagnostics, w.Plan(imported, s.manage(web, "byhand*", nil)).Diagnostics...); d.Errors() != "" {
+			t.Error("the other resource is destroyed:", d.Errors())
+		}
+		s.want(web, "byhand* team=a:NoSchedule", 1)
+		s.destroy(first)
+	})
+}
