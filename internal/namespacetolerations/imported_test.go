@@ -86,3 +86,27 @@ func TestNamespaceTolerations_anImportBesideAnotherResourceIsRefused(t *testing.
 		}
 	})
 }
+
+// TestNamespaceTolerations_eachOfTwoResourcesIsImportedByItsID: the name of the namespace names both.
+func TestNamespaceTolerations_eachOfTwoResourcesIsImportedByItsID(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s := stageOn(t, c)
+		id := func(entries string) string { return "terraform/namespace_tolerations/" + s.namespace + "/" + entries }
+		entries := map[string]string{"a*": id("a Exists;"), "b*": id("b Exists;")}
+		for wanted := range entries {
+			s.tf.Settle(t, fresh(), s.config(wanted, ""))
+		}
+		_, d := s.tf.Import(t, fresh().Type, s.namespace)
+		acctest.WantAll(t, d.Errors(), "Unable to import tolerations of namespace \""+s.namespace+"\": several resources own some of them", id("a Exists;"), id("b Exists;"))
+		for wanted, id := range entries {
+			i, d := s.tf.Import(t, fresh().Type, id)
+			if d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			s.tf.Settle(t, i, s.config(wanted, ""))
+			s.tf.Destroy(t, i)
+		}
+		s.want("", "", 0)
+	})
+}

@@ -4,6 +4,7 @@
 package namespacetolerations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -132,6 +133,12 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 		resp.Diagnostics.Append(req.Identity.Get(ctx, &id)...)
 		name = id.Namespace.ValueString()
 	}
+	// An id chooses one of several resources that own some.
+	chosen := ""
+	if _, target, is := strings.Cut(name, "/namespace_tolerations/"); is {
+		chosen = name
+		name, _, _ = strings.Cut(target, "/")
+	}
 	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
 	if !ok || resp.Diagnostics.HasError() {
 		return
@@ -145,7 +152,10 @@ func (r *namespaceTolerations) ImportState(ctx context.Context, req resource.Imp
 		return
 	}
 	own, state := fw.NewOwnership[entry](cluster), model{Namespace: types.StringValue(name)}
-	found := r.inspect(seen.Lists, name)
+	found := r.inspect(seen.Lists, name, chosen, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	if len(found.lists[admission.DefaultList])+len(found.lists[admission.AllowedList]) == 0 {
 		resp.Diagnostics.AddError("Unable to import tolerations of namespace \""+name+"\"", "It has no tolerations, or other resources own all of them. Look at its annotations: kubectl get namespace "+name+" -o yaml.")
 		return
@@ -210,16 +220,25 @@ func (f *finding) take(list string, t corev1.Toleration, generation string) {
 
 // inspect looks for what can be taken: marked entries of this owner, or else entries
 // without a mark.
-func (r *namespaceTolerations) inspect(l admission.Lists, namespace string) finding {
+func (r *namespaceTolerations) inspect(l admission.Lists, namespace, id string, diags *diag.Diagnostics) finding {
 	f := finding{lists: map[string][]corev1.Toleration{}, generations: map[entry][]string{}}
+	owners := map[string]bool{}
 	prefix := strings.Join([]string{r.Data.Owner, "namespace_tolerations", namespace, ""}, "/")
 	for _, mark := range l.Record {
-		if strings.HasPrefix(mark.Owner, prefix) && (f.owner == "" || f.owner == mark.Owner) {
+		if !strings.HasPrefix(mark.Owner, prefix) {
+			continue
+		}
+		owners[mark.Owner] = true
+		if mark.Owner == cmp.Or(id, f.owner, mark.Owner) {
 			f.owner = mark.Owner
 			f.take(mark.Path, mark.Toleration(), mark.Generation)
 		}
 	}
-	if f.owner != "" {
+	if id == "" && len(owners) > 1 {
+		diags.AddError("Unable to import tolerations of namespace \""+namespace+"\": several resources own some of them",
+			"Import those of one resource, by its id:\n\n  "+strings.Join(slices.Sorted(maps.Keys(owners)), "\n  "))
+	}
+	if f.owner != "" || id != "" {
 		return f
 	}
 	f.unmarked = map[string][]corev1.Toleration{}

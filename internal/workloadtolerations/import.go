@@ -4,7 +4,10 @@
 package workloadtolerations
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -16,12 +19,16 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 const importForms = "Write KIND/NAMESPACE/NAME, such as Deployment/shop/web, or KIND/NAME for kinds without a namespace. " +
 	"For kinds that are not known to the provider, and for selectors, use an import block with an identity (Terraform 1.12, OpenTofu 1.12)."
+
+// ownedBy is in the ids of resources of this type.
+const ownedBy = "/workload_tolerations/"
 
 var (
 	workloadType = map[string]attr.Type{
@@ -52,7 +59,7 @@ func (r *workloadTolerations) ImportState(ctx context.Context, req resource.Impo
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	found := r.inspect(desired.target, observed.workloads)
+	found := r.inspect(desired.target, observed.workloads, state.ID.ValueString(), &resp.Diagnostics)
 	if len(found.tolerations) == 0 && !resp.Diagnostics.HasError() {
 		resp.Diagnostics.AddError("Unable to import tolerations of "+desired.target.title(),
 			"It has no tolerations, or other resources own all of them. Look at the list and at the annotation "+toleration.OwnedAnnotation+": "+desired.target.show()+".")
@@ -92,10 +99,21 @@ func wantedImport(ctx context.Context, req resource.ImportStateRequest, diags *d
 	w, found := types.ObjectValueFrom(ctx, workloadType, workloadModel{APIVersion: id.APIVersion, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Selector: id.Selector})
 	diags.Append(found...)
 	m.Workload, m.Path = w, id.Path
+	if strings.Contains(req.ID, ownedBy) {
+		m.ID = types.StringValue(req.ID)
+	}
 	return m, !diags.HasError()
 }
 
 func parseImportID(s string, diags *diag.Diagnostics) identity {
+	if ref, _, named := rollout.Named(s); named {
+		kind, _ := workload.Lookup(ref.APIVersion, ref.Kind)
+		id := identity{Kind: types.StringValue(ref.Kind), Namespace: types.StringValue(ref.Namespace), Name: types.StringValue(ref.Name)}
+		if kind.Cluster {
+			id.Namespace = types.StringNull()
+		}
+		return id
+	}
 	parts := strings.Split(s, "/")
 	kind, known := workload.Lookup("", parts[0])
 	switch {
@@ -139,21 +157,30 @@ func (f finding) held(seal record.Seal) record.Held {
 }
 
 // inspect looks for what can be taken: marked entries of this owner, or else
-// entries without a mark.
-func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload) finding {
+// entries without a mark. An id chooses one of several resources that own some.
+func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload, id string, diags *diag.Diagnostics) finding {
 	f := finding{generations: map[toleration.ID][]string{}, marks: map[string]toleration.Record{}, unmarked: map[string][]toleration.ID{}, path: t.claimPath}
 	// Builds before there were groups in ids left them out.
 	prefix, former := r.Data.Owner+"/workload_tolerations/"+t.String()+"/", r.Data.Owner+"/workload_tolerations/"+t.written(t.Kind)+"/"
+	owners := map[string]bool{}
 	for _, w := range workloads {
 		for _, mark := range w.Record {
-			if mark.Path == t.claimPath && !mark.Retiring && (strings.HasPrefix(mark.Owner, prefix) || strings.HasPrefix(mark.Owner, former)) && (f.owner == "" || f.owner == mark.Owner) {
+			if mark.Path != t.claimPath || mark.Retiring || !strings.HasPrefix(mark.Owner, prefix) && !strings.HasPrefix(mark.Owner, former) {
+				continue
+			}
+			owners[mark.Owner] = true
+			if mark.Owner == cmp.Or(id, f.owner, mark.Owner) {
 				f.owner = mark.Owner
 				f.take(mark.Toleration(), mark.Generation)
 				f.marks[w.Grouped()] = append(f.marks[w.Grouped()], mark)
 			}
 		}
 	}
-	if f.owner != "" {
+	if _, _, named := rollout.Named(f.owner); named && id == "" && len(owners) > 1 {
+		diags.AddError("Unable to import tolerations of "+t.title()+": several resources own some of them",
+			"Import those of one resource, by its id:\n\n  "+strings.Join(slices.Sorted(maps.Keys(owners)), "\n  "))
+	}
+	if f.owner != "" || id != "" {
 		return f
 	}
 	for _, w := range workloads {

@@ -235,3 +235,33 @@ func TestWorkloadTolerations_anImportBesideAnotherResourceIsRefused(t *testing.T
 		s.destroy(first)
 	})
 }
+
+// TestWorkloadTolerations_eachOfTwoResourcesOfAWorkloadIsImportedByItsID: KIND/NAMESPACE/NAME names both.
+func TestWorkloadTolerations_eachOfTwoResourcesOfAWorkloadIsImportedByItsID(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		web := s.make("Deployment", "web", 1, "", nil)
+		id := func(entry string) string {
+			return "terraform/workload_tolerations/Deployment/" + s.namespace + "/web/" + entry
+		}
+		entries := map[string]string{"a*": id("a Exists"), "b*": id("b Exists")}
+		for wanted := range entries {
+			s.apply(s.fresh(), s.manage(web, wanted, nil))
+		}
+		_, d := s.tf.Import(t, s.fresh().Type, "Deployment/"+s.namespace+"/web")
+		acctest.WantAll(t, d.Errors(), "Unable to import tolerations of Deployment \""+s.namespace+"/web\": several resources own some of them", "by its id:", id("a Exists"), id("b Exists"))
+		for wanted, id := range entries {
+			i, d := s.tf.Import(t, s.fresh().Type, id)
+			if d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			s.quiet(i, s.manage(web, wanted, nil))
+			s.destroy(i)
+		}
+		s.want(web, "", 0)
+		_, d = s.tf.Import(t, s.fresh().Type, id("c Exists"))
+		acctest.WantAll(t, d.Errors(), "Unable to import tolerations of Deployment")
+		_, d = s.tf.Import(t, s.fresh().Type, "other"+id("a Exists"))
+		acctest.WantAll(t, d.Errors(), "Unable to import tolerations of Deployment")
+	})
+}
