@@ -106,7 +106,7 @@ func (r *namespaceTolerations) ownership(ctx context.Context, private fw.Private
 }
 
 // recovered finds out again which generation an instance has whose private state is lost. A namespace
-// that has all that the state says may carry no mark of it: what others have put there is left to
+// that has all that the state says may have no record of it: what others have put there is left to
 // them.
 func recovered(ctx context.Context, state model, l admission.Lists, diags *diag.Diagnostics) string {
 	found := fw.GenerationsOf(state.ID.ValueString())
