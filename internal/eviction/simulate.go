@@ -84,6 +84,8 @@ func (r *Report) Why(v PodVerdict) string {
 		return v.Reason + "; whether a node takes it again depends on the order"
 	case g.Refusal != nil:
 		return v.Reason + "; not created: " + g.Refusal.Reason()
+	case g.Behind != nil:
+		return v.Reason + "; its StatefulSet does not recreate it before " + g.Behind.Name + " is ready"
 	case g.Reason == "":
 		return v.Reason + "; it is not recreated before the pods of its StatefulSet that are Pending"
 	case len(g.Awaits) > 0:

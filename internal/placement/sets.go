@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"math"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -12,6 +13,38 @@ import (
 // statefulSet is one that creates its pods one after the other.
 type statefulSet struct {
 	pods []*replacement
+	// unready are pods that are there and that its controller waits for, sorted by ordinal.
+	unready []unreadyPod
+}
+
+// unreadyPod is a pod that is not ready or terminating, until it is gone.
+type unreadyPod struct {
+	pod     *snapshot.Pod
+	ordinal int
+	until   int64
+}
+
+// behind returns the first pod that is there and that the controller waits for at a moment before
+// it creates the one of an ordinal, nil for none.
+func (s *statefulSet) behind(ordinal int, moment int64) *snapshot.Pod {
+	if s == nil {
+		return nil
+	}
+	for _, one := range s.unready {
+		if one.ordinal < ordinal && moment < one.until {
+			return one.pod
+		}
+	}
+	return nil
+}
+
+// waits reports whether the controller does not create a pod yet: one before it is missing, not ready
+// or terminating (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_control.go,
+// processReplica).
+func (s *statefulSet) waits(r *replacement, moment int64) bool {
+	return s.behind(r.ordinal, moment) != nil || slices.ContainsFunc(s.pods, func(earlier *replacement) bool {
+		return earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.after <= moment
+	})
 }
 
 // pending is the pod that the later ones wait for, nil for none.
@@ -39,4 +72,41 @@ func (s *simulation) enlist(r *replacement) {
 	r.set, r.ordinal = s.sets[key], ordinal
 	r.set.pods = append(r.set.pods, r)
 	slices.SortFunc(r.set.pods, func(a, b *replacement) int { return a.ordinal - b.ordinal })
+}
+
+// await notes the pods that are there and that keep the controllers of sets from creating others. Those
+// that are gone before the first moment do not, nor do those that wait for a node: they are of the
+// set's replacements, unless no scheduler may place them.
+func (s *simulation) await() {
+	if len(s.sets) == 0 {
+		return
+	}
+	for _, pods := range s.snapshot.Pods {
+		for _, pod := range pods {
+			s.awaitOne(pod)
+		}
+	}
+	for _, pod := range s.snapshot.Waiting {
+		if pod.Terminating || pod.Gated {
+			s.awaitOne(pod)
+		}
+	}
+	for _, set := range s.sets {
+		slices.SortFunc(set.unready, func(a, b unreadyPod) int { return a.ordinal - b.ordinal })
+	}
+}
+
+func (s *simulation) awaitOne(pod *snapshot.Pod) {
+	if pod.Controller == nil || pod.Completed || pod.Ready && !pod.Terminating {
+		return
+	}
+	set, until := s.sets[string(pod.Controller.UID)], int64(math.MaxInt64)
+	_, ordinal, ok := snapshot.Ordinal(pod.Name)
+	if set == nil || !ok {
+		return
+	}
+	if after, goes := s.evicted[pod]; goes {
+		until = after
+	}
+	set.unready = append(set.unready, unreadyPod{pod, ordinal, until})
 }

@@ -125,6 +125,9 @@ type Group struct {
 	Reason  string
 	Refusal *Refusal
 	Awaits  []string
+	// Behind is a pod that is there and not ready: its StatefulSet creates none after it. It is nil
+	// where none is.
+	Behind *snapshot.Pod
 
 	size, placed int
 	all          Range
@@ -363,9 +366,7 @@ func (s *simulation) count(r *replacement) {
 		if len(r.class.scheduling.Forbidden) == 0 {
 			w.missing++
 		}
-		if first := r.set.pending(); first != nil && r.group != nil {
-			r.group.Awaits = s.stuck(first).awaits
-		}
+		s.behind(r)
 	default:
 		w.pending++
 		w.missing++
@@ -375,4 +376,15 @@ func (s *simulation) count(r *replacement) {
 			r.group.Reason, r.group.Awaits = why.reason, why.awaits
 		}
 	}
+}
+
+// behind notes what a replacement waits for that its StatefulSet does not create.
+func (s *simulation) behind(r *replacement) {
+	if r.group == nil {
+		return
+	}
+	if first := r.set.pending(); first != nil {
+		r.group.Awaits = s.stuck(first).awaits
+	}
+	r.group.Behind = r.set.behind(r.ordinal, s.moment)
 }

@@ -221,33 +221,6 @@ func TestSimulate_podsThatHaveWaitedAreTriedFirst(t *testing.T) {
 	}
 }
 
-func TestSimulate_createsPodsOfAnOrderedStatefulSetOneAfterTheOther(t *testing.T) {
-	t.Parallel()
-	set := func(demand podOption) world {
-		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2))
-		for i := range 3 {
-			w = w.run(pod(fmt.Sprintf("db-%d", i), "n1", ownedBy("StatefulSet", "db"), demand))
-		}
-		return w
-	}
-	simulate := func(w world, ordered bool) WorkloadOutcome {
-		evicted := w.evictAll("n1")
-		for i := range evicted {
-			evicted[i].Ordered = ordered
-		}
-		return New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1).of(t, "db")
-	}
-	if got := simulate(set(asking(9, 1)), true); got.Pending != exactly(1) || got.NotCreated != exactly(2) {
-		t.Errorf("none fits: %+v", got)
-	}
-	if got := simulate(set(asking(1, 1)), true); got.Placed != exactly(2) || got.Pending != exactly(1) || got.NotCreated != exactly(0) {
-		t.Errorf("two fit: %+v", got)
-	}
-	if got := simulate(set(asking(9, 1)), false); got.Pending != exactly(3) || got.NotCreated != exactly(0) {
-		t.Errorf("in parallel: %+v", got)
-	}
-}
-
 func TestSimulate_doesNotCreateWhatTheNamespaceForbids(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).run(replicas("web", "n1", 2, asking(1, 1))...)

@@ -126,6 +126,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	for _, pod := range s.snapshot.Waiting {
 		s.wait(pod)
 	}
+	s.await()
 	s.fixed = len(s.replacements)
 	return s
 }
@@ -196,149 +197,14 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 	s.replacements = append(s.replacements, r)
 }
 
-// run tries one order. The first one takes pods as they are given, those that wait before all
-// others; every other shuffles them, and half of these the pods that wait among them.
-func (s *simulation) run(seed uint64, order int) {
-	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance must be repeatable.
-	s.reset()
-	s.rank(order)
-	s.running, s.anyNode = true, order%5 == 4
-	s.decide(order)
-	lingers := order%4 >= 2 && s.rules.count() > 0
-	if lingers {
-		s.linger(0, 1)
-	}
-	for _, moment := range s.moments {
-		s.advance(moment, lingers)
-		s.pass()
-		if lingers {
-			s.linger(moment, -1)
-			s.retry()
-			s.pass()
-		}
-	}
-	s.running = false
-}
-
-// linger lets the pods that are gone at a moment count for others, or takes that back. Until an
-// evicted pod has terminated, replacements follow it, or keep apart from it, on its node, though its
-// room is worth nothing to them: whether it has by the time they are placed is a matter of chance.
-func (s *simulation) linger(moment, n int64) {
-	s.eachLeaving(moment, func(i int32, pod *snapshot.Pod) { s.rules.update(s, i, occupant{pod: pod, leaving: true}, n) })
-	s.lingering = n > 0
-	s.freed++
-	s.moved++
-}
-
-// retry queues the pods again that were created and found no node.
-func (s *simulation) retry() {
-	for _, r := range s.replacements {
-		if r.after <= s.moment && r.node < 0 && (r.created || r.set == nil) {
-			s.create(r)
-		}
-	}
-}
-
-// reset takes back what the order before did.
-func (s *simulation) reset() {
-	for _, i := range s.touched {
-		s.now[i] = nodeState{}
-	}
-	s.touched, s.preempted, s.freed, s.moved, s.next = s.touched[:0], nil, 1, 1, 0
-	clear(s.isPreempted)
-	s.replacements = s.replacements[:s.fixed]
-	for _, r := range s.replacements {
-		r.node, r.created, r.since, r.delayed, r.refused = -1, false, 0, false, nil
-	}
-	for _, c := range s.classes {
-		c.failed, c.hopeless = failure{}, failure{}
-	}
-	s.rules.reset()
-	s.quotas.reset()
-	s.budgets.preempted = nil
-	for i := range s.order {
-		s.order[i] = int32(i)
-	}
-	s.rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
-}
-
-// rank gives every pod its place in the queue.
-func (s *simulation) rank(order int) {
-	ranked := slices.Clone(s.replacements)
-	before := func(r *replacement) int64 {
-		if r.waiting {
-			return r.pod.Since
-		}
-		return math.MaxInt64
-	}
-	byCreation := func(a, b *replacement) int {
-		switch x, y := before(a), before(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		default:
-			return 0
-		}
-	}
-	if order > 0 {
-		s.rng.Shuffle(len(ranked), func(i, j int) { ranked[i], ranked[j] = ranked[j], ranked[i] })
-	}
-	if order%2 == 0 {
-		slices.SortStableFunc(ranked, byCreation)
-	}
-	for i, r := range ranked {
-		r.rank = i
-	}
-	s.ranked = ranked
-}
-
-// advance makes the room free of pods that are gone at a moment, and queues what is created.
-func (s *simulation) advance(moment int64, lingers bool) {
-	s.moment = moment
-	if moment > 0 {
-		for i, leaves := range s.leaves {
-			if leaves {
-				s.vacate(int32(i), moment, lingers)
-			}
-		}
-	}
-	for _, list := range [][]*replacement{s.ranked, s.replacements[s.fixed:]} {
-		for _, r := range list {
-			if r.after <= moment && r.node < 0 {
-				s.create(r)
-			}
-		}
-	}
-}
-
-// vacate removes the pods of a node that are gone at a moment and were not before. Those that
-// linger still count for others.
-func (s *simulation) vacate(i int32, moment int64, lingers bool) {
-	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
-		if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
-			s.remove(i, occupant{pod: pod})
-			s.quotas.release(s, pod)
-			if lingers {
-				s.rules.update(s, i, occupant{pod: pod, leaving: true}, 1)
-				s.lingering = true
-			}
-		}
-	}
-}
-
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it or no quota is left for it.
 func (s *simulation) create(r *replacement) {
 	if len(r.class.scheduling.Forbidden) > 0 {
 		return
 	}
-	if r.set != nil && !r.waiting {
-		for _, earlier := range r.set.pods {
-			if earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.after <= s.moment {
-				return
-			}
-		}
+	if r.set != nil && !r.waiting && r.set.waits(r, s.moment) {
+		return
 	}
 	if !r.created && !r.waiting {
 		if r.refused = s.refuse(r.pod); r.refused != nil {

@@ -83,7 +83,7 @@ func (c *randomCluster) put(t *rapid.T, p *snapshot.Pod, nodes int, ordered bool
 		return
 	}
 	p.Node = fmt.Sprintf("n%d", at)
-	p.Terminating = rapid.IntRange(0, 9).Draw(t, "terminating") == 0
+	p.Terminating, p.Ready = rapid.IntRange(0, 9).Draw(t, "terminating") == 0, rapid.IntRange(0, 4).Draw(t, "ready") > 0
 	c.run(p)
 	if !p.Terminating && at < nodes/2 {
 		c.change.Taints[p.Node] = taintsOf("gone:NoExecute")
