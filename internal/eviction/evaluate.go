@@ -310,8 +310,18 @@ func (e *evaluation) group(before, after []corev1.Taint) int {
 }
 
 // leaving returns which pods of a node do not keep their places on it, nil where all do: those
-// that the node's taints may evict, and those whose workload the same run changes.
+// that a drain evicts, those that the node's taints may evict, and those whose workload the same run changes.
 func (e *evaluation) leaving(name string) func(*snapshot.Pod) bool {
+	others := e.mayLeave(name)
+	if !e.change.Drains[name] {
+		return others
+	}
+	return func(pod *snapshot.Pod) bool {
+		return !e.snapshot.RunsOnEveryNode(pod) || others != nil && others(pod)
+	}
+}
+
+func (e *evaluation) mayLeave(name string) func(*snapshot.Pod) bool {
 	_, after := e.taints(name)
 	// Only NoExecute makes a pod leave a node that is not drained.
 	if !slices.ContainsFunc(after, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }) {

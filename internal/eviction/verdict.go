@@ -34,12 +34,11 @@ type Change struct {
 	Taints map[string][]corev1.Taint
 	// Labels holds, by node, all labels as they will be.
 	Labels map[string]map[string]string
-	// Drains holds the nodes whose pods are evicted through the eviction API,
-	// because their machine is replaced.
+	// Drains holds the nodes that are cordoned, and whose pods are evicted through the eviction API.
 	Drains map[string]bool
 	// Undrained holds those of them whose pods are killed with their machine.
 	Undrained map[string]bool
-	// Closed holds the nodes that go anyway: they take no pods.
+	// Closed holds the nodes that are deleted, drained before or not: they take no pods.
 	Closed map[string]bool
 	// Comes are the nodes that the change brings, one for each kind.
 	Comes []placement.Coming

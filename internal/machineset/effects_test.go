@@ -132,12 +132,12 @@ func TestTaintsAfter_areThoseOfTheMachinesThatComeInTheirPlace(t *testing.T) {
 	}
 }
 
-func TestChangeOf_closesNodesOfMachinesThatAreBeingDeleted(t *testing.T) {
+func TestChangeOf_closesNodesOfMachinesThatAreOrWillBeDeleted(t *testing.T) {
 	t.Parallel()
 	o := scene(t, Rolling, 3, 3, 0, "a old", "b old deleting", "c")
 	o.Machines[0].NoDrain = true
 	c := changeOf([]Affected{{Observed: o, Effect: Plan(o, desire(t, Rolling, wantedTaint))}})
-	if c.Closed["node-a"] || !c.Closed["node-b"] || c.Closed["node-c"] {
+	if !c.Closed["node-a"] || !c.Closed["node-b"] || c.Closed["node-c"] {
 		t.Errorf("closed are %v", c.Closed)
 	}
 	if !c.Undrained["node-a"] || c.Drains["node-b"] {

@@ -115,6 +115,7 @@ func changeOf(all []Affected) eviction.Change {
 			t := t.on(m, n)
 			if a.Effect.Replaced {
 				c.Taints[n.Name], c.Drains[n.Name], c.Undrained[n.Name] = t.Apply(n.Taints), true, m.NoDrain
+				c.Closed[n.Name] = true // Its node is deleted with it.
 			} else {
 				c.Taints[n.Name] = t.of(n).Apply(n.Taints)
 			}

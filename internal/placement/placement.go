@@ -10,7 +10,6 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // Change is what is different from the snapshot by the time the pods look for nodes.
@@ -19,8 +18,8 @@ type Change struct {
 	Taints map[string][]corev1.Taint
 	// Labels holds, by node, all labels as they will be.
 	Labels map[string]map[string]string
-	// Drained and Closed hold the nodes that take no pods: those that are drained, and
-	// those that will be deleted in any case.
+	// Drained holds the nodes that are cordoned and drained: they take only pods that tolerate the
+	// taint of a cordon. Closed holds those that will be deleted: they take none.
 	Drained, Closed map[string]bool
 	// Comes are the nodes that the change brings, one for each kind.
 	Comes []Coming
@@ -88,9 +87,10 @@ type place struct {
 	after []corev1.Taint
 	// has and cordoned are the node's, repeated here: a long search that reads each node
 	// as well takes twice as long.
-	has               *snapshot.Resources
-	cordoned, drained bool
-	index             int
+	has *snapshot.Resources
+	// cordoned and drained keep pods away that do not tolerate a cordon, closed keeps all away.
+	cordoned, drained, closed bool
+	index                     int
 	// coming is set for a place that the change brings.
 	coming *Coming
 }
@@ -191,11 +191,7 @@ func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {
 }
 
 func (f *Finder) newSearch(s *snapshot.Scheduling, volumes []*snapshot.Volume) *nodeSearch {
-	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
-	l := &nodeSearch{
-		constraints: f.constraints(s, volumes), tolerations: s.Tolerations,
-		cordon: taint.FirstMatch(s.Tolerations, cordon, f.comparison) >= 0,
-	}
+	l := &nodeSearch{constraints: f.constraints(s, volumes), tolerations: s.Tolerations, cordon: s.ToleratesCordon(f.comparison)}
 	l.candidates = f.allPlaces()
 	best := 0
 	for i, c := range l.constraints {
@@ -242,7 +238,7 @@ func (f *Finder) refuses(l *nodeSearch, p *place) (obstacle, bool) {
 		}
 	}
 	switch {
-	case p.drained:
+	case p.closed, p.drained && !l.cordon:
 		return obstacle{kind: byDrain}, true
 	case p.cordoned && !l.cordon:
 		return obstacle{kind: byCordon}, true

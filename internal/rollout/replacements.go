@@ -245,11 +245,18 @@ func (d *draining) leaves(s *snapshot.Snapshot, node string) bool {
 	return slices.Contains(d.drain.Nodes, node) || n != nil && d.drain.Selects != nil && d.drain.Selects(n)
 }
 
-// count returns how many pods there are, and how many of them are ready elsewhere.
+// returned reports whether a pod runs on a drained node again since it tolerates the cordon. It is a
+// replacement: the scheduler may put each one there.
+func returned(s *snapshot.Snapshot, p *snapshot.Pod) bool {
+	n := s.Nodes[p.Node]
+	return n != nil && n.Unschedulable && p.Scheduling.ToleratesCordon(false)
+}
+
+// count returns how many pods there are, and how many of them are ready elsewhere or have returned.
 func (r *replaced) count(s *snapshot.Snapshot, leaves func(*snapshot.Snapshot, string) bool) (pods, ready int) {
 	for _, p := range r.pods(s) {
 		pods++
-		if p.Ready && !leaves(s, p.Node) {
+		if p.Ready && (!leaves(s, p.Node) || returned(s, p)) {
 			ready++
 		}
 	}

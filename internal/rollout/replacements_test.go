@@ -55,6 +55,10 @@ func only(node string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"kubernetes.io/hostname": node} }
 }
 
+func toleratingCordons(p *corev1.Pod) {
+	p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists}}
+}
+
 // controller puts an object there that creates pods.
 func (s *drainScene) controller(o interface {
 	metav1.Object
@@ -143,6 +147,17 @@ func TestDrainNodes_waitsForReplacements(t *testing.T) {
 				s.onNode("web-2", "n1", ofSet("web"))
 			},
 			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: pod web-2 runs on the drained node n1 again, which has been uncordoned"},
+		},
+		"a pod on a drained node that tolerates the cordon is one": {
+			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), toleratingCordons) },
+			ended: func(s *drainScene, _ string) { s.onNode("web-2", "n1", ofSet("web"), toleratingCordons) },
+		},
+		"a pod on a drained node that tolerates the cordon is waited for until it is ready": {
+			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), toleratingCordons) },
+			ended: func(s *drainScene, _ string) {
+				s.onNode("web-2", "n1", ofSet("web"), toleratingCordons, notReady("probe"))
+			},
+			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: pod web-2: probe"},
 		},
 		"a controller that creates nothing is named": {
 			scene:   func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web")) },

@@ -207,6 +207,14 @@ type Scheduling struct {
 	Forbidden []corev1.Toleration
 }
 
+// ToleratesCordon reports whether pods of a scheduling go to nodes that are cordoned
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go,
+// Filter). The argument is whether the feature gate TaintTolerationComparisonOperators counts as on.
+func (s *Scheduling) ToleratesCordon(comparison bool) bool {
+	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+	return taint.FirstMatch(s.Tolerations, cordon, comparison) >= 0
+}
+
 // Volume is a PersistentVolume that can be used on some nodes only.
 type Volume struct {
 	Name string

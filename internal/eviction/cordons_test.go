@@ -1,0 +1,50 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// The drained node is cordoned, and cordons keep away only pods that do not tolerate their taint.
+func TestEvaluate_aPodThatToleratesACordonReturnsToTheDrainedNode(t *testing.T) {
+	t.Parallel()
+	cordon := tolerating(exists(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule))
+	everything := tolerating(exists("", ""))
+	agent := pod("agent", "n1", ownedBy("DaemonSet", "agent"), asking(2, 2))
+	closing := draining("n1")
+	closing.Closed = map[string]bool{"n1": true}
+	for name, tt := range map[string]struct {
+		pod    *snapshot.Pod
+		beside *snapshot.Pod
+		change Change
+		back   bool
+	}{
+		"it tolerates the cordon":                           {pod: pod("p", "n1", cordon, asking(4, 4)), change: draining("n1"), back: true},
+		"it tolerates everything":                           {pod: pod("p", "n1", everything, asking(4, 4)), change: draining("n1"), back: true},
+		"it does not tolerate the cordon":                   {pod: pod("p", "n1", asking(4, 4)), change: draining("n1")},
+		"another drained pod does not hold its room":        {pod: pod("p", "n1", cordon, asking(4, 4)), beside: other("q", "n1", asking(5, 5), selecting("kubernetes.io/hostname", "n3")), change: draining("n1"), back: true},
+		"a pod of a DaemonSet keeps its room":               {pod: pod("p", "n1", cordon, asking(4, 4)), beside: agent, change: draining("n1")},
+		"its node is deleted with its machine":              {pod: pod("p", "n1", everything, asking(4, 4)), change: closing},
+		"its selector does not match the node that is kept": {pod: pod("p", "n1", everything, asking(4, 4), selecting("kubernetes.io/hostname", "n3")), change: draining("n1")},
+	} {
+		w := newWorld(having(node("n1"), 5, 5), node("n2", "b:NoSchedule", "c:NoSchedule")).run(tt.pod)
+		w.Nodes["n2"] = having(w.Nodes["n2"], 1, 1)
+		if tt.beside != nil {
+			w = w.run(tt.beside)
+		}
+		r := Evaluate(w.Snapshot, tt.change, ComparisonOff)
+		v := about(t, r, "p")
+		if got := r.Placement(v); (got == "fits") != tt.back || r.Gone(v) == tt.back {
+			t.Errorf("%s: placement %q, gone %t: %s", name, got, r.Gone(v), r.Why(v))
+		}
+		if alone := newEvaluation(w.Snapshot, tt.change, ComparisonOff).nodes.Fits(tt.pod, tt.pod.Scheduling); alone != tt.back {
+			t.Errorf("%s: it fits alone %t", name, alone)
+		}
+	}
+}
