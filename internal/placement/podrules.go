@@ -143,7 +143,14 @@ func (s *simulation) included(all []snapshot.SpreadConstraint, c *snapshot.Sprea
 	if c.HonorAffinity && !s.Selects(scheduling, p.node.Name, p.node.Labels) {
 		return false
 	}
-	return !c.HonorTaints || UntoleratedTaint(scheduling.Tolerations, p.after, s.comparison) == nil
+	return !c.HonorTaints || UntoleratedTaint(scheduling.Tolerations, p.after, s.comparison) == nil && !s.cordons(p, scheduling)
+}
+
+// cordons reports whether a node has, or gets while it is drained, the taint of a cordon that pods do not
+// tolerate (k8s.io/kubernetes v1.37.2 pkg/controller/nodelifecycle/node_lifecycle_controller.go,
+// doNoScheduleTaintingPass), or is deleted.
+func (f *Finder) cordons(p *place, scheduling *snapshot.Scheduling) bool {
+	return f.change.Closed[p.node.Name] || (p.cordoned || p.drained) && !scheduling.ToleratesCordon(f.comparison)
 }
 
 // ask returns what a node answers, and by which rule it refuses

@@ -275,6 +275,46 @@ func TestSimulate_spreadOverHostsOfWhichOneIsTainted(t *testing.T) {
 	}
 }
 
+// A cordon is a taint as well, which is put on a node that is drained.
+func TestSimulate_spreadOverHostsOfWhichOneIsCordoned(t *testing.T) {
+	t.Parallel()
+	cordon := tolerating(exists(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule))
+	on := map[string]bool{"n1": true}
+	tainted := gone("n1").Taints
+	for name, tt := range map[string]struct {
+		change Change
+		// cordoned is set where n1 is before the change.
+		cordoned, ignore bool
+		pods             podOption
+		want             Fate
+	}{
+		"it is drained":                                       {change: Change{Drained: on}, want: Fits},
+		"it is drained, and taints do not count":              {change: Change{Drained: on}, ignore: true, want: Pending},
+		"it is deleted":                                       {change: Change{Closed: on}, want: Fits},
+		"it is cordoned":                                      {cordoned: true, want: Fits},
+		"it is cordoned, and taints do not count":             {cordoned: true, ignore: true, want: Pending},
+		"it is cordoned, which the pods tolerate":             {cordoned: true, pods: cordon, want: Fits},
+		"it is deleted, though the pods tolerate the cordon":  {change: Change{Closed: on}, pods: cordon, want: Fits},
+		"it is tainted, though the pods tolerate the cordon":  {change: Change{Taints: tainted, Drained: on}, pods: cordon, want: Fits},
+		"it is tainted and cordoned, and taints do not count": {change: Change{Taints: tainted}, cordoned: true, ignore: true, want: Pending},
+	} {
+		rules := &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{
+			MaxSkew: 1, MinDomains: 1, TopologyKey: corev1.LabelHostname, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), HonorTaints: !tt.ignore,
+		}}}
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9), having(node("n3"), 9, 9))
+		w.Nodes["n1"].Unschedulable = tt.cordoned
+		if tt.pods == nil {
+			tt.pods = tolerating()
+		}
+		for i := range 3 {
+			w = w.run(pod(fmt.Sprintf("web-%d", i), fmt.Sprintf("n%d", i+1), ruled(rules), tt.pods))
+		}
+		if got := New(w.Snapshot, tt.change, false).Simulate(w.evictAll("n1"), Orders, 1).of(t, "web-5d"); got.Fate() != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestSimulate_antiAffinityAndOneHostLeft(t *testing.T) {
 	t.Parallel()
 	rules := &snapshot.PodRules{AntiAffinity: []snapshot.PodTerm{{TopologyKey: corev1.LabelHostname, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}}
