@@ -121,6 +121,7 @@ func TestEvaluate_machinesThatComeForAnOrderedSet(t *testing.T) {
 	t.Parallel()
 	ordered := []podOption{selecting("pool", "gpu"), ownedBy("StatefulSet", "db"), tolerating(exists("team", corev1.TaintEffectNoExecute))}
 	w := newWorld(pool("gpu-1"), node("free")).run(pod("db-0", "gpu-1", ordered...), pod("db-1", "gpu-1", ordered...))
+	w = w.policy("db", true)
 	change := draining("gpu-1")
 	for comes, awaits := range map[bool][]string{true: {"MachineSet gpu"}, false: nil} {
 		if change.Comes = nil; comes {

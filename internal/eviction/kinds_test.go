@@ -312,12 +312,15 @@ func TestEvictions_endStatefulSetsInTheirOrder(t *testing.T) {
 		}
 	}
 	w := newWorld(node("n1"), node("n2")).run(pod("a", "n1", ownedBy("StatefulSet", "a")), pod("b", "n1", of("apps.kruise.io", "b")), pod("c", "n1"), pod("d", "n1", of("example.com", "d")))
+	w = w.run(pod("e", "n1", ownedBy("StatefulSet", "e")), pod("f", "n1", ownedBy("StatefulSet", "f"))).policy("e", true).policy("f", false)
 	e := newEvaluation(w.Snapshot, draining("n1"), ComparisonOff)
-	got := map[string]bool{}
+	// Ordered, and whether that is not known.
+	got := map[string][2]bool{}
 	for _, one := range e.evictions(e.report().Pods) {
-		got[one.Pod.Name] = one.Ordered
+		got[one.Pod.Name] = [2]bool{one.Ordered, one.PolicyUnknown}
 	}
-	if diff := cmp.Diff(map[string]bool{"a": true, "b": true, "c": false, "d": false}, got); diff != "" {
+	want := map[string][2]bool{"a": {true, true}, "b": {true, true}, "c": {}, "d": {}, "e": {true, false}, "f": {}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

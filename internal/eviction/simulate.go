@@ -80,14 +80,14 @@ func (r *Report) Why(v PodVerdict) string {
 	switch {
 	case g == nil || !v.Leaves() || v.NoPlace || g.Fate == placement.Fits:
 		return v.Reason
+	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:
+		return v.Reason + behind(g)
 	case g.Fate == placement.DependsOnOrder:
 		return v.Reason + "; whether a node takes it again depends on the order"
 	case g.Refusal != nil:
 		return v.Reason + "; not created: " + g.Refusal.Reason()
-	case g.Behind != nil:
-		return v.Reason + "; its StatefulSet does not recreate it before " + g.Behind.Name + " is ready"
 	case g.Reason == "":
-		return v.Reason + "; it is not recreated before the pods of its StatefulSet that are Pending"
+		return v.Reason + behind(g)
 	case len(g.Awaits) > 0:
 		return v.Reason + "; fits only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ")
 	default:
@@ -101,8 +101,8 @@ const notCreated = "not_created"
 // evictions lists the pods that verdicts evict, with what their controllers create instead:
 //   - Nothing replaces a bare pod, and a pod of a DaemonSet only where its node takes it again.
 //   - A completed pod holds no room, and the kubelet puts back the mirror of a static pod.
-//   - A StatefulSet counts as one that starts its pods one after the other, which is the default of
-//     podManagementPolicy.
+//   - A StatefulSet whose podManagementPolicy is not known creates its pods one after the other in some
+//     orders, and in parallel in others.
 func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 	var out []placement.Eviction
 	for i := range verdicts {
@@ -110,7 +110,8 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 		if !v.Leaves() && v.Verdict != Unknown || v.Pod.Completed || v.Pod.Mirror {
 			continue
 		}
-		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Ordered: v.Owner.StatefulSet()}
+		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown}
+		one.Ordered, one.PolicyUnknown = e.policy(v.Pod, v.Owner)
 		if v.Pod.Controller != nil {
 			one.Scheduling = e.replacement(v.Pod, v.Owner)
 		}

@@ -5,7 +5,6 @@ package eviction
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -98,30 +97,6 @@ func TestSimulate_takesTheSecondsOfTheVerdict(t *testing.T) {
 	_, out := simulate(w, change)
 	if got := outcomeOf(t, out, "web-5d"); got.Placed != number(1) || got.Delayed != number(1) {
 		t.Errorf("behind a pod that is evicted after 300s: %+v", got)
-	}
-}
-
-func TestSimulate_ordersThePodsOfAStatefulSet(t *testing.T) {
-	t.Parallel()
-	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 1, 1)).
-		run(pod("db-0", "n1", ownedBy("StatefulSet", "db"), asking(2, 2))).run(pod("db-1", "n1", ownedBy("StatefulSet", "db"), asking(1, 1)))
-	_, out := simulate(w, tainting("n1", "a:NoExecute"))
-	if got := outcomeOf(t, out, "db"); got.Pending != number(1) || got.NotCreated != number(1) {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestWhy_namesThePodThatAStatefulSetWaitsFor(t *testing.T) {
-	t.Parallel()
-	unready := func(p *snapshot.Pod) { p.Ready = false }
-	w := newWorld(node("n1"), node("n2")).
-		run(pod("db-0", "n2", ownedBy("StatefulSet", "db"), unready)).run(pod("db-1", "n1", ownedBy("StatefulSet", "db")))
-	r := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)
-	if why := r.Why(only(t, r)); !strings.HasSuffix(why, "; its StatefulSet does not recreate it before db-0 is ready") {
-		t.Errorf("%q", why)
-	}
-	if s := r.Summary(); s.Unplaced != number(1) {
-		t.Errorf("the summary is %+v", s)
 	}
 }
 

@@ -68,6 +68,11 @@ func (c cluster) quota(namespace, name string, resource corev1.ResourceName, har
 	return c
 }
 
+func unready(p *snapshot.Pod) { p.Ready = false }
+
+// second is the second pod of a StatefulSet.
+func second(p *snapshot.Pod) { p.Name = strings.TrimSuffix(p.Name, "0") + "1" }
+
 func pinned(p *snapshot.Pod) {
 	p.Scheduling.Affinity = snapshot.OnNode(nil, p.Node)
 }
@@ -172,6 +177,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"stranding":         {stranding, gpu, "", true},
 		"later-room":        {later, laterChange, "", false},
 		"ordered-sets":      {aCluster().node("worker-2", 1).pods("worker-1", "db/StatefulSet/pg", 3, 1), gpu, "", false},
+		"unready-set":       {aCluster().node("worker-2", 8).pods("worker-2", "db/StatefulSet/pg", 1, 1, unready).pods("worker-1", "db/StatefulSet/pg", 1, 1, second), gpu, "", false},
 		"another-scheduler": {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/trainer", 12, 1, placedByVolcano), gpu, "", false},
 		"quotas":            {quotas, gpu, "", false},
 		"quotas-unread":     {quotasUnread, gpu, "", false},

@@ -133,7 +133,7 @@ func (c *census) row() row {
 	case s.Pending.Max > 0 && s.Pending.Min == s.Pending.Max:
 		set(pendingPods, s.Pending, c.leaves(), c.pending())
 	case s.Pending.Max > 0:
-		set(perhapsPending, s.Pending, c.leaves(), "depends on order")
+		set(perhapsPending, s.Pending, c.leaves(), c.perhaps())
 	default:
 		c.calmer(set)
 	}
@@ -207,6 +207,14 @@ func (c *census) pending() string {
 		return "preempted; " + c.noNode()
 	}
 	return c.noNode()
+}
+
+// perhaps words what decides how many replacements are Pending.
+func (c *census) perhaps() string {
+	if c.Outcome.PolicyUnknown {
+		return "depends on order or policy"
+	}
+	return "depends on order"
 }
 
 func (c *census) noNode() string {

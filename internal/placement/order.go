@@ -17,7 +17,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance must be repeatable.
 	s.reset()
 	s.rank(order)
-	s.running, s.anyNode = true, order%5 == 4
+	s.running, s.anyNode, s.parallel = true, order%5 == 4, order%3 == 1
 	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0
 	if lingers {

@@ -15,6 +15,8 @@ type statefulSet struct {
 	pods []*replacement
 	// unready are pods that are there and that its controller waits for, sorted by ordinal.
 	unready []unreadyPod
+	// policyUnknown is set where it may create its pods in parallel.
+	policyUnknown bool
 }
 
 // unreadyPod is a pod that is not ready or terminating, until it is gone.
@@ -38,13 +40,28 @@ func (s *statefulSet) behind(ordinal int, moment int64) *snapshot.Pod {
 	return nil
 }
 
-// waits reports whether the controller does not create a pod yet: one before it is missing, not ready
-// or terminating (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_control.go,
-// processReplica).
-func (s *statefulSet) waits(r *replacement, moment int64) bool {
-	return s.behind(r.ordinal, moment) != nil || slices.ContainsFunc(s.pods, func(earlier *replacement) bool {
-		return earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.after <= moment
+// waits reports whether the controller of a StatefulSet does not create a pod yet: one before it is
+// missing, not ready or terminating, unless it creates them in parallel
+// (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_control.go, processReplica).
+func (s *simulation) waits(r *replacement) bool {
+	if r.set == nil || r.waiting || s.parallel && r.set.policyUnknown {
+		return false
+	}
+	return r.set.behind(r.ordinal, s.moment) != nil || slices.ContainsFunc(r.set.pods, func(earlier *replacement) bool {
+		return earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.after <= s.moment
 	})
+}
+
+// behind notes what a replacement waits for that its StatefulSet does not create.
+func (s *simulation) behind(r *replacement, w *tally) {
+	if r.group == nil || r.set == nil {
+		return
+	}
+	if first := r.set.pending(); first != nil {
+		r.group.Awaits = s.stuck(first).awaits
+	}
+	r.group.Behind, r.group.PolicyUnknown = r.set.behind(r.ordinal, s.moment), r.set.policyUnknown
+	w.PolicyUnknown = w.PolicyUnknown || r.set.policyUnknown
 }
 
 // pending is the pod that the later ones wait for, nil for none.

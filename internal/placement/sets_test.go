@@ -107,3 +107,26 @@ func TestSimulate_anOrderedStatefulSetWaitsForAPodThatIsEvictedLater(t *testing.
 		}
 	}
 }
+
+func TestSimulate_someOrdersCreatePodsInParallelWhereThePolicyIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for unknown, want := range map[bool]Range{false: exactly(0), true: {0, 2}} {
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 2)).run(
+			pod("db-0", "n1", ownedBy("StatefulSet", "db"), asking(9, 9)), pod("db-1", "n1", ownedBy("StatefulSet", "db"), asking(1, 1)),
+			pod("db-2", "n1", ownedBy("StatefulSet", "db"), asking(1, 1)))
+		evicted := w.ordered("n1")
+		for i := range evicted {
+			evicted[i].PolicyUnknown = unknown
+		}
+		// Two orders try both.
+		for _, orders := range []int{2, Orders} {
+			out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, orders, 1)
+			if got := out.of(t, "db"); got.Placed != want || got.PolicyUnknown != unknown || (got.Fate() == DependsOnOrder) != unknown {
+				t.Errorf("%d orders, not known %t: placed %v, %s", orders, unknown, got.Placed, got.Fate())
+			}
+			if out.Of(evicted[0].Pod).PolicyUnknown || out.Of(evicted[2].Pod).PolicyUnknown != unknown {
+				t.Errorf("%d orders, not known %t: that of db-0 counts %t", orders, unknown, out.Of(evicted[0].Pod).PolicyUnknown)
+			}
+		}
+	}
+}

@@ -28,8 +28,9 @@ type Eviction struct {
 	// Arrives is set for a pod that replaces none: a DaemonSet creates it, since the change lets it. It takes
 	// room, and counts nowhere.
 	Arrives bool
-	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other.
-	Ordered bool
+	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other, PolicyUnknown
+	// beside it where it may as well create them in parallel: in some orders it does.
+	Ordered, PolicyUnknown bool
 }
 
 // Range is a number where Min and Max are equal.
@@ -128,6 +129,9 @@ type Group struct {
 	// Behind is a pod that is there and not ready: its StatefulSet creates none after it. It is nil
 	// where none is.
 	Behind *snapshot.Pod
+	// PolicyUnknown is set where its StatefulSet does not create it in some order, and would if its
+	// podManagementPolicy were Parallel.
+	PolicyUnknown bool
 
 	size, placed int
 	all          Range
@@ -197,6 +201,8 @@ type WorkloadOutcome struct {
 	Refusal *Refusal
 	// Awaits names what brings nodes that would take a Pending one.
 	Awaits []string
+	// PolicyUnknown is set where that of a Group is.
+	PolicyUnknown bool
 }
 
 // join adds what another change does to the workload.
@@ -204,6 +210,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Placed, w.Pending, w.NotCreated = w.Placed.plus(other.Placed), w.Pending.plus(other.Pending), w.NotCreated.plus(other.NotCreated)
 	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.plus(other.Missing), w.AllPending.plus(other.AllPending), w.Delayed.plus(other.Delayed), w.Preempted.plus(other.Preempted)
 	w.Proved += other.Proved
+	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.plus(other.Refused), w.Unplaced.plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	if w.Reason == "" {
 		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
@@ -213,9 +220,9 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 // Fate returns the word for the workload's replacements.
 func (w *WorkloadOutcome) Fate() Fate {
 	switch {
-	case w.Pending.Min != w.Pending.Max || w.NotCreated.Min != w.NotCreated.Max:
+	case w.Missing.Min != w.Missing.Max:
 		return DependsOnOrder
-	case w.Pending.Max+w.NotCreated.Max > 0:
+	case w.Missing.Max+w.NotCreated.Max > 0:
 		return Pending
 	default:
 		return Fits
@@ -366,7 +373,7 @@ func (s *simulation) count(r *replacement) {
 		if len(r.class.scheduling.Forbidden) == 0 {
 			w.missing++
 		}
-		s.behind(r)
+		s.behind(r, w)
 	default:
 		w.pending++
 		w.missing++
@@ -376,15 +383,4 @@ func (s *simulation) count(r *replacement) {
 			r.group.Reason, r.group.Awaits = why.reason, why.awaits
 		}
 	}
-}
-
-// behind notes what a replacement waits for that its StatefulSet does not create.
-func (s *simulation) behind(r *replacement) {
-	if r.group == nil {
-		return
-	}
-	if first := r.set.pending(); first != nil {
-		r.group.Awaits = s.stuck(first).awaits
-	}
-	r.group.Behind = r.set.behind(r.ordinal, s.moment)
 }

@@ -62,8 +62,9 @@ type simulation struct {
 	isPreempted map[*snapshot.Pod]bool
 	budgets     budgets
 	running     bool
-	// anyNode is set for an order in which scores do not count.
-	anyNode bool
+	// anyNode is set for an order in which scores do not count, parallel for one in which StatefulSets
+	// whose podManagementPolicy is not known create their pods in parallel.
+	anyNode, parallel bool
 	// lingering is set while pods that are gone at this moment count for others.
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
@@ -153,7 +154,9 @@ func (s *simulation) replace(e *Eviction) {
 	}
 	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: max(e.After, 0), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives}
 	if e.Ordered && e.Pod.Controller != nil {
-		s.enlist(r)
+		if s.enlist(r); r.set != nil {
+			r.set.policyUnknown = e.PolicyUnknown
+		}
 	}
 	if one := s.isUndecided[e.Pod]; one != nil {
 		one.replacement, r.undecided = r, true
@@ -203,7 +206,7 @@ func (s *simulation) create(r *replacement) {
 	if len(r.class.scheduling.Forbidden) > 0 {
 		return
 	}
-	if r.set != nil && !r.waiting && r.set.waits(r, s.moment) {
+	if s.waits(r) {
 		return
 	}
 	if !r.created && !r.waiting {

@@ -87,7 +87,7 @@ func (c *randomCluster) put(t *rapid.T, p *snapshot.Pod, nodes int, ordered bool
 	c.run(p)
 	if !p.Terminating && at < nodes/2 {
 		c.change.Taints[p.Node] = taintsOf("gone:NoExecute")
-		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after"), Unsure: rapid.IntRange(0, 4).Draw(t, "unsure") == 0})
+		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, PolicyUnknown: ordered && p.Since == 1, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after"), Unsure: rapid.IntRange(0, 4).Draw(t, "unsure") == 0})
 	}
 }
 

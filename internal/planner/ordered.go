@@ -33,3 +33,17 @@ func Blocking(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 	slices.SortFunc(out, (*snapshot.Pod).Compare)
 	return out
 }
+
+// policies returns which of the StatefulSets that a run has read create their pods one after the other,
+// those too that an operator makes.
+func policies(all []Tolerations) map[snapshot.WorkloadKey]bool {
+	out := map[snapshot.WorkloadKey]bool{}
+	for _, t := range all {
+		for _, w := range append(slices.Clone(t.Workload.Operands), t.Workload) {
+			if key := w.Owner(); key.StatefulSet() {
+				out[key] = slices.Contains(w.Ordered, key)
+			}
+		}
+	}
+	return out
+}

@@ -48,3 +48,28 @@ func TestBlocking(t *testing.T) {
 		t.Errorf("pods of other workloads block nothing, got %v", got)
 	}
 }
+
+// The operator of a workload that was read makes StatefulSets, which were read as well.
+func TestOrder_knowsThePodManagementPoliciesThatWereRead(t *testing.T) {
+	t.Parallel()
+	set := func(name string, ordered bool) *workload.Workload {
+		w := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "shop", Name: name}}
+		if ordered {
+			w.Ordered = []snapshot.WorkloadKey{w.Owner()}
+		}
+		return w
+	}
+	custom := &workload.Workload{Ref: workload.Ref{APIVersion: "example.com/v1", Kind: "Db", Namespace: "shop", Name: "db"}}
+	custom.Operated([]*workload.Workload{set("made", true), set("parallel-made", false)})
+	deployment := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}}
+	o := &order{snapshot: &snapshot.Snapshot{}, ahead: newAhead()}
+	for _, w := range []*workload.Workload{set("db", true), set("parallel", false), custom, deployment} {
+		o.change.Workloads = append(o.change.Workloads, Tolerations{Workload: w})
+	}
+	want := map[snapshot.WorkloadKey]bool{
+		set("db", true).Owner(): true, set("parallel", false).Owner(): false, set("made", true).Owner(): true, set("parallel-made", false).Owner(): false,
+	}
+	if diff := cmp.Diff(want, o.foreseen().Ordered); diff != "" {
+		t.Error(diff)
+	}
+}

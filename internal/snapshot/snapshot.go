@@ -39,6 +39,9 @@ type Snapshot struct {
 	// Daemons are the templates of DaemonSets by UID. Of one that is not known, the
 	// running pods alone tell.
 	Daemons map[types.UID]*Daemon
+	// Ordered has the StatefulSets whose podManagementPolicy was read, and whether it is OrderedReady:
+	// most are known by their pods alone.
+	Ordered map[WorkloadKey]bool
 	Budgets Budgets
 	// Quotas are ResourceQuotas, nil where they were not read.
 	Quotas Quotas
@@ -251,7 +254,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 // it has. The pods are the same.
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
-		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons),
+		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered,
 		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
