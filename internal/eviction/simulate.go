@@ -32,7 +32,7 @@ func (e *evaluation) simulating(r *Report) {
 		if !slices.ContainsFunc(evicted, func(one placement.Eviction) bool { return one.Scheduling != nil }) {
 			return &placement.Outcome{}
 		}
-		evicted = append(evicted, e.arrivals(r.Nodes)...)
+		evicted = slices.Concat(evicted, e.arrivals(r.Nodes), e.successors())
 		return e.nodes.Simulate(evicted, placement.Orders, seed)
 	})
 }

@@ -19,6 +19,14 @@ func (s *simulation) leave(pod *snapshot.Pod, after int64) {
 	}
 }
 
+// gone is the moment at which the pod is gone. That of an arrival stays where it is.
+func (e *Eviction) gone() int64 {
+	if e.Pod.Terminating && !e.Arrives {
+		return terminatingGone
+	}
+	return max(e.After, 0)
+}
+
 // terminate lets pods go that are terminating already.
 func (s *simulation) terminate() {
 	for _, pods := range s.snapshot.Pods {

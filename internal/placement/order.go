@@ -16,8 +16,11 @@ import (
 func (s *simulation) run(seed uint64, order int) {
 	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance must be repeatable.
 	s.reset()
+	for _, r := range s.replacements {
+		r.absent = order%5 == 2 && r.doubtful()
+	}
 	s.rank(order)
-	s.running, s.anyNode, s.parallel = true, order%5 == 4, order%3 == 1
+	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
 	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0
 	if lingers {

@@ -15,6 +15,8 @@ type statefulSet struct {
 	pods []*replacement
 	// unready are pods that are there and that its controller waits for, sorted by ordinal.
 	unready []unreadyPod
+	// highest is the highest ordinal of a pod that is there and not terminating.
+	highest int
 	// policyUnknown is set where it may create its pods in parallel.
 	policyUnknown bool
 }
@@ -104,9 +106,7 @@ func (s *simulation) await() {
 		}
 	}
 	for _, pod := range s.snapshot.Waiting {
-		if pod.Terminating || pod.Gated {
-			s.awaitOne(pod)
-		}
+		s.awaitOne(pod)
 	}
 	for _, set := range s.sets {
 		slices.SortFunc(set.unready, func(a, b unreadyPod) int { return a.ordinal - b.ordinal })
@@ -114,7 +114,7 @@ func (s *simulation) await() {
 }
 
 func (s *simulation) awaitOne(pod *snapshot.Pod) {
-	if pod.Controller == nil || pod.Completed || pod.Ready && !pod.Terminating {
+	if pod.Controller == nil || pod.Completed {
 		return
 	}
 	set, until := s.sets[string(pod.Controller.UID)], int64(math.MaxInt64)
@@ -122,8 +122,20 @@ func (s *simulation) awaitOne(pod *snapshot.Pod) {
 	if set == nil || !ok {
 		return
 	}
+	if !pod.Terminating {
+		set.highest = max(set.highest, ordinal)
+		if pod.Ready || pod.Node == "" && !pod.Gated {
+			return
+		}
+	}
 	if after, goes := s.evicted[pod]; goes {
 		until = after
 	}
 	set.unready = append(set.unready, unreadyPod{pod, ordinal, until})
+}
+
+// doubtful reports whether nothing may be created instead of a pod that is terminating: its controller may
+// be deleted or scaled down. It is not where a later pod of its set stays.
+func (r *replacement) doubtful() bool {
+	return r.successor && (r.set == nil || r.ordinal >= r.set.highest)
 }

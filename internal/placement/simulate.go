@@ -14,7 +14,9 @@ import (
 // Orders is how many orders a simulation tries by default.
 const Orders = 30
 
-// Eviction is a pod that a change evicts, and the pod that its controller creates instead.
+// Eviction is a pod that a change evicts, and the pod that its controller creates instead. One that is
+// terminating already is not evicted, and no outcome counts it: what its controller creates once it is gone
+// takes room.
 type Eviction struct {
 	Pod *snapshot.Pod
 	// After is the delay in seconds, 0 for an immediate eviction.
@@ -282,7 +284,8 @@ type tally struct {
 	placed, pending, notCreated, missing, delayed, preempted int
 	// refused counts those that a LimitRange or a ResourceQuota keeps from being created.
 	refused int
-	// waiting counts the pods that were Pending before and still are.
+	// waiting counts the pods that were Pending before and still are, and those that are created instead of
+	// ones that are terminating and are Pending.
 	waiting int
 	// stuck is a replacement that stays Pending in this order.
 	stuck *replacement
@@ -338,8 +341,8 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 // count counts a replacement, or a pod that was Pending before, by what this order came to.
 func (s *simulation) count(r *replacement) {
 	w := s.workloads[r.workload]
-	if r.waiting {
-		if r.node < 0 {
+	if r.waiting || r.successor {
+		if r.node < 0 && (r.waiting || r.created) {
 			w.waiting++
 		}
 		return

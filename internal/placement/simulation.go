@@ -65,6 +65,9 @@ type simulation struct {
 	// anyNode is set for an order in which scores do not count, parallel for one in which StatefulSets
 	// whose podManagementPolicy is not known create their pods in parallel.
 	anyNode, parallel bool
+	// prompt is set for an order in which pods that have waited for room are not tried before those
+	// that are created when it becomes free: the scheduler may have put off a retry.
+	prompt bool
 	// lingering is set while pods that are gone at this moment count for others.
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
@@ -82,9 +85,10 @@ type replacement struct {
 	// waiting is set for a pod that was Pending before the change.
 	waiting bool
 	after   int64
-	// undecided is set where it is not known whether the pod that it replaces is evicted.
-	undecided bool
-	workload  int
+	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
+	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
+	undecided, successor, absent bool
+	workload                     int
 	// rank is its place in the queue among pods of equal priority.
 	rank int
 	set  *statefulSet
@@ -152,7 +156,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: max(e.After, 0), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown
@@ -161,7 +165,7 @@ func (s *simulation) replace(e *Eviction) {
 	if one := s.isUndecided[e.Pod]; one != nil {
 		one.replacement, r.undecided = r, true
 	}
-	if !e.Arrives {
+	if r.successor = e.Pod.Terminating && !e.Arrives; !r.successor && !e.Arrives {
 		s.join(r)
 	}
 	s.replacements = append(s.replacements, r)
@@ -203,10 +207,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it or no quota is left for it.
 func (s *simulation) create(r *replacement) {
-	if len(r.class.scheduling.Forbidden) > 0 {
-		return
-	}
-	if s.waits(r) {
+	if len(r.class.scheduling.Forbidden) > 0 || r.absent || s.waits(r) {
 		return
 	}
 	if !r.created && !r.waiting {
@@ -215,7 +216,9 @@ func (s *simulation) create(r *replacement) {
 		}
 	}
 	if !r.created {
-		r.created, r.since = true, s.moment
+		if r.created, r.since = true, s.moment; r.successor && s.prompt {
+			r.since = 0
+		}
 	}
 	s.queue.push(r)
 }

@@ -85,6 +85,9 @@ func (c *randomCluster) put(t *rapid.T, p *snapshot.Pod, nodes int, ordered bool
 	p.Node = fmt.Sprintf("n%d", at)
 	p.Terminating, p.Ready = rapid.IntRange(0, 9).Draw(t, "terminating") == 0, rapid.IntRange(0, 4).Draw(t, "ready") > 0
 	c.run(p)
+	if p.Terminating && ordered {
+		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: true, PolicyUnknown: p.Since == 1})
+	}
 	if !p.Terminating && at < nodes/2 {
 		c.change.Taints[p.Node] = taintsOf("gone:NoExecute")
 		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, PolicyUnknown: ordered && p.Since == 1, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after"), Unsure: rapid.IntRange(0, 4).Draw(t, "unsure") == 0})
@@ -132,7 +135,7 @@ func TestSimulate_groupsAgreeWithTheirWorkloads(t *testing.T) {
 		fits, pending := map[string]int{}, map[string]int{}
 		for _, e := range c.evicted {
 			switch g := out.Of(e.Pod); {
-			case (g == nil) != (e.Scheduling == nil):
+			case (g == nil) != (e.Scheduling == nil || e.Pod.Terminating):
 				t.Fatalf("%s has %+v", e.Pod.Name, g)
 			case g == nil, e.Unsure:
 			case g.Fate == Fits:

@@ -28,7 +28,7 @@ func (s *simulation) depart(e *Eviction) {
 	case e.Unsure:
 		s.doubtful(e.Pod)
 	case !e.Arrives:
-		s.leave(e.Pod, max(e.After, 0))
+		s.leave(e.Pod, e.gone())
 	}
 }
 
