@@ -61,7 +61,7 @@ func TestSimulate_podManagementPolicyDecidesOnPodsBehindOneThatIsPending(t *test
 	}
 }
 
-// Where none fits, the policy decides only on which of them are created.
+// The policy of pods that fit nowhere decides only which of them are created.
 func TestSimulate_podsThatFitNowhereArePendingByEachPodManagementPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 1, 1)).run(

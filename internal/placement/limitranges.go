@@ -3,7 +3,11 @@
 
 package placement
 
-import "github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+import (
+	"cmp"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
 
 // demandIn is what two pods have in common that every LimitRange and ResourceQuota counts in the same way.
 type demandIn struct {
@@ -54,6 +58,17 @@ func (r *replacement) refusal() *Refusal {
 		}
 	}
 	return nil
+}
+
+// refuse counts a replacement that is not created, since it is refused.
+func (w *tally) refuse(r *replacement) {
+	w.notCreated++
+	w.missing++
+	w.refused++
+	w.Refusal = cmp.Or(w.Refusal, r.refusal())
+	if r.group != nil {
+		r.group.Refusal = r.refusal()
+	}
 }
 
 // limited reports whether a LimitRange or a ResourceQuota may refuse a new pod in the place of this one.

@@ -364,13 +364,7 @@ func (s *simulation) count(r *replacement) {
 			r.group.placed++
 		}
 	case r.refusal() != nil:
-		w.notCreated++
-		w.missing++
-		w.refused++
-		w.Refusal = cmp.Or(w.Refusal, r.refusal())
-		if r.group != nil {
-			r.group.Refusal = r.refusal()
-		}
+		w.refuse(r)
 	case r.notCreated():
 		w.notCreated++
 		if len(r.class.scheduling.Forbidden) == 0 {

@@ -236,8 +236,8 @@ func TestWorkloadTolerations_anImportBesideAnotherResourceIsRefused(t *testing.T
 	})
 }
 
-// TestWorkloadTolerations_eachOfTwoResourcesOfAWorkloadIsImportedByItsID: KIND/NAMESPACE/NAME names both.
-func TestWorkloadTolerations_eachOfTwoResourcesOfAWorkloadIsImportedByItsID(t *testing.T) {
+// TestWorkloadTolerations_eachOfTwoResourcesIsImportedByItsID: KIND/NAMESPACE/NAME names both.
+func TestWorkloadTolerations_eachOfTwoResourcesIsImportedByItsID(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
 		web := s.make("Deployment", "web", 1, "", nil)
