@@ -26,7 +26,7 @@ func TestNamespaceTolerations_aLostPrivateStateOfCoveredEntries(t *testing.T) {
 				i.Private = nil
 				if !covered {
 					s.annotate(map[string]*string{admission.WhitelistAnnotation: nil})
-					acctest.WantAll(t, s.tf.Plan(t, i, config).Diagnostics.Errors(), "Unable to determine whether this state belongs to this cluster")
+					acctest.WantAll(t, s.tf.Plan(t, i, config).Diagnostics.Errors(), "Unable to determine whether this state is from this cluster")
 					return
 				}
 				if d := s.tf.Plan(t, i, config).Diagnostics; d.Errors() != "" {

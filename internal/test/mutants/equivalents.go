@@ -167,7 +167,7 @@ var equivalents = []equivalent{
 		reason: "a shortcut: a list of one value is the value's list",
 	},
 	{
-		file: "internal/planner/taken.go", function: "order.elsewhere", was: "if len(changes.Nodes) == 0 { return after }",
+		file: "internal/planner/taken.go", function: "order.elsewhere", was: "if len(changes.Nodes)+len(changes.Brings) == 0 { return after }",
 		reason: "a shortcut: nothing follows where no other resource changes nodes",
 	},
 	{
