@@ -170,7 +170,13 @@ func (d *draining) remember(ctx context.Context) error {
 			tflog.Warn(ctx, "too many workloads to record on a node", map[string]any{"node": name, "workloads": len(all)})
 			continue
 		}
-		if err := d.record(ctx, n, string(body)); err != nil {
+		err = d.record(ctx, n, string(body))
+		if errors.Is(err, kube.ErrInvalid) {
+			// Others have filled the node's annotations. A drain that is not killed needs no record.
+			tflog.Warn(ctx, "no room to record what a drain waits for", map[string]any{"node": name, "error": err.Error()})
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
