@@ -90,8 +90,7 @@ func TestAccDrainNodes_aRefusedPlanDestroysNothing(t *testing.T) {
 	s.spare()
 	limited := pools{names: []string{"blue"}, generation: 1, drain: []string{"evictions = { max_pods = 1 }"}}
 	s.write(limited)
-	// Pods of other tests that wait for a node may preempt others meanwhile, which counts as well.
-	const refused = ", and max_pods allows 1"
+	const refused = "2 pods would be evicted, and max_pods allows 1"
 	s.fails(planned, refused)
 	s.fails([]string{"plan", "-destroy", "-input=false"}, refused)
 	s.fails([]string{"apply", "-auto-approve", "-input=false"}, refused, "Nothing has been written.")
@@ -103,7 +102,7 @@ func TestAccDrainNodes_aRefusedPlanDestroysNothing(t *testing.T) {
 	s.cli.MustRun(planned...)
 	s.c.Deployment(t, s.apps, "late", 1, func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"pool": s.pool + "-blue"} })
 	s.c.Running(t, s.apps, "late", 1)
-	s.fails(applied, ", and max_pods allows 2", "Nothing has been written.")
+	s.fails(applied, "3 pods would be evicted, and max_pods allows 2", "Nothing has been written.")
 	s.wants("blue")
 }
 

@@ -45,7 +45,7 @@ func TestAccDrainNodes_anInstanceThatGoesIsDrained(t *testing.T) {
 	s.wants(both...)
 	letGo()
 	s.write(pools{names: green, drain: []string{"evictions = { max_pods = 0 }"}})
-	s.says(s.cli.MustRun(planned...), "Warning: Orphaned action failed to plan", ", and max_pods allows 0")
+	s.says(s.cli.MustRun(planned...), "Warning: Orphaned action failed to plan", "2 pods would be evicted, and max_pods allows 0")
 	s.write(pools{names: green})
 	leave := s.c.Disruptions(t, s.apps)
 	s.cli.MustRun("apply", "-auto-approve", "-input=false")

@@ -74,8 +74,7 @@ func TestAccDrainNodes_beforeUpdateDrainsFirst(t *testing.T) {
 	first := s.machine()
 
 	s.writeUpdated(2, "evictions = { max_pods = 1 }")
-	// Pods of other tests that wait for a node may preempt others meanwhile, which counts as well.
-	const refused = ", and max_pods allows 1"
+	const refused = "2 pods would be evicted, and max_pods allows 1"
 	s.fails(planned, refused)
 	s.fails([]string{"apply", "-auto-approve", "-input=false"}, refused)
 	letGo := s.c.Budget(t, s.apps, "strict", "db")
