@@ -109,6 +109,7 @@ func (w *writer) noteKind(verb, uri string) {
 	if err != nil {
 		return
 	}
+	unpin(address)
 	kind := fakeapi.RequestKind(cmp.Or(methods[verb], http.MethodGet), address)
 	if kind == "" || fakeapi.Conforming(kind) {
 		return

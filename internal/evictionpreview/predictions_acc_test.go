@@ -142,9 +142,7 @@ func (w *world) predictAndWatch() map[string]int {
 	predicted := w.predict(tf, selector, change)
 	noted()
 	w.noteLimited()
-	w.predictRecorded(selector, change, predicted)
-	w.planBothWays(change)
-	w.planBothWays(acctest.Objects(w.t, "unknown:NoSchedule"))
+	w.compareReadings(selector, change)
 	counts["plans for a node that say nothing"] = w.silent
 	deletions := w.watch()
 	config := map[string]any{"node_selector": selector, "taints": change, "on_conflict": "adopt", "evictions": map[string]any{"stranded": "evict"}}
