@@ -111,6 +111,12 @@ func benchServer(tb testing.TB) *httptest.Server {
 	add("/apis/policy/v1/poddisruptionbudgets", 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
 		return &policyv1.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudgetList"}, ListMeta: meta}
 	})
+	add("/api/v1/resourcequotas", 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
+		return &corev1.ResourceQuotaList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuotaList"}, ListMeta: meta}
+	})
+	add("/api/v1/limitranges", 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
+		return &corev1.LimitRangeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "LimitRangeList"}, ListMeta: meta}
+	})
 	add("/api/v1/persistentvolumeclaims", benchVolumes, func(from, to int, meta metav1.ListMeta) kruntime.Object {
 		l := &corev1.PersistentVolumeClaimList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaimList"}, ListMeta: meta}
 		for i := from; i < to; i++ {
