@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,28 +40,37 @@ func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 	})
 }
 
-// volumesInto reads the volumes that have a required node affinity, and keeps
-// equal affinities once.
+// volumesInto reads the volumes that have a required node affinity or labels of zones, and keeps
+// equal ones once.
 func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	slim := newSlimmer()
-	affinities := map[string]*corev1.NodeSelector{}
+	affinities, zones := map[string]*corev1.NodeSelector{}, map[string]*snapshot.Zones{}
 	return c.each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.core.PersistentVolumes().List(ctx, o)
 	}, func() { s.volumes = map[string]*snapshot.Volume{} }, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
-		if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil || migrated(&volume.Spec) {
-			return nil
+		one := &snapshot.Volume{Name: volume.Name}
+		if volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !migrated(&volume.Spec) {
+			slim.key = slim.key[:0]
+			slim.append(volume.Spec.NodeAffinity.Required)
+			one.Affinity = shared(affinities, string(slim.key), volume.Spec.NodeAffinity.Required)
 		}
-		slim.key = slim.key[:0]
-		slim.append(volume.Spec.NodeAffinity.Required)
-		affinity, known := affinities[string(slim.key)]
-		if !known {
-			affinity = volume.Spec.NodeAffinity.Required
-			affinities[string(slim.key)] = affinity
+		if in := snapshot.ZonesOf(volume.Labels); in != nil {
+			one.Zones = shared(zones, fmt.Sprint(in), &in)
 		}
-		s.volumes[volume.Name] = &snapshot.Volume{Name: volume.Name, Affinity: affinity}
+		if one.Affinity != nil || one.Zones != nil {
+			s.volumes[volume.Name] = one
+		}
 		return nil
 	})
+}
+
+// shared returns the first of several equal values.
+func shared[T any](known map[string]*T, key string, value *T) *T {
+	if known[key] == nil {
+		known[key] = value
+	}
+	return known[key]
 }
 
 // migrated reports that the scheduler may read another affinity than the one that

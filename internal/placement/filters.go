@@ -25,7 +25,7 @@ type constraint struct {
 func (f *Finder) constraints(s *snapshot.Scheduling, volumes []*snapshot.Volume) []constraint {
 	var out []constraint
 	for i, v := range volumes {
-		out = append(out, constraint{obstacle{kind: byVolume, volume: i}, f.volumeMatcher(v.Affinity), volumeTerms(v.Affinity)})
+		out = append(out, constraint{obstacle{kind: byVolume, volume: i}, f.volumeMatcher(locationOf(v)), volumeTerms(locationOf(v))})
 	}
 	matcher := func(required nodeaffinity.RequiredNodeAffinity) func(*snapshot.Node) bool {
 		return func(n *snapshot.Node) bool {

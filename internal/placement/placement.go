@@ -62,7 +62,7 @@ type Finder struct {
 	rooms      rooms
 
 	volumeSets map[volumeSet]*volumeSet
-	bindings   map[*corev1.NodeSelector]string
+	bindings   map[location]string
 	required   map[*snapshot.Scheduling]nodeaffinity.RequiredNodeAffinity
 
 	// scratch is a node in the form that node affinity is matched against.
@@ -76,7 +76,7 @@ func New(s *snapshot.Snapshot, change Change, comparison bool) *Finder {
 		snapshot: s, change: change, comparison: comparison,
 		byLabel: map[string]map[string][]*place{}, searches: map[searchKey]*nodeSearch{}, results: map[resultKey]*Result{},
 		reasons: map[reasonKey]string{}, admissions: map[demandIn]*admitted{},
-		volumeSets: map[volumeSet]*volumeSet{}, bindings: map[*corev1.NodeSelector]string{},
+		volumeSets: map[volumeSet]*volumeSet{}, bindings: map[location]string{},
 		required: map[*snapshot.Scheduling]nodeaffinity.RequiredNodeAffinity{},
 	}
 }

@@ -221,10 +221,12 @@ func (s *Scheduling) ToleratesCordon(comparison bool) bool {
 // Volume is a PersistentVolume that can be used on some nodes only.
 type Volume struct {
 	Name string
-	// Affinity is its required node affinity, shared by volumes that are equal in
+	// Affinity is its required node affinity, nil for none, shared by volumes that are equal in
 	// it. It is matched against labels alone (k8s.io/component-helpers
 	// storage/volume/helpers.go, CheckNodeAffinity).
 	Affinity *corev1.NodeSelector
+	// Zones are its labels of zones and regions, nil for none, shared by volumes that are equal in them.
+	Zones *Zones
 }
 
 // Owner returns the workload that a pod belongs to, as far up as it is known:
@@ -311,7 +313,7 @@ func (s *Snapshot) RunsOnEveryNode(p *Pod) bool {
 }
 
 // VolumesOf returns the volumes that bind a pod to certain nodes: those of its
-// bound claims, one for each affinity. A claim that is not bound, or that was not
+// bound claims, one for each affinity and zone. A claim that is not bound, or that was not
 // read, binds no pod.
 func (s *Snapshot) VolumesOf(pod *Pod) []*Volume {
 	if len(pod.Claims) == 0 {
@@ -320,7 +322,7 @@ func (s *Snapshot) VolumesOf(pod *Pod) []*Volume {
 	var out []*Volume
 	for _, claim := range pod.Claims {
 		volume := s.Volumes[pod.Namespace][claim]
-		if volume != nil && !slices.ContainsFunc(out, func(v *Volume) bool { return v.Affinity == volume.Affinity }) {
+		if volume != nil && !slices.ContainsFunc(out, func(v *Volume) bool { return v.Affinity == volume.Affinity && v.Zones == volume.Zones }) {
 			out = append(out, volume)
 		}
 	}
