@@ -223,7 +223,7 @@ func (c *Cluster) budgetsInto(ctx context.Context, into snapshot.Budgets) error 
 			selector = labels.Nothing()
 		}
 		into[pdb.Namespace] = append(into[pdb.Namespace], snapshot.Budget{
-			Name: pdb.Name, Selector: selector, Allowed: allowed(pdb), Most: mostAllowed(pdb),
+			Name: pdb.Name, Selector: selector, Allowed: allowed(pdb), Most: mostAllowed(pdb), Disrupted: disrupted(pdb),
 			Healthy: pdb.Status.CurrentHealthy, MinHealthy: pdb.Status.DesiredHealthy,
 			AlwaysAllow: pdb.Spec.UnhealthyPodEvictionPolicy != nil && *pdb.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 		})
@@ -241,6 +241,18 @@ func allowed(pdb *policyv1.PodDisruptionBudget) int32 {
 		return 0
 	}
 	return pdb.Status.DisruptionsAllowed
+}
+
+// disrupted returns the names of the pods whose eviction a PDB has granted, nil for none.
+func disrupted(pdb *policyv1.PodDisruptionBudget) map[string]bool {
+	if len(pdb.Status.DisruptedPods) == 0 {
+		return nil
+	}
+	out := make(map[string]bool, len(pdb.Status.DisruptedPods))
+	for name := range pdb.Status.DisruptedPods {
+		out[name] = true
+	}
+	return out
 }
 
 // mostAllowed is what a PDB allows when all of its pods are healthy; nil until

@@ -293,7 +293,7 @@ func (b *budgets) allowed(s *simulation, budget *snapshot.Budget, namespace stri
 	spent, known := b.spent[key]
 	if !known {
 		for _, pod := range b.evicted[namespace] {
-			if s.evicted[pod] <= s.moment && budget.Selector.Matches(pod.Labels) {
+			if s.evicted[pod] <= s.moment && budget.Selector.Matches(pod.Labels) && !budget.Disrupted[pod.Name] {
 				spent++
 			}
 		}
@@ -305,6 +305,9 @@ func (b *budgets) allowed(s *simulation, budget *snapshot.Budget, namespace stri
 // spend counts a victim.
 func (b *budgets) spend(s *simulation, pod *snapshot.Pod) {
 	for _, budget := range s.snapshot.Budgets.Covering(pod) {
+		if budget.Disrupted[pod.Name] {
+			continue
+		}
 		if b.preempted == nil {
 			b.preempted = map[*snapshot.Budget]int32{}
 		}
@@ -314,13 +317,13 @@ func (b *budgets) spend(s *simulation, pod *snapshot.Pod) {
 
 // split tells the pods whose PodDisruptionBudgets do not allow to evict them from the others. The order is
 // that in which PodDisruptionBudgets are spent (util.go, FilterVictimsWithPDBViolation): an empty selector, and
-// pods without labels, match nothing.
+// pods without labels, match nothing, and a pod whose eviction has been granted violates nothing.
 func (b *budgets) split(s *simulation, pods []occupant) (protected, others []occupant) {
 	left := map[*snapshot.Budget]int32{}
 	for _, o := range pods {
 		violates := false
 		for _, budget := range s.snapshot.Budgets.Covering(o.pod) {
-			if len(o.pod.Labels) == 0 || budget.Selector.Empty() || violates {
+			if len(o.pod.Labels) == 0 || budget.Selector.Empty() || violates || budget.Disrupted[o.pod.Name] {
 				continue
 			}
 			if _, known := left[budget]; !known {

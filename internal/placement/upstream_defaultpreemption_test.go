@@ -32,6 +32,8 @@ type preemptionCase struct {
 	apart string
 	// allowed is what the PodDisruptionBudget of the pods with the label allows, -1 for none.
 	allowed int32
+	// disrupted is a pod whose eviction the PodDisruptionBudget has granted, "" for none.
+	disrupted string
 	// has is what nodes have, taint one of theirs.
 	has, taint string
 	// want has the victims of each node that is a candidate, behind "!" how many PodDisruptionBudgets are violated.
@@ -104,7 +106,7 @@ func (c *preemptionCase) world() world {
 		}
 	}
 	if c.allowed >= 0 {
-		w.Budgets = snapshot.Budgets{"": {{Name: "pdb", Selector: metav1Selector("foo"), Allowed: c.allowed}}}
+		w.Budgets = snapshot.Budgets{"": {{Name: "pdb", Selector: metav1Selector("foo"), Allowed: c.allowed, Disrupted: map[string]bool{c.disrupted: true}}}}
 	}
 	return w.run(pods...)
 }
@@ -166,7 +168,9 @@ func preemptionCases() []preemptionCase {
 		{name: "anti-affinity", pod: "p high small foo", pods: list{"p1.1@node1 low small foo", "p1.2@node1 mid small", "p1.3@node1 high small", "p2@node2 high small"}, apart: "p1.1", allowed: -1, want: list{"node1: p1.1"}},
 		{name: "topology spread", pod: "p high foo", nodes: zones, pods: list{"a1@a mid foo", "a2@a low foo", "b1@b low foo", "x1@x high foo", "x2@x high foo"}, spreads: true, allowed: -1, want: list{"a: a2", "b: b1"}},
 		{name: "two pods of a budget that allows one", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium foo", "p1.2@node1 mid medium foo"}, allowed: 1, want: list{"node1: p1.1 p1.2 !1"}},
-		{name: "two pods of a budget that allows one, and knows of another", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium foo", "p1.2@node1 mid medium foo"}, allowed: 1, want: list{"node1: p1.1 p1.2 !1"}},
+		{name: "two pods of a budget that allows one, and knows of another", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium foo", "p1.2@node1 mid medium foo"}, allowed: 1, disrupted: "p2", want: list{"node1: p1.1 p1.2 !1"}},
+		{name: "two pods of a budget that allows one and has granted the other", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium foo", "p1.2@node1 mid medium foo"}, allowed: 1, disrupted: "p1.2", want: list{"node1: p1.1 p1.2"}},
+		{name: "three pods of a budget that allows one and has granted another", pod: "p high veryLarge", pods: list{"p1.1@node1 mid medium foo", "p1.2@node1 mid medium foo", "p1.3@node1 mid medium foo"}, has: "cpu=600m memory=600 pods=32", allowed: 1, disrupted: "p1.3", want: list{"node1: p1.1 p1.2 p1.3 !1"}},
 		{name: "five nodes", pod: "p high large", pods: list{"p1@node1 mid large", "p2@node2 mid large", "p3@node3 mid large", "p4@node4 mid large", "p5@node5 mid large"}, allowed: -1, want: list{"node1: p1", "node2: p2", "node3: p3", "node4: p4", "node5: p5"}},
 		{name: "five nodes, two with a higher priority", pod: "p high large", pods: list{"p1@node1 mid large", "p2@node2 veryHigh large", "p3@node3 mid large", "p4@node4 mid large", "p5@node5 veryHigh large"}, allowed: -1, want: list{"node1: p1", "node3: p3", "node4: p4"}},
 		{name: "five nodes, three with a budget", pod: "p high large", pods: list{"p1@node1 mid large foo", "p2@node2 mid large foo", "p3@node3 mid large", "p4@node4 mid large", "p5@node5 mid large foo"}, allowed: 0, want: list{"node1: p1 !1", "node2: p2 !1", "node3: p3", "node4: p4", "node5: p5 !1"}},

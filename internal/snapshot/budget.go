@@ -26,6 +26,9 @@ type Budget struct {
 	// known: status.expectedPods less status.desiredHealthy
 	// (k8s.io/kubernetes v1.37.1 pkg/controller/disruption/disruption.go).
 	Most *int32
+	// Disrupted are the names of status.disruptedPods: pods whose eviction has been granted, which Allowed
+	// leaves out already. It is nil for none.
+	Disrupted map[string]bool
 }
 
 // Covering returns the PodDisruptionBudgets that cover a pod.
