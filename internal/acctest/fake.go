@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -126,10 +127,25 @@ func (c *Cluster) run(t testing.TB, p *corev1.Pod) *corev1.Pod {
 	if p.Spec.NodeName == "" || c.Get(t, p.Spec.NodeName).Annotations[played] == "" {
 		return p
 	}
-	p.Status.Phase = corev1.PodRunning
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	running, err := c.Admin.CoreV1().Pods(p.Namespace).UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
-	must(t, err)
+	running := p
+	// A controller of the fake may write the same status in parallel.
+	must(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		running.Status.Phase = corev1.PodRunning
+		running.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		written, err := c.Admin.CoreV1().Pods(p.Namespace).UpdateStatus(t.Context(), running, metav1.UpdateOptions{})
+		if apierrors.IsConflict(err) {
+			fresh, getErr := c.Admin.CoreV1().Pods(p.Namespace).Get(t.Context(), p.Name, metav1.GetOptions{})
+			if getErr != nil {
+				return getErr
+			}
+			running = fresh
+			return err
+		}
+		if err == nil {
+			running = written
+		}
+		return err
+	}))
 	return running
 }
 
