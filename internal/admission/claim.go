@@ -34,7 +34,7 @@ type Conflict struct {
 // Error names the owner.
 func (c *Conflict) Error() string {
 	if c.Owner == "" {
-		return fmt.Sprintf("%s %q was not made by this provider", PolicyKind, c.Name)
+		return fmt.Sprintf("%s %q was not created by this provider", PolicyKind, c.Name)
 	}
 	return fmt.Sprintf("%s %q is owned by %q", PolicyKind, c.Name, c.Owner)
 }
@@ -51,7 +51,7 @@ func (c Claim) Owns(seen *Observed) bool {
 type Plan struct {
 	// Name is that of the policy.
 	Name string
-	// Policy is what is to be written, nil where it is to be deleted or left alone.
+	// Policy is what is to be written, nil where it is to be deleted or not changed.
 	Policy *Policy
 	// Delete reports that what is there goes.
 	Delete bool

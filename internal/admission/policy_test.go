@@ -144,7 +144,7 @@ func TestPlan(t *testing.T) {
 	}{
 		"what is not there is made":                                {claim: claim(a), changed: true},
 		"what is there as wanted is left as it is":                 {claim: claim(a), seen: there(mark, nil, a)},
-		"what another writer changed is mended":                    {claim: claim(a), seen: &Observed{Policy: Policy{Name: "p", Tolerations: []corev1.Toleration{a}}, Mark: mark, Differs: map[string]string{BindingKind: Missing}}, changed: true},
+		"what another writer changed is repaired":                  {claim: claim(a), seen: &Observed{Policy: Policy{Name: "p", Tolerations: []corev1.Toleration{a}}, Mark: mark, Differs: map[string]string{BindingKind: Missing}}, changed: true},
 		"what is wanted no more goes":                              {claim: claim(b), seen: there(mark, nil, a), changed: true},
 		"what a live taint asks for retires":                       {claim: claim(b), seen: there(mark, nil, a), live: live("a", corev1.TaintEffectNoSchedule), changed: true, retiring: []corev1.Toleration{a}},
 		"a taint that keeps no pod away asks for nothing":          {claim: claim(b), seen: there(mark, nil, a), live: live("a", corev1.TaintEffectPreferNoSchedule), changed: true},
@@ -155,7 +155,7 @@ func TestPlan(t *testing.T) {
 		"a create takes over what an earlier one left":             {claim: taker, seen: there(mark, nil, a), changed: true},
 		"another id is a conflict":                                 {claim: claim(a), seen: there(Mark{Owner: "x", Generation: "3"}, nil, a), conflict: `MutatingAdmissionPolicy "p" is owned by "x"`},
 		"a newer generation of the same id is a conflict":          {claim: claim(a), seen: there(Mark{Owner: mark.Owner, Generation: "3"}, nil, a), conflict: `MutatingAdmissionPolicy "p" is owned by "o/toleration_policy/p"`},
-		"what this provider did not make is a conflict":            {claim: taker, seen: &Observed{Err: errors.New("unreadable")}, conflict: `MutatingAdmissionPolicy "p" was not made by this provider`},
+		"what this provider did not make is a conflict":            {claim: taker, seen: &Observed{Err: errors.New("unreadable")}, conflict: `MutatingAdmissionPolicy "p" was not created by this provider`},
 		"a release deletes":                                        {claim: released, seen: there(mark, nil, a), live: live("a", corev1.TaintEffectNoSchedule), changed: true, deletes: true},
 		"a release leaves alone what a newer object has":           {claim: released, seen: there(Mark{Owner: mark.Owner, Generation: "3"}, nil, a)},
 		"a release of what is gone does nothing":                   {claim: released},

@@ -38,7 +38,7 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	}
 	fw.WarnUnattended(o, effect.Strategy, diags)
 	if warnings := machineset.Warnings(o, w.Desired); len(warnings) > 0 {
-		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", w.title()), "  "+strings.Join(warnings, "\n  "))
+		diags.AddWarning(fmt.Sprintf("The rollout of %s may not finish by itself", w.title()), "  "+strings.Join(warnings, "\n  "))
 	}
 	if len(effect.Stale) == 0 {
 		return
@@ -113,7 +113,7 @@ func refused(o machineset.Observed, w wanted) error {
 		return &refusedError{why: stop, at: path.Root("name")}
 	}
 	if o.Set.Hive && w.Rollout.Strategy != machineset.Rolling {
-		return &refusedError{why: "Hive manages this MachineSet, and puts spec.replicas back. Use the strategy rolling, which does not change it.", at: path.Root("rollout").AtName("strategy")}
+		return &refusedError{why: "Hive manages this MachineSet, and restores spec.replicas. Use the strategy rolling, which does not change it.", at: path.Root("rollout").AtName("strategy")}
 	}
 	if refusals := machineset.Refuse(o, w.Desired); len(refusals) > 0 {
 		return refusal(refusals)

@@ -61,7 +61,7 @@ func admissionAttribute() schema.Attribute {
 			"toleration_seconds": schema.Int64Attribute{
 				CustomType:          fw.WholeNumberType{},
 				Optional:            true,
-				MarkdownDescription: "Seconds for which pods tolerate the `NoExecute` taints. Default: for ever.",
+				MarkdownDescription: "Seconds for which pods tolerate the `NoExecute` taints. Default: forever.",
 			},
 			"pin": schema.BoolAttribute{
 				Optional:            true,

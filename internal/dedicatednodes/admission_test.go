@@ -26,7 +26,7 @@ func TestDedicatedNodes_admissionIsRefused(t *testing.T) {
 		}{
 			{"a policy of another resource", p.admitting(name, nil), []string{"Unable to change toleration policy \"" + name + "\": it is owned by another resource", "terraform/toleration_policy/" + name}},
 			{"pods to be pinned without labels", p.admitting("x", map[string]any{"pin": true}), []string{"Unable to pin pods without labels"}},
-			{"a match of every pod", p.admitting("x", map[string]any{"match": map[string]any{}}), []string{"Unable to match every pod by leaving everything out", "match_all = true"}},
+			{"a match of every pod", p.admitting("x", map[string]any{"match": map[string]any{}}), []string{"Unable to match every pod with an empty match", "match_all = true"}},
 			{"namespaces of the system", p.admitting("x", map[string]any{"match": map[string]any{"namespace_selector": "kubernetes.io/metadata.name in (kube-system)"}}), []string{"Unable to match system namespaces by a selector", "kube-system"}},
 		} {
 			d := tf.Plan(t, newInstance(), acctest.With(p.config(w), map[string]any{"admission": tt.policy})).Diagnostics

@@ -36,7 +36,7 @@ func TestDedicatedNodes_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) 
 			"a taint twice":                   {map[string]any{"taints": acctest.Objects(t, "a=1:NoExecute a=2:NoExecute")}, []string{`"taints"`, "Unable to use taint"}},
 			"a key of a label that is none":   {map[string]any{"labels": map[string]any{"a/b/c": "x"}}, []string{`"labels"`, "not a qualified name"}},
 			"a value of a label that is none": {map[string]any{"labels": map[string]any{"a": "x y"}}, []string{`"labels"`, "not a label value"}},
-			"a label of the kubelet's":        {map[string]any{"labels": map[string]any{"topology.kubernetes.io/zone": "x"}}, []string{`"labels"`, "reserved label", "kept for Kubernetes"}},
+			"a label of the kubelet's":        {map[string]any{"labels": map[string]any{"topology.kubernetes.io/zone": "x"}}, []string{`"labels"`, "reserved label", "reserved for Kubernetes"}},
 			"a label of the control plane":    {map[string]any{"labels": map[string]any{"node-role.kubernetes.io/control-plane": ""}}, []string{`"labels"`, "reserved label"}},
 			"an unknown kind":                 {map[string]any{"workloads": deployment(map[string]any{"kind": "Thing"})}, []string{`"workloads"`, "ElementKeyInt(0)", `"kind"`, "workloads[0].path"}},
 			"a workload without a namespace":  {map[string]any{"workloads": deployment(map[string]any{"namespace": nil})}, []string{`"namespace"`, "have a namespace"}},

@@ -220,11 +220,11 @@ func TestDedicatedNodes_whatTheMachineCarriesIsNotDropped(t *testing.T) {
 		acctest.WantAll(t, tf.Plan(t, i, p.config(wish{taints: "also:NoSchedule", labels: "dedicated=gpu tier=1"})).Diagnostics.Errors(),
 			`Unable to remove taint "team:NoSchedule" from node "`+p.nodes[0]+`"`, "until then, leave it in the configuration")
 		acctest.WantAll(t, tf.Plan(t, i, p.config(wish{taints: "team=a:NoSchedule also:NoSchedule", labels: "tier=1"})).Diagnostics.Errors(),
-			"label dedicated: the node's Machine "+p.namespace+"/m carries it", "until then, leave it in the configuration")
+			"label dedicated: the node's Machine "+p.namespace+"/m has it", "until then, leave it in the configuration")
 		tf.Settle(t, i, p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"}))
 		p.wantNode(p.nodes[0], foreignTaint+", team=a:NoSchedule", mine)
 		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(),
-			"OpenShift will put back label dedicated, taint team:NoSchedule, which this plan removes from 1 node", "node "+p.nodes[0])
+			"OpenShift will restore label dedicated, taint team:NoSchedule, which this plan removes from 1 node", "node "+p.nodes[0])
 		tf.Destroy(t, i)
 	})
 }
@@ -282,7 +282,7 @@ func TestDedicatedNodes_aNodeOfANewMachineIsReadBeforeTheWrite(t *testing.T) {
 			c.Node(t, acctest.Node{Name: name})
 			c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/m"}}}`)
 		}
-		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), "label tier: the node's Machine "+namespace+`/m carries the value "b"`, "OpenShift sets it on the node")
+		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), "label tier: the node's Machine "+namespace+`/m has the value "b"`, "OpenShift sets it on the node")
 		if node := c.Get(t, name); len(node.Spec.Taints)+len(node.Labels["tier"]) > 0 {
 			t.Errorf("the node has %v and %v", node.Spec.Taints, node.Labels)
 		}

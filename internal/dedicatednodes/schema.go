@@ -150,7 +150,7 @@ func workloadAttributes() map[string]schema.Attribute {
 		"toleration_seconds": schema.Int64Attribute{
 			CustomType:          fw.WholeNumberType{},
 			Optional:            true,
-			MarkdownDescription: "Seconds for which pods tolerate the `NoExecute` taints. Default: for ever.",
+			MarkdownDescription: "Seconds for which pods tolerate the `NoExecute` taints. Default: forever.",
 		},
 		"pin": schema.BoolAttribute{
 			Optional:            true,

@@ -44,7 +44,7 @@ func change(ctx context.Context, cluster *sample, tf *terraform) error {
 	if err := tf.summarize(ctx, "apply", "plan"); err != nil {
 		return err
 	}
-	headline("Waiting for the second rollout, which takes the tolerations of team=a away")
+	headline("Waiting for the second rollout, which removes the tolerations of team=a")
 	if err := cluster.settled(ctx, "b"); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type sample struct {
 func connect() (*sample, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBE_CONFIG_PATH"))
 	if err != nil {
-		return nil, fmt.Errorf("KUBE_CONFIG_PATH does not lead to a cluster (run \"make demo\"): %w", err)
+		return nil, fmt.Errorf("KUBE_CONFIG_PATH names no reachable cluster (run \"make demo\"): %w", err)
 	}
 	cfg.QPS, cfg.Burst = 500, 500
 	client, err := kubernetes.NewForConfig(cfg)

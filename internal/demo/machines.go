@@ -38,7 +38,7 @@ type machines struct {
 func connectMachines() (*machines, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBE_CONFIG_PATH"))
 	if err != nil {
-		return nil, fmt.Errorf("KUBE_CONFIG_PATH does not lead to a cluster (run \"make demo-openshift\"): %w", err)
+		return nil, fmt.Errorf("KUBE_CONFIG_PATH names no reachable cluster (run \"make demo-openshift\"): %w", err)
 	}
 	client, err := dynamic.NewForConfig(cfg)
 	return &machines{client}, err
@@ -197,7 +197,7 @@ func (f *fleet) report(ctx context.Context, out io.Writer, api *machines, set st
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", name, before, is, taints)
 	}
 	_ = table.Flush()
-	_, _ = fmt.Fprintf(out, "\nspec.replicas is %d. Of %d machines, %d were made anew, and never fewer than %d took pods.\n", replicas, len(f.before), made, f.least)
+	_, _ = fmt.Fprintf(out, "\nspec.replicas is %d. Of %d machines, %d were replaced, and at least %d were in service at any time.\n", replicas, len(f.before), made, f.least)
 	if int(replicas) != len(f.before) || made != len(f.before) || f.least < len(f.before) {
 		return fmt.Errorf("%d machines were to be replaced, each once, with none missing meanwhile", len(f.before))
 	}

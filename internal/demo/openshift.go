@@ -18,7 +18,7 @@ import (
 const infra = "examples/scenarios/infra-machines/main.tf"
 
 // edits are what a person changes in it for the second apply.
-var edits = strings.NewReplacer(`"in_place"`, `"surge"`, `"NoSchedule"`, `"NoExecute"`, "in place: no machine is replaced, and NoSchedule evicts no pod", "by new ones that take their places")
+var edits = strings.NewReplacer(`"in_place"`, `"surge"`, `"NoSchedule"`, `"NoExecute"`, "in place: no machine is replaced, and NoSchedule evicts no pod", "by new ones")
 
 const infraMachines, workerMachines = 3, 3
 
@@ -39,7 +39,7 @@ func openshift(ctx context.Context) error {
 		if err := interrupted(ctx, cluster, api, tf); err != nil {
 			return err
 		}
-		tf.headline("destroy: gives the taints up as they came, by a surge")
+		tf.headline("destroy: removes the taints as they were added, by a surge")
 		return tf.summarize(ctx, "destroy", "-auto-approve")
 	})
 }
@@ -93,7 +93,7 @@ func interrupted(ctx context.Context, cluster *sample, api *machines, tf *terraf
 	if err != nil {
 		return err
 	}
-	tf.headline("apply, and kill -9 when the first new machine serves")
+	tf.headline("apply, and kill -9 when the first new machine is in service")
 	if err := tf.kill(ctx, first, "apply", "plan"); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func interrupted(ctx context.Context, cluster *sample, api *machines, tf *terraf
 	if err := tf.show(ctx, "plan", "-out=plan"); err != nil {
 		return err
 	}
-	tf.headline("apply: goes on where it stopped")
+	tf.headline("apply: continues where it stopped")
 	if err := tf.summarize(ctx, "apply", "plan"); err != nil {
 		return err
 	}

@@ -88,5 +88,5 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 		diags.Append(explain(w, d, err))
 		return
 	}
-	say(fw.Count(len(d.Nodes), "node") + " drained and cordoned: kubectl uncordon lets pods in again")
+	say(fw.Count(len(d.Nodes), "node") + " drained and cordoned: kubectl uncordon allows pods again")
 }

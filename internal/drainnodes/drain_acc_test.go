@@ -252,7 +252,7 @@ func TestAccDrainNodes_timeoutWhileItAsksSaysWhatIsLeft(t *testing.T) {
 		return acctest.None
 	})
 	s.cli.Write(proxy.Provider(t, s.c), s.byName(`timeout = "15s"`))
-	s.fails(apply, "the drain timed out", `The drain was waiting for 1 pod of node "`+s.node("a")+`":`, "cannot be evicted yet: The disruption budget strict needs", "find out why these pods do not leave")
+	s.fails(apply, "the drain timed out", `The drain was waiting for 1 pod of node "`+s.node("a")+`":`, "cannot be evicted yet: The disruption budget strict needs", "find out why these pods are not deleted")
 	if asked.Load() < 2 {
 		t.Fatal("no eviction was asked for again: the test shows nothing")
 	}

@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 		Limits: eviction.Limits{MaxPods: &none}, Report: &eviction.Report{},
 		Exceeded: []eviction.Excess{{Limit: eviction.MaxPods, Pods: []string{"shop/db"}, Count: 1, Certain: true}},
 	}
-	const cordoned = "No pod has been evicted. These nodes are cordoned, and stay so: a, b. To let pods in again: kubectl uncordon a b."
+	const cordoned = "No pod has been evicted. These nodes are cordoned, and stay so: a, b. To allow pods again: kubectl uncordon a b."
 	for name, tt := range map[string]struct {
 		err     error
 		at      path.Path
@@ -48,8 +48,8 @@ func TestExplain(t *testing.T) {
 		"a budget after the cordon": {&rollout.DrainError{Cordoned: []string{"a", "b"}, Err: over}, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would be evicted, and max_pods allows 0`,
 			[]string{cordoned, "max_pods"}, "Nothing has been written"},
 		"a timeout": {&rollout.DrainError{Node: "b", Waiting: []string{"pod shop/db is terminating"}, Cordoned: []string{"a", "b"}, Drained: []string{"a"}, Err: context.DeadlineExceeded}, path.Empty(), `Unable to drain node "a": the drain timed out`,
-			[]string{"The drain was waiting for 1 pod of node \"b\":\n  pod shop/db is terminating\n\nThese nodes are cordoned, and stay so: a, b. Of these are drained: a. To fix this, find out why these pods do not leave",
-				"it continues with the nodes that are left. To give up instead, let pods in again: kubectl uncordon a b.\n\nOriginal error: context deadline exceeded"}, ""},
+			[]string{"The drain was waiting for 1 pod of node \"b\":\n  pod shop/db is terminating\n\nThese nodes are cordoned, and stay so: a, b. Of these are drained: a. To fix this, find out why these pods are not deleted",
+				"it continues with the nodes that are left. To give up instead, allow pods again: kubectl uncordon a b.\n\nOriginal error: context deadline exceeded"}, ""},
 		"a timeout before the first eviction": {&rollout.DrainError{Cordoned: []string{"a"}, Err: context.DeadlineExceeded}, path.Empty(), `Unable to drain node "a": the drain timed out`, []string{"Set a longer timeout, and invoke the action again"}, "these pods"},
 		"a timeout of the wait for replacements": {&rollout.DrainError{
 			Missing:  []rollout.Replacement{{Workload: "Deployment shop/web", Missing: 2, Wanted: 3, Why: "pod web-1: 0/4 nodes are available"}, {Workload: "Job shop/train", Missing: 1, Wanted: 1}},

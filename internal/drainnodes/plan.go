@@ -154,7 +154,7 @@ func goOn(e *rollout.DrainError) string {
 	case len(e.Waiting) == 0:
 		return "Set a longer timeout, and " + again
 	}
-	return "To fix this, find out why these pods do not leave (kubectl describe pod, their PodDisruptionBudgets and finalizers), or set a longer timeout; then " + again
+	return "To fix this, find out why these pods are not deleted (kubectl describe pod, their PodDisruptionBudgets and finalizers), or set a longer timeout; then " + again
 }
 
 // lines is how many an error lists at most.
@@ -177,7 +177,7 @@ func remains(e *rollout.DrainError) string {
 	if len(e.Drained) > 0 {
 		out += " Of these are drained: " + strings.Join(shown(e.Drained, lines), ", ") + "."
 	}
-	return out + " " + goOn(e) + " To give up instead, let pods in again: " + uncordon(e.Cordoned) + "."
+	return out + " " + goOn(e) + " To give up instead, allow pods again: " + uncordon(e.Cordoned) + "."
 }
 
 // uncordon is the command that lets pods in again.
@@ -195,7 +195,7 @@ func written(nodes []string) string {
 	if len(nodes) == 0 {
 		return "Nothing has been written."
 	}
-	return "No pod has been evicted. These nodes are cordoned, and stay so: " + strings.Join(shown(nodes, lines), ", ") + ". To let pods in again: " + uncordon(nodes) + "."
+	return "No pod has been evicted. These nodes are cordoned, and stay so: " + strings.Join(shown(nodes, lines), ", ") + ". To allow pods again: " + uncordon(nodes) + "."
 }
 
 // refused words the pods that stop a drain.

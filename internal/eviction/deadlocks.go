@@ -36,7 +36,7 @@ type DrainOf struct {
 }
 
 // Deadlocks reports what keeps the drains of a report from ending, because a PodDisruptionBudget
-// refuses for ever: the eviction API answers 429 as long as status.disruptionsAllowed is 0, and a
+// refuses forever: the eviction API answers 429 as long as status.disruptionsAllowed is 0, and a
 // drain tries again (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/eviction.go;
 // openshift/machine-api-operator pkg/controller/machine/drain_controller.go; kubectl drain).
 //

@@ -24,7 +24,7 @@ type judgement struct {
 	toleration *corev1.Toleration
 	reason     string
 	doubt      Doubt
-	// limited is set where every taint is tolerated, but not for ever: zero
+	// limited is set where every taint is tolerated, but not forever: zero
 	// seconds go through the controller's timers too.
 	limited bool
 	// untouched is set where a pod is evicted, by taints from before, as it would be without
@@ -149,7 +149,7 @@ func tolerance(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool
 	delay := time.Duration(out.seconds) * time.Second
 	if out.seconds == math.MaxInt64 || delay < 0 {
 		// The controller counts in nanoseconds: what does not fit (292 years
-		// and more) turns negative there and means for ever.
+		// and more) turns negative there and means forever.
 		return judgement{verdict: Stays, taint: out.taint, toleration: out.toleration, reason: "tolerates " + taint.Format(*out.taint)}
 	}
 	out.seconds = int64(delay / time.Second)

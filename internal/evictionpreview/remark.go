@@ -22,7 +22,7 @@ func remark(w preview.Change, diags *diag.Diagnostics) {
 	case w.MachineSets != nil, w.Matched > 0:
 	case w.Target.Selector == nil:
 		diags.AddAttributeError(path.Root("node_name"), fmt.Sprintf("Unable to preview node %q", w.Target.Name),
-			"The cluster has no node of this name. Check the name (kubectl get nodes). If this apply makes the node, add depends_on to the data source.")
+			"The cluster has no node of this name. Check the name (kubectl get nodes). If this apply creates the node, add depends_on to the data source.")
 		return
 	default:
 		diags.AddAttributeWarning(path.Root("node_selector"), w.Nothing(),
@@ -44,7 +44,7 @@ func remarkMachineSets(w preview.Change, diags *diag.Diagnostics) {
 	case w.Matched > 0:
 	case target.Selector == nil:
 		diags.AddAttributeError(at.AtName("name"), "Unable to preview "+w.Where(),
-			"The cluster has no MachineSet of this name. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A). If this apply makes the MachineSet, add depends_on to the data source.")
+			"The cluster has no MachineSet of this name. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A). If this apply creates the MachineSet, add depends_on to the data source.")
 	default:
 		diags.AddAttributeWarning(at.AtName("selector"), w.Nothing(),
 			"The preview is empty. Check the selector (kubectl get machinesets.machine.openshift.io -n "+target.Namespace+" --show-labels).")

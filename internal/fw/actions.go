@@ -85,7 +85,7 @@ type duration struct{}
 
 // Description reports what is accepted.
 func (duration) Description(context.Context) string {
-	return "value must be a length of time above zero, such as 90m or 2h"
+	return "value must be a duration above zero, such as 90m or 2h"
 }
 
 // MarkdownDescription is the same as Description.
@@ -97,6 +97,6 @@ func (d duration) ValidateString(ctx context.Context, req validator.StringReques
 		return
 	}
 	if got, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || got <= 0 {
-		resp.Diagnostics.AddAttributeError(req.Path, "Unable to read the length of time "+req.ConfigValue.String(), "The "+d.Description(ctx)+".")
+		resp.Diagnostics.AddAttributeError(req.Path, "Unable to read the duration "+req.ConfigValue.String(), "The "+d.Description(ctx)+".")
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // laterAdvice is the way out for a data source that is read too early. A data
 // source cannot return values that are not known yet.
-const laterAdvice = "If this apply creates the cluster, add depends_on to the data source, so that it is read afterwards. To go on without an answer, put the data source into a check block: its errors are then warnings."
+const laterAdvice = "If this apply creates the cluster, add depends_on to the data source, so that it is read afterwards. To continue without a result, put the data source into a check block: its errors are then warnings."
 
 // ClusterFor returns the cluster for a data source to read from. Where the
 // connection is not known yet it adds an error and returns nil. The name is the

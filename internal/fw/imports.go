@@ -250,7 +250,7 @@ func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID
 			f.Owner = mark.Owner
 		}
 		if !found {
-			diags.AddError("Unable to import taint \""+id.String()+"\" of "+Place(target), "There is no such taint. List those that there are: "+listTaints(target)+".")
+			diags.AddError("Unable to import taint \""+id.String()+"\" of "+Place(target), "The taint does not exist. List the existing taints: "+listTaints(target)+".")
 		}
 	}
 	f.Owner = TaintOwner(owners)

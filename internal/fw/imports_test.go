@@ -49,7 +49,7 @@ func TestInspectTaints_saysHowToListTheTaintsThatThereAre(t *testing.T) {
 		"kubectl get machinesets.machine.openshift.io -n m -o yaml": {MachineSets: &machineset.Target{Namespace: "m", Name: "a"}},
 	} {
 		var diags diag.Diagnostics
-		if _, ok := InspectTaints(nil, target, []taint.ID{{Key: "team", Effect: "NoExecute"}}, &diags); ok || len(diags) != 1 || !strings.HasSuffix(diags[0].Detail(), "List those that there are: "+want+".") {
+		if _, ok := InspectTaints(nil, target, []taint.ID{{Key: "team", Effect: "NoExecute"}}, &diags); ok || len(diags) != 1 || !strings.HasSuffix(diags[0].Detail(), "List the existing taints: "+want+".") {
 			t.Errorf("%s: it says %v", target, diags)
 		}
 	}

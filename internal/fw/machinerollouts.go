@@ -161,10 +161,10 @@ func paragraphs(all ...string) string {
 // where none had to be. The command writes the subresource scale, which webhooks do not see.
 func restored(err error) string {
 	if zero := new(rollout.AtZeroError); errors.As(err, &zero) {
-		return fmt.Sprintf("spec.replicas could not be set back. Set it yourself: kubectl scale machineset.machine.openshift.io %s -n %s --replicas=%d", zero.Set.Name, zero.Set.Namespace, zero.Replicas)
+		return fmt.Sprintf("spec.replicas could not be restored. Set it yourself: kubectl scale machineset.machine.openshift.io %s -n %s --replicas=%d", zero.Set.Name, zero.Set.Namespace, zero.Replicas)
 	}
 	if back := new(rollout.RestoredError); errors.As(err, &back) {
-		return fmt.Sprintf("spec.replicas has been set back to %d.", back.Replicas)
+		return fmt.Sprintf("spec.replicas has been restored to %d.", back.Replicas)
 	}
 	return ""
 }
@@ -182,7 +182,7 @@ func explainLate(e *rollout.MachinesError) string {
 	waiting, fix := waitedFor(e)
 	holds := ""
 	if len(e.Holds) > 0 {
-		holds = "What keeps machines from going:\n  " + strings.Join(e.Holds, "\n  ")
+		holds = "What blocks the deletion of machines:\n  " + strings.Join(e.Holds, "\n  ")
 		fix = "To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout."
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
@@ -232,7 +232,7 @@ func standing(e *rollout.MachinesError) string {
 	replicas := fmt.Sprintf("is %d", e.Set.Replicas)
 	switch {
 	case e.Restored:
-		replicas = fmt.Sprintf("has been set back to %d", m.OriginalReplicas)
+		replicas = fmt.Sprintf("has been restored to %d", m.OriginalReplicas)
 	case e.Set.Replicas != m.OriginalReplicas:
 		replicas += fmt.Sprintf(" (%d before the rollout)", m.OriginalReplicas)
 	}

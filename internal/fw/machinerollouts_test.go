@@ -37,7 +37,7 @@ func TestExplainMachines(t *testing.T) {
 	}{
 		"a surge that is held": {
 			late(rollout.MachinesError{Set: set(machineset.Surge, 4), Begun: true, Left: 1, Waiting: []string{"a is being deleted"}, Holds: []string{"pod shop/db is terminating"}}), over,
-			"The rollout last waited for machines:\n  a is being deleted\n\nWhat keeps machines from going:\n  pod shop/db is terminating\n\n" +
+			"The rollout last waited for machines:\n  a is being deleted\n\nWhat blocks the deletion of machines:\n  pod shop/db is terminating\n\n" +
 				"To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout.\n\n" +
 				"1 of 3 machines still has to be replaced, and spec.replicas is 4 (3 before the rollout)." + again,
 		},
@@ -54,7 +54,7 @@ func TestExplainMachines(t *testing.T) {
 		},
 		"a count that is brought back": {
 			late(rollout.MachinesError{Set: set(machineset.ScaleToZero, 3), Begun: true, Restored: true}), over,
-			"No old machine is left, and spec.replicas has been set back to 3." + again,
+			"No old machine is left, and spec.replicas has been restored to 3." + again,
 		},
 		"a count that could not be brought back": {
 			late(rollout.MachinesError{Set: set(machineset.ScaleToZero, 0), Begun: true, Left: 3}), over,
@@ -68,13 +68,13 @@ func TestExplainMachines(t *testing.T) {
 			"The rollout last waited for machines:\n  a is Provisioning\n\n1 of 3 machines still has to be replaced, and spec.replicas is 3.\n\nApply again.\n\nOriginal error: context canceled",
 		},
 		"stopped":                   {&rollout.StoppedError{Why: "Another writer scaled it."}, "Unable to do it", "Another writer scaled it."},
-		"stopped, and brought back": {&rollout.RestoredError{Replicas: 3, Err: &rollout.StoppedError{Why: "Another writer scaled it."}}, "Unable to do it", "Another writer scaled it.\n\nspec.replicas has been set back to 3."},
+		"stopped, and brought back": {&rollout.RestoredError{Replicas: 3, Err: &rollout.StoppedError{Why: "Another writer scaled it."}}, "Unable to do it", "Another writer scaled it.\n\nspec.replicas has been restored to 3."},
 		"gone":                      {&rollout.SetGoneError{Key: "ns/gpu"}, "Unable to do it", "MachineSet ns/gpu is not there. If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A), then plan and apply again."},
 		"recreated":                 {&rollout.SetGoneError{Key: "ns/gpu", Recreated: true}, "Unable to do it", "MachineSet ns/gpu has been deleted and recreated in the meantime. What was written to the old one is gone with it. Plan and apply again."},
-		"another error":             {&rollout.RestoredError{Replicas: 3, Err: errors.New("no")}, "Unable to do it", "spec.replicas has been set back to 3.\n\nApply again.\n\nOriginal error: no"},
+		"another error":             {&rollout.RestoredError{Replicas: 3, Err: errors.New("no")}, "Unable to do it", "spec.replicas has been restored to 3.\n\nApply again.\n\nOriginal error: no"},
 		"a count that is left at zero": {
 			&rollout.AtZeroError{Set: set(machineset.ScaleToZero, 0), Replicas: 3, Err: errors.New("no")}, `Unable to do it: MachineSet "ns/gpu" is left with 0 of 3 replicas`,
-			"spec.replicas could not be set back. Set it yourself: kubectl scale machineset.machine.openshift.io gpu -n ns --replicas=3\n\nApply again.\n\nOriginal error: no",
+			"spec.replicas could not be restored. Set it yourself: kubectl scale machineset.machine.openshift.io gpu -n ns --replicas=3\n\nApply again.\n\nOriginal error: no",
 		},
 		"a request": {kube.ErrForbidden, "Unable to do it", Advise(kube.ErrForbidden) + "\n\nApply again.\n\nOriginal error: " + kube.ErrForbidden.Error()},
 	} {

@@ -139,7 +139,7 @@ func MatchOf(ctx context.Context, from types.Object, at path.Path, diags *diag.D
 func checkMatch(out admission.Match, at path.Path, diags *diag.Diagnostics) {
 	switch {
 	case out.Empty() && !out.All:
-		diags.AddAttributeError(at, "Unable to match every pod by leaving everything out",
+		diags.AddAttributeError(at, "Unable to match every pod with an empty match",
 			"Nothing in match narrows down the pods, so the policy would change every new pod outside the system namespaces. Set namespaces, namespace_selector, pod_selector or requests; or match_all = true, if that is intended.")
 	case !out.Empty() && out.All:
 		diags.AddAttributeError(at.AtName("match_all"), "Unable to match every pod and only some", "match_all = true is set together with what narrows the match. Leave out one of the two.")

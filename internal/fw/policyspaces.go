@@ -36,7 +36,7 @@ func (d *Data) CheckNamespaces(ctx context.Context, p admission.Policy, matchAt,
 }
 
 // refuseSystem adds an error for namespaces of the system: what keeps a cluster alive is
-// named, or left alone.
+// named, or not changed.
 func refuseSystem(selector string, matched []kube.Namespace, at path.Path, diags *diag.Diagnostics) {
 	var system []string
 	for _, ns := range matched {
@@ -46,7 +46,7 @@ func refuseSystem(selector string, matched []kube.Namespace, at path.Path, diags
 	}
 	if len(system) > 0 {
 		diags.AddAttributeError(at, "Unable to match system namespaces by a selector",
-			fmt.Sprintf("%q matches %s. Their pods keep the cluster alive, so a policy applies to them only if match.namespaces names the namespace. Narrow the selector, such as: %s,kubernetes.io/metadata.name notin (%s).",
+			fmt.Sprintf("%q matches %s. The cluster depends on their pods, so a policy applies to them only if match.namespaces names the namespace. Narrow the selector, such as: %s,kubernetes.io/metadata.name notin (%s).",
 				selector, Some(system), selector, strings.Join(system, ",")))
 	}
 }

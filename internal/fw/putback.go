@@ -40,9 +40,9 @@ func WarnPutBack(back map[string][]string, diags *diag.Diagnostics) {
 		return
 	}
 	lines, affected := perEntry(back, "node")
-	diags.AddWarning(fmt.Sprintf("OpenShift will put back %s, which this plan removes from %s", strings.Join(slices.Sorted(maps.Keys(back)), ", "), Count(affected, "node")),
-		"The Machines of these nodes carry them, or the machine-config operator sets them:\n\n"+strings.Join(lines, "\n")+
-			"\n\nNothing manages them then. To have them gone, take them out of the MachineSet's template and of the Machines (kubetaint_machine_set_taints does it in place), in this apply or before.")
+	diags.AddWarning(fmt.Sprintf("OpenShift will restore %s, which this plan removes from %s", strings.Join(slices.Sorted(maps.Keys(back)), ", "), Count(affected, "node")),
+		"The Machines of these nodes have them, or the machine-config operator sets them:\n\n"+strings.Join(lines, "\n")+
+			"\n\nNo resource manages them then. To remove them for good, remove them from the MachineSet's template and from the Machines (kubetaint_machine_set_taints does it in place), in this apply or before.")
 }
 
 // perEntry lists the objects of each entry, and counts all of them.

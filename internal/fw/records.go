@@ -130,12 +130,12 @@ func waysOut(thing string, lost bool) string {
 		return "originalReplicas, the number of replicas from before the rollout, is missing from it. Nothing is written to the MachineSet while that is so. " +
 			"spec.replicas may be 0, or too high, because of the rollout: find out how many machines there were, and choose one:\n\n" +
 			"  - To continue the rollout: add \"originalReplicas\": NUMBER to the annotation (" + kubectl("edit", thing, "", "") + "), and run again.\n" +
-			"  - To begin it anew: set spec.replicas to that number (" + scale + "), remove the annotation (" + forget + "), and run again."
+			"  - To start over: set spec.replicas to that number (" + scale + "), remove the annotation (" + forget + "), and run again."
 	}
 	return "It holds the number of replicas from before the rollout (originalReplicas), so nothing is written to the MachineSet while it cannot be read. " +
 		"Look at it (" + kubectl("get", thing, "", "-o yaml") + "), and choose one:\n\n" +
 		"  - To continue the rollout: repair the annotation, and run again.\n" +
-		"  - To begin it anew: set spec.replicas to the number in it (" + scale + "), remove the annotation (" + forget + "), and run again."
+		"  - To start over: set spec.replicas to the number in it (" + scale + "), remove the annotation (" + forget + "), and run again."
 }
 
 // damaged returns that one of these annotations which an error says cannot be read, ""

@@ -78,7 +78,7 @@ func ground(r planner.Refusal) string {
 	case r.Label != nil && r.Label.Owner != "":
 		return fmt.Sprintf("%s is owned by %q", r.Label.Key, r.Label.Owner)
 	case r.Label != nil:
-		return fmt.Sprintf("%s is there already, with the value %q, and this resource did not write it", r.Label.Key, r.Label.Value)
+		return fmt.Sprintf("%s exists already, with the value %q, and this resource did not write it", r.Label.Key, r.Label.Value)
 	case r.Conflict == nil:
 		if r.ID != (taint.ID{}) {
 			return r.ID.String() + ": " + r.Why
@@ -87,7 +87,7 @@ func ground(r planner.Refusal) string {
 	case r.Conflict.Owner != "":
 		return fmt.Sprintf("%s is owned by %q", r.ID, r.Conflict.Owner)
 	default:
-		return fmt.Sprintf("%s is there already, with the value %q, and this resource did not write it", r.ID, r.Conflict.Value)
+		return fmt.Sprintf("%s exists already, with the value %q, and this resource did not write it", r.ID, r.Conflict.Value)
 	}
 }
 

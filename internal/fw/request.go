@@ -49,7 +49,7 @@ func sameCluster(expected, found string, diags *diag.Diagnostics) bool {
 		return true
 	}
 	diags.AddError("Unable to use this state with another cluster",
-		fmt.Sprintf("The state was written for the cluster whose namespace kube-system has the UID %s; the provider block leads to one with %s. "+
+		fmt.Sprintf("The state was written for the cluster whose namespace kube-system has the UID %s; the provider block points to one with %s. "+
 			"Nothing has been read or changed beyond that. Point the provider block at the right cluster. "+
 			"If the old one is gone for good, remove the resource from the state with \"terraform state rm\" and apply again.", expected, found))
 	return false

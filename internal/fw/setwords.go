@@ -46,7 +46,7 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 				"To remove it, edit the Machines ("+kubectl("edit", fmt.Sprintf("Machine %q", o.Set.Namespace+"/"+names[0]), "", "")+") and their nodes.")
 	}
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
-		diags.AddWarning(fmt.Sprintf("The rollout of %s may not go through by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))
+		diags.AddWarning(fmt.Sprintf("The rollout of %s may not finish by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))
 	}
 	if e.Template.Changed && len(e.Template.TakenOver) > 0 && d.Claim.TakeOver {
 		diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", d.Claim.Owner, o.Set.Title()),
@@ -65,7 +65,7 @@ func WarnLeftBehind(all planner.MachineSets, diags *diag.Diagnostics) {
 		names, taints := carriers(c.Observed, left)
 		diags.AddWarning(fmt.Sprintf("Destroying leaves %s on %s of %s", taints, Count(len(names), "machine"), c.Set.Title()),
 			"The strategy template_only changes no machine, so these keep what they have until they are replaced, and nothing manages it any more:\n  "+strings.Join(names, "\n  ")+"\n"+
-				"To take it from them as well, apply another rollout strategy first, and destroy then.")
+				"To remove it from them too, apply another rollout strategy first, then destroy.")
 	}
 }
 
@@ -83,7 +83,7 @@ func carriers(o machineset.Observed, left machineset.Remnants) (names []string, 
 
 // anotherInstance says, after what the entry is called, why one with the resource's own id
 // may not be its own, and what to do.
-const anotherInstance = "carries this resource's id, but another instance of it wrote it: either an earlier create or replacement was interrupted, or a second state (another workspace or pipeline) applies the same configuration. " +
+const anotherInstance = "has this resource's id, but another instance of it wrote it: either an earlier create or replacement was interrupted, or a second state (another workspace or pipeline) applies the same configuration. " +
 	"If there is a second state, give one of the two another owner in the provider block. If not, apply with -replace=ADDRESS to adopt the entries with this id."
 
 // leftAlone reports that an entry of another owner has not been changed.
@@ -112,7 +112,7 @@ func ExplainSetConflict(owner string, e *rollout.SetConflictError) diag.Diagnost
 func ExplainLabelConflict(owner string, e *rollout.LabelConflictError) diag.Diagnostic {
 	c := e.Conflicts[0]
 	summary := fmt.Sprintf("Unable to claim label %q on %s", c.Key, c.Where)
-	detail := fmt.Sprintf("It is there already with the value %q, and this resource did not write it. "+leftAlone+" Choose another key, or remove the label there first.", c.Value)
+	detail := fmt.Sprintf("It exists already, with the value %q, and this resource did not write it. "+leftAlone+" Choose another key, or remove the label there first.", c.Value)
 	switch c.Owner {
 	case "":
 	case owner:

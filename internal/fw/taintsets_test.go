@@ -70,7 +70,7 @@ func TestRefuseOverlap(t *testing.T) {
 		taints, absent types.Set
 		want           string
 	}{
-		{"a taint that is wanted and unwanted is refused", set(object("a", "1", "NoSchedule")), set(object("a", "", "NoSchedule")), `Unable to keep taint "a:NoSchedule" both there and absent`},
+		{"a taint that is wanted and unwanted is refused", set(object("a", "1", "NoSchedule")), set(object("a", "", "NoSchedule")), `Unable to keep taint "a:NoSchedule" both present and absent`},
 		{"another effect is another taint", set(object("a", "1", "NoSchedule")), set(object("a", "", "NoExecute")), ""},
 		{"an unknown set is not judged", types.SetUnknown(fw.TaintType), set(object("a", "", "NoSchedule")), ""},
 	}

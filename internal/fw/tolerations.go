@@ -125,7 +125,7 @@ type validToleration struct{}
 
 // Description reports what is allowed.
 func (validToleration) Description(context.Context) string {
-	return "must be a toleration as Kubernetes takes it"
+	return "must be a toleration that Kubernetes accepts"
 }
 
 // MarkdownDescription reports what is allowed.
@@ -199,7 +199,7 @@ func Named(kind string, name types.String) string {
 	return fmt.Sprintf("%s %q", kind, name.ValueString())
 }
 
-// WarnKeyless warns of tolerations that tolerate every taint, for ever. Whose they are is
+// WarnKeyless warns of tolerations that tolerate every taint, forever. Whose they are is
 // in the summary, such as: Deployment "shop/web".
 func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path, diags *diag.Diagnostics) {
 	tolerations, _ := Tolerations(ctx, set, diags)

@@ -48,7 +48,7 @@ func unchecked(of, why, original string, data *Data) diag.Diagnostic {
 	if data.Evictions.Set() {
 		where += ", here or in the provider block"
 	}
-	detail := strings.TrimSpace("A limit is set "+where+". It cannot be checked, so this is an error. "+why) + " To go on without this check, remove the limit for this run." + original
+	detail := strings.TrimSpace("A limit is set "+where+". It cannot be checked, so this is an error. "+why) + " To skip this check, remove the limit for this run." + original
 	if data.Evictions.Set() {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}

@@ -131,7 +131,7 @@ func (a *admissions) rules(restricted bool) (*admission.Rules, []string) {
 		case p.InForce():
 			rules = rules.With(p.Policy)
 		case p.Objects.Policy != nil && p.Objects.Binding != nil:
-			gaps = append(gaps, "MutatingAdmissionPolicy "+name+" was changed by another writer: what it gives to new pods is not known")
+			gaps = append(gaps, "MutatingAdmissionPolicy "+name+" was changed by another writer: what it adds to new pods is unknown")
 		}
 	}
 	if !restricted && !a.selecting() {
@@ -186,7 +186,7 @@ func (c *Cluster) listPolicies(ctx context.Context) error {
 			})
 		}
 		c.admissions.mu.Lock()
-		err = gap(&sync.Mutex{}, err, "MutatingAdmissionPolicies could not be read (no permission to list them): what they give to new pods is not seen", &c.admissions.gaps)
+		err = gap(&sync.Mutex{}, err, "MutatingAdmissionPolicies could not be read (no permission to list them): what they add to new pods is not considered", &c.admissions.gaps)
 		c.admissions.mu.Unlock()
 		for name, o := range objects {
 			observed := admission.Observe(o)
@@ -232,7 +232,7 @@ func (c *Cluster) listNamespaces(ctx context.Context, needed bool) error {
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err = gap(&sync.Mutex{}, err, "Namespaces could not be read (no permission to list them): what their labels and annotations give to new pods, and which of them pod affinity selects, is not seen", &a.gaps); err == nil {
+	if err = gap(&sync.Mutex{}, err, "Namespaces could not be read (no permission to list them): what their labels and annotations add to new pods, and which of them pod affinity selects, is not considered", &a.gaps); err == nil {
 		a.namespaces = found
 		a.times++
 	}

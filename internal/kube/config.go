@@ -325,7 +325,7 @@ func (c Config) material() error {
 	}
 	if c.ClientCertificate != "" && c.ClientKey != "" {
 		if _, err := tls.X509KeyPair([]byte(c.ClientCertificate), []byte(c.ClientKey)); err != nil {
-			return &ConfigError{Attribute: "client_certificate", Message: fmt.Sprintf("It does not go with client_key: %s. Both must be in PEM: a kubeconfig's data must be decoded with base64decode first.", err)}
+			return &ConfigError{Attribute: "client_certificate", Message: fmt.Sprintf("It does not match client_key: %s. Both must be in PEM: a kubeconfig's data must be decoded with base64decode first.", err)}
 		}
 	}
 	return nil

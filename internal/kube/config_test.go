@@ -158,7 +158,7 @@ func TestConfigErrors(t *testing.T) {
 		{"a host that is no address", Config{Host: "https://a b"}, "host", `"https://a b" is not the address of an API server`},
 		{"a proxy without a scheme", Config{Host: host, ProxyURL: "proxy.example.com:3128"}, "proxy_url", "is not the address of a proxy"},
 		{"a certificate that is not decoded", Config{Host: host, ClusterCACertificate: "LS0tLS1CRUdJTg=="}, "cluster_ca_certificate", "base64decode"},
-		{"a client certificate with the key of another", Config{Host: host, ClientCertificate: other, ClientKey: key}, "client_certificate", "does not go with client_key"},
+		{"a client certificate with the key of another", Config{Host: host, ClientCertificate: other, ClientKey: key}, "client_certificate", "does not match client_key"},
 		{"a client certificate without a key", Config{Host: host, ClientCertificate: certificate}, "host", "The connection is not complete"},
 		{"certificates that are given and left unchecked", Config{Host: host, ClusterCACertificate: certificate, Insecure: true}, "host", "insecure"},
 		{"a token beside a password", Config{Host: host, Token: "t", Username: "u", Password: "p"}, "host", "more than one authentication method"},

@@ -279,7 +279,7 @@ func TestNodePatch(t *testing.T) {
 	}
 }
 
-// TestEdit_endsWhereEveryWriteMeetsAnotherClients does not hold an apply for ever.
+// TestEdit_endsWhereEveryWriteMeetsAnotherClients does not hold an apply forever.
 func TestEdit_endsWhereEveryWriteMeetsAnotherClients(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(context.Context, *Cluster) error{

@@ -58,7 +58,7 @@ func (p patience) do(ctx context.Context, request func(context.Context) error) e
 const conflictDelay = 20 * time.Millisecond
 
 // maxConflicts bounds how often an edit is made again, which is about three minutes: another
-// client that never stops writing must not hold an apply for ever.
+// client that never stops writing must not hold an apply forever.
 const maxConflicts = 200
 
 // retryOnConflict makes an edit again from a fresh reading while another client has written

@@ -150,13 +150,13 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 			},
 			func() error {
 				err := gap(&mu, c.volumesInto(ctx, &stored),
-					"PersistentVolumes could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
+					"PersistentVolumes could not be read (no permission to list them): volumes that bind a pod to certain nodes are not considered", &s.gaps)
 				if err != nil || len(stored.volumes) == 0 {
 					return err
 				}
 				// The owner of a volume matters for these alone.
 				return gap(&mu, c.claimsInto(ctx, &stored),
-					"PersistentVolumeClaims could not be read (no permission to list them): volumes that bind a pod to certain nodes are not seen", &s.gaps)
+					"PersistentVolumeClaims could not be read (no permission to list them): volumes that bind a pod to certain nodes are not considered", &s.gaps)
 			},
 		)
 		s.volumes = stored.bound()

@@ -162,7 +162,7 @@ func (n *nodes) choose(what string, names []string) (labels.Selector, error) {
 	}
 	selector, err := labels.Parse(n.selector)
 	if err == nil && selector.Empty() {
-		err = errors.New("an empty selector matches everything: name what is meant")
+		err = errors.New("an empty selector matches everything: name at least one label")
 	}
 	return selector, err
 }

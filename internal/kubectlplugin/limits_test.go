@@ -73,7 +73,7 @@ func TestPreviewDrain_forceEvictsPodsWithoutController(t *testing.T) {
 		c.Pod(t, "ops", "scratch", "worker-1", func(p *corev1.Pod) {
 			p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 		})
-		const data = "error: unable to drain node \"worker-1\": 1 pod stops the drain\n  pod ops/scratch on node worker-1 has local data (emptyDir) that would be lost: set --delete-emptydir-data to let it go\n"
+		const data = "error: unable to drain node \"worker-1\": 1 pod stops the drain\n  pod ops/scratch on node worker-1 has local data (emptyDir) that would be lost: set --delete-emptydir-data to evict it\n"
 		if got := r.run(t, "preview", "drain", "worker-1", "--force"); got.code != 1 || got.out != "" || got.err != data {
 			t.Errorf("with local data: got\n%s", got)
 		}

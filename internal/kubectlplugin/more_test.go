@@ -114,7 +114,7 @@ func TestTolerates_workloads(t *testing.T) {
 				p.Spec.Tolerations = tolerations
 			})
 		}
-		if got := ask("deployments.v1.apps/web"); got.code != 1 || !strings.Contains(got.out, "k=v:NoExecute   no          <none>\n") || got.err != "Warning: the pods of Deployment/web differ, and the least tolerant one answers\n" {
+		if got := ask("deployments.v1.apps/web"); got.code != 1 || !strings.Contains(got.out, "k=v:NoExecute   no          <none>\n") || got.err != "Warning: the pods of Deployment/web differ, and the least tolerant one counts\n" {
 			t.Errorf("in the middle of a rollout: got\n%s", got)
 		}
 		if got := ask("replicaset/web-new"); got.code != 0 || got.err != "" {

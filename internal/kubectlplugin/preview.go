@@ -19,8 +19,8 @@ import (
 
 const previewLong = `Preview which pods a change evicts, when and why, and which of them cannot be recreated.
 
-The change is imagined on the cluster as it is now. Nothing is written to the cluster, so that the
-rights of a reader are enough: the ClusterRole kubetaint-plan of the provider's documentation.
+The change is simulated on the cluster as it is now. Nothing is written, so read permissions are
+enough: the ClusterRole kubetaint-plan of the provider's documentation.
 
 Exit codes: 0, 1 for an error, and 2 for a preview that exceeds a limit or for a drain that gets stuck.`
 

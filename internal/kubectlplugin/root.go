@@ -51,8 +51,8 @@ func Run(ctx context.Context, args []string, version string, config *genericclio
 
 const rootLong = `Preview which pods a change evicts, before it is made.
 
-The commands read the cluster, or a snapshot of it, and write nothing to it. Their answers are those of the Terraform
-provider kubetaint, which makes such changes.`
+The commands read the cluster, or a snapshot of it, and write nothing to it. They return the
+same results as the Terraform provider kubetaint, which makes such changes.`
 
 // command returns the whole tree of commands.
 func (p *plugin) command() *cobra.Command {

@@ -94,7 +94,7 @@ func (s subject) answer(ctx context.Context, cluster *kube.Cluster, in *snapshot
 	version, kind := s.ToAPIVersionAndKind()
 	known, is := workload.Lookup(version, kind)
 	if !is || known.Components || known.Operand != nil {
-		return eviction.WorkloadAnswer{}, fmt.Errorf("no pod of %s %s/%s runs, and where its template has tolerations is not known", kind, s.namespace, s.name)
+		return eviction.WorkloadAnswer{}, fmt.Errorf("%s %s/%s has no running pods, and the path of the tolerations in its template is unknown", kind, s.namespace, s.name)
 	}
 	w, err := cluster.Workload(ctx, workload.Ref{APIVersion: version, Kind: kind, Namespace: s.namespace, Name: s.name}, known.Path)
 	if err != nil {

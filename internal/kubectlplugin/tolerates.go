@@ -15,8 +15,8 @@ import (
 
 const toleratesLong = `Report whether a pod or a workload tolerates taints, for how long, and by which toleration.
 
-The pods of a workload are asked, the least tolerant one where they differ; where there is none, the
-pod template. The answer is that of the data source kubetaint_workloads.
+Of a workload, the least tolerant pod counts; without pods, the pod template. The result is that of
+the data source kubetaint_workloads.
 
 Exit codes: 0 where all taints are tolerated, even if for a limited time, and 1 otherwise.`
 
@@ -68,7 +68,7 @@ func (p *plugin) toleratesCommand() *cobra.Command {
 // writeTolerance writes whether taints are tolerated. Errors: errNo where one is not.
 func (p *plugin) writeTolerance(o *output, answer preview.Tolerance) error {
 	if answer.PodsDiffer {
-		fmt.Fprintf(p.ErrOut, "Warning: the pods of %s/%s differ, and the least tolerant one answers\n", answer.Kind, answer.Name)
+		fmt.Fprintf(p.ErrOut, "Warning: the pods of %s/%s differ, and the least tolerant one counts\n", answer.Kind, answer.Name)
 	}
 	done, err := o.print(p.Out, "WorkloadTolerance", &struct {
 		Workload preview.Tolerance `json:"workload"`

@@ -121,7 +121,7 @@ func TestValidate_namesWhatIsNoKeyAndNoValue(t *testing.T) {
 
 func TestReserved_saysWhy(t *testing.T) {
 	t.Parallel()
-	for key, want := range map[string]string{"node-role.kubernetes.io/master": "control plane", "kubernetes.io/hostname": "kept for Kubernetes", "pool": ""} {
+	for key, want := range map[string]string{"node-role.kubernetes.io/master": "control plane", "kubernetes.io/hostname": "reserved for Kubernetes", "pool": ""} {
 		if why, _ := Reserved(key); (why == "") != (want == "") || !strings.Contains(why, want) {
 			t.Errorf("%s: %q", key, why)
 		}

@@ -49,7 +49,7 @@ func Reserved(key string) (string, bool) {
 	prefix, _, found := strings.Cut(key, "/")
 	free := !found || key == "node.kubernetes.io/exclude-from-external-load-balancers" || within(prefix, "node-restriction.kubernetes.io") || prefix == "node-role.kubernetes.io"
 	if !free && (within(prefix, "kubernetes.io") || within(prefix, "k8s.io")) {
-		return "keys under kubernetes.io and k8s.io are kept for Kubernetes, whose components set them and put them back", true
+		return "keys under kubernetes.io and k8s.io are reserved for Kubernetes: its components set and restore them", true
 	}
 	return "", false
 }

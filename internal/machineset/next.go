@@ -206,12 +206,12 @@ func (v *view) stale(m *Machine) bool {
 	if !v.templateOn(m).Agrees(m.Taints) {
 		return true
 	}
-	return v.strategy() == InPlace && v.astray(m) != nil
+	return v.strategy() == InPlace && v.outOfSyncNode(m) != nil
 }
 
-// astray returns the node of a machine where it differs from the template in an
+// outOfSyncNode returns the node of a machine where it differs from the template in an
 // owned entry.
-func (v *view) astray(m *Machine) *snapshot.Node {
+func (v *view) outOfSyncNode(m *Machine) *snapshot.Node {
 	if n := v.Nodes[m.Node]; n != nil && !v.templateOn(m).of(n).Agrees(n.Taints) {
 		return n
 	}
@@ -227,7 +227,7 @@ func (v *view) templateOn(m *Machine) Template { return v.template.on(m, v.Nodes
 func (v *view) mend() []Intent {
 	var out []Intent
 	for _, m := range v.fresh {
-		n := v.astray(m)
+		n := v.outOfSyncNode(m)
 		if n == nil {
 			continue
 		}

@@ -54,7 +54,7 @@ func Refuse(o Observed, d Desired) []Refusal {
 		add(fmt.Sprintf("status.authoritativeAPI of this MachineSet is %s, so the controllers of the Machine API ignore changes to it", s.Authority), "Change it through "+s.Authority+", or remove it from this configuration")
 	}
 	if s.Hive && !d.Claim.Release && !d.Cycle {
-		add("Hive manages this MachineSet, and puts taints and replicas back to those of its MachinePool", "Change the MachinePool instead")
+		add("Hive manages this MachineSet, and reverts taints and replicas to those of its MachinePool", "Change the MachinePool instead")
 	}
 	out = append(out, tooLarge(o, d)...)
 	scaled := func(format string, args ...any) {
@@ -227,7 +227,7 @@ func Warnings(o Observed, d Desired) []string {
 	}
 	for _, m := range e.Leaving {
 		for _, hook := range m.Hooks {
-			out = append(out, fmt.Sprintf("machine %s waits for the lifecycle hook %s before it goes", m.Name, hook))
+			out = append(out, fmt.Sprintf("machine %s waits for the lifecycle hook %s before it is deleted", m.Name, hook))
 		}
 		if m.NoDrain {
 			out = append(out, fmt.Sprintf("machine %s is not drained (machine.openshift.io/exclude-node-draining): its pods are killed with it", m.Name))

@@ -138,7 +138,7 @@ func TestNext_endsWhateverOthersEdit(t *testing.T) {
 }
 
 // TestNext_aForeignEntryOfTheTemplate comes in the middle: machines that were made before lack
-// it for ever.
+// it forever.
 func TestNext_aForeignEntryOfTheTemplate(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []Strategy{Rolling, Surge, ScaleToZero} {

@@ -58,7 +58,7 @@ func refuseRouters(group []Affected, s *snapshot.Snapshot) []Refusal {
 			continue
 		}
 		out = append(out, Refusal{
-			Why:       fmt.Sprintf("all %d router pods of IngressController %q run on its machines, and what is behind them is out of reach until new machines are ready", here[name], name),
+			Why:       fmt.Sprintf("all %d router pods of IngressController %q run on its machines, and their routes are unreachable until new machines are ready", here[name], name),
 			Attribute: attributeStrategy, Instead: "Use surge or rolling, or have routers run elsewhere first (spec.nodePlacement of the IngressController)",
 		})
 	}

@@ -22,7 +22,7 @@ func (v *view) inPlace() Decision {
 	if !t.Agrees(m.Taints) {
 		out = append(out, Intent{Kind: WriteMachine, Machine: m, Taints: t.Apply(m.Taints), Reason: reason})
 	}
-	if n := v.astray(m); n != nil {
+	if n := v.outOfSyncNode(m); n != nil {
 		out = append(out, Intent{Kind: WriteNode, Machine: m, Node: n, Taints: t.of(n).Apply(n.Taints), Reason: reason})
 	}
 	return Decision{Intents: out}

@@ -42,7 +42,7 @@ func TestAccMachineSetTaints_reportsWhatHoldsADrain(t *testing.T) {
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})
 	// It waits for the old machine alone once the new one serves.
 	old := p.Names()[0]
-	told := s.heldUp(i, config, "the rollout timed out", "The rollout last waited for machines:\n  "+old+" is being deleted\n\nWhat keeps machines from going:\n  pod "+apps+"/db-",
+	told := s.heldUp(i, config, "the rollout timed out", "The rollout last waited for machines:\n  "+old+" is being deleted\n\nWhat blocks the deletion of machines:\n  pod "+apps+"/db-",
 		`is held by PodDisruptionBudget "`+apps+`/strict", which currently allows no eviction`+"\n\nTo fix this, allow the evictions", "1 of 1 machine still has to be replaced, and spec.replicas is 1.", "Apply again: the rollout continues where it stopped.")
 	golden.Check(t, "held.golden", strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop", "[] ", "").Replace(constant(p, told)))
 
@@ -64,7 +64,7 @@ func TestAccMachineSetTaints_timeoutBringsTheCountBack(t *testing.T) {
 	p.ChangeCloudOfNew(`{"deleteError":null}`)
 	i := newInstance()
 	config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
-	s.heldUp(i, config, "the rollout timed out", "spec.replicas has been set back to 2.")
+	s.heldUp(i, config, "the rollout timed out", "spec.replicas has been restored to 2.")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d", got)
 	}
@@ -162,7 +162,7 @@ func TestAccMachineSetTaints_warnsOfWhatMayHoldIt(t *testing.T) {
 	machine := acctest.Thing{APIVersion: p.APIVersion, Kind: "Machine", Namespace: p.Namespace, Name: p.Names()[0]}
 	s.c.Change(t, machine, "storage", `{"metadata":{"annotations":{"machine.openshift.io/exclude-node-draining":""}},"spec":{"lifecycleHooks":{"preTerminate":[{"name":"Migrate","owner":"storage"}]}}}`)
 	told := s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})).Diagnostics.Warnings()
-	acctest.WantAll(s.T, told, "may not go through by itself", "machine "+machine.Name+" waits for the lifecycle hook Migrate of storage before it goes",
+	acctest.WantAll(s.T, told, "may not finish by itself", "machine "+machine.Name+" waits for the lifecycle hook Migrate of storage before it is deleted",
 		"machine "+machine.Name+" is not drained (machine.openshift.io/exclude-node-draining): its pods are killed with it",
 		"sets spec.replicas as well", `the annotation capacity.cluster-autoscaler.kubernetes.io/taints of the MachineSet is "team=old:NoSchedule" and is not changed here`)
 	told = s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})).Diagnostics.Warnings()

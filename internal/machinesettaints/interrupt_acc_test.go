@@ -41,7 +41,7 @@ func TestAccMachineSetTaints_interruptedByHand(t *testing.T) {
 		"rolling":  {`strategy = "rolling"`, `{"quota":0,"deleteError":"held"}`, 2, [2]int{4, 3}, 3, 2, []string{"the run was interrupted"}},
 		"surge":    {`strategy = "surge"`, `{"quota":0}`, 1, [2]int{4, 4}, 4, 3, []string{"the run was interrupted"}},
 		"scale_to_zero": {`strategy = "scale_to_zero", wait_for = "removed"`, `{"deleteError":"held"}`, 1, [2]int{3, 0}, 3, 0,
-			[]string{"the run was interrupted", "spec.replicas has been set back to 3."}},
+			[]string{"the run was interrupted", "spec.replicas has been restored to 3."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,7 +120,7 @@ func TestAccMachineSetTaints_interruptedBeforeTheAnswer(t *testing.T) {
 		}
 	})
 	out := run.carryOut(t)
-	acctest.WantAll(s.T, acctest.Unfold(out), "the run was interrupted", "spec.replicas has been set back to 2.")
+	acctest.WantAll(s.T, acctest.Unfold(out), "the run was interrupted", "spec.replicas has been restored to 2.")
 	if got := p.Replicas(); got != 2 {
 		t.Fatalf("the count is %d:\n%s", got, out)
 	}
@@ -184,7 +184,7 @@ func (i *interruption) carryOut(t *testing.T) string {
 		t.Fatal(err)
 	}
 	over := sync.OnceFunc(func() { close(i.over) })
-	// Otherwise a waiting caller would wait for ever.
+	// Otherwise a waiting caller would wait forever.
 	defer over()
 	ended := make(chan error, 1)
 	go func() { ended <- i.apply.Wait() }()

@@ -84,7 +84,7 @@ func TestAccMachineSetTaints_whatAMachineCarriesIsDroppedFromItFirst(t *testing.
 	acctest.Until(t, "nodelink has put back what the Machine has", func(context.Context) (bool, error) {
 		return strings.Contains(s.c.Taints(t, machine.Status.NodeRef.Name), "team=a:NoSchedule"), nil
 	})
-	acctest.WantAll(t, s.tf.Plan(t, nodes, onNode("own:NoSchedule")).Diagnostics.Errors(), `Unable to remove taint "team:NoSchedule"`, "/"+machine.Name+" carries it")
+	acctest.WantAll(t, s.tf.Plan(t, nodes, onNode("own:NoSchedule")).Diagnostics.Errors(), `Unable to remove taint "team:NoSchedule"`, "/"+machine.Name+" has it")
 
 	s.tf = &acctest.Terraform{Provider: s.c.Provider(t)}
 	s.tf.Settle(t, i, inPlace("keep:NoSchedule"))

@@ -72,7 +72,7 @@ func TestMachineSetTaints_noErrorLeavesASetAtZero(t *testing.T) {
 		acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) {
 			record = p.Annotation("kubetaint.io/owned-taints")
 			s.c.Change(t, p.Thing, "somebody", `{"metadata":{"annotations":{"kubetaint.io/owned-taints":"{"}}}`)
-		}), `AttributeName("name")`, "Unable to read who owns the taints of MachineSet", "the annotation kubetaint.io/owned-taints is damaged", "kubetaint.io/owned-taints-", "spec.replicas has been set back to 2.")
+		}), `AttributeName("name")`, "Unable to read who owns the taints of MachineSet", "the annotation kubetaint.io/owned-taints is damaged", "kubetaint.io/owned-taints-", "spec.replicas has been restored to 2.")
 		if got := p.Replicas(); got != 2 {
 			t.Fatalf("the count is %d", got)
 		}

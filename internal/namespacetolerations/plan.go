@@ -108,7 +108,7 @@ func (r *namespaceTolerations) preview(ctx context.Context, desired wanted, own 
 	}
 	if taken := merged.TakenOver(); len(taken) > 0 && own.Generation == "" {
 		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of namespace %q", desired.namespace),
-			"Entries with the id \""+desired.owner()+"\" are there already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
+			"Entries with the id \""+desired.owner()+"\" exist already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
 	}
 	r.warnPlugIn(ctx, desired, diags)
@@ -149,7 +149,7 @@ func (r *namespaceTolerations) warnPlugIn(ctx context.Context, desired wanted, d
 	}
 	diags.AddWarning(fmt.Sprintf("The tolerations of namespace %q have no effect: the admission plug-in PodTolerationRestriction is off", desired.namespace),
 		"A dry run of a pod shows it: the API server did not treat the pod as the plug-in does. The annotations are written all the same. "+
-			"Switch the plug-in on (kube-apiserver --enable-admission-plugins=PodTolerationRestriction), or use kubetaint_toleration_policy, which needs no plug-in.")
+			"Enable the plug-in (kube-apiserver --enable-admission-plugins=PodTolerationRestriction), or use kubetaint_toleration_policy, which needs no plug-in.")
 }
 
 // warnForbidden names the running pods that could not be recreated, because the namespace

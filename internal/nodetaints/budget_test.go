@@ -97,7 +97,7 @@ func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T
 			hour := int64(3600)
 			p.Spec.Tolerations = []corev1.Toleration{{Key: "maintenance", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &hour}}
 		})
-		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), `Putting back maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
+		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), `Restoring maintenance:NoExecute on node "`+name+`" evicts 1 pod`)
 		tf.Settle(t, i, acctest.With(config, map[string]any{"evictions": map[string]any{"max_pods": 0}}))
 		acctest.WantAll(t, tf.Apply(t, i, nil).Errors(), "max_pods")
 		wantTaints(t, c, name, "")

@@ -38,12 +38,12 @@ func explain(verb string, desired planner.NodeTaints, budget fw.Budget, err erro
 	switch {
 	case verb == "create" && len(desired.Claim.Absent) > 0:
 		// An import names taints that are there, so that it is no way to these.
-		detail += " To give up instead, let an apply succeed and destroy the resource: that puts back the taints of absent_taints."
+		detail += " To give up instead, let an apply succeed and destroy the resource: that restores the taints of absent_taints."
 	case verb == "create":
 		detail += " To give up instead, import the resource and destroy it."
 	}
 	if len(desired.Claim.Taints) == 0 {
-		verb = cmp.Or(map[string]string{"create": "remove", "delete": "put back"}[verb], verb)
+		verb = cmp.Or(map[string]string{"create": "remove", "delete": "restore"}[verb], verb)
 	}
 	if advice := fw.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail

@@ -84,7 +84,7 @@ func TestNodeTaints_importErrors(t *testing.T) {
 		for id, want := range map[string]string{
 			"worker-3":                                  "node/NAME/KEY:EFFECT",
 			"node/" + name + "/dedicated:Sometimes":     "is none of NoSchedule",
-			"node/" + name + "/dedicated:NoExecute":     "There is no such taint",
+			"node/" + name + "/dedicated:NoExecute":     "The taint does not exist",
 			"selector/pool in (/dedicated:NoExecute":    "is not a selector",
 			"selector//dedicated:NoExecute":             "empty selector",
 			"node/" + name + "/a:NoExecute,a:NoExecute": "named twice",

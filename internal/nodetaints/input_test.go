@@ -30,7 +30,7 @@ func TestNodeTaints_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 		"a reserved key":                           {map[string]any{"node_name": "n", "taints": one("node.kubernetes.io/unreachable", "", "NoExecute")}, []string{`AttributeName("key")`, `Unable to manage the reserved taint "node.kubernetes.io/unreachable`, "node lifecycle controller", "kubetaint_eviction_preview"}},
 		"the Windows taint":                        {map[string]any{"node_name": "n", "taints": one("os", "Windows", "NoSchedule")}, []string{"reserved taint"}},
 		"a reserved absent taint":                  {map[string]any{"node_name": "n", "absent_taints": absent("node.kubernetes.io/not-ready", "NoExecute")}, []string{`AttributeName("absent_taints")`, "reserved taint"}},
-		"a taint wanted and absent":                {map[string]any{"node_name": "n", "taints": one("k", "", "NoExecute"), "absent_taints": absent("k", "NoExecute")}, []string{"absent_taints", "both there and absent"}},
+		"a taint wanted and absent":                {map[string]any{"node_name": "n", "taints": one("k", "", "NoExecute"), "absent_taints": absent("k", "NoExecute")}, []string{"absent_taints", "both present and absent"}},
 		"neither name nor selector":                {map[string]any{"taints": one("k", "", "NoExecute")}, []string{"node_name", "node_selector"}},
 		"both name and selector":                   {map[string]any{"node_name": "n", "node_selector": "a=b", "taints": one("k", "", "NoExecute")}, []string{"node_name", "node_selector"}},
 		"no taints at all":                         {map[string]any{"node_name": "n"}, []string{"taints", "absent_taints"}},

@@ -24,7 +24,7 @@ func TestNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing
 		absent := func(key string) map[string]any {
 			return map[string]any{"node_name": name, "absent_taints": []any{map[string]any{"key": key, "effect": "NoSchedule"}}}
 		}
-		acctest.WantAll(t, tf.Plan(t, newInstance(), absent("dedicated")).Diagnostics.Errors(), "absent_taints", namespace+"/machine-1", "puts it back")
+		acctest.WantAll(t, tf.Plan(t, newInstance(), absent("dedicated")).Diagnostics.Errors(), "absent_taints", namespace+"/machine-1", "restores it")
 		i := newInstance()
 		tf.Settle(t, i, absent("spot"))
 		wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
@@ -58,7 +58,7 @@ func TestNodeTaints_aTaintThatTheMachineCarriesIsNotDropped(t *testing.T) {
 				}
 				tf.Settle(t, i, config("dedicated=gpu:NoSchedule spot:NoSchedule"))
 				acctest.WantAll(t, tf.Plan(t, i, config("spot:NoSchedule")).Diagnostics.Errors(), `Unable to remove taint "dedicated:NoSchedule" from node "`+name+`"`,
-					"the node's Machine "+namespace+"/machine-1 carries it", "take it out of the MachineSet's template and the Machine's spec.taints first", "until then, leave it in the configuration")
+					"the node's Machine "+namespace+"/machine-1 has it", "remove it from the MachineSet's template and the Machine's spec.taints first", "until then, leave it in the configuration")
 				wantTaints(t, c, name, "dedicated=gpu:NoSchedule, spot:NoSchedule")
 				tf.Settle(t, i, config("dedicated=gpu:NoSchedule"))
 				wantTaints(t, c, name, "dedicated=gpu:NoSchedule")
@@ -88,7 +88,7 @@ func TestNodeTaints_warnsOfWhatOpenShiftPutsBackOnNodesThatAreGivenUp(t *testing
 		tf.Settle(t, i, config)
 		c.Patch(t, pool+"a", `{"metadata":{"labels":{"pool":null}}}`)
 		left := tf.Plan(t, i, config)
-		acctest.WantAll(t, left.Diagnostics.Warnings(), "OpenShift will put back taint dedicated:NoSchedule, which this plan removes from 1 node", "node "+pool+"a")
+		acctest.WantAll(t, left.Diagnostics.Warnings(), "OpenShift will restore taint dedicated:NoSchedule, which this plan removes from 1 node", "node "+pool+"a")
 		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "removes from 2 nodes", "nodes "+pool+"a, "+pool+"b")
 		tf.Destroy(t, i)
 	}, controllers.MachineAPI...)
@@ -130,7 +130,7 @@ func TestNodeTaints_aNodeThatComesWithItsMachineIsLookedAtBeforeTheWrite(t *test
 			c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "spot:NoSchedule")})
 			c.Patch(t, name, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+namespace+`/machine-1"}}}`)
 		}
-		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), namespace+"/machine-1", "puts it back")
+		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), namespace+"/machine-1", "restores it")
 		wantTaints(t, c, name, "spot:NoSchedule")
 	}, controllers.MachineAPI...)
 }

@@ -133,7 +133,7 @@ func newID(owner string, desired planner.NodeTaints) string {
 func words(desired planner.NodeTaints, budget fw.Budget) fw.StepWords {
 	verbs, preposition := map[bool]string{false: "apply", true: "Applying"}, "to"
 	if desired.Claim.Release {
-		verbs, preposition = map[bool]string{false: "put back", true: "Putting back"}, "on"
+		verbs, preposition = map[bool]string{false: "restore", true: "Restoring"}, "on"
 	}
 	return fw.StepWords{Budget: budget, Rescue: path.Root("tolerated_by"), About: func(doing bool, steps []planner.Step) fw.Subject {
 		return fw.About(verbs[doing], preposition, desired.Target, steps[0].Nodes)

@@ -114,7 +114,7 @@ func TestNodeTaints_absentTaintsFailAsARemoval(t *testing.T) {
 		tf.Settle(t, i, config)
 		wantTaints(t, c, name, "")
 		forbid()
-		acctest.WantAll(t, tf.Apply(t, i, nil).Errors(), `Unable to put back taints of node "`+name+`"`)
+		acctest.WantAll(t, tf.Apply(t, i, nil).Errors(), `Unable to restore taints of node "`+name+`"`)
 		proxy.Spoil(nil)
 		tf.Destroy(t, i)
 		wantTaints(t, c, name, "new:NoSchedule")

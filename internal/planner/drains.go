@@ -107,7 +107,7 @@ func Drain(pods []*snapshot.Pod, rules DrainRules) (leave []*snapshot.Pod, refus
 		case p.Controller == nil:
 			refuse("has no controller that would recreate it", "delete it yourself (kubectl delete pod) if it is not needed any more")
 		case p.LocalData && !rules.DeleteLocalData:
-			refuse("has local data (emptyDir) that would be lost", "set delete_local_data = true to let it go")
+			refuse("has local data (emptyDir) that would be lost", "set delete_local_data = true to evict it")
 		default:
 			leave = append(leave, p)
 		}

@@ -241,7 +241,7 @@ func restoring(merged taint.Merged) string {
 	return " (a destroy restores " + taint.FormatAll(out) + ")"
 }
 
-// look notes what stands in the way of a step and how its node deviates.
+// look notes what blocks a step and how its node deviates.
 func (p *NodePlan) look(s Switch, desired NodeTaints) {
 	name := s.Node.Name
 	if len(s.Merged.TakenOver) > 0 {

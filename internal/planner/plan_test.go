@@ -232,7 +232,7 @@ func TestRefuse_aTaintThatTheMachineCarriesIsNotTakenFromItsNode(t *testing.T) {
 	for name, machines := range map[string]Machines{"its own": {n.Machine: {Taints: x}}, "another one": {"openshift-machine-api/m2": {Taints: x}}} {
 		desired.Machines = machines
 		refusals := Refuse(n, MergeNode(n, desired), desired)
-		if want := name == "its own"; len(refusals) > 0 != want || want && !strings.Contains(refusals[0].Why, "the node's Machine openshift-machine-api/m1 carries it") {
+		if want := name == "its own"; len(refusals) > 0 != want || want && !strings.Contains(refusals[0].Why, "the node's Machine openshift-machine-api/m1 has it") {
 			t.Errorf("%s carries it: %v", name, refusals)
 		}
 	}

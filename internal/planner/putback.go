@@ -59,9 +59,9 @@ func (d NodeTaints) putBack(n *snapshot.Node, merged taint.Merged) []Refusal {
 	for _, id := range slices.Compact(slices.SortedFunc(slices.Values(slices.Concat(d.Claim.Absent, removed(n, merged))), taint.ID.Compare)) {
 		switch {
 		case n.MachineConfig && controlPlane(id):
-			refuse(id, "OpenShift's machine-config operator puts it back: change mastersSchedulable of the Scheduler named \"cluster\" instead")
+			refuse(id, "OpenShift's machine-config operator restores it: change mastersSchedulable of the Scheduler named \"cluster\" instead")
 		case d.Machines.CarriesTaint(n, id):
-			refuse(id, "the node's Machine "+n.Machine+" carries it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.taints first")
+			refuse(id, "the node's Machine "+n.Machine+" has it, and OpenShift restores it within seconds: remove it from the MachineSet's template and the Machine's spec.taints first")
 		}
 	}
 	return out
@@ -72,14 +72,14 @@ func (d NodeTaints) putBack(n *snapshot.Node, merged taint.Merged) []Refusal {
 func (d NodeLabels) putBack(n *snapshot.Node, merged label.Merged) []Refusal {
 	var out []Refusal
 	refuse := func(key, why string) {
-		out = append(out, Refusal{Node: n.Name, Labels: true, Why: "label " + key + ": the node's Machine " + n.Machine + " carries " + why})
+		out = append(out, Refusal{Node: n.Name, Labels: true, Why: "label " + key + ": the node's Machine " + n.Machine + " has " + why})
 	}
 	for _, key := range slices.Sorted(maps.Keys(merged.Changes)) {
 		carried, carries := d.Machines.carriedLabel(n, key)
 		switch wanted := merged.Changes[key]; {
 		case !carries:
 		case wanted == nil:
-			refuse(key, "it, and OpenShift puts it back within seconds: take it out of the MachineSet's template and the Machine's spec.metadata.labels first; until then, leave it in the configuration")
+			refuse(key, "it, and OpenShift restores it within seconds: remove it from the MachineSet's template and the Machine's spec.metadata.labels first; until then, leave it in the configuration")
 		case *wanted != carried:
 			refuse(key, "the value \""+carried+"\", and OpenShift sets it on the node within seconds: change it in the MachineSet's template and the Machine's spec.metadata.labels")
 		}

@@ -58,7 +58,7 @@ func fromTaint(a eviction.TaintAnswer) TaintTolerance {
 	return out
 }
 
-// forSeconds is null for ever, so that nothing else is: a condition on it alone
+// forSeconds is null forever, so that nothing else is: a condition on it alone
 // must not take what is not tolerated at all for the best.
 func forSeconds(lasts int64) *int64 {
 	if lasts == toleration.Forever {

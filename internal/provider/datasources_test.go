@@ -219,7 +219,7 @@ func TestDataSourceDiagnostics(t *testing.T) {
 		{"both name and selector are refused", previewData, nil, "", values{"node_name": "a", "node_selector": "x", "taints": one}, []string{"ERROR Invalid Attribute Combination"}},
 		{"no taint at all is refused", previewData, nil, "", values{"node_name": "a"}, []string{"ERROR Missing Attribute Configuration"}},
 		{"an empty selector is refused", previewData, nil, "", values{"node_selector": "", "taints": one}, []string{`ERROR Unable to use node_selector ""`}},
-		{"a taint that is wanted both ways is refused", previewData, nil, "", values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both there and absent`}},
+		{"a taint that is wanted both ways is refused", previewData, nil, "", values{"node_name": "a", "taints": one, "absent_taints": []any{gpuID}}, []string{`ERROR Unable to keep taint "dedicated:NoExecute" both present and absent`}},
 		{"a key and effect with two values are refused", previewData, nil, "", values{"node_name": "a", "taints": []any{gpu, object{"key": "dedicated", "value": "cpu", "effect": "NoExecute"}}}, []string{`ERROR Unable to use taint "dedicated:NoExecute" twice in taints`}},
 		{"pods that cannot be rolled up are told", workloadsData, nil, "jobs", values{"taints": one}, []string{"WARNING The workloads that tolerate dedicated=gpu:NoExecute are listed by ReplicaSet or Job where their owner could not be read (host fakeapi.test)"}},
 		{"budgets that cannot be read are no matter for workloads", workloadsData, nil, "poddisruptionbudgets", values{"taints": one}, nil},

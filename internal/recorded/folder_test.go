@@ -142,7 +142,7 @@ func TestOpen_aFolderIsObservedAsTheLiveCluster(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want1.Gaps = []string{"MutatingAdmissionPolicies could not be read (they are not in the snapshot): what they give to new pods is not seen"}
+			want1.Gaps = []string{"MutatingAdmissionPolicies could not be read (they are not in the snapshot): what they add to new pods is not considered"}
 			wantObserved(t, want1, recording)
 		})
 	}

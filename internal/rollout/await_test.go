@@ -132,7 +132,7 @@ func TestRun_looksAgainAtTheLinkThatCameFirst(t *testing.T) {
 	})
 }
 
-// TestRun_aLinkedPodOnANodeThatIsGone holds its place for ever, and what comes in its
+// TestRun_aLinkedPodOnANodeThatIsGone holds its place forever, and what comes in its
 // place one day is made from the newest template.
 func TestRun_aLinkedPodOnANodeThatIsGone(t *testing.T) {
 	t.Parallel()

@@ -185,7 +185,7 @@ func (d *draining) cordon(ctx context.Context, name string) error {
 }
 
 // empty evicts the pods that are on a node now. What is put there in spite of the
-// cordon, because it tolerates that, is left: it would be recreated for ever.
+// cordon, because it tolerates that, is left: it would be recreated forever.
 func (d *draining) empty(ctx context.Context, name string) error {
 	s, err := d.look(ctx)
 	if err != nil {

@@ -339,7 +339,7 @@ func (r *machineRollout) restore(ctx context.Context) (restored *int, failed boo
 	}
 	restored, err := bringBack(ctx, r.cluster, r.key, r.set.UID, r.desired.Claim.Owner)
 	if err != nil {
-		tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})
+		tflog.Error(ctx, "the count could not be restored", map[string]any{"machine_set": r.key, "error": err.Error()})
 	}
 	return restored, err != nil
 }

@@ -44,7 +44,7 @@ func TestReplenish_bringsBackTheCountOfAMachineSetThatWasLeftAtZero(t *testing.T
 	}{
 		"at the first write":                       {want: 2, tried: 1},
 		"again after others have written":          {before: conflicts(3), want: 2, tried: 4},
-		"not for ever":                             {before: conflicts(2 * maxConflicts), tried: maxConflicts + 1, fails: kube.ErrConflict},
+		"not forever":                              {before: conflicts(2 * maxConflicts), tried: maxConflicts + 1, fails: kube.ErrConflict},
 		"not where it is refused":                  {before: func(fakeapi.Request, int) int { return http.StatusForbidden }, tried: 1, fails: kube.ErrForbidden},
 		"not after the rollout of another owner":   {owner: "you"},
 		"not of one that was made anew":            {uid: "another"},

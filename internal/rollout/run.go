@@ -148,7 +148,7 @@ type run struct {
 	pods, linked bool
 	releases     []func()
 	// cycled is set once machines have been replaced that nothing is wrong with, drained once
-	// nodes are: what comes there in spite of it would be recreated for ever.
+	// nodes are: what comes there in spite of it would be recreated forever.
 	cycled, drained bool
 	// retained is set where the change is what others have left behind.
 	retained bool
@@ -213,7 +213,7 @@ func (r *run) begin(ctx context.Context, plan looked) error {
 	return r.replenish(ctx)
 }
 
-// count ends a run that would go on for ever. It is at an object.
+// count ends a run that would go on forever. It is at an object.
 func (r *run) count(at workload.Ref) error {
 	if r.rounds++; r.rounds <= maxRounds*(len(r.change.Workloads)+1) {
 		return nil

@@ -144,14 +144,14 @@ func TestRun_saysWhatItWaitsForWhenItsTimeIsOver(t *testing.T) {
 				p.Spec.NodeName, p.Spec.Tolerations = "", a.set("web").Spec.Template.Spec.Tolerations
 				a.Put(p)
 			},
-			[]string{"still without the tolerations: web-pod-2; made anew and on no node yet: web-pod-1"},
+			[]string{"still without the tolerations: web-pod-2; recreated and on no node yet: web-pod-1"},
 		},
 		{
 			"a pod that does not come back is told", func(a *testServer) {
 				a.roll("web")
 				a.Remove(a.podsOf("web")[0])
 			},
-			[]string{"1 of 2 pods are not made yet"},
+			[]string{"1 of 2 pods are not created yet"},
 		},
 		{
 			"an update that is not complete is told, where a lost pod would come back as it was", func(a *testServer) {

@@ -362,7 +362,7 @@ func TestRun_doesNotBeginADrainThatNeverEnds(t *testing.T) {
 				err := run(t.Context(), w.follow(t), change)
 				refused := new(SetRefusedError)
 				if !errors.As(err, &refused) || refused.Set.Name != "a" || len(refused.Refusals) != 1 || !strings.Contains(err.Error(), "wait for each other") {
-					t.Errorf("it ends with %v, want that the budget holds the drain for ever", err)
+					t.Errorf("it ends with %v, want that the budget holds the drain forever", err)
 				}
 				if diff := cmp.Diff(before, w.state()); diff != "" {
 					t.Errorf("it changed: %s", diff)

@@ -98,13 +98,13 @@ func (e *StuckError) Error() string {
 		parts = append(parts, what+strings.Join(e.Lacking, ", "))
 	}
 	if len(e.Pending) > 0 {
-		parts = append(parts, "made anew and on no node yet: "+strings.Join(e.Pending, ", "))
+		parts = append(parts, "recreated and on no node yet: "+strings.Join(e.Pending, ", "))
 	}
 	if len(e.Blocking) > 0 {
 		parts = append(parts, "not ready, so that its controller replaces no other pod: "+strings.Join(e.Blocking, ", "))
 	}
 	if e.Missing > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d pods are not made yet", e.Missing, e.Workload.Wants))
+		parts = append(parts, fmt.Sprintf("%d of %d pods are not created yet", e.Missing, e.Workload.Wants))
 	}
 	if stop := e.Workload.Rolling.Stands; stop.Why != "" {
 		parts = append(parts, "its rollout is stuck: "+stop.Why)
@@ -116,7 +116,7 @@ func (e *StuckError) Error() string {
 		parts = append(parts, "its template does not have the tolerations")
 	}
 	if len(parts) == 0 {
-		parts = append(parts, "its controller has not said so yet")
+		parts = append(parts, "its controller has not reported it yet")
 	}
 	return fmt.Sprintf("%s has not finished rolling out (%s): %v", e.Workload.Title(), strings.Join(parts, "; "), e.Err)
 }

@@ -128,7 +128,7 @@ const (
 
 // Lasts says for how many seconds a list tolerates a taint: Untolerated, a
 // number of seconds, or Forever. The first entry that matches decides. Seconds
-// count against NoExecute alone; every other taint is tolerated for ever or not
+// count against NoExecute alone; every other taint is tolerated forever or not
 // at all (semantics of k8s.io/kubernetes v1.37.1
 // pkg/controller/tainteviction/taint_eviction.go, getMinTolerationTime).
 func Lasts(list []corev1.Toleration, t corev1.Taint, comparison bool) int64 {

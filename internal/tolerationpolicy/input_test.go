@@ -21,7 +21,7 @@ func TestTolerationPolicy_refusesAtPlan(t *testing.T) {
 		more map[string]any
 		says []string
 	}{
-		"a match of every pod by leaving everything out": {match(map[string]any{}), []string{`[AttributeName("match")] Unable to match every pod by leaving everything out`, "match_all = true"}},
+		"a match of every pod by leaving everything out": {match(map[string]any{}), []string{`[AttributeName("match")] Unable to match every pod with an empty match`, "match_all = true"}},
 		"every pod and only some":                        {match(map[string]any{"match_all": true, "pod_selector": "a=b"}), []string{"Unable to match every pod and only some"}},
 		"namespaces by name and by selector":             {match(map[string]any{"namespaces": []any{"a"}, "namespace_selector": "b=c"}), []string{"Unable to match namespaces both by name and by selector"}},
 		"a namespace of the system by a selector":        {match(map[string]any{"namespace_selector": "kubernetes.io/metadata.name in (kube-system, kube-public)"}), []string{"Unable to match system namespaces by a selector", `matches kube-public, kube-system`}},

@@ -136,7 +136,7 @@ func explain(verb, name string, err error) diag.Diagnostic {
 	if said := fw.ExplainPolicy(verb, name, nameAt, err); said != nil {
 		return said
 	}
-	detail := "What was written stays and carries this resource's id; a policy without its binding changes no pods. "
+	detail := "What was written stays, with this resource's id in its ownership record; a policy without its binding changes no pods. "
 	switch verb {
 	case "plan", "import":
 		return fw.UnableTo(verb+" toleration policy \""+name+"\"", err)

@@ -24,7 +24,7 @@ import (
 // Schema describes the resource.
 func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Adds tolerations to new pods by a MutatingAdmissionPolicy and its binding. The API server adds them to every new pod selected by `match`, without a webhook. Running pods are not changed, nor are pods whose own tolerations cover these. Needs Kubernetes 1.36, or 1.34 with `admissionregistration.k8s.io/v1beta1` and the feature gate MutatingAdmissionPolicy switched on.",
+		MarkdownDescription: "Adds tolerations to new pods by a MutatingAdmissionPolicy and its binding. The API server adds them to every new pod selected by `match`, without a webhook. Running pods are not changed, nor are pods whose own tolerations cover these. Needs Kubernetes 1.36, or 1.34 with `admissionregistration.k8s.io/v1beta1` and the feature gate MutatingAdmissionPolicy enabled.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{
 				Computed:            true,

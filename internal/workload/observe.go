@@ -245,7 +245,7 @@ func (w *Workload) inOrder(s *appsv1.StatefulSet) (partitioned bool) {
 // there one for a DaemonSet, whose pods are made of its template as the controller
 // sees it, before it writes that it has seen it (pkg/controller/daemon/
 // daemon_controller.go:1068, syncNodes, and :1179, storeDaemonSetStatus). So neither is waited
-// for until it has all of its pods: a node that is gone holds one back for ever.
+// for until it has all of its pods: a node that is gone holds one back forever.
 func relapses(s appsv1.StatefulSetStatus) bool {
 	return s.CurrentRevision != s.UpdateRevision && s.CurrentReplicas == 0
 }

@@ -71,7 +71,7 @@ func workloadAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "The answer for each taint, sorted by key and effect.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"taint":       text("The taint in kubectl's notation."),
-				"tolerates":   truth("Whether the taint is tolerated, for ever or for a time."),
+				"tolerates":   truth("Whether the taint is tolerated, forever or for a time."),
 				"for_seconds": number("Seconds for which the taint is tolerated; null: forever, `0`: not at all."),
 				"uncertain":   truth("Whether the answer for this taint depends on the feature gate, as above."),
 				"toleration":  text("Toleration that decides: the first in the pod's list that matches. Null where none does."),

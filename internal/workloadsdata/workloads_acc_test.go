@@ -107,7 +107,7 @@ func bound(p corev1.Pod) bool { return p.Spec.NodeName != "" }
 //	Deployment/idle  none
 //	Deployment/stuck 1 pod that no node takes
 //	DaemonSet/agent  1 pod that does not, with what its controller adds
-//	StatefulSet/db   2 pods, of which one has the new template and tolerates it for ever
+//	StatefulSet/db   2 pods, of which one has the new template and tolerates it forever
 //	CronJob/nightly  1 pod of a Job that was made of it
 //	Job/once         1 pod that tolerates everything
 //	Pod/shadowed     tolerates it for 30s, as a later toleration is not heard
@@ -201,7 +201,7 @@ func told(t *testing.T, tf *acctest.Terraform, config map[string]any) []string {
 		case of["tolerates"] == false && of["for_seconds"] == int64(0):
 			return "no"
 		case of["tolerates"] == true && of["for_seconds"] == nil:
-			return "for ever"
+			return "forever"
 		}
 		return fmt.Sprintf("%v for %v", of["tolerates"], of["for_seconds"])
 	}
@@ -239,11 +239,11 @@ func TestAccWorkloads_showWhichTolerationDecidesAndForHowLong(t *testing.T) {
 		want             []string
 	}{
 		"a taint that is about to come": {dedicated, "", []string{
-			"CronJob/nightly 1: for ever in all; for ever by dedicated=gpu:NoExecute",
+			"CronJob/nightly 1: forever in all; forever by dedicated=gpu:NoExecute",
 			"DaemonSet/agent 1: no in all; no",
 			"Deployment/stuck 1: no in all; no",
 			"Deployment/web 2: true for 60 in all; true for 60 by dedicated Exists:NoExecute for 60s",
-			"Job/once 1: for ever in all; for ever by Exists",
+			"Job/once 1: forever in all; forever by Exists",
 			"Pod/shadowed 1: true for 30 in all; true for 30 by dedicated Exists:NoExecute for 30s, not dedicated=gpu:NoExecute",
 			"StatefulSet/db 2 that differ: no in all; no",
 		}},
@@ -251,20 +251,20 @@ func TestAccWorkloads_showWhichTolerationDecidesAndForHowLong(t *testing.T) {
 		// pods all the time there is.
 		"a taint of a controller": {unreachable, "", []string{
 			"CronJob/nightly 1: " + byDefault,
-			"DaemonSet/agent 1: for ever in all; for ever by node.kubernetes.io/unreachable Exists:NoExecute",
+			"DaemonSet/agent 1: forever in all; forever by node.kubernetes.io/unreachable Exists:NoExecute",
 			"Deployment/stuck 1: " + byDefault,
 			"Deployment/web 2: " + byDefault,
-			"Job/once 1: for ever in all; for ever by Exists",
+			"Job/once 1: forever in all; forever by Exists",
 			"Pod/shadowed 1: " + byDefault,
 			"StatefulSet/db 2: " + byDefault,
 		}},
 		"several taints": {unreachable + " " + dedicated, "app in (web, db, agent)", []string{
-			"DaemonSet/agent 1: no in all; no; for ever by node.kubernetes.io/unreachable Exists:NoExecute",
+			"DaemonSet/agent 1: no in all; no; forever by node.kubernetes.io/unreachable Exists:NoExecute",
 			"Deployment/web 2: true for 60 in all; true for 60 by dedicated Exists:NoExecute for 60s; true for 300 by node.kubernetes.io/unreachable Exists:NoExecute for 300s",
 			"StatefulSet/db 2 that differ: no in all; no; true for 300 by node.kubernetes.io/unreachable Exists:NoExecute for 300s",
 		}},
 		"pods of one workload that a selector takes": {dedicated, "statefulset.kubernetes.io/pod-name=db-0", []string{
-			"StatefulSet/db 1: for ever in all; for ever by dedicated=gpu:NoExecute",
+			"StatefulSet/db 1: forever in all; forever by dedicated=gpu:NoExecute",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -91,7 +91,7 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 	}
 	if taken := fw.TakenOver(plan, desired.claim.Owner); len(taken) > 0 {
 		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of %q", desired.claim.Owner),
-			"Entries with this resource's id are there already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
+			"Entries with this resource's id exist already: "+fw.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
 	}
 }

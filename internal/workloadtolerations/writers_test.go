@@ -55,12 +55,12 @@ func TestWorkloadTolerations_foreignListsAreKeptWholeAndInOrder(t *testing.T) {
 func TestWorkloadTolerations_whatIsCoveredIsNotWrittenUntilItIsNot(t *testing.T) {
 	t.Parallel()
 	for name, foreign := range map[string]string{
-		"by the same":                "team=a:NoExecute",
-		"by any value":               "team*",
-		"by any effect":              "team=a",
-		"by everything":              "*",
-		"by one that lasts as long":  "team=a:NoExecute@60",
-		"by one that lasts for ever": "team*:NoExecute",
+		"by the same":               "team=a:NoExecute",
+		"by any value":              "team*",
+		"by any effect":             "team=a",
+		"by everything":             "*",
+		"by one that lasts as long": "team=a:NoExecute@60",
+		"by one that lasts forever": "team*:NoExecute",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,7 +201,7 @@ func TestWorkloadTolerations_overwrittenInTheMiddleOfTheWait(t *testing.T) {
 }
 
 // TestWorkloadTolerations_aWriterThatKeepsRemovingEntriesIsAnError: it must neither
-// pass for an apply that worked nor go on for ever.
+// pass for an apply that worked nor go on forever.
 func TestWorkloadTolerations_aWriterThatKeepsRemovingEntriesIsAnError(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {

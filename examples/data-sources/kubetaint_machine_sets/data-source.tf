@@ -5,8 +5,8 @@ data "kubetaint_machine_sets" "infra" {
   selector = "machine.openshift.io/cluster-api-machine-role=infra"
 }
 
-# Machines that do not have, on themselves or on their nodes, what their template
-# says now, by MachineSet.
+# Machines that differ from the current template, themselves or on their nodes, by
+# MachineSet.
 output "stale_machines" {
   value = {
     for set in data.kubetaint_machine_sets.all.machine_sets : set.name => [

@@ -207,7 +207,7 @@ var equivalents = []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/machines.go", function: "machineRollout.restore", was: `tflog.Error(ctx, "the count could not be brought back", map[string]any{"machine_set": r.key, "error": err.Error()})`,
+		file: "internal/rollout/machines.go", function: "machineRollout.restore", was: `tflog.Error(ctx, "the count could not be restored", map[string]any{"machine_set": r.key, "error": err.Error()})`,
 		reason: "it is only logged",
 	},
 	{
