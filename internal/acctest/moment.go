@@ -26,8 +26,8 @@ func (c *Cluster) Moment(t testing.TB) *Cluster {
 	must(t, err)
 	nodes, err := c.Admin.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{Limit: 1})
 	must(t, err)
-	at := *c
-	at.REST = &rest.Config{Host: serveInProcess(t, &moment{onward: onward, to: c.REST.Host, version: nodes.ResourceVersion, answers: map[string]*answered{}})}
+	at, reading := *c, &moment{onward: onward, to: c.REST.Host, version: nodes.ResourceVersion, answers: map[string]*answered{}}
+	at.REST = &rest.Config{Host: serveInProcess(t, reading), Transport: reading}
 	return &at
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -81,21 +80,7 @@ func (s *stage) fails(args []string, parts ...string) {
 
 func (s *stage) says(printed string, parts ...string) {
 	s.Helper()
-	acctest.WantAll(s.T, ownPods(acctest.Unfold(printed)), parts...)
-}
-
-// exceeding is what a limit says of pods, those elsewhere included.
-var exceeding = regexp.MustCompile(`(\d+) pods would be evicted \((\d+) elsewhere, by preemption\)`)
-
-// ownPods takes the pods elsewhere out of what limits say: those are of other tests on the same control plane,
-// whose pods may wait for a node meanwhile and preempt. The count of a test's own pods is left.
-func ownPods(printed string) string {
-	return exceeding.ReplaceAllStringFunc(printed, func(found string) string {
-		counts := exceeding.FindStringSubmatch(found)
-		all, _ := strconv.Atoi(counts[1])
-		elsewhere, _ := strconv.Atoi(counts[2])
-		return strconv.Itoa(all-elsewhere) + " pods would be evicted"
-	})
+	acctest.WantAll(s.T, acctest.Unfold(printed), parts...)
 }
 
 // open lets pods come to a node that look for "open".

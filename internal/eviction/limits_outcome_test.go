@@ -27,6 +27,13 @@ func crowded(options ...podOption) world {
 		run(other("calm", "n2", append([]podOption{asking(2, 2), in("prod")}, options...)...))
 }
 
+// waitingBeside adds a Pending pod that finds room on n2 only where another pod was.
+func waitingBeside(w world) world {
+	w.Waiting = append(w.Waiting, other("waits", "", ownedBy("ReplicaSet", "waits"), asking(4, 4), priority(20)))
+	w.Nodes["n1"].Allocatable.MilliCPU = 3000
+	return w
+}
+
 func exceeded(limits Limits, r *Report) []Excess {
 	if over := new(LimitsError); errors.As(limits.Check(r), &over) {
 		return over.Exceeded
@@ -53,7 +60,9 @@ func TestLimits_countPodsThatPreemptionEvictsElsewhere(t *testing.T) {
 		"max_lost":               {crowded(bare), Limits{MaxLost: &none}, []Excess{{Limit: MaxLost, Count: 1, Preempted: 1, Pods: victim, Certain: true}}},
 		"max_pending":            {crowded(), Limits{MaxPending: &none}, []Excess{{Limit: MaxPending, Count: 1, Certain: true}}},
 		"one Pending is allowed": {crowded(), Limits{MaxPending: &one}, nil},
-		"no pod is preempted":    {crowded(priority(10)), Limits{MaxPods: &one, Namespaces: []string{"prod"}}, nil},
+		// A Pending pod preempts the pod of prod, whether or not n1 is tainted.
+		"a Pending pod preempts anyway": {waitingBeside(crowded()), Limits{MaxPods: &one, Namespaces: []string{"prod"}}, nil},
+		"no pod is preempted":           {crowded(priority(10)), Limits{MaxPods: &one, Namespaces: []string{"prod"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

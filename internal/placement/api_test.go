@@ -4,7 +4,6 @@
 package placement
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -58,7 +57,7 @@ func fromAPI(p *corev1.Pod) *snapshot.Pod {
 func (w world) prepared(p *snapshot.Pod) (*simulation, *class) {
 	s := newSimulation(New(w.Snapshot, Change{}, false), nil)
 	c := s.classOf(p, p.Scheduling, p.Requests())
-	s.rng = rand.New(rand.NewPCG(1, 1))
+	s.chance = newChance(1, 1)
 	s.reset()
 	s.running = true
 	return s, c

@@ -195,10 +195,11 @@ func (s *simulation) obstacles(c *class) []counted {
 // more of them would be most of the cost of a simulation.
 const enoughNodes = 100
 
-// find returns the node for a pod of a class: of those that take it the one with the highest
+// find returns the node for a pod: of those that take it the one with the highest
 // score, and of several one by chance. In some orders any of them: scores that are not repeated here,
 // above all that of the default topology spread, decide as well.
-func (s *simulation) find(c *class) (int32, bool) {
+func (s *simulation) find(r *replacement) (int32, bool) {
+	c, chance := r.class, s.chance.of(ofNodes, r.name)
 	if s.again(c, c.failed) {
 		return -1, false
 	}
@@ -207,7 +208,7 @@ func (s *simulation) find(c *class) (int32, bool) {
 		enough = 1
 	}
 	s.best = s.best[:0]
-	s.each(c.search, func(i int32) bool {
+	s.each(c.search, chance, func(i int32) bool {
 		if s.ask(c, i) != takes {
 			return true
 		}
@@ -228,7 +229,7 @@ func (s *simulation) find(c *class) (int32, bool) {
 		c.failed = s.failure()
 		return -1, false
 	}
-	return s.best[s.rng.IntN(len(s.best))], true
+	return s.best[chance.pick(len(s.best), func(i int) uint64 { return s.nodeNames[s.best[i]] })], true
 }
 
 // steady reports whether a pod of the class that no node takes finds none before room becomes
@@ -237,13 +238,13 @@ func (c *class) steady() bool {
 	return c.podRules == nil || len(c.podRules.affinity)+len(c.podRules.spread) == 0
 }
 
-// each calls do with the nodes that can take pods of a search, from where the last search ended,
-// until it returns false.
-func (s *simulation) each(l *nodeSearch, do func(int32) bool) {
+// each calls do with the nodes that can take pods of a search, from where the last search ended, until it
+// returns false. Where only some can, chance decides where it begins.
+func (s *simulation) each(l *nodeSearch, chance chance, do func(int32) bool) {
 	if len(l.candidates) < len(s.places) {
 		start := 0
 		if len(l.candidates) > 0 {
-			start = s.rng.IntN(len(l.candidates))
+			start = chance.of(ofStarts, 0).below(len(l.candidates))
 		}
 		for k := range l.candidates {
 			if !do(int32(l.candidates[(start+k)%len(l.candidates)].index)) { //nolint:gosec // A cluster has no two thousand million nodes.

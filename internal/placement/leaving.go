@@ -21,11 +21,14 @@ func (s *simulation) leave(pod *snapshot.Pod, after int64) {
 
 // gone is the moment at which the pod is gone. That of an arrival stays where it is.
 func (e *Eviction) gone() int64 {
-	if e.Pod.Terminating && !e.Arrives {
+	if e.successor() {
 		return terminatingGone
 	}
 	return max(e.After, 0)
 }
+
+// successor reports whether the pod is terminating already, whatever the change.
+func (e *Eviction) successor() bool { return e.Pod.Terminating && !e.Arrives }
 
 // terminate lets pods go that are terminating already.
 func (s *simulation) terminate() {

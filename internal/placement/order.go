@@ -5,7 +5,6 @@ package placement
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -14,7 +13,7 @@ import (
 // run tries one order. The first one takes pods as they are given, those that wait before all
 // others; every other shuffles them, and half of these the pods that wait among them.
 func (s *simulation) run(seed uint64, order int) {
-	s.rng = rand.New(rand.NewPCG(seed, uint64(order))) //nolint:gosec // Chance must be repeatable.
+	s.chance = newChance(seed, order)
 	s.reset()
 	for _, r := range s.replacements {
 		r.absent = order%5 == 2 && r.doubtful()
@@ -77,7 +76,7 @@ func (s *simulation) reset() {
 	for i := range s.order {
 		s.order[i] = int32(i)
 	}
-	s.rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+	s.chance.source(ofStarts, 0).Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
 }
 
 // rank gives every pod its place in the queue.
@@ -100,7 +99,7 @@ func (s *simulation) rank(order int) {
 		}
 	}
 	if order > 0 {
-		s.rng.Shuffle(len(ranked), func(i, j int) { ranked[i], ranked[j] = ranked[j], ranked[i] })
+		s.chance.shuffle(ranked)
 	}
 	if order%2 == 0 {
 		slices.SortStableFunc(ranked, byCreation)

@@ -29,12 +29,13 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 	if c.demand.Patient || s.again(c, c.hopeless) || s.exhausted() {
 		return -1, false
 	}
-	candidates := s.candidates(c)
+	chance := s.chance.of(ofVictims, r.name)
+	candidates := s.candidates(c, chance)
 	if len(candidates) == 0 {
 		c.hopeless = s.failure()
 		return -1, false
 	}
-	best := s.choose(candidates)
+	best := s.choose(candidates, chance)
 	for _, v := range best.victims {
 		s.evict(best.node, v)
 	}
@@ -49,12 +50,12 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 const enoughCandidates = 100
 
 // candidates tries nodes whose refusal other pods can resolve, from a random one on.
-func (s *simulation) candidates(c *class) []candidate {
+func (s *simulation) candidates(c *class, chance chance) []candidate {
 	if len(s.order) == 0 {
 		return nil
 	}
 	var out []candidate
-	harmless, start := false, s.rng.IntN(len(s.order))
+	harmless, start := false, chance.of(ofStarts, 0).below(len(s.order))
 	s.work += len(s.order) / dryRunWork
 	for k := range s.order {
 		if s.exhausted() {
@@ -200,9 +201,14 @@ func moreImportant(a, b occupant) int {
 	return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(a.started(), b.started()), a.pod.Compare(b.pod))
 }
 
-// choose returns the candidate that costs least, and of equal ones one by chance
-// (preemption.go, pickOneNodeForPreemption).
-func (s *simulation) choose(candidates []candidate) candidate {
+// choose returns the candidate that costs least, and of equal ones one by chance.
+func (s *simulation) choose(candidates []candidate, chance chance) candidate {
+	best := cheapest(candidates)
+	return candidates[best[chance.pick(len(best), func(i int) uint64 { return s.nodeNames[candidates[best[i]].node] })]]
+}
+
+// cheapest returns the indices of the candidates that cost least (preemption.go, pickOneNodeForPreemption).
+func cheapest(candidates []candidate) []int {
 	type cost struct{ violations, highest, sum, count, age int64 }
 	of := func(c *candidate) cost {
 		first, _ := c.victims[0].demand()
@@ -228,7 +234,7 @@ func (s *simulation) choose(candidates []candidate) candidate {
 			best = append(best, i)
 		}
 	}
-	return candidates[best[s.rng.IntN(len(best))]]
+	return best
 }
 
 // evict removes a victim, and queues the pod that its controller creates instead.
@@ -256,7 +262,7 @@ func (s *simulation) evict(i int32, v occupant) {
 		return
 	}
 	r := &replacement{
-		pod: v.pod, class: s.classOf(v.pod, v.pod.Scheduling, s.admitted(v.pod).demand), workload: s.workload(v.pod), node: -1,
+		pod: v.pod, class: s.classOf(v.pod, v.pod.Scheduling, s.admitted(v.pod).demand), workload: s.workload(v.pod), node: -1, name: nameOfPod(v.pod),
 		after: s.moment, rank: len(s.replacements),
 	}
 	s.replacements = append(s.replacements, r)

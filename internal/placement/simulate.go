@@ -71,7 +71,8 @@ type Outcome struct {
 	// UnmodelledRanges and UnknownRanges are the same of LimitRanges.
 	UnmodelledRanges []string
 	UnknownRanges    bool
-	// Victims are the pods that preemption evicts in any order, sorted by namespace and name.
+	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
+	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
 
 	groups map[*snapshot.Pod]*Group
@@ -244,6 +245,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	f, out, victims := s.Finder, &Outcome{Wanted: orders}, map[*snapshot.Pod]int{}
 	for out.Orders < orders && (out.Orders == 0 || !s.spent()) {
 		s.run(seed, out.Orders)
+		s.without(seed, out.Orders)
 		if s.cut && out.Orders > 0 {
 			break
 		}
@@ -341,7 +343,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 // count counts a replacement, or a pod that was Pending before, by what this order came to.
 func (s *simulation) count(r *replacement) {
 	w := s.workloads[r.workload]
-	if r.waiting || r.successor {
+	if s.anyway(r) {
 		if r.node < 0 && (r.waiting || r.created) {
 			w.waiting++
 		}

@@ -6,7 +6,6 @@ package placement
 import (
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -51,9 +50,11 @@ type simulation struct {
 	// order is the order in which nodes are looked at, next where the next pod begins.
 	order []int32
 	next  int
+	// nodeNames are the numbers that stand for nodes where chance decides.
+	nodeNames []uint64
 	// ranked are the first fixed replacements in the order of their ranks, in which they are created.
 	ranked []*replacement
-	rng    *rand.Rand
+	chance chance
 	queue  queue
 	moment int64
 	// preempted are the victims of this order that the change does not evict. isPreempted has all of them,
@@ -62,6 +63,8 @@ type simulation struct {
 	isPreempted map[*snapshot.Pod]bool
 	budgets     budgets
 	running     bool
+	evictions   []Eviction
+	baseline    baseline
 	// anyNode is set for an order in which scores do not count, parallel for one in which StatefulSets
 	// whose podManagementPolicy is not known create their pods in parallel.
 	anyNode, parallel bool
@@ -85,6 +88,8 @@ type replacement struct {
 	// waiting is set for a pod that was Pending before the change.
 	waiting bool
 	after   int64
+	// name is the number that stands for the pod where chance decides.
+	name uint64
 	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
 	undecided, successor, absent bool
@@ -115,7 +120,10 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
 		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
-		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)),
+		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
+	}
+	for i, p := range s.places {
+		s.nodeNames[i] = nameOf(p.node.Name)
 	}
 	for i := range evicted {
 		s.depart(&evicted[i])
@@ -156,7 +164,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, name: nameOfPod(e.Pod)}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown
@@ -165,7 +173,7 @@ func (s *simulation) replace(e *Eviction) {
 	if one := s.isUndecided[e.Pod]; one != nil {
 		one.replacement, r.undecided = r, true
 	}
-	if r.successor = e.Pod.Terminating && !e.Arrives; !r.successor && !e.Arrives {
+	if r.successor = e.successor(); !r.successor && !e.Arrives {
 		s.join(r)
 	}
 	s.replacements = append(s.replacements, r)
@@ -197,7 +205,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 	if pod.Terminating || pod.Completed || pod.Gated {
 		return
 	}
-	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64}
+	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, name: nameOfPod(pod)}
 	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
 		s.enlist(r)
 	}
@@ -239,7 +247,7 @@ func (s *simulation) pass() {
 func (s *simulation) placeQueued() (placed bool) {
 	for len(s.queue) > 0 {
 		r := s.queue.pop()
-		node, found := s.find(r.class)
+		node, found := s.find(r)
 		if !found {
 			node, found = s.preempt(r)
 		}

@@ -53,7 +53,7 @@ func (s *simulation) decide(order int) {
 		}
 	}
 	for _, one := range s.undecided {
-		if order%3 == 1 || order%3 == 2 && s.rng.IntN(2) == 0 {
+		if order%3 == 1 || order%3 == 2 && s.chance.of(ofEvictions, nameOfPod(one.pod)).below(2) == 0 {
 			one.at(kept)
 			continue
 		}

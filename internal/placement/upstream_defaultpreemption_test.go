@@ -121,7 +121,7 @@ func (c *preemptionCase) run(t *testing.T) {
 	var got []string
 	candidates := []candidate{}
 	if !class.demand.Patient {
-		candidates = s.candidates(class)
+		candidates = s.candidates(class, s.chance)
 	}
 	for _, one := range candidates {
 		var names []string
@@ -142,8 +142,8 @@ func (c *preemptionCase) run(t *testing.T) {
 	if c.best == "" {
 		return
 	}
-	for range 5 { // Chance decides between equal ones only.
-		if best := s.places[s.choose(candidates).node].node.Name; best != c.best {
+	for _, i := range cheapest(candidates) { // Chance decides between them.
+		if best := s.places[candidates[i].node].node.Name; best != c.best {
 			t.Errorf("%s is chosen, want %s", best, c.best)
 		}
 	}
