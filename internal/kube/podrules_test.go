@@ -69,12 +69,12 @@ func TestSlimPod_requiresNothingOfOthers(t *testing.T) {
 	}
 }
 
-func TestSlimPod_keepsSinceWhenItIsThereAndWhetherItIsGated(t *testing.T) {
+func TestSlimPod_keepsSinceWhenItWaitsAndForWhichNode(t *testing.T) {
 	t.Parallel()
 	created, started := metav1.NewTime(time.Unix(100, 0)), metav1.NewTime(time.Unix(200, 0))
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created}, Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "a"}}}}
-	if got := newSlimmer().pod(p); got.Since != 100 || !got.Gated {
-		t.Errorf("a pod that waits: since %d, gated %t", got.Since, got.Gated)
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created}, Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "a"}}}, Status: corev1.PodStatus{NominatedNodeName: "n1"}}
+	if got := newSlimmer().pod(p); got.Since != 100 || !got.Gated || got.Nominated != "n1" {
+		t.Errorf("a pod that waits: since %d, gated %t, for node %q", got.Since, got.Gated, got.Nominated)
 	}
 	p.Status.StartTime, p.Spec.SchedulingGates = &started, nil
 	if got := newSlimmer().pod(p); got.Since != 200 || got.Gated {

@@ -91,6 +91,7 @@ func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
 		Ready:     podReady(p),
 		Completed: p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
 		Gated:     len(p.Spec.SchedulingGates) > 0,
+		Nominated: s.intern(p.Status.NominatedNodeName),
 		LocalData: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
 	}, p)
 }

@@ -25,6 +25,7 @@ func (s *simulation) run(seed uint64, order int) {
 	if lingers {
 		s.linger(0, 1)
 	}
+	s.nominate()
 	for _, moment := range s.moments {
 		s.advance(moment, lingers)
 		s.pass()
@@ -61,7 +62,7 @@ func (s *simulation) reset() {
 	for _, i := range s.touched {
 		s.now[i] = nodeState{}
 	}
-	s.touched, s.preempted, s.freed, s.moved, s.next = s.touched[:0], nil, 1, 1, 0
+	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {

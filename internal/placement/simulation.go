@@ -32,12 +32,14 @@ type simulation struct {
 	// first fixed ones.
 	replacements []*replacement
 	fixed        int
-	workloads    []*tally
-	groups       map[groupKey]*Group
-	byKey        map[snapshot.WorkloadKey]int
-	sets         map[string]*statefulSet
-	rules        rules
-	quotas       *quotas
+	// nominated are those with a nominated node.
+	nominated []*replacement
+	workloads []*tally
+	groups    map[groupKey]*Group
+	byKey     map[snapshot.WorkloadKey]int
+	sets      map[string]*statefulSet
+	rules     rules
+	quotas    *quotas
 	// unmodelledRanges are the LimitRanges with defaults that differ from those of others.
 	unmodelledRanges map[string]bool
 	// preempting is the highest priority of a pod that may preempt others.
@@ -140,6 +142,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 		s.wait(pod)
 	}
 	s.await()
+	s.sortNominated()
 	s.fixed = len(s.replacements)
 	return s
 }

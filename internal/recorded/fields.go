@@ -88,7 +88,7 @@ var reductions = map[schema.GroupResource]tree{
 	},
 	{Resource: "pods"}: {
 		"spec": podSpecFields,
-		"status": values("phase", "startTime").with(tree{
+		"status": values("phase", "startTime", "nominatedNodeName").with(tree{
 			"conditions": conditionFields, "containerStatuses": statusesOf, "initContainerStatuses": statusesOf, "resources": requestFields, "allocatedResources": amounts,
 			"extendedResourceClaimStatus": values("resourceClaimName").with(tree{"requestMappings": values("containerName", "requestName", "resourceName")}),
 		}),

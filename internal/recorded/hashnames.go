@@ -141,7 +141,9 @@ func (h *hasher) nodesOf(resource schema.GroupResource, object map[string]any) {
 	case podResource.GroupResource():
 		// The object of a node may be deleted before its pods.
 		spec, _ := object["spec"].(map[string]any)
+		status, _ := object["status"].(map[string]any)
 		h.node(text(spec["nodeName"]))
+		h.node(text(status["nominatedNodeName"]))
 	}
 }
 

@@ -101,6 +101,8 @@ type Pod struct {
 	Namespace string
 	Name      string
 	Node      string
+	// Nominated is the node on which the scheduler keeps room for a pod that runs on none yet, "" for none.
+	Nominated string
 	UID       types.UID
 	// Controller is the controlling owner, nil for a bare pod.
 	Controller *Controller
