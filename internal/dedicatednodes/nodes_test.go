@@ -224,8 +224,35 @@ func TestDedicatedNodes_whatTheMachineCarriesIsNotDropped(t *testing.T) {
 		tf.Settle(t, i, p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"}))
 		p.wantNode(p.nodes[0], foreignTaint+", team=a:NoSchedule", mine)
 		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(),
-			"OpenShift will restore label dedicated, taint team:NoSchedule, which this plan removes from 1 node", "node "+p.nodes[0])
+			"OpenShift will restore label dedicated, which this plan removes from 1 node", "node "+p.nodes[0],
+			"Taint team:NoSchedule stays on 1 node", "No record shows that this resource adopted it from Machine "+p.namespace+"/m")
 		tf.Destroy(t, i)
+	})
+}
+
+// TestDedicatedNodes_anImportedTaintIsRemovedFromTheMachineFirst where its node gives it up.
+func TestDedicatedNodes_anImportedTaintIsRemovedFromTheMachineFirst(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c)
+		node, machine := p.nodes[0], acctest.Thing{APIVersion: machinev1beta1.GroupVersion.String(), Kind: "Machine", Namespace: p.namespace, Name: "m"}
+		c.Machine(t, p.namespace, "m", acctest.Parse(t, foreignTaint+" team=a:NoSchedule"))
+		c.ChangeStatus(t, machine, `{"status":{"nodeRef":{"kind":"Node","name":"`+node+`"}}}`)
+		c.Patch(t, node, `{"metadata":{"annotations":{"machine.openshift.io/machine":"`+p.namespace+`/m"}},"spec":{"taints":[{"key":"foreign","value":"1","effect":"NoSchedule"},{"key":"team","value":"a","effect":"NoSchedule"}]}}`)
+		tf := terraform(t, c)
+		i, d := tf.Import(t, typeName, "nodes/"+node+"/team:NoSchedule")
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		tf.Settle(t, i, map[string]any{"node_names": []any{node}, "taints": acctest.Objects(t, "team=a:NoSchedule")})
+		acctest.WantAll(t, tf.Plan(t, i, nil).Diagnostics.Warnings(), "This plan removes taint team:NoSchedule from 1 Machine, and from its node", "Machine "+p.namespace+"/m")
+		tf.Destroy(t, i)
+		if got := c.Taints(t, node); got != foreignTaint {
+			t.Errorf("the node has %s", got)
+		}
+		if diff := cmp.Diff([]any{map[string]any{"key": "foreign", "value": "1", "effect": "NoSchedule"}}, c.At(t, machine, []string{"spec", "taints"})); diff != "" {
+			t.Errorf("the Machine: %s", diff)
+		}
 	})
 }
 

@@ -55,7 +55,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
 			desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
-			r.preview(ctx, *state, desired.released().retire(desired), nil, own, &resp.Diagnostics)
+			r.preview(ctx, *state, desired.released().retire(desired), nil, own, resp.Private, &resp.Diagnostics)
 		}
 		return
 	}
@@ -90,11 +90,11 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	case unchanged:
 		r.unchanged(ctx, desired, own, &resp.Diagnostics)
 	case state == nil:
-		r.preview(ctx, plan, desired, nil, own, &resp.Diagnostics)
+		r.preview(ctx, plan, desired, nil, own, resp.Private, &resp.Diagnostics)
 	default:
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
 		desired.replaces = areOthers(ctx, state.MachineSets, plan.MachineSets, &resp.Diagnostics)
-		r.preview(ctx, plan, desired.retire(before).without(before), before.members, own, &resp.Diagnostics)
+		r.preview(ctx, plan, desired.retire(before).without(before), before.members, own, resp.Private, &resp.Diagnostics)
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 
 // preview reports what the change would do, as diagnostics. The members of before
 // that are not meant any more are given up.
-func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, diags *diag.Diagnostics) {
+func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, private fw.PrivateWriter, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	// Another cluster is not even looked through for marks.
@@ -143,6 +143,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		diags.Append(fw.UnableTo("read the Machines of "+desired.place(), err))
 		return
 	}
+	fw.NoteMachines(ctx, desired.nodes, private, diags)
 	if !r.possible(desired, observed, own, diags) {
 		return
 	}
@@ -246,7 +247,9 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	if refusals := slices.Concat(labels.Refusals, nodes.Refusals, planner.TooLarge(nodes, labels)); len(refusals) > 0 {
 		diags.Append(fw.ExplainRefusals(desired.nodes, refusals))
 	}
-	fw.WarnPutBack(planner.PutBack(nodes, labels, desired.nodes.Machines), diags)
+	fw.WarnPutBack(planner.PutBack(labels, desired.nodes.Machines), diags)
+	fw.WarnGivenUp(nodes.GivenUp(desired.nodes), diags)
+	fw.WarnUnchecked(planner.Unchecked(nodes, labels, desired.nodes), diags)
 	if desired.nodes.Target.MachineSets == nil {
 		fw.WarnUnnamed(planner.Unnamed(nodes, labels, desired.named(), desired.shed), "node", diags)
 	}

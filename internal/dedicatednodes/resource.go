@@ -116,6 +116,7 @@ func (r *dedicatedNodes) Update(ctx context.Context, req resource.UpdateRequest,
 		return
 	}
 	desired.nodes.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
+	desired.nodes.MachinesPlanned = fw.MachinesPlanned(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, before, &resp.Diagnostics).retire(before).without(before)
 	done, ok := r.apply(ctx, "update", plan, desired, &resp.Diagnostics)
 	if !ok {
@@ -147,6 +148,7 @@ func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest,
 		return
 	}
 	desired.nodes.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
+	desired.nodes.MachinesPlanned = fw.MachinesPlanned(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released().retire(desired)
 	if _, ok := r.apply(ctx, "delete", state, desired, &resp.Diagnostics); ok {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
@@ -205,6 +207,7 @@ func (r *dedicatedNodes) held(ctx context.Context, desired wanted) record.Held {
 // save writes state, identity and private state.
 func (r *dedicatedNodes) save(ctx context.Context, m model, own ownership, desired wanted, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
 	own.Save(ctx, private, diags)
+	fw.ForgetMachines(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if to != nil {
 		diags.Append(to.Set(ctx, identityOf(ctx, desired, diags))...)

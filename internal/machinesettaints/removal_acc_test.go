@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // TestAccMachineSetTaints_removalGoesFromTheTemplateToTheNodesAndHolds: nodelink puts back
@@ -93,4 +94,35 @@ func TestAccMachineSetTaints_whatAMachineCarriesIsDroppedFromItFirst(t *testing.
 		t.Errorf("the node has %s", got)
 	}
 	s.tf.Destroy(t, nodes)
+}
+
+// TestAccMachineSetTaints_anAdoptedTaintOfAMachineIsDestroyed: a destroy of kubetaint_node_taints removes a
+// taint that it has adopted from the Machine first, so that nodelink does not restore it. One that the
+// MachineSet's resource owns stays.
+func TestAccMachineSetTaints_anAdoptedTaintOfAMachineIsDestroyed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i, nodes := s.pool(1, func(m *acctest.MachineSet) { m.Taints += " team=a:NoSchedule" }), newInstance(), &acctest.Instance{Type: "kubetaint_node_taints"}
+	s.apply(i, s.config(p.Name, "keep:NoSchedule", map[string]any{"strategy": "in_place"}))
+	machine := p.Machines()[p.Names()[0]]
+	node := machine.Status.NodeRef.Name
+	s.tf = &acctest.Terraform{Provider: s.c.Provider(t)}
+	s.tf.Settle(t, nodes, map[string]any{"node_name": node, "on_conflict": "adopt", "taints": acctest.Objects(t, "team=a:NoSchedule keep:NoSchedule")})
+	acctest.WantAll(t, s.tf.Plan(t, nodes, nil).Diagnostics.Warnings(), "This plan removes taint team:NoSchedule from 1 Machine, and from its node", machine.Name,
+		"Taint keep:NoSchedule stays on 1 node", "is owned by ")
+	s.tf.Destroy(t, nodes)
+	// nodelink looks at the node, and brings it what it lacks of its Machine.
+	if err := s.c.EditNode(t.Context(), node, func(n *corev1.Node) {
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(one corev1.Taint) bool { return one.Key == "vendor" })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	acctest.Until(t, "nodelink has restored what the Machine has", func(context.Context) (bool, error) {
+		return strings.Contains(s.c.Taints(t, node), foreign), nil
+	})
+	for what, got := range map[string]string{"node": s.c.Taints(t, node), "Machine": taint.FormatAll(p.Machines()[machine.Name].Spec.Taints)} {
+		if strings.Contains(got, "team") || !strings.Contains(got, "keep:NoSchedule") || !strings.Contains(got, foreign) {
+			t.Errorf("the %s has %s", what, got)
+		}
+	}
 }

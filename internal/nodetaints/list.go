@@ -80,7 +80,7 @@ func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag
 	}
 	var out []fw.Listed
 	for _, n := range nodes {
-		own := slices.DeleteFunc(slices.Clone(n.Taints), func(t corev1.Taint) bool { return machines.CarriesTaint(n, taint.IDOf(t)) })
+		own := slices.DeleteFunc(slices.Clone(n.Taints), func(t corev1.Taint) bool { return machines.HasTaint(n, taint.IDOf(t)) })
 		for _, owned := range taint.ByOwner(own, n.Record) {
 			if owned.Owner == "" || !config.UnmanagedOnly.ValueBool() {
 				out = append(out, r.listed(ctx, n, owned, cluster, diags))

@@ -80,7 +80,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
 		desired.Former = before.Claim.IDs()
 	}
-	r.preview(ctx, plan, desired, own, of, &resp.Diagnostics)
+	r.preview(ctx, plan, desired, own, of, resp.Private, &resp.Diagnostics)
 }
 
 // planDestroy previews a destroy, which can evict where it puts back a taint.
@@ -98,7 +98,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 			"The state was moved from kubernetes_node_taint and has not been applied since, so that it is not known which of its taints are yours: "+
 				"it names all that the node had. To have yours removed, apply the configuration once before destroying it.")
 	}
-	r.preview(ctx, state, desired, own, difference{}, diags)
+	r.preview(ctx, state, desired, own, difference{}, resp.Private, diags)
 }
 
 // difference is what a plan has beside what is desired: that it replaces, and links that are new.
@@ -108,7 +108,7 @@ type difference struct {
 }
 
 // preview reports what the change would do, as diagnostics.
-func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, of difference, diags *diag.Diagnostics) {
+func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, of difference, private fw.PrivateWriter, diags *diag.Diagnostics) {
 	budget, budgetKnown := fw.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	words := words(desired, budget)
@@ -125,6 +125,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		diags.Append(fw.UnableTo("read the Machines of "+fw.Place(desired.Target), err))
 		return
 	}
+	fw.NoteMachines(ctx, desired, private, diags)
 	plan := planner.PlanNodes(nodes, desired)
 	if desired.Target.Selector != nil && !desired.Claim.Release {
 		warnUnreadable(desired, nodes, diags)
@@ -143,7 +144,8 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	if diags.HasError() {
 		return
 	}
-	fw.WarnPutBack(planner.PutBack(plan, planner.LabelPlan{}, desired.Machines), diags)
+	fw.WarnGivenUp(plan.GivenUp(desired), diags)
+	fw.WarnUnchecked(planner.Unchecked(plan, planner.LabelPlan{}, desired), diags)
 	fw.WarnControlPlane(plan, diags)
 	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
 	r.Data.PreviewTaints(ctx, fw.TaintChange{

@@ -108,6 +108,7 @@ func (r *nodeTaints) Update(ctx context.Context, req resource.UpdateRequest, res
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	desired, _ := plan.desired(ctx, own, &resp.Diagnostics)
 	desired.Former, desired.Known = before.Claim.IDs(), fw.Remembered(ctx, req.Private, &resp.Diagnostics)
+	desired.MachinesPlanned = fw.MachinesPlanned(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.apply(ctx, "update", plan, desired, &resp.Diagnostics) {
 		return
 	}
@@ -135,6 +136,7 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 		desired.Claim.Imported = nil
 	}
 	desired.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
+	desired.MachinesPlanned = fw.MachinesPlanned(ctx, req.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() && r.apply(ctx, "delete", state, desired, &resp.Diagnostics) {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
 	}
@@ -155,6 +157,7 @@ func (r *nodeTaints) held(ctx context.Context, desired planner.NodeTaints) recor
 func (r *nodeTaints) save(ctx context.Context, m model, own ownership, desired planner.NodeTaints, state *tfsdk.State, identity *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
 	m.Nodes = noNodes()
 	own.Save(ctx, private, diags)
+	fw.ForgetMachines(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if identity != nil {
 		diags.Append(identity.Set(ctx, identityOf(ctx, desired, diags))...)

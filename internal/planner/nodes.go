@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -67,6 +68,15 @@ type NodeTaints struct {
 	Claim  taint.Claim
 	// Machines are needed only where taints must be absent, or are removed.
 	Machines Machines
+	// MachinesUnread is set where credentials may not list them. MachinesPlanned is set at apply where
+	// the plan has: it must not do less.
+	MachinesUnread, MachinesPlanned bool
+	// Sets are the MachineSets of these Machines, by UID: needed only where a node is given up
+	// whose Machine has a taint that is removed.
+	Sets map[types.UID]*machineset.Set
+	// SetsUnread is set where credentials may not list MachineSets: a taint of a Machine that has one
+	// may have an owner there.
+	SetsUnread bool
 	// Former are the taints that the state names and the configuration does not.
 	Former []taint.ID
 	// Known proves the tolerations that others have left for these taints.
@@ -97,6 +107,11 @@ type Switch struct {
 	// Leaving is set for a node that is no longer meant and gives up what is
 	// ours.
 	Leaving bool
+	// Machine is that of a node that gives up taints, nil for none. FromMachine are the taints that
+	// are removed from it first, Kept those that stay on both.
+	Machine     *machineset.Machine
+	FromMachine []taint.ID
+	Kept        []taint.ID
 }
 
 // Refusal is a change of one node that must not be made.
@@ -118,7 +133,9 @@ type NodePlan struct {
 	// Switches are in the order in which they are made: nodes that are meant
 	// before nodes that leave, each by name.
 	Switches []Switch
-	Refusals []Refusal
+	// unwritten are nodes that give up taints without a write: the taints have no record and stay.
+	unwritten []Switch
+	Refusals  []Refusal
 	// Matched counts the nodes that are meant.
 	Matched int
 	// TakenOver are the nodes where entries of an earlier generation are taken over, with what
@@ -147,8 +164,11 @@ func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 			continue
 		}
 		s := Switch{Node: n, Merged: MergeNode(n, desired), Leaving: !meant}
+		s.noteMachine(desired)
 		p.look(s, desired)
 		switch {
+		case !s.Merged.Changed && len(s.Kept) > 0:
+			p.unwritten = append(p.unwritten, s)
 		case !s.Merged.Changed:
 		case s.Leaving:
 			leaving = append(leaving, s)
@@ -219,7 +239,11 @@ func MergeNode(n *snapshot.Node, desired NodeTaints) taint.Merged {
 	if !desired.Target.Matches(n) {
 		desired = desired.leaving()
 	}
-	return taint.Merge(n.Taints, n.Record, desired.Claim.OnNode(n.Name, n.UID))
+	claim := desired.Claim.OnNode(n.Name, n.UID)
+	if claim.Release {
+		claim.Kept = desired.kept(n)
+	}
+	return taint.Merge(n.Taints, n.Record, claim)
 }
 
 // restoring names what a destroy restores of the entries that are taken over, by their marks. As the

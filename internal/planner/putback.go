@@ -13,14 +13,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// Machines are those of OpenShift, by namespace/name. What one carries, the nodelink controller
-// puts on its node again within a second (openshift/machine-api-operator
+// Machines are those of OpenShift, by namespace/name. What one has, the nodelink controller
+// restores on its node within a second (openshift/machine-api-operator
 // pkg/controller/nodelink/nodelink_controller.go, updateNodeLabels and addTaintsToNode): such an
-// entry is not removed from a node, but from the Machine.
+// entry is removed from the Machine first, or stays.
 type Machines map[string]*machineset.Machine
 
-// CarriesTaint reports whether the Machine of a node carries a taint of this key and effect.
-func (m Machines) CarriesTaint(n *snapshot.Node, id taint.ID) bool {
+// HasTaint reports whether the Machine of a node has a taint of this key and effect.
+func (m Machines) HasTaint(n *snapshot.Node, id taint.ID) bool {
 	machine, known := m[n.Machine]
 	return known && taint.Find(machine.Taints, id) >= 0
 }
@@ -60,7 +60,7 @@ func (d NodeTaints) putBack(n *snapshot.Node, merged taint.Merged) []Refusal {
 		switch {
 		case n.MachineConfig && controlPlane(id):
 			refuse(id, "OpenShift's machine-config operator restores it: change mastersSchedulable of the Scheduler named \"cluster\" instead")
-		case d.Machines.CarriesTaint(n, id):
+		case d.Machines.HasTaint(n, id):
 			refuse(id, "the node's Machine "+n.Machine+" has it, and OpenShift restores it within seconds: remove it from the MachineSet's template and the Machine's spec.taints first")
 		}
 	}
@@ -87,23 +87,15 @@ func (d NodeLabels) putBack(n *snapshot.Node, merged label.Merged) []Refusal {
 	return out
 }
 
-// PutBack returns the entries that the plans take from nodes that are given up, and that OpenShift
-// puts back, such as taint spot:NoSchedule, with the names of the nodes. On nodes that are meant
-// they are refused instead.
-func PutBack(nodes NodePlan, labels LabelPlan, machines Machines) map[string][]string {
+// PutBack returns the labels that a plan removes from nodes that are given up, and that OpenShift
+// restores, such as label tier, with the names of the nodes. On targeted nodes they are refused
+// instead.
+func PutBack(labels LabelPlan, machines Machines) map[string][]string {
 	out := map[string][]string{}
-	add := func(entry string, n *snapshot.Node) { out[entry] = append(out[entry], n.Name) }
-	for _, s := range nodes.Switches {
-		for _, id := range removed(s.Node, s.Merged) {
-			if machines.CarriesTaint(s.Node, id) || s.Node.MachineConfig && controlPlane(id) {
-				add("taint "+id.String(), s.Node)
-			}
-		}
-	}
 	for _, s := range labels.Switches {
 		for _, key := range s.Merged.Removed {
 			if _, carries := machines.carriedLabel(s.Node, key); carries {
-				add("label "+key, s.Node)
+				out["label "+key] = append(out["label "+key], s.Node.Name)
 			}
 		}
 	}

@@ -15,23 +15,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// TestPutBack: what a destroy removes and OpenShift brings again, from the Machine or by the
-// machine-config operator.
+// TestPutBack: labels that a destroy removes and that the Machine of a node has.
 func TestPutBack(t *testing.T) {
 	t.Parallel()
-	const master = "node-role.kubernetes.io/master:NoSchedule"
-	machine := labelledNode(t, "a", "gpu", "*tier=a", "*zone=z")
-	carried := aNode(t, "a", "gpu", "*x:NoExecute", "*y:NoExecute")
-	machine.Taints, machine.Record, machine.Machine = carried.Taints, carried.Record, "m/a"
-	control, plain := aNode(t, "c", "gpu", "*"+master, "*x:NoExecute"), aNode(t, "p", "gpu", "*"+master, "*x:NoExecute")
-	control.MachineConfig = true
-	nodes := []*snapshot.Node{machine, control, plain}
-	destroy, labels := desire(t, pool(t, "gpu"), "x:NoExecute", "y:NoExecute", master), NodeLabels{Target: pool(t, "gpu"), Claim: label.Claim{Owner: "me", Generation: "g2", Release: true}}
-	destroy.Claim.Release = true
-	machines := Machines{"m/a": {Namespace: "m", Name: "a", Taints: taintsOf(t, "x:NoExecute", "z:NoExecute"), Labels: map[string]string{"tier": "a"}}}
-	got := PutBack(PlanNodes(nodes, destroy), PlanLabels(nodes, labels), machines)
-	want := map[string][]string{"taint x:NoExecute": {"a"}, "label tier": {"a"}, "taint " + master: {"c"}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	n := labelledNode(t, "a", "gpu", "*tier=a", "*zone=z")
+	n.Machine = "m/a"
+	labels := NodeLabels{Target: pool(t, "gpu"), Claim: label.Claim{Owner: "me", Generation: "g2", Release: true}}
+	machines := Machines{"m/a": {Namespace: "m", Name: "a", Labels: map[string]string{"tier": "a"}}}
+	if diff := cmp.Diff(map[string][]string{"label tier": {"a"}}, PutBack(PlanLabels([]*snapshot.Node{n}, labels), machines)); diff != "" {
 		t.Error(diff)
 	}
 }

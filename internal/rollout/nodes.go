@@ -63,6 +63,9 @@ func (r *run) switchTaints(ctx context.Context, plan planner.NodePlan) error {
 			return err
 		}
 	}
+	if err := r.fromMachines(ctx, plan.Switches); err != nil {
+		return err
+	}
 	arrivals, leavers := split(plan.Switches)
 	arrived, err := switchAll(ctx, r.cluster, *r.change.Nodes, arrivals)
 	if err != nil {
@@ -72,8 +75,10 @@ func (r *run) switchTaints(ctx context.Context, plan planner.NodePlan) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.cluster.Settle(ctx, append(arrived, left...), settleMoment)
-	return err
+	if _, err := r.cluster.Settle(ctx, append(arrived, left...), settleMoment); err != nil {
+		return err
+	}
+	return r.removeAgain(ctx, plan.Switches)
 }
 
 // unapproved is the part of a plan that is about nodes which have not been

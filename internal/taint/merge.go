@@ -39,6 +39,8 @@ type Claim struct {
 	// Release gives up everything that is owned, imported entries without a mark
 	// included, as a destroy does.
 	Release bool
+	// Kept are entries that stay where they are given up, since another writer would restore them.
+	Kept []ID
 }
 
 // Status reports how an entry differs from what a claim wants.
@@ -173,7 +175,8 @@ func (c Claim) believe(mark Mark) Mark {
 		believed = c.Seal.Saw(mark.Sealed())
 	}
 	if !believed {
-		mark.Absent, mark.Previous = absent, nil
+		// Without its mark the entry would be adopted as well: a forged one gains nothing.
+		mark.Absent, mark.Previous, mark.Adopted = absent, nil, mark.Adopted && c.TakeOver && c.Adopt
 	}
 	return mark
 }
@@ -218,7 +221,9 @@ func (m *merge) retire(record Record, wanted map[ID]bool) {
 		if !m.claim.owns(mark) || wanted[mark.ID()] {
 			continue
 		}
-		m.restore(mark)
+		if mark.Previous != nil || !slices.Contains(m.claim.Kept, mark.ID()) {
+			m.restore(mark)
+		}
 		delete(m.marks, mark.ID())
 		m.changed = true
 		m.deviations[mark.ID()] = Different
@@ -250,7 +255,7 @@ func (m *merge) release() {
 	for id := range m.claim.Imported {
 		at := Find(m.taints, id)
 		_, marked := m.marks[id]
-		if !m.claim.Unmarked(id) || marked || at < 0 {
+		if !m.claim.Unmarked(id) || marked || at < 0 || slices.Contains(m.claim.Kept, id) {
 			continue
 		}
 		m.taints = slices.Delete(m.taints, at, at+1)
@@ -289,7 +294,7 @@ func (m *merge) put(t corev1.Taint) {
 		m.deviations[id] = Different
 		m.changed = true
 	}
-	m.mark(id, Mark{Previous: mark.Previous})
+	m.mark(id, Mark{Previous: mark.Previous, Adopted: mark.Adopted || !marked && at >= 0})
 }
 
 // drop makes an entry be in the list no more.

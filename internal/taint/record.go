@@ -32,6 +32,9 @@ type Mark struct {
 	// Previous is the value that stood there before, nil where nothing did.
 	// A destroy puts it back.
 	Previous *string `json:"previous,omitempty"`
+	// Adopted is set where the entry was there before the resource owned it, by an adoption or an
+	// import: it may have come from the node's Machine.
+	Adopted bool `json:"adopted,omitempty"`
 	// Proof shows that the resource itself has written the mark. See record.Seal.
 	Proof string `json:"proof,omitempty"`
 }
@@ -44,6 +47,9 @@ func (m Mark) Sealed() record.Sealed {
 	}
 	if m.Previous != nil {
 		parts = append(parts, "previous", *m.Previous)
+	}
+	if m.Adopted {
+		parts = append(parts, "adopted")
 	}
 	return record.Sealed{Proof: m.Proof, Parts: parts}
 }

@@ -22,7 +22,10 @@ import (
 // them there: they stay.
 func TestHostileMarksWrittenBack(t *testing.T) {
 	t.Parallel()
-	const damagedElsewhere = "the record of another node has been damaged all the time"
+	const (
+		damagedElsewhere = "the record of another node has been damaged all the time"
+		unnamed          = "the configuration does not name them any more"
+	)
 	for _, s := range hostileSubjects() {
 		if s.first["node_selector"] == nil || s.action {
 			continue
@@ -42,7 +45,7 @@ func TestHostileMarksWrittenBack(t *testing.T) {
 				fakeapi.Edit(api, "", "n1", func(n *corev1.Node) { n.Labels["pool"] = "y" })
 				apply(s.second)
 			},
-			"the configuration does not name them any more": func(_ *testing.T, _ *fakeapi.Server, apply func(map[string]any)) {
+			unnamed: func(_ *testing.T, _ *fakeapi.Server, apply func(map[string]any)) {
 				other := maps.Clone(s.first)
 				other["taints"], other["labels"] = []any{taint("spot", "", "PreferNoSchedule")}, object{"spot": "yes"}
 				if s.first["labels"] == nil {
@@ -51,6 +54,10 @@ func TestHostileMarksWrittenBack(t *testing.T) {
 				apply(other)
 			},
 		} {
+			if name == unnamed && s.strategy == fromMachines {
+				// The plan refuses that on a node that is selected.
+				continue
+			}
 			t.Run(s.name()+" "+name, func(t *testing.T) {
 				t.Parallel()
 				i, given := acctest.Instance{Type: "kubetaint_" + s.typeName}, entriesOf(s.first)

@@ -31,6 +31,7 @@ func subjects() []subject {
 			first:  object{"node_name": "n1", "absent_taints": []any{object{"key": "foreign", "effect": "NoSchedule"}}},
 			second: object{"node_name": "n1", "absent_taints": []any{object{"key": "foreign", "effect": "PreferNoSchedule"}}},
 		},
+		adoptedFromMachines(),
 		{
 			typeName: "namespace_tolerations", world: shop("Deployment"),
 			first:  object{"namespace": "shop", "default": []any{toleration("team", "a")}},
@@ -224,8 +225,8 @@ func pool(api *fakeapi.Server) {
 	)
 }
 
-// setOf is a MachineSet with a taint in its template that is not ours.
-func setOf(name string, replicas int64) *unstructured.Unstructured {
+// setOf is a MachineSet with taints in its template, the first of which is not ours.
+func setOf(name string, replicas int64, taints ...any) *unstructured.Unstructured {
 	labels := map[string]any{"machine.openshift.io/cluster-api-machineset": name}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
@@ -235,7 +236,7 @@ func setOf(name string, replicas int64) *unstructured.Unstructured {
 			"template": map[string]any{
 				"metadata": map[string]any{"labels": labels},
 				"spec": map[string]any{
-					"taints":       []any{map[string]any{"key": "foreign", "value": "kept", "effect": "NoSchedule"}},
+					"taints":       append([]any{map[string]any{"key": "foreign", "value": "kept", "effect": "NoSchedule"}}, taints...),
 					"providerSpec": map[string]any{"value": map[string]any{"kind": "Invented"}},
 				},
 			},
