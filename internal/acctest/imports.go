@@ -30,7 +30,7 @@ func (tf *Terraform) imported(t testing.TB, req *tfprotov6.ImportResourceStateRe
 	w := tf.Walk(t)
 	resp, err := w.server.ImportResourceState(t.Context(), req)
 	must(t, err)
-	w.bare(resp.Diagnostics)
+	w.receive(resp.Diagnostics)
 	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}
@@ -59,7 +59,7 @@ func (w *Walk) Move(typeName, from, state string) (*Instance, Diagnostics) {
 		SourceState: &tfprotov6.RawState{JSON: []byte(state)}, TargetTypeName: typeName,
 	})
 	must(w.t, err)
-	w.bare(resp.Diagnostics)
+	w.receive(resp.Diagnostics)
 	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}

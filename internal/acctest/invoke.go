@@ -31,7 +31,7 @@ func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 	must(w.t, err)
 	for event := range stream.Events {
 		if completed, is := event.Type.(tfprotov6.CompletedInvokeActionEventType); is {
-			w.bare(completed.Diagnostics)
+			w.receive(completed.Diagnostics)
 			d = append(d, completed.Diagnostics...)
 		}
 	}
@@ -44,12 +44,13 @@ func (w *Walk) PlanAction(typeName string, config map[string]any) Diagnostics {
 	actions, encoded := w.action(typeName, config)
 	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: encoded})
 	must(w.t, err)
+	w.receive(validated.Diagnostics)
 	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 		return d
 	}
 	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
 	must(w.t, err)
-	w.bare(planned.Diagnostics)
+	w.receive(planned.Diagnostics)
 	return planned.Diagnostics
 }
 

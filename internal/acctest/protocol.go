@@ -123,12 +123,14 @@ func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	if d := validOnce("", config, func() []*tfprotov6.Diagnostic {
 		validated, err := w.server.ValidateProviderConfig(w.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: config})
 		must(t, err)
+		w.receive(validated.Diagnostics)
 		return validated.Diagnostics
 	}); d.Errors() != "" {
 		return w, d
 	}
 	configured, err := w.server.ConfigureProvider(w.ctx, &tfprotov6.ConfigureProviderRequest{Config: config, TerraformVersion: "1.16.0"})
 	must(t, err)
+	w.receive(configured.Diagnostics)
 	return w, configured.Diagnostics
 }
 
@@ -152,7 +154,7 @@ func (w *Walk) Refresh(i *Instance) Diagnostics {
 		TypeName: i.Type, CurrentState: i.State, Private: i.Private, CurrentIdentity: i.Identity,
 	})
 	must(w.t, err)
-	w.bare(resp.Diagnostics)
+	w.receive(resp.Diagnostics)
 	w.warned.once(w.t, i, resp.Diagnostics)
 	if Diagnostics(resp.Diagnostics).Errors() == "" {
 		i.Private, i.Identity = resp.Private, resp.NewIdentity
@@ -171,6 +173,7 @@ func (w *Walk) validate(i *Instance, config *tfprotov6.DynamicValue) Diagnostics
 	w.t.Helper()
 	validated, err := w.server.ValidateResourceConfig(w.ctx, &tfprotov6.ValidateResourceConfigRequest{TypeName: i.Type, Config: config})
 	must(w.t, err)
+	w.receive(validated.Diagnostics)
 	return validated.Diagnostics
 }
 
@@ -212,7 +215,7 @@ func (w *Walk) planOnce(typeName string, prior *tfprotov6.DynamicValue, private 
 	}
 	resp, err := w.server.PlanResourceChange(w.ctx, request)
 	must(w.t, err)
-	w.bare(resp.Diagnostics)
+	w.receive(resp.Diagnostics)
 	return Planned{
 		State: resp.PlannedState, Private: resp.PlannedPrivate, Identity: resp.PlannedIdentity,
 		Empty:   prior != nil && config != nil && w.equal(typ, prior, resp.PlannedState),
@@ -250,7 +253,7 @@ func (w *Walk) ApplyChange(i *Instance, planned Planned, config map[string]any) 
 	}
 	resp, err := w.server.ApplyResourceChange(w.ctx, request)
 	must(w.t, err)
-	w.bare(resp.Diagnostics)
+	w.receive(resp.Diagnostics)
 	diagnostics := append(before, resp.Diagnostics...)
 	w.warned.once(w.t, i, diagnostics)
 	if config != nil && Diagnostics(resp.Diagnostics).Errors() == "" {
@@ -310,12 +313,13 @@ func (tf *Terraform) Data(t testing.TB, typeName string, config map[string]any) 
 	request := w.encode(typ, config)
 	validated, err := w.server.ValidateDataResourceConfig(t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typeName, Config: request})
 	must(t, err)
+	w.receive(validated.Diagnostics)
 	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}
 	resp, err := w.server.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: request})
 	must(t, err)
-	w.bare(resp.Diagnostics)
+	w.receive(resp.Diagnostics)
 	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}

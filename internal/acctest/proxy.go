@@ -297,7 +297,7 @@ func (b beginning) WriteHeader(code int) {
 
 // status is the body that the API server would send with a code.
 func status(code int) string {
-	reasons := map[int]string{401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
+	reasons := map[int]string{401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 422: "Invalid", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
 	return `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"injected by the test","reason":"` + reasons[code] + `","code":` + strconv.Itoa(code) + `}`
 }
 

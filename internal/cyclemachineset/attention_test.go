@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // TestCycleMachineSet_replacesNothingWhereNoControllerActs, and says so while it is planned.
@@ -31,6 +32,7 @@ func TestCycleMachineSet_replacesNothingWhereNoControllerActs(t *testing.T) {
 // TestCycleMachineSet_warnsWhereNoControllerActsAnyMore, and ends when its time is over.
 func TestCycleMachineSet_warnsWhereNoControllerActsAnyMore(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "timed out")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		set := c.Unattended(t, c.Namespace(t))
 		c.MachineOf(t, set, "m1")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // twoWorkloads is a configuration with two workloads and a policy.
@@ -39,6 +40,7 @@ func TestDedicatedNodes_aFailedCreateIsGivenUpAsItsErrorSays(t *testing.T) {
 // configuration names fewer objects.
 func TestDedicatedNodes_namesWhatACreateDoesNotAdopt(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "leaves entries of an earlier create", "lose their place")
 	for name, tt := range map[string]struct {
 		// applied is set where the plan is applied all the same.
 		applied bool

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // TestDedicatedNodes_budgetIsCheckedAgainBeforeTheFirstWrite lets a pod come
@@ -84,6 +85,7 @@ func TestDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.
 // guess.
 func TestDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "unless the tolerations of this plan come first")
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		p := newPool(t, c)
 		c.Deployment(t, p.namespace, "stranger", 1, func(spec *corev1.PodSpec) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestDedicatedNodes_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
@@ -89,6 +90,7 @@ func TestDedicatedNodes_workloadWithoutARolloutIsRefusedBeforeAWrite(t *testing.
 
 func TestDedicatedNodes_labelThatIsThereWithAnotherValueIsAConflict(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to claim label")
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		p := newPool(t, c, "Deployment")
 		tf := terraform(t, c)

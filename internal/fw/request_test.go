@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -63,10 +64,12 @@ func TestAdvise(t *testing.T) {
 // TestData_Connected_refusesWhatIsNotTheStatesCluster before anything else is read.
 func TestData_Connected_refusesWhatIsNotTheStatesCluster(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to connect to the cluster: the provider block is not known yet")
 	var diags diag.Diagnostics
 	if _, ok := (&Data{}).Connected(t.Context(), "", &diags); ok || len(diags) != 1 || diags[0].Summary() != "Unable to connect to the cluster: the provider block is not known yet" {
 		t.Errorf("without a cluster: connected %t, %v", ok, diags)
 	}
+	messages.GotAll(t, diags)
 	diags = nil
 	if sameCluster("one", "two", &diags) || len(diags) != 1 || diags[0].Summary() != "Unable to use this state with another cluster" {
 		t.Errorf("of another cluster: %v", diags)
@@ -79,8 +82,10 @@ func TestData_Connected_refusesWhatIsNotTheStatesCluster(t *testing.T) {
 
 func TestLoadOwnership_refusesADamagedPrivateState(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to read the private state")
 	var diags diag.Diagnostics
 	LoadOwnership[string](t.Context(), memory{ownershipKey: []byte("{")}, &diags)
+	messages.GotAll(t, diags)
 	if len(diags) != 1 || diags[0].Summary() != "Unable to read the private state" || !strings.Contains(diags[0].Detail(), "import it again") {
 		t.Errorf("got %v", diags)
 	}

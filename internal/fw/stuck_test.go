@@ -14,6 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -28,6 +29,7 @@ func argo(pauses, stands workload.Stop) *workload.Workload {
 
 func TestWarnBlocked_saysThatARolloutStops(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "stops before its end")
 	ahead, now := workload.Stop{Why: "step 2 is a pause", WayOut: "promote it"}, workload.Stop{Why: "it was aborted", WayOut: "retry it"}
 	const waits, writes = 1, 2
 	for name, tt := range map[string]struct {
@@ -55,6 +57,7 @@ func TestWarnBlocked_saysThatARolloutStops(t *testing.T) {
 			}
 			var diags diag.Diagnostics
 			WarnBlocked(w, &snapshot.Snapshot{}, plan, WorkloadAt{}, &diags)
+			messages.GotAll(t, diags)
 			if tt.want == "" {
 				if len(diags) > 0 {
 					t.Errorf("it warns of %s", diags[0].Summary())

@@ -19,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -80,6 +81,7 @@ func TestFindOut_namesCommandsForTheKindsOfTheirGroupAlone(t *testing.T) {
 // alone as the original error.
 func TestExplainPods(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to write taints of …: pods of … do not tolerate them yet")
 	web := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}, Wants: 3}
 	web.Rolling.Hold, web.Rolling.WayOut = "it is paused", "resume it"
 	for name, tt := range map[string]struct {
@@ -110,6 +112,7 @@ func TestExplainPods(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := ExplainPods(`node "a"`, tt.err)
+			messages.Got(t, said.Summary())
 			if diff := cmp.Diff([]string{tt.summary, tt.detail}, []string{said.Summary(), said.Detail()}); diff != "" {
 				t.Error(diff)
 			}
@@ -121,6 +124,7 @@ func TestExplainPods(t *testing.T) {
 // at the network where the credentials have expired.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "no trusted connection")
 	wrapped := func(class, err error) error { return &kube.Error{Class: class, Doing: "list nodes", Err: err} }
 	certificate := &tls.CertificateVerificationError{Err: errors.New("unknown authority")}
 	for name, tt := range map[string]struct {
@@ -138,6 +142,7 @@ func TestUnreachable(t *testing.T) {
 			var diags diag.Diagnostics
 			tt.data.Unreachable(tt.err, &diags)
 			tt.data.Unreachable(tt.err, &diags)
+			messages.GotAll(t, diags)
 			if len(diags) != 1 || !strings.HasPrefix(diags[0].Summary(), tt.summary) || !strings.Contains(diags[0].Detail(), tt.detail) {
 				t.Errorf("it says %v", diags)
 			}

@@ -12,11 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // TestMachineSetTaints_refusals is what a plan refuses before anything is written.
 func TestMachineSetTaints_refusals(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "this resource did not write it", "Unable to roll … out with this")
 	for name, tt := range map[string]struct {
 		set      func(*acctest.MachineSet)
 		strategy string
@@ -56,6 +58,7 @@ func TestMachineSetTaints_refusals(t *testing.T) {
 
 func TestMachineSetTaints_badInputNamesTheAttribute(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to use … with the strategy")
 	onFake(t, func(t *testing.T, s *stage) {
 		p := s.pool(0, nil)
 		good := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "in_place"})
@@ -126,6 +129,7 @@ func TestMachineSetTaints_lastRouters(t *testing.T) {
 // state; what is about nodes alone works as everywhere, and says nothing.
 func TestMachineSetTaints_aClusterWithoutTheMachineAPI(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to find MachineSets: the cluster has no Machine API")
 	const none = "Unable to find MachineSets: the cluster has no Machine API"
 	onFake(t, func(t *testing.T, s *stage) {
 		p, i := s.pool(1, nil), newInstance()

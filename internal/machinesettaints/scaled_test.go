@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // TestMachineSetTaints_anAutoscalerInTheMiddle scales right before the second
@@ -103,6 +104,7 @@ func TestMachineSetTaints_theOtherWayOutOfAScaledSurge(t *testing.T) {
 // TestMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate, and of one that has ended.
 func TestMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "continues an interrupted rollout of")
 	onFake(t, func(t *testing.T, s *stage) {
 		p, i := s.pool(2, nil), newInstance()
 		surge := map[string]any{"strategy": "surge"}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // warned writes the warnings of a plan, with what differs from run to run taken out.
@@ -65,6 +66,19 @@ func TestMachineSetTaints_warnings(t *testing.T) {
 			config := s.config(p.Name, "team=a:NoExecute", map[string]any{"strategy": strategy})
 			golden.Check(t, "plan_"+strategy+".golden", s.warned(p, apps, s.tf.Plan(t, newInstance(), config).Diagnostics))
 		}
+	})
+}
+
+// TestMachineSetTaints_warnsOfALifecycleHook that holds the deletion of a machine.
+func TestMachineSetTaints_warnsOfALifecycleHook(t *testing.T) {
+	t.Parallel()
+	messages.Expect(t, "may not finish by itself")
+	onFake(t, func(t *testing.T, s *stage) {
+		p := s.sized(1)
+		machine := acctest.Thing{APIVersion: p.APIVersion, Kind: "Machine", Namespace: p.Namespace, Name: p.Names()[0]}
+		s.c.Change(t, machine, "storage", `{"spec":{"lifecycleHooks":{"preTerminate":[{"name":"Migrate","owner":"storage"}]}}}`)
+		told := s.tf.Plan(t, newInstance(), s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "rolling"})).Diagnostics.Warnings()
+		acctest.WantAll(t, told, "may not finish by itself", "machine "+machine.Name+" waits for the lifecycle hook Migrate of storage before it is deleted")
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // stage is a namespace.
@@ -151,6 +152,7 @@ func TestNamespaceTolerations_import(t *testing.T) {
 
 func TestNamespaceTolerations_ofTwoResources(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "have no effect: the admission plug-in PodTolerationRestriction is off")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		s, one, other := stageOn(t, c), fresh(), fresh()
 		s.tf.Settle(s.t, one, s.config("team=a:NoSchedule", ""))

@@ -12,10 +12,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_budget(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "and max_pods allows", "of protected namespaces", "that protected_selector … matches")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
 		c.Node(t, acctest.Node{Name: name})
@@ -106,6 +108,7 @@ func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T
 
 func TestNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "The credentials have no permission", "Unable to check the eviction limits for", "Unable to preview")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		name := acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name})

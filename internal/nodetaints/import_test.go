@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
@@ -97,6 +98,7 @@ func TestNodeTaints_importErrors(t *testing.T) {
 
 func TestNodeTaints_movedFromKubernetesNodeTaintTouchesNoNode(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "imported taint")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "foreign=1:NoSchedule dedicated=gpu:NoExecute node.kubernetes.io/of-somebody:NoSchedule")})

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to manage the reserved taint", "Unable to keep taint … both present and absent")
 	one := func(key, value, effect string) []any {
 		return []any{map[string]any{"key": key, "value": value, "effect": effect}}
 	}
@@ -59,6 +61,7 @@ func TestNodeTaints_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 
 func TestNodeTaints_keyOfKubernetesOwnNamespaceWarns(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "uses a key reserved for Kubernetes")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		name := acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // crowded is two nodes with four cores each. An urgent pod runs on the first one, and finds room on the
@@ -53,6 +54,7 @@ func (s crowded) config(t *testing.T, evictions map[string]any) map[string]any {
 // that are there right before the first write.
 func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "stay Pending, and max_pending allows")
 	for attribute, of := range map[string]struct {
 		value func(s crowded) any
 		says  string
@@ -83,6 +85,7 @@ func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 
 func TestNodeTaints_maxLostCountsPodsWithoutAController(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "be lost, and max_lost allows")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		s := newCrowded(t, c)
 		tf := terraform(t, c)
@@ -118,6 +121,7 @@ func TestNodeTaints_completedPodsExceedNoLimit(t *testing.T) {
 // evict the pod.
 func TestNodeTaints_aReplacementThatStrandsPodsIsRefusedAtPlan(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "the replaced taint, but not the new one")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		name, namespace := acctest.Name(t, "node"), c.Namespace(t)
 		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": name}})

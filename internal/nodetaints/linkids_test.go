@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_aLinkMustBeAnID(t *testing.T) {
@@ -58,6 +59,7 @@ func linking(t *testing.T, node, taints string, id any) map[string]any {
 // TestNodeTaints_aLinkToNothingIsAWarning has ids that no resource has, as after a typing error.
 func TestNodeTaints_aLinkToNothingIsAWarning(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "wait for no pod that … is to protect")
 	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, namespace := terraform(t, c), c.Namespace(t)
 		c.Deployment(t, namespace, "web", 0, nil)

@@ -12,10 +12,12 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_absentTaintIsRefusedWhereTheMachineWouldPutItBack(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to keep taint … off …")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name, namespace := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
 		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "dedicated=gpu:NoSchedule spot:NoSchedule")})

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_selectorFollowsTheNodes(t *testing.T) {
@@ -50,6 +51,7 @@ func TestNodeTaints_selectorFollowsTheNodes(t *testing.T) {
 
 func TestNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "No node matches")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, pool := terraform(t, c), acctest.Name(t, "pool")
 		i := newInstance()
@@ -123,6 +125,7 @@ func TestNodeTaints_absentTaintsFailAsARemoval(t *testing.T) {
 
 func TestNodeTaints_nodeThatDoesNotExistYetIsWaitedFor(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "does not exist yet", "Unable to find node")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")
 		config := map[string]any{"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoSchedule"), "timeouts": map[string]any{"create": "8s"}}

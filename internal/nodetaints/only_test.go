@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // pasted is the list of an error that refuses unapproved evictions.
@@ -31,6 +32,7 @@ func pasted(t *testing.T, refused string) []any {
 // The list of the error is what a pull request adds: with it, and with nothing less, the change goes on.
 func TestNodeTaints_onlyListsWhatToApprove(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "evictions.only = [] allows none")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name, apps, ml := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t), c.Namespace(t)
 		c.Node(t, acctest.Node{Name: name})
@@ -120,6 +122,7 @@ func TestNodeTaints_onlyWithUnknownEntriesIsCheckedAtApply(t *testing.T) {
 
 func TestNodeTaints_onlyRefusesEntriesThatItCannotRead(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "in only of evictions")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf := terraform(t, c)
 		for entry, says := range map[string]string{
@@ -142,6 +145,7 @@ func TestNodeTaints_onlyRefusesEntriesThatItCannotRead(t *testing.T) {
 // The pods of a Deployment are approved by its name, and those of its ReplicaSets with it.
 func TestNodeTaints_onlyNamesTheTopController(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "evictions.only does not list")
 	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name, apps := terraform(t, c), acctest.Name(t, "node"), c.Namespace(t)
 		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": name}})

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_conflictNamesTheOtherOwner(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to claim taint … on …", "is owned by …")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name})
@@ -50,6 +52,7 @@ func TestNodeTaints_keepsItsOwner(t *testing.T) {
 
 func TestNodeTaints_twoResourcesInOneRunCannotClaimTheSameTaint(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to claim taint … twice")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": name}})
@@ -148,6 +151,7 @@ func TestNodeTaints_driftOfOwnedTaintsOnly(t *testing.T) {
 
 func TestNodeTaints_replaceCreatingBeforeDestroyingLosesNoTaint(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Creating adopts")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name})

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to use this state with another cluster")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		pool, nodes := pool(t, c, 1)
 		i := newInstance()
@@ -23,6 +25,7 @@ func TestNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *te
 
 func TestNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to read the cluster", "the credentials were refused")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		pool, nodes := pool(t, c, 1)
 		proxy := c.Proxy(t)
@@ -43,6 +46,7 @@ func TestNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 
 func TestNodeTaints_unknownInputsAreNotGuessedAt(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "the provider block is not known yet")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf := terraform(t, c)
 		for _, config := range []map[string]any{

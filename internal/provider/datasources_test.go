@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 const (
@@ -195,6 +196,7 @@ func TestWorkloadsDataSource(t *testing.T) {
 
 func TestDataSourceDiagnostics(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to read data.…")
 	gpu := object{"key": "dedicated", "value": "gpu", "effect": "NoExecute"}
 	gpuID := object{"key": "dedicated", "effect": "NoExecute"}
 	one := []any{gpu}
@@ -247,6 +249,7 @@ func TestDataSourceDiagnostics(t *testing.T) {
 				return fakeapi.None
 			})
 			_, diagnostics := read(t, client, provider, c.dataSource, c.config)
+			messages.Got(t, summaries(diagnostics)...)
 			if diff := cmp.Diff(c.want, summaries(diagnostics)); diff != "" {
 				t.Error(diff)
 			}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // values are attributes of a provider block: strings, bools, numbers, or ready
@@ -168,6 +169,7 @@ func TestConfigureEvictions(t *testing.T) {
 
 func TestConfigureErrors(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to configure the connection to the cluster", "Unable to plan with an unknown owner")
 	const (
 		missing      = "/nonexistent/kubeconfig"
 		unconfigured = "Unable to configure the connection to the cluster"
@@ -195,6 +197,7 @@ func TestConfigureErrors(t *testing.T) {
 			if len(diags) != 1 {
 				t.Fatalf("got %d diagnostics, want 1: %v", len(diags), diags)
 			}
+			messages.GotAll(t, diags)
 			at, ok := diags[0].(diag.DiagnosticWithPath)
 			if !ok || !at.Path().Equal(path.Root(c.at)) {
 				t.Errorf("the error is not at %s: %v", c.at, diags[0])

@@ -20,6 +20,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // recordedHost is an address to which clients send tokens.
@@ -130,6 +131,7 @@ func readSnapshot(t *testing.T, path, typeName string, config values) (map[strin
 
 func TestSnapshot_filesThatCannotBeReadAreNamed(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to read the snapshot")
 	path := snapshotOf(t, shop(), "")
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -157,6 +159,7 @@ func TestSnapshot_filesThatCannotBeReadAreNamed(t *testing.T) {
 		if data != nil || diags.ErrorsCount() != 1 || diags[0].Summary() != `Unable to read the snapshot "`+at+`"` || !strings.Contains(diags[0].Detail(), "cannot be used: "+want) {
 			t.Errorf("%s: %v", at, diags)
 		}
+		messages.GotAll(t, diags)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // planned is a resource that a test plans beside another one.
@@ -116,6 +117,7 @@ func TestSummaries_ofTwoResourcesDiffer(t *testing.T) {
 // TestSummaries_ofTwoConfigurationsDiffer: validation knows no ids.
 func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Toleration … tolerates only taints with an empty value", "evictions… sets no limit", "timeouts… sets no time")
 	taints := acctest.Objects(t, "a:NoSchedule")
 	nodes := func(target, value string) map[string]any {
 		return map[string]any{target: value, "taints": taints, "evictions": map[string]any{}}

@@ -12,10 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestTolerationPolicy_refusesAtPlan(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "the name is taken", "Unable to match every pod with an empty match", "Unable to match system namespaces by a selector")
 	match := func(m map[string]any) map[string]any { return map[string]any{"match": m} }
 	for name, tt := range map[string]struct {
 		more map[string]any
@@ -72,6 +74,7 @@ func TestTolerationPolicy_refusesAtPlan(t *testing.T) {
 // and at apply, and loses no state.
 func TestTolerationPolicy_aClusterWithoutPolicies(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "the cluster does not serve")
 	onFake(t, func(t *testing.T, s *stage) {
 		i, config := fresh(), s.config(acctest.Name(t, "policy"), "team=a:NoSchedule", nil)
 		planned := s.tf.Plan(t, fresh(), config)
@@ -101,6 +104,7 @@ func TestTolerationPolicy_aClusterWithoutPolicies(t *testing.T) {
 // preview of taints reports what it cannot see.
 func TestTolerationPolicy_rights(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "The preview is not complete")
 	onFake(t, func(t *testing.T, s *stage) {
 		var rules []rbacv1.PolicyRule
 		for _, rule := range s.c.Rights(t) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -180,6 +181,7 @@ func jsonString(s string) string {
 // does not follow its template.
 func TestWorkloadTolerations_linksToNamesakesAreToldApart(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to rely on the tolerations of")
 	inNamesakes(t, func(t *testing.T, s *shop, agents []acctest.Thing) {
 		s.c.Change(t, agents[0], "somebody", `{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`)
 		instances, configs := s.namesakes(agents, "team=a:NoExecute")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // stuck makes a Deployment whose new pods find no node, and returns it with the
@@ -32,6 +33,7 @@ func soon() map[string]any {
 
 func TestWorkloadTolerations_waitThatEndsNamesThePodsAndGoesOnLater(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "the rollout did not finish")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing, config := s.stuck()
 		i := s.fresh()
@@ -128,6 +130,7 @@ func TestWorkloadTolerations_failedCreateCanBeGivenUpByImportAndDestroy(t *testi
 
 func TestWorkloadTolerations_pausedInTheMiddleOfTheWait(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "its pods would not be replaced")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing, config := s.stuck()
 		config["timeouts"] = map[string]any{"create": "5m"}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // imported imports a workload by its id.
@@ -57,6 +58,7 @@ func TestWorkloadTolerations_importThenPlanIsEmptyAndNothingIsWritten(t *testing
 // they are.
 func TestWorkloadTolerations_unconfiguredImportsAreDroppedWithoutAWrite(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "imported toleration")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 1, "foreign* team=a:NoExecute helm=1:NoSchedule", nil)
 		i, config := s.imported(thing), s.manage(thing, "team=a:NoExecute", nil)
@@ -123,6 +125,7 @@ func TestWorkloadTolerations_importOfMarkedEntriesLeavesTheOthers(t *testing.T) 
 
 func TestWorkloadTolerations_importErrors(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to find", "Unable to import")
 	inShop(t, func(t *testing.T, s *shop) {
 		empty := s.make("Deployment", "empty", 0, "", nil)
 		other := s.make("Deployment", "other", 0, "", nil)
@@ -203,6 +206,7 @@ func TestWorkloadTolerations_theKnownPathIsNoOtherPath(t *testing.T) {
 // this provider's owner, and applying the configuration for another entry would remove them.
 func TestWorkloadTolerations_anImportBesideAnotherResourceIsRefused(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "one resource has imported them from another one")
 	inShop(t, func(t *testing.T, s *shop) {
 		web := s.make("Deployment", "web", 1, "byhand*", nil)
 		first := s.fresh()

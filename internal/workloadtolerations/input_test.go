@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestWorkloadTolerations_operatorsThatTheProviderBlockRulesOut(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to use the operator")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "", nil)
 		s.tf.Provider["comparison_operators"] = false
@@ -22,6 +24,7 @@ func TestWorkloadTolerations_operatorsThatTheProviderBlockRulesOut(t *testing.T)
 
 func TestWorkloadTolerations_twoResourcesCannotHaveTheSameToleration(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "is shadowed", "Unable to claim toleration")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "", nil)
 		where := map[string]any{"kind": "Deployment", "namespace": s.namespace, "selector": "app=web"}

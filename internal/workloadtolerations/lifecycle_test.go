@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -122,6 +123,7 @@ func TestWorkloadTolerations_foreignEntryThatDiffersInSecondsAloneStays(t *testi
 
 func TestWorkloadTolerations_unreadableRecordIsAnErrorBeforeAWrite(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "is damaged")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "foreign*", nil)
 		s.c.Change(t, thing, "somebody", `{"metadata":{"annotations":{"`+toleration.OwnedAnnotation+`":"garbage"}}}`)

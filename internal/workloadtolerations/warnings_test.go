@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestWorkloadTolerations_destroySaysWhatRestartsAndWhatStays(t *testing.T) {
@@ -57,6 +58,7 @@ func TestWorkloadTolerations_shadowedTolerationsArePointedOut(t *testing.T) {
 
 func TestWorkloadTolerations_ownerThatRevertsIsNamed(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "is owned by")
 	inShop(t, func(t *testing.T, s *shop) {
 		widget := s.c.Look(t, s.widget("gpu", nil))
 		thing := s.make("Deployment", "web", 1, "", nil)
@@ -74,6 +76,7 @@ func TestWorkloadTolerations_ownerThatRevertsIsNamed(t *testing.T) {
 
 func TestWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "does not allow")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "", nil)
 		allow := func(annotation string) {

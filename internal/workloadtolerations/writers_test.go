@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -25,6 +26,7 @@ func (s *shop) add(ctx context.Context, name, one string) {
 
 func TestWorkloadTolerations_foreignListsAreKeptWholeAndInOrder(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "is also written by")
 	inShop(t, func(t *testing.T, s *shop) {
 		const helm = "z*:NoSchedule a=1 m=2:NoExecute@30 b*:NoExecute@300"
 		for _, kind := range []string{"Deployment", "DaemonSet", "CronJob"} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // TestPlan_refusesARenameWithoutMoved plans the destroy of a resource and the create of
@@ -18,6 +19,7 @@ import (
 // Neither is a create with another id.
 func TestPlan_refusesARenameWithoutMoved(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "would be destroyed and created again")
 	// Their ids hold nothing that the second configuration changes.
 	sameID := map[string]bool{"dedicated_nodes": true, "toleration_policy": true}
 	tried := map[string]bool{}
