@@ -227,6 +227,7 @@ func (c *CLI) PlanWarnings() []PlanWarning {
 		c.t.Fatalf("plan -json: %v\n%s", err, out)
 	}
 	var warnings []PlanWarning
+	addresses := map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -238,6 +239,10 @@ func (c *CLI) PlanWarnings() []PlanWarning {
 		// Diagnostics about the command line itself have no address, nor have those about a
 		// resource that is no longer in the configuration.
 		if line.Type == "diagnostic" && !strings.HasPrefix(line.Diagnostic.Summary, "Provider development overrides") {
+			if first, used := addresses[line.Diagnostic.Summary]; used && first != line.Diagnostic.Address {
+				c.t.Errorf("%s and %s use the same summary, and a command line hides the second warning: %s", first, line.Diagnostic.Address, line.Diagnostic.Summary)
+			}
+			addresses[line.Diagnostic.Summary] = line.Diagnostic.Address
 			line.Diagnostic.Summary = unlabelled(line.Diagnostic.Summary)
 			warnings = append(warnings, line.Diagnostic)
 		}

@@ -19,7 +19,8 @@ func (tf *Terraform) Invoke(t testing.TB, typeName string, config map[string]any
 // Invoke validates, plans and invokes an action, and calls Between after the plan.
 func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 	w.t.Helper()
-	d := w.PlanAction(typeName, config)
+	i := &Instance{Type: typeName}
+	d := w.planAction(i, config)
 	if d.Errors() != "" {
 		return d
 	}
@@ -32,6 +33,7 @@ func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 	for event := range stream.Events {
 		if completed, is := event.Type.(tfprotov6.CompletedInvokeActionEventType); is {
 			w.receive(completed.Diagnostics)
+			w.warned.once(w.t, i, completed.Diagnostics)
 			d = append(d, completed.Diagnostics...)
 		}
 	}
@@ -41,16 +43,23 @@ func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 // PlanAction validates and plans an action.
 func (w *Walk) PlanAction(typeName string, config map[string]any) Diagnostics {
 	w.t.Helper()
-	actions, encoded := w.action(typeName, config)
-	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: encoded})
+	return w.planAction(&Instance{Type: typeName}, config)
+}
+
+// planAction does so for an action that stands for itself among those of the run.
+func (w *Walk) planAction(i *Instance, config map[string]any) Diagnostics {
+	w.t.Helper()
+	actions, encoded := w.action(i.Type, config)
+	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: i.Type, Config: encoded})
 	must(w.t, err)
 	w.receive(validated.Diagnostics)
 	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 		return d
 	}
-	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: typeName, Config: encoded})
+	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: i.Type, Config: encoded})
 	must(w.t, err)
 	w.receive(planned.Diagnostics)
+	w.warned.once(w.t, i, planned.Diagnostics)
 	return planned.Diagnostics
 }
 

@@ -28,7 +28,7 @@ func unlabelled(text string) string {
 // entry or object of a list, or the cluster, which is one for all blocks.
 var names = regexp.MustCompile(strings.Join([]string{
 	`"[^"]+"`, `\S:(?:NoSchedule|PreferNoSchedule|NoExecute)\b`, `\b(?:cluster|snapshot)\b`, `\bdata\.\w`,
-	`(?:Removing|restore|,) (?:label|node selector) \S`, `\bnodes \S+, \S`, `\S/\S`, `: [\w.-]+(?:, [\w.-]+)*(?: and \d+ more)?$`,
+	`(?:Removing|restore|,) (?:label|node selector|toleration) \S`, `\bnodes (?:\S+, |\()\S`, `\S/\S`, `: [\w.-]+(?:, [\w.-]+)*(?: and \d+ more)?$`,
 }, "|"))
 
 // receive takes the diagnostics of one call: each of the process passes here. It removes the block's cluster from

@@ -139,8 +139,8 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 	}
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) != 1 {
-		diags.AddError("Unable to import what a replacement has not finished",
-			fmt.Sprintf("The taints are owned by %q, from more than one create. Apply the configuration that they come from first: it adopts the rest.", found.Owner))
+		diags.AddError(fmt.Sprintf("Unable to import the taints of %q: its replacement is not finished", found.Owner),
+			"The taints are from more than one create. Apply the configuration that they come from first: it adopts the rest.")
 		return ""
 	}
 	return all[0]

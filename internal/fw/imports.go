@@ -47,7 +47,7 @@ func WantedImport(ctx context.Context, req resource.ImportStateRequest, forms st
 		target, targetErr := parseTarget(from.Target.ValueString())
 		ids, idsErr := parseIDs(strings.Join(taints, ","))
 		if err := errors.Join(targetErr, idsErr); err != nil {
-			diags.AddError("Unable to import taints by this identity", err.Error()+"\n\nThe identity is { target = \"node/NAME\", \"nodes/NAME,NAME\", \"selector/SELECTOR\" or \"machine_sets/NAMESPACE/NAME\", as the resource has it, taints = [\"KEY:EFFECT\", ...] }.")
+			diags.AddError(fmt.Sprintf("Unable to import taints of %q by this identity", from.Target.ValueString()), err.Error()+"\n\nThe identity is { target = \"node/NAME\", \"nodes/NAME,NAME\", \"selector/SELECTOR\" or \"machine_sets/NAMESPACE/NAME\", as the resource has it, taints = [\"KEY:EFFECT\", ...] }.")
 			return planner.Target{}, nil, false
 		}
 		return target, ids, true

@@ -38,7 +38,7 @@ func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportS
 	}
 	t, known := m.targets(&resp.Diagnostics)
 	if !known && !resp.Diagnostics.HasError() {
-		resp.Diagnostics.AddError("Unable to import taints of MachineSets", "Neither a name nor a selector is given. "+importForms)
+		resp.Diagnostics.AddError(fmt.Sprintf("Unable to import taints of MachineSets in namespace %q", m.Namespace.ValueString()), "Neither a name nor a selector is given. "+importForms)
 	}
 	if resp.Diagnostics.HasError() {
 		return

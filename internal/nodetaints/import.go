@@ -26,7 +26,7 @@ const importForms = "Write node/NAME/KEY:EFFECT[,KEY:EFFECT...] or selector/SELE
 func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	target, ids, ok := fw.WantedImport(ctx, req, importForms, &resp.Diagnostics)
 	if ok && (target.Names != nil || target.MachineSets != nil) {
-		resp.Diagnostics.AddError("Unable to import taints of several nodes, or of MachineSets", importForms)
+		resp.Diagnostics.AddError("Unable to import taints of "+fw.Place(target), "An import is of one node or of one selector. "+importForms)
 	}
 	if !ok || resp.Diagnostics.HasError() {
 		return

@@ -6,6 +6,7 @@ package workloadtolerations
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func wantedImport(ctx context.Context, req resource.ImportStateRequest, diags *d
 	if req.ID == "" && req.Identity != nil {
 		diags.Append(req.Identity.Get(ctx, &id)...)
 		if !diags.HasError() && id.Name.IsNull() == id.Selector.IsNull() {
-			diags.AddError("Unable to import tolerations by this identity", "Exactly one of name and selector must be set.")
+			diags.AddError(fmt.Sprintf("Unable to import tolerations of kind %q in namespace %q", id.Kind.ValueString(), id.Namespace.ValueString()), "Exactly one of name and selector must be set.")
 		}
 	} else {
 		id = parseImportID(req.ID, diags)
