@@ -36,7 +36,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	// Of a replacement, that of what is replaced: it claims the same a second time.
-	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	var state *model
 	if !req.State.Raw.IsNull() {
 		state = &model{}

@@ -21,7 +21,7 @@ type ownership = fw.Ownership[taint.ID]
 // because an update was killed, the marks with the state's id are ours. The error
 // is that of reading the cluster for it.
 func (r *dedicatedNodes) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
-	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
+	own := fw.LoadOwnership[taint.ID](ctx, private, state.ID.ValueString(), diags)
 	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
 	if own.Sealed() || diags.HasError() {
 		return own, nil

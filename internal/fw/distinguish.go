@@ -27,7 +27,7 @@ type attributes interface {
 // the first of all that has one.
 func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...attributes) {
 	defer d.label(diags)
-	id := idOf(ctx, all)
+	id := IDOf(ctx, all...)
 	if id == "" {
 		return
 	}
@@ -67,7 +67,8 @@ func withSummary(one diag.Diagnostic, summary string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(summary, one.Detail())
 }
 
-func idOf(ctx context.Context, all []attributes) string {
+// IDOf returns the id of the first of all that has one.
+func IDOf(ctx context.Context, all ...attributes) string {
 	for _, one := range all {
 		var id types.String
 		if diags := one.GetAttribute(ctx, path.Root("id"), &id); !diags.HasError() && id.ValueString() != "" {

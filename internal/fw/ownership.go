@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -178,10 +179,10 @@ type PrivateWriter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// LoadOwnership reads the private state. One without ownership belongs to a
+// LoadOwnership reads the private state of the resource with this id. One without ownership belongs to a
 // resource that is not created yet, or to one whose update was killed: Terraform
 // keeps an empty private state then.
-func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags *diag.Diagnostics) Ownership[ID] {
+func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, id string, diags *diag.Diagnostics) Ownership[ID] {
 	var o Ownership[ID]
 	raw, found := from.GetKey(ctx, ownershipKey)
 	diags.Append(found...)
@@ -191,7 +192,7 @@ func LoadOwnership[ID comparable](ctx context.Context, from PrivateReader, diags
 	// Fields that earlier builds kept beside these are dropped, such as the taints that
 	// template_only had left on machines: MachineSets record those. See machineset.Remnant.
 	if err := json.Unmarshal(raw, &o); err != nil {
-		diags.AddError("Unable to read the private state", "The resource's private state is damaged. Remove the resource from the state and import it again.\n\nOriginal error: "+err.Error())
+		diags.AddError(fmt.Sprintf("Unable to read the private state of %q", id), "The resource's private state is damaged. Remove the resource from the state and import it again.\n\nOriginal error: "+err.Error())
 	}
 	if o.Recovered {
 		// Entries that those builds would have believed in are found out again.

@@ -29,7 +29,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		return
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
-	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	var state, plan model
 	creating := req.State.Raw.IsNull()
 	if !creating {

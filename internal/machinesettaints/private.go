@@ -20,7 +20,7 @@ type ownership = fw.Ownership[taint.ID]
 // ownership loads the private state of an existing instance, or recovers what it
 // held. The error is that of reading the cluster for it.
 func (r *machineSetTaints) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
-	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
+	own := fw.LoadOwnership[taint.ID](ctx, private, state.ID.ValueString(), diags)
 	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}

@@ -26,7 +26,7 @@ func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, r
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -31,7 +31,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	// A replacement claims its entries a second time, with the private state of what it replaces.
 	var own ownership
-	holder := fw.LoadOwnership[entry](ctx, req.Private, &resp.Diagnostics)
+	holder := fw.LoadOwnership[entry](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	var state, plan model
 	creating := req.State.Raw.IsNull()
 	if !creating {

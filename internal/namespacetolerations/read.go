@@ -88,7 +88,7 @@ func refreshed(ctx context.Context, state types.Set, claim toleration.Claim, mer
 // update was killed, the marks with the state's id are owned. The error is that of reading
 // the cluster for it.
 func (r *namespaceTolerations) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
-	own := fw.LoadOwnership[entry](ctx, private, diags)
+	own := fw.LoadOwnership[entry](ctx, private, state.ID.ValueString(), diags)
 	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}

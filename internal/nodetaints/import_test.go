@@ -89,7 +89,7 @@ func TestNodeTaints_importErrors(t *testing.T) {
 			"selector/pool in (/dedicated:NoExecute":    "is not a selector",
 			"selector//dedicated:NoExecute":             "empty selector",
 			"node/" + name + "/a:NoExecute,a:NoExecute": "named twice",
-			"nodes/" + name + ",other/a:NoExecute":       "Unable to import taints of nodes " + name + ", other",
+			"nodes/" + name + ",other/a:NoExecute":      "Unable to import taints of nodes " + name + ", other",
 		} {
 			_, d := tf.Import(t, typeName, id)
 			acctest.WantAll(t, d.Errors(), want)

@@ -31,7 +31,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
-	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)

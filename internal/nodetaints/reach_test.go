@@ -4,6 +4,7 @@
 package nodetaints_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 
@@ -64,5 +65,25 @@ func TestNodeTaints_unknownInputsAreNotGuessedAt(t *testing.T) {
 		unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown, "token": "x"}}
 		d := unknown.Plan(t, newInstance(), map[string]any{"node_name": "x", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}).Diagnostics
 		acctest.WantAll(t, d.Warnings(), "Unable to read the cluster: the provider block is not known yet")
+	})
+}
+
+// TestNodeTaints_damagedPrivateStateIsAnError at a refresh, and at a plan without one.
+func TestNodeTaints_damagedPrivateStateIsAnError(t *testing.T) {
+	t.Parallel()
+	messages.Expect(t, "Unable to read the private state")
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		pool, nodes := pool(t, c, 1)
+		tf, i, config := terraform(t, c), newInstance(), taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
+		tf.Settle(t, i, config)
+		damaged, err := json.Marshal(map[string][]byte{"ownership": []byte("[]")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i.Private = damaged
+		want := `Unable to read the private state of "terraform/node_taints/selector/pool=` + pool
+		acctest.WantAll(t, tf.Walk(t).Refresh(i).Errors(), want, "import it again")
+		acctest.WantAll(t, tf.Walk(t).Plan(i, taintsOf(t, "dedicated=web:NoSchedule")(pool)).Diagnostics.Errors(), want)
+		wantOwned(t, c, nodes, ", dedicated=gpu:NoSchedule")
 	})
 }

@@ -25,7 +25,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	own := fw.LoadOwnership[taint.ID](ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[taint.ID](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -66,7 +66,7 @@ func (r *nodeTaints) Read(ctx context.Context, req resource.ReadRequest, resp *r
 // ownership loads the private state of an existing instance, or recovers what
 // it held. The error is that of reading the cluster for it.
 func (r *nodeTaints) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
-	own := fw.LoadOwnership[taint.ID](ctx, private, diags)
+	own := fw.LoadOwnership[taint.ID](ctx, private, state.ID.ValueString(), diags)
 	if own.Sealed() || diags.HasError() {
 		return own, nil
 	}

@@ -25,7 +25,7 @@ func (r *tolerationPolicy) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	// A replacement claims its name a second time, with the private state of what it replaces.
 	var own ownership
-	holder := fw.LoadOwnership[string](ctx, req.Private, &resp.Diagnostics)
+	holder := fw.LoadOwnership[string](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	var state, plan model
 	creating := req.State.Raw.IsNull()
 	if !creating {

@@ -29,7 +29,7 @@ func (r *tolerationPolicy) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	fw.KeepIdentity(ctx, resp.Identity, identity{Name: state.Name}, &resp.Diagnostics)
-	own := fw.LoadOwnership[string](ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[string](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	cluster, err := r.Data.Identify(ctx, own.Cluster, &resp.Diagnostics)
 	var seen *admission.Observed
 	if err == nil && !resp.Diagnostics.HasError() {
@@ -81,7 +81,7 @@ func (r *tolerationPolicy) refresh(ctx context.Context, state *model, seen *admi
 // update was killed, a policy with the state's id is owned. The error is that of reading
 // the cluster for it.
 func (r *tolerationPolicy) ownership(ctx context.Context, private fw.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
-	own := fw.LoadOwnership[string](ctx, private, diags)
+	own := fw.LoadOwnership[string](ctx, private, state.ID.ValueString(), diags)
 	if own.Generation != "" || diags.HasError() {
 		return own, nil
 	}

@@ -32,7 +32,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 		return
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
-	own := fw.LoadOwnership[toleration.ID](ctx, req.Private, &resp.Diagnostics)
+	own := fw.LoadOwnership[toleration.ID](ctx, req.Private, fw.IDOf(ctx, req.State), &resp.Diagnostics)
 	var state, plan model
 	if !req.State.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
