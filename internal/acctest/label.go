@@ -49,6 +49,8 @@ func (w *Walk) receive(all []*tfprotov6.Diagnostic) {
 // bare reports whether a summary says nothing of the block that it is about. Command lines print errors one by one, with the
 // block: those with an attribute, as validators return them, need nothing more.
 func bare(d *tfprotov6.Diagnostic) bool {
-	isError := d.Severity == tfprotov6.DiagnosticSeverityError
-	return !names.MatchString(d.Summary) && !(isError && (d.Attribute != nil || d.Summary == "Missing Attribute Configuration"))
+	if d.Severity == tfprotov6.DiagnosticSeverityError && (d.Attribute != nil || d.Summary == "Missing Attribute Configuration") {
+		return false
+	}
+	return !names.MatchString(d.Summary)
 }

@@ -41,6 +41,7 @@ func Expect(t testing.TB, wanted ...string) {
 
 // take returns the messages that a test has not produced, and forgets them.
 func take(t testing.TB) []string {
+	t.Helper()
 	missing.Lock()
 	defer missing.Unlock()
 	left := missing.of[root(t)]
@@ -50,6 +51,7 @@ func take(t testing.TB) []string {
 
 // Got records the texts of messages that the code under test has returned.
 func Got(t testing.TB, texts ...string) {
+	t.Helper()
 	missing.Lock()
 	defer missing.Unlock()
 	if left := missing.of[root(t)]; len(left) > 0 {
@@ -61,6 +63,7 @@ func Got(t testing.TB, texts ...string) {
 
 // GotAll records the messages of diagnostics that the code under test has returned.
 func GotAll(t testing.TB, all diag.Diagnostics) {
+	t.Helper()
 	for _, one := range all {
 		Got(t, one.Summary(), one.Detail())
 	}
@@ -72,6 +75,7 @@ func pattern(message string) *regexp.Regexp {
 
 // root returns the name of the test without those of subtests.
 func root(t testing.TB) string {
+	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
 	return name
 }
