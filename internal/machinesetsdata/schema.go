@@ -51,8 +51,8 @@ func setAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Bounds between which an autoscaler scales it, null where none does.",
 			Attributes: map[string]schema.Attribute{
 				"name": text("MachineAutoscaler as `namespace/name`, null where none is named."),
-				"min":  number("Fewest machines."),
-				"max":  number("Most machines."),
+				"min":  number("Minimum number of machines."),
+				"max":  number("Maximum number of machines."),
 			},
 		},
 		"taints":   list("Taints of the template, sorted by key and effect.", taintAttributes()),

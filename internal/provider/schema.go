@@ -40,7 +40,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 	attributes["snapshot"] = snapshotAttribute(attributes)
 	attributes["owner"] = schema.StringAttribute{
 		Optional:            true,
-		MarkdownDescription: "Name of this configuration in ids and ownership records. Known at plan. Default: `" + defaultOwner + "`.",
+		MarkdownDescription: "Name of this configuration in ids and records. Must be known at plan. Default: `" + defaultOwner + "`.",
 		Validators: []validator.String{
 			stringvalidator.LengthBetween(1, 63),
 			stringvalidator.RegexMatches(ownerPattern, "must consist of letters, digits, -, _ and ., and begin and end with a letter or digit"),
