@@ -207,6 +207,7 @@ func (s *Server) Clone() *Server {
 	for r, objects := range s.store.objects {
 		out.store.objects[r] = maps.Clone(objects)
 	}
+	out.store.sorted = maps.Clone(s.store.sorted)
 	out.store.created, out.store.newest = maps.Clone(s.store.created), maps.Clone(s.store.newest)
 	out.store.version, out.store.compacted = s.store.version, s.store.version
 	return out

@@ -156,13 +156,15 @@ func newList(kind *Kind, objects []runtime.Object, version int64) (runtime.Objec
 		return nil, err
 	}
 	list.GetObjectKind().SetGroupVersionKind(gvk)
-	items := make([]runtime.Object, len(objects))
-	for i, o := range objects {
-		// Items of a list carry no kind of their own.
-		items[i] = o.DeepCopyObject()
-		items[i].GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	// Items are shallow copies: stored objects are never changed, and an answer is not either.
+	if err := meta.SetList(list, objects); err != nil {
+		return nil, err
 	}
-	if err := meta.SetList(list, items); err != nil {
+	// Items of a list carry no kind of their own.
+	if err := meta.EachListItem(list, func(item runtime.Object) error {
+		item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		return nil
+	}); err != nil {
 		return nil, err
 	}
 	accessor, err := meta.ListAccessor(list)
