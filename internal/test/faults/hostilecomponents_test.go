@@ -65,7 +65,7 @@ func componentOf(api *fakeapi.Server, o *corev1.ConfigMap, component workloads.C
 	}
 	return annotated{
 		kind: kind, namespace: o.Namespace, name: o.Name, annotations: own,
-		content: map[string]any{"metadata": map[string]any{"annotations": annotations}, component.Name: fields},
+		of: map[string]any{"metadata": map[string]any{"annotations": annotations}, component.Name: fields},
 		put: func(annotations map[string]string) {
 			fakeapi.Edit(api, o.Namespace, o.Name, func(o *corev1.ConfigMap) {
 				if o.Annotations == nil {
