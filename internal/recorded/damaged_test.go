@@ -165,7 +165,10 @@ const bombSize = 40 << 20
 func bomb(t testing.TB, of int) []byte {
 	t.Helper()
 	b := bytes.NewBufferString(head)
-	z := gzip.NewWriter(b)
+	z, err := gzip.NewWriterLevel(b, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	write := func(record []byte) {
 		if _, err := z.Write(record); err != nil {
 			t.Fatal(err)
