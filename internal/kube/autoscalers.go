@@ -30,7 +30,7 @@ const (
 )
 
 // nodeGroups returns the node groups to which cluster-autoscaler may add nodes. Without the ConfigMap, or the right
-// to get it, there are none. The known nodes tell where it is.
+// to get it, there are none. The known nodes show where it is.
 func (c *Cluster) nodeGroups(ctx context.Context) ([]string, error) {
 	return c.groups.get(ctx, func() ([]string, error) { return c.readNodeGroups(ctx) })
 }
