@@ -83,7 +83,7 @@ func carriers(o machineset.Observed, left machineset.Remnants) (names []string, 
 
 // anotherInstance says, after what the entry is called, why one with the resource's own id
 // may not be its own, and what to do.
-const anotherInstance = "has this resource's id, but another instance of it wrote it: either an earlier create or replacement was interrupted, or a second state (another workspace or pipeline) applies the same configuration. " +
+const anotherInstance = "has this resource's id, but another instance of the resource wrote it: either an earlier create or replacement was interrupted, or a second state (another workspace or pipeline) applies the same configuration. " +
 	"If there is a second state, give one of the two another owner in the provider block. If not, apply with -replace=ADDRESS to adopt the entries with this id."
 
 // leftAlone reports that an entry of another owner has not been changed.

@@ -69,7 +69,7 @@ func TestNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 		t.Parallel()
 		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 			tf, old, nodes, config := begin(t, c)
-			acctest.WantAll(t, tf.Plan(t, old, config).Diagnostics.Errors(), "another instance of it wrote it", "-replace=ADDRESS")
+			acctest.WantAll(t, tf.Plan(t, old, config).Diagnostics.Errors(), "another instance of the resource wrote it", "-replace=ADDRESS")
 			fresh := newInstance()
 			if d := tf.Apply(t, fresh, config); d.Errors() != "" {
 				t.Fatal(d.Errors())

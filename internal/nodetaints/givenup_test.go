@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // calm is a time in which nodelink restores what a Machine has.
@@ -91,6 +92,7 @@ const (
 // restore it, and from a node that the selector does not match any more.
 func TestNodeTaints_anAdoptedTaintIsRemovedFromTheMachineFirst(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "This plan removes taint … from … Machine")
 	for _, how := range []string{"adopted", "imported", "imported with a mark"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -133,6 +135,7 @@ func TestNodeTaints_anAdoptedTaintIsRemovedFromTheMachineFirst(t *testing.T) {
 // its record.
 func TestNodeTaints_aTaintOfTheMachineThatIsNotOwnedStays(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Taint … stays on …")
 	for name, tt := range map[string]struct {
 		with  func(t *testing.T, p *machinePool)
 		adopt bool

@@ -79,6 +79,7 @@ func TestNodeTaints_aTaintThatTheMachineCarriesIsNotDropped(t *testing.T) {
 // Machines alone; a destroy removes and restores all the same.
 func TestNodeTaints_aDestroyNeedsNoRightForMachines(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "OpenShift may restore …")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		name, namespace, i := acctest.Name(t, "node"), c.Namespace(t), newInstance()
 		c.Node(t, acctest.Node{Name: name, Taints: acctest.Parse(t, "spot:NoSchedule")})
