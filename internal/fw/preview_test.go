@@ -119,13 +119,6 @@ func TestPreview_reportsHowManyOrdersWereTried(t *testing.T) {
 	}
 }
 
-// autoscaledCluster is one without room, in which an autoscaler may add nodes to these groups.
-func autoscaledCluster(groups ...string) cluster {
-	c := aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1)
-	c.Autoscaled = groups
-	return c
-}
-
 func TestPreview_goldensOfSituations(t *testing.T) {
 	t.Parallel()
 	five := int64(300)
@@ -188,7 +181,6 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"another-scheduler": {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/trainer", 12, 1, placedByVolcano), gpu, "", false},
 		"quotas":            {quotas, gpu, "", false},
 		"quotas-unread":     {quotasUnread, gpu, "", false},
-		"autoscaled":        {autoscaledCluster(`gpu-a`, `gpu-b`, `NodePool default`, `a-node-group-with-a-long-name-that-wraps`), gpu, "", false},
 		"limit-ranges":      {limitRanges(), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},

@@ -108,7 +108,7 @@ func notModelled(report *eviction.Report) string {
 	}
 	var parts []string
 	if out.Unplaced.Max > 0 {
-		parts = append(parts, autoscaled(out.Autoscaled)...)
+		parts = append(parts, "nodes of an autoscaler")
 	}
 	if out.UnknownQuotas {
 		parts = append(parts, "quotas")
@@ -136,14 +136,6 @@ func notModelled(report *eviction.Report) string {
 		text += space + part
 	}
 	return text
-}
-
-// autoscaled names the nodes that an autoscaler may add, with their node groups where these are known.
-func autoscaled(groups []string) []string {
-	if len(groups) == 0 {
-		return []string{"nodes of an autoscaler"}
-	}
-	return strings.Split("nodes of an autoscaler ("+Some(groups)+")", ", ")
 }
 
 // fewOrders reports that the cluster is too large for all orders, "" where all were tried.

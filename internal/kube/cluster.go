@@ -50,7 +50,6 @@ type Cluster struct {
 
 	identity once[string]
 	context  once[surroundings]
-	groups   once[[]string]
 	custom   once[[]workload.Kind]
 	configs  once[[]Marked]
 	ancestry ancestry

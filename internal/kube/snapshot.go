@@ -34,8 +34,6 @@ type surroundings struct {
 	quotas  snapshot.Quotas
 	ranges  snapshot.LimitRanges
 	volumes map[string]map[string]*snapshot.Volume
-	// groups are the node groups to which cluster-autoscaler may add nodes.
-	groups []string
 	// gaps report what could not be read, ownerGaps what of that concerns parents.
 	gaps, ownerGaps []string
 }
@@ -51,7 +49,7 @@ type builtSnapshot struct {
 type moment struct{ nodes, pods, daemons, admissions int }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
-// pods, PodDisruptionBudgets, ResourceQuotas, LimitRanges, node groups of cluster-autoscaler, volumes with their claims, DaemonSets, the owners of pods and
+// pods, PodDisruptionBudgets, ResourceQuotas, LimitRanges, volumes with their claims, DaemonSets, the owners of pods and
 // what admission gives to them; later ones send nothing.
 func (c *Cluster) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err := parallel(
@@ -63,9 +61,6 @@ func (c *Cluster) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	}
 	around, err := c.around(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if around.groups, err = c.nodeGroups(ctx); err != nil {
 		return nil, err
 	}
 	return c.built.current(ctx, c, around)
@@ -107,7 +102,6 @@ func assemble(nodes []*snapshot.Node, pods []*snapshot.Pod, daemons map[types.UI
 	s := &snapshot.Snapshot{
 		Nodes: make(map[string]*snapshot.Node, len(nodes)), Pods: make(map[string][]*snapshot.Pod, len(nodes)),
 		Parents: around.parents, Daemons: daemons, Budgets: around.budgets, Quotas: around.quotas, LimitRanges: around.ranges, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
-		Autoscaled: autoscaled(around.groups, nodes),
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n

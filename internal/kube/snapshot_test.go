@@ -82,7 +82,7 @@ func TestSnapshot_asksOnceForEachKind(t *testing.T) {
 	all.Wait()
 	requests := api.requests()
 	slices.Sort(requests)
-	want := []string{"GET cluster-autoscaler-status 404", "GET daemonsets 200", "GET jobs 200", "GET limitranges 200", "GET mutatingadmissionpolicies 200", "GET nodes 200", "GET persistentvolumes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200", "GET resourcequotas 200"}
+	want := []string{"GET daemonsets 200", "GET jobs 200", "GET limitranges 200", "GET mutatingadmissionpolicies 200", "GET nodes 200", "GET persistentvolumes 200", "GET poddisruptionbudgets 200", "GET pods 200", "GET replicasets 200", "GET resourcequotas 200"}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Error(diff)
 	}

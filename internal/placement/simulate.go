@@ -71,8 +71,6 @@ type Outcome struct {
 	// UnmodelledRanges and UnknownRanges are the same of LimitRanges.
 	UnmodelledRanges []string
 	UnknownRanges    bool
-	// Autoscaled are the node groups and NodePools to which an autoscaler may add nodes for Unplaced ones.
-	Autoscaled []string
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
@@ -96,7 +94,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
 		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
 		out.UnmodelledRanges = append(out.UnmodelledRanges, o.UnmodelledRanges...)
-		out.Victims, out.Autoscaled = append(out.Victims, o.Victims...), append(out.Autoscaled, o.Autoscaled...)
+		out.Victims = append(out.Victims, o.Victims...)
 		maps.Copy(out.groups, o.groups)
 		for i := range o.Workloads {
 			if n, known := at[o.Workloads[i].WorkloadKey]; known {
@@ -107,7 +105,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 			out.Workloads = append(out.Workloads, o.Workloads[i])
 		}
 	}
-	for _, list := range []*[]string{&out.UnmodelledQuotas, &out.UnmodelledRanges, &out.Autoscaled} {
+	for _, list := range []*[]string{&out.UnmodelledQuotas, &out.UnmodelledRanges} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -273,9 +271,6 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 	})
-	if out.Unplaced.Max > 0 {
-		out.Autoscaled = f.snapshot.Autoscaled
-	}
 	for pod, n := range victims {
 		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n})
 	}

@@ -57,8 +57,6 @@ type Snapshot struct {
 	// Gaps reports what could not be read, in sentences for the reader. Verdicts
 	// that depend on it are less exact, never wrong.
 	Gaps []string
-	// Autoscaled are the node groups and NodePools to which an autoscaler may add nodes, as far as is known, sorted.
-	Autoscaled []string
 	// OwnerGaps are those of the gaps that keep pods from being rolled up.
 	OwnerGaps []string
 
@@ -261,7 +259,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered,
-		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps, Autoscaled: s.Autoscaled,
+		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)
