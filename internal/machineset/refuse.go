@@ -223,7 +223,7 @@ func Warnings(o Observed, d Desired) []string {
 		return out
 	}
 	for _, tool := range o.Set.Scalers {
-		out = append(out, tool+" sets spec.replicas as well, and may put it back in the middle of the rollout")
+		out = append(out, tool+" sets spec.replicas as well, and may revert it in the middle of the rollout")
 	}
 	for _, m := range e.Leaving {
 		for _, hook := range m.Hooks {

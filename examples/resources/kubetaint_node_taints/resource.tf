@@ -30,7 +30,7 @@ resource "kubetaint_node_taints" "batch" {
   }
 }
 
-# Removes a taint. Destroying the resource puts it back.
+# Removes a taint. Destroying the resource restores it.
 resource "kubetaint_node_taints" "single_node" {
   node_name = "master-0"
 
