@@ -24,6 +24,8 @@ func (s *stage) heldUp(i *acctest.Instance, config map[string]any, parts ...stri
 	told := ""
 	for _, limit := range []string{"5s", "10s", "15s", "15s", "15s", "30s"} {
 		told = s.tf.Apply(s.T, i, acctest.With(config, map[string]any{"timeouts": map[string]any{"create": limit}})).Errors()
+		// A test that fails shows how far each of them came.
+		s.Logf("apply within %s: %q", limit, told)
 		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(told, part) }) {
 			break
 		}
