@@ -115,6 +115,35 @@ func TestEvaluate_deadlocks(t *testing.T) {
 	}
 }
 
+// TestEvaluate_nodesJoinUntainted: a node has its taints a moment after it has joined, and a pod that
+// is ready by then is one that the PDB counts. It is said where nothing but the taints keeps pods away.
+func TestEvaluate_nodesJoinUntainted(t *testing.T) {
+	t.Parallel()
+	const said = "a pod that is ready on a new node before nodelink adds its taints lets the drain go on"
+	for name, tt := range map[string]struct {
+		change  func(p *snapshot.Pod)
+		rollout Rollout
+		says    bool
+	}{
+		"new nodes come while old ones drain": {intolerant, Rollout{Strategy: Rolling, MaxUnavailable: 1}, true},
+		"new nodes come when all are gone":    {intolerant, Rollout{Strategy: ScaleToZero, Removed: true}, false},
+		"pods that nothing recreates":         {alone, Rollout{Strategy: Rolling, MaxUnavailable: 1}, false},
+		"pods that no node of the pool takes": {func(p *snapshot.Pod) { p.Scheduling.NodeSelector = map[string]string{"pool": "none"} }, Rollout{Strategy: Rolling, MaxUnavailable: 1}, false},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			d := desire(t, tt.rollout.Strategy, "team=a:NoExecute")
+			d.Rollout = tt.rollout
+			o := fleet(2, nil)
+			s := observe(o, []snapshot.Budget{budget("db", new(int32(1)))}, app("a", "node-m0", tt.change), app("b", "node-m1", tt.change))
+			got := Evaluate(s, []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff, 1).Deadlocks
+			if len(got) != 1 || got[0].Possible || strings.Contains(got[0].Why, said) != tt.says {
+				t.Errorf("it says %v, want the moment: %v", got, tt.says)
+			}
+		})
+	}
+}
+
 // TestEvaluate_setsRollOutInTurn: what holds one is judged with the machines of the
 // others as they are then.
 func TestEvaluate_setsRollOutInTurn(t *testing.T) {

@@ -51,12 +51,15 @@ type Impact struct {
 // roll out one after the other, what holds one is judged with the machines of the
 // others as they are; where several may at the same time, as if all did.
 func Evaluate(s *snapshot.Snapshot, all []Affected, tolerations map[snapshot.WorkloadKey]eviction.Planned, comparison eviction.Comparison, atOnce int) Impact {
-	report := func(some []Affected) *eviction.Report {
+	report := func(some []Affected, edit func(c *eviction.Change)) *eviction.Report {
 		change := changeOf(some)
 		change.Tolerations = tolerations
+		if edit != nil {
+			edit(&change)
+		}
 		return eviction.Evaluate(s, change, comparison)
 	}
-	i := Impact{Report: report(all)}
+	i := Impact{Report: report(all, nil)}
 	leaving := slices.DeleteFunc(slices.Clone(all), func(a Affected) bool { return len(a.Effect.Leaving) == 0 })
 	size := 1
 	if atOnce > 1 {
@@ -65,9 +68,13 @@ func Evaluate(s *snapshot.Snapshot, all []Affected, tolerations map[snapshot.Wor
 	for group := range slices.Chunk(leaving, size) {
 		own := i.Report
 		if len(all) > len(group) {
-			own = report(group)
+			own = report(group, nil)
 		}
-		found := own.Deadlocks(s, drainOf(group))
+		drain := drainOf(group)
+		found := own.Deadlocks(s, drain)
+		if len(found) > 0 && !drain.Last {
+			noteUntainted(found, report(group, joinUntainted).Deadlocks(s, drain))
+		}
 		for _, d := range found {
 			if !slices.Contains(i.Deadlocks, d) {
 				i.Deadlocks = append(i.Deadlocks, d)
