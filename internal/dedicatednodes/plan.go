@@ -55,6 +55,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
 			desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
+			fw.ForgetReplaced(ctx, resp.Private, &resp.Diagnostics)
 			r.preview(ctx, *state, desired.released().retire(desired), nil, own, resp.Private, &resp.Diagnostics)
 		}
 		return
@@ -79,6 +80,7 @@ func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own
 	}
 	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
 	desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
+	fw.NoteReplaced(ctx, state == nil, own.Generation, resp.Private, &resp.Diagnostics)
 	if state == nil && known {
 		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
 		desired = desired.as(plan.ID.ValueString())

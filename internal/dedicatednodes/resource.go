@@ -149,6 +149,7 @@ func (r *dedicatedNodes) Delete(ctx context.Context, req resource.DeleteRequest,
 	}
 	desired.nodes.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	desired.nodes.MachinesPlanned = fw.MachinesPlanned(ctx, req.Private, &resp.Diagnostics)
+	desired.nodes.Replaced = fw.Replaced(ctx, req.Private, &resp.Diagnostics)
 	desired = r.withLeavers(ctx, desired, wanted{}, &resp.Diagnostics).released().retire(desired)
 	if _, ok := r.apply(ctx, "delete", state, desired, &resp.Diagnostics); ok {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
@@ -208,6 +209,7 @@ func (r *dedicatedNodes) held(ctx context.Context, desired wanted) record.Held {
 func (r *dedicatedNodes) save(ctx context.Context, m model, own ownership, desired wanted, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
 	own.Save(ctx, private, diags)
 	fw.ForgetMachines(ctx, private, diags)
+	fw.ForgetReplaced(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if to != nil {
 		diags.Append(to.Set(ctx, identityOf(ctx, desired, diags))...)

@@ -56,6 +56,7 @@ type Data struct {
 	Policies planner.Policies
 
 	renames       renames
+	deferred      deferred
 	importedTwice importedTwice
 	unreachable   sync.Once
 	// warned holds the usedBy of each summary.

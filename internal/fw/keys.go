@@ -217,7 +217,12 @@ func written(known []record.Seal) []byte {
 }
 
 // Frees is the claim of what retires and goes with these taints: what the resources of this
-// process have left, and those whose seals are remembered.
-func (d *Data) Frees(named []taint.ID, known []record.Seal) toleration.Claim {
-	return toleration.Claim{Named: named, Known: d.Keys.with(known)}
+// process have left, and those whose seals are remembered. What goes with the taints that a
+// replacement takes away goes once it has brought others.
+func (d *Data) Frees(named []taint.ID, replaced bool, known []record.Seal) toleration.Claim {
+	if replaced {
+		d.deferred.add(named)
+		return toleration.Claim{Known: d.Keys.with(known)}
+	}
+	return toleration.Claim{Named: d.deferred.with(named), Known: d.Keys.with(known)}
 }

@@ -46,6 +46,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if req.Plan.Raw.IsNull() {
 		before.Claim.Release = true
 		before.known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy)
+		fw.ForgetReplaced(ctx, resp.Private, &resp.Diagnostics)
 		r.preview(ctx, state, before.retire(before), own, &resp.Diagnostics)
 		return
 	}
@@ -84,6 +85,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	if known && !resp.Diagnostics.HasError() {
 		desired.known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
+		fw.NoteReplaced(ctx, creating, own.Generation, resp.Private, &resp.Diagnostics)
 		desired.links = fw.NewLinks(state.ToleratedBy, plan.ToleratedBy)
 		desired.replaces = !creating && (!plan.Name.Equal(state.Name) || !plan.Namespace.Equal(state.Namespace))
 		r.preview(ctx, plan, desired.retire(before), own, &resp.Diagnostics)

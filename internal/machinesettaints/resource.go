@@ -140,7 +140,7 @@ func (r *machineSetTaints) Delete(ctx context.Context, req resource.DeleteReques
 		return
 	}
 	desired.known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
-	desired.Claim.Release = true
+	desired.Claim.Release, desired.replaces = true, fw.Replaced(ctx, req.Private, &resp.Diagnostics)
 	r.apply(ctx, "delete", state, desired.retire(desired), timeout, &resp.Diagnostics)
 }
 
@@ -170,6 +170,7 @@ func (r *machineSetTaints) held(ctx context.Context, desired wanted) record.Held
 func (r *machineSetTaints) save(ctx context.Context, m model, own ownership, desired wanted, state *tfsdk.State, to *tfsdk.ResourceIdentity, private fw.PrivateWriter, diags *diag.Diagnostics) {
 	r.note(ctx, &m, desired, diags)
 	own.Save(ctx, private, diags)
+	fw.ForgetReplaced(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if to != nil {
 		diags.Append(to.Set(ctx, identityOf(ctx, m, desired, diags))...)

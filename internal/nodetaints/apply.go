@@ -37,7 +37,7 @@ func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired pl
 	}
 	var done rollout.Result
 	if err == nil {
-		change := rollout.Change{Owner: desired.Claim.Owner, Nodes: &desired, Shared: &r.Data.Planned, Frees: r.Data.Frees(desired.Named(), desired.Known), Limits: budget.Limits}
+		change := rollout.Change{Owner: desired.Claim.Owner, Nodes: &desired, Shared: &r.Data.Planned, Frees: r.Data.Frees(desired.Named(), desired.Replaced, desired.Known), Limits: budget.Limits}
 		if !desired.Claim.Release {
 			change.Links = linked
 		}

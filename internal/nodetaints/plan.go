@@ -73,6 +73,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	desired.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
+	fw.NoteReplaced(ctx, creating, own.Generation, resp.Private, &resp.Diagnostics)
 	of := difference{links: fw.NewLinks(state.ToleratedBy, plan.ToleratedBy)}
 	if !creating {
 		of.replaces = !plan.NodeName.Equal(state.NodeName)
@@ -92,6 +93,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 	}
 	desired.Claim.Release = true
 	desired.Known = r.Data.Join(ctx, resp.Private, diags, state.ToleratedBy)
+	fw.ForgetReplaced(ctx, resp.Private, diags)
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+fw.Place(desired.Target)+" leaves its taints where they are",

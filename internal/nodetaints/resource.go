@@ -137,6 +137,7 @@ func (r *nodeTaints) Delete(ctx context.Context, req resource.DeleteRequest, res
 	}
 	desired.Known = fw.Remembered(ctx, req.Private, &resp.Diagnostics)
 	desired.MachinesPlanned = fw.MachinesPlanned(ctx, req.Private, &resp.Diagnostics)
+	desired.Replaced = fw.Replaced(ctx, req.Private, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() && r.apply(ctx, "delete", state, desired, &resp.Diagnostics) {
 		r.warnOrphans(ctx, desired, &resp.Diagnostics)
 	}
@@ -158,6 +159,7 @@ func (r *nodeTaints) save(ctx context.Context, m model, own ownership, desired p
 	m.Nodes = noNodes()
 	own.Save(ctx, private, diags)
 	fw.ForgetMachines(ctx, private, diags)
+	fw.ForgetReplaced(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if identity != nil {
 		diags.Append(identity.Set(ctx, identityOf(ctx, desired, diags))...)

@@ -79,6 +79,8 @@ type NodeTaints struct {
 	SetsUnread bool
 	// Former are the taints that the state names and the configuration does not.
 	Former []taint.ID
+	// Replaced is set at apply for a destroy that is half of a replacement.
+	Replaced bool
 	// Known proves the tolerations that others have left for these taints.
 	Known []record.Seal
 }

@@ -173,7 +173,7 @@ func (r *workloadTolerations) owned(ctx context.Context, private fw.PrivateReade
 func (r *workloadTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) record.Held {
 	r.Data.Keys.Register(desired.claim.Owner, desired.claim.Seal)
 	// Another resource of this run may have created the ConfigMap whose last entry goes.
-	desired.claim.Known = r.Data.Frees(nil, nil).Known
+	desired.claim.Known = r.Data.Frees(nil, false, nil).Known
 	release, err := r.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(explain(verb, desired, err))

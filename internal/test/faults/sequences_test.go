@@ -23,9 +23,17 @@ import (
 // fault of the apply: all from one seed.
 type sequence struct {
 	*rand.Rand
+	names
 	resources []*instance
 	machines  bool
+	// tolerationsID is the id of the first resource, as the last plan knows it.
+	tolerationsID any
 }
+
+// names are those of the objects that a sequence is about: a real cluster is shared with other tests.
+type names struct{ namespace, pool, node, policy, sets, set, team, extra string }
+
+var namesOfFakes = names{namespace: "shop", pool: "x", node: "n1", policy: "team", sets: "machines", set: "ms", team: "team", extra: "extra"}
 
 // instance is a resource with its configurations: nil where it does not exist.
 type instance struct {
@@ -42,8 +50,8 @@ func (r *instance) config(after bool) map[string]any {
 	return r.before
 }
 
-func newSequence(seed uint64) *sequence {
-	s := &sequence{Rand: rand.New(rand.NewPCG(seed, 27))}
+func newSequence(seed uint64, of names) *sequence {
+	s := &sequence{Rand: rand.New(rand.NewPCG(seed, 27)), names: of}
 	s.machines = s.IntN(3) == 0
 	switch {
 	case s.IntN(4) == 0:
@@ -57,7 +65,7 @@ func newSequence(seed uint64) *sequence {
 		}
 	}
 	if s.IntN(3) == 0 {
-		s.add("toleration_policy", s.policy)
+		s.add("toleration_policy", s.policed)
 	}
 	if s.IntN(4) == 0 {
 		s.add("namespace_tolerations", s.defaults)
@@ -81,23 +89,23 @@ func (s *sequence) add(typeName string, config func() map[string]any) *instance 
 func among[T any](s *sequence, of ...T) T { return of[s.IntN(len(of))] }
 
 func (s *sequence) someTaints() []any {
-	out := []any{taint("team", among(s, "a", "b", ""), among(s, "NoExecute", "NoExecute", "NoSchedule"))}
+	out := []any{taint(s.team, among(s, "a", "b", ""), among(s, "NoExecute", "NoExecute", "NoSchedule"))}
 	if s.IntN(3) == 0 {
-		out = append(out, taint("extra", "", among(s, "NoExecute", "NoSchedule", "PreferNoSchedule")))
+		out = append(out, taint(s.extra, "", among(s, "NoExecute", "NoSchedule", "PreferNoSchedule")))
 	}
 	return out
 }
 
 func (s *sequence) someTolerations() []any {
-	out := []any{toleration("team", among(s, "a", "b", ""))}
+	out := []any{toleration(s.team, among(s, "a", "b", ""))}
 	if s.IntN(3) == 0 {
-		out = append(out, toleration("extra", ""))
+		out = append(out, toleration(s.extra, ""))
 	}
 	return out
 }
 
 func (s *sequence) web() object {
-	return object{"kind": "Deployment", "namespace": "shop", "name": "web"}
+	return object{"kind": "Deployment", "namespace": s.namespace, "name": "web"}
 }
 
 func (s *sequence) tolerated() map[string]any {
@@ -105,7 +113,7 @@ func (s *sequence) tolerated() map[string]any {
 }
 
 func (s *sequence) tainted() map[string]any {
-	return acctest.With(among(s, object{"node_selector": "pool=x"}, object{"node_name": "n1"}), object{"taints": s.someTaints()})
+	return acctest.With(among(s, object{"node_selector": "pool=" + s.pool}, object{"node_name": s.node}), object{"taints": s.someTaints()})
 }
 
 func (s *sequence) rollout() object {
@@ -113,7 +121,7 @@ func (s *sequence) rollout() object {
 }
 
 func (s *sequence) templated() map[string]any {
-	return object{"namespace": "machines", "name": "ms", "taints": s.someTaints(), "rollout": s.rollout()}
+	return object{"namespace": s.sets, "name": s.set, "taints": s.someTaints(), "rollout": s.rollout()}
 }
 
 func (s *sequence) dedicated() map[string]any {
@@ -122,19 +130,19 @@ func (s *sequence) dedicated() map[string]any {
 		out["workloads"] = []any{s.web()}
 	}
 	if s.machines {
-		out["machine_sets"] = object{"namespace": "machines", "name": "ms", "rollout": s.rollout()}
+		out["machine_sets"] = object{"namespace": s.sets, "name": s.set, "rollout": s.rollout()}
 	} else {
-		out["node_selector"] = "pool=x"
+		out["node_selector"] = "pool=" + s.pool
 	}
 	return out
 }
 
-func (s *sequence) policy() map[string]any {
-	return object{"name": "team", "match": object{"namespaces": []any{"shop"}}, "tolerations": s.someTolerations()}
+func (s *sequence) policed() map[string]any {
+	return object{"name": s.policy, "match": object{"namespaces": []any{s.namespace}}, "tolerations": s.someTolerations()}
 }
 
 func (s *sequence) defaults() map[string]any {
-	return object{"namespace": "shop", "default": s.someTolerations()}
+	return object{"namespace": s.namespace, "default": s.someTolerations()}
 }
 
 // world has three Deployments and a StatefulSet, some of which tolerate some taints.
@@ -171,11 +179,11 @@ type outcome struct {
 	failed string
 }
 
-// run plans and applies all resources in one run; the processes that plan and apply are clients.
-func (s *sequence) run(t *testing.T, planning, applying *fakeapi.Client, after bool, said *told) outcome {
+// run plans and applies all resources in one run, by two processes, of which the second one may be killed.
+func (s *sequence) run(t *testing.T, planning, applying *acctest.Terraform, killed func() bool, after bool, said *told) outcome {
 	t.Helper()
 	planned := map[*instance]acctest.Planned{}
-	walk := through(planning).Walk(t)
+	walk := planning.Walk(t)
 	said.plan = ""
 	for _, r := range s.order(after) {
 		if d := walk.Refresh(&r.Instance); d.Errors() != "" {
@@ -185,6 +193,9 @@ func (s *sequence) run(t *testing.T, planning, applying *fakeapi.Client, after b
 			continue
 		}
 		p := walk.Plan(&r.Instance, s.configured(r, after))
+		if r == s.resources[0] && r.config(after) != nil && p.State != nil {
+			s.tolerationsID = planning.Attributes(t, &acctest.Instance{Type: r.Type, State: p.State})["id"]
+		}
 		said.plan += p.Diagnostics.Warnings()
 		if p.Diagnostics.Errors() != "" {
 			return outcome{refused: true}
@@ -194,13 +205,13 @@ func (s *sequence) run(t *testing.T, planning, applying *fakeapi.Client, after b
 		}
 	}
 	said.all += said.plan
-	walk = through(applying).Walk(t)
+	walk = applying.Walk(t)
 	for _, r := range s.order(after) {
 		if p, changes := planned[r]; changes {
 			saved := r.Instance
 			d := s.apply(walk, r, p, after)
 			said.all += d.Warnings()
-			if applying.Killed() {
+			if killed() {
 				r.Instance = saved
 				return outcome{failed: "killed"}
 			}
@@ -228,7 +239,7 @@ func (s *sequence) configured(r *instance, after bool) map[string]any {
 	if config == nil || !r.linked || s.resources[0].config(after) == nil {
 		return config
 	}
-	return acctest.With(config, object{"tolerated_by": []any{"terraform/workload_tolerations/Deployment/shop/web"}})
+	return acctest.With(config, object{"tolerated_by": []any{s.tolerationsID}})
 }
 
 // order is that of Terraform's walk: what depends on another resource is changed after it, and
@@ -254,7 +265,7 @@ func TestSequences_evictOnlyWhomAPlanNames(t *testing.T) {
 	for seed := from; seed < from+count; seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			newSequence(uint64(seed)).try(t)
+			newSequence(uint64(seed), namesOfFakes).try(t)
 		})
 	}
 }
@@ -262,9 +273,7 @@ func TestSequences_evictOnlyWhomAPlanNames(t *testing.T) {
 func (s *sequence) try(t *testing.T) {
 	t.Helper()
 	bubble(t, moment{api: fakeapi.New(controllers.MachineAPI...)}, func(t *testing.T, api *fakeapi.Server) {
-		for _, r := range s.resources {
-			t.Logf("%s, linked %t: %v, then %v", r.Type, r.linked, r.before, r.after)
-		}
+		s.log(t)
 		s.world(api)
 		time.Sleep(calm)
 		said := &told{}
@@ -280,7 +289,7 @@ func (s *sequence) try(t *testing.T) {
 			}
 			return fakeapi.None
 		})
-		if s.run(t, api.Client(), disturbed, true, said).refused {
+		if s.run(t, through(api.Client()), through(disturbed), disturbed.Killed, true, said).refused {
 			return
 		}
 		// Until rollouts that this run has begun are over, a plan sees pods that they replace before the apply.
@@ -292,16 +301,32 @@ func (s *sequence) try(t *testing.T) {
 				return
 			}
 		}
-		s.checkPlansAreEmpty(t, api)
+		s.checkPlansAreEmpty(t, through(api.Client()))
 	})
+}
+
+func (s *sequence) log(t *testing.T) {
+	t.Helper()
+	for _, r := range s.resources {
+		t.Logf("%s, linked %t: %v, then %v", r.Type, r.linked, r.before, r.after)
+	}
 }
 
 // carriedOut plans and applies without a fault, and reports whether that was not refused.
 func (s *sequence) carriedOut(t *testing.T, api *fakeapi.Server, after bool, said *told) bool {
 	t.Helper()
-	end := s.run(t, api.Client(), api.Client(), after, said)
+	end := s.run(t, through(api.Client()), through(api.Client()), never, after, said)
 	time.Sleep(calm)
 	s.checkEvicted(t, api, said)
+	return end.asPlanned(t, said)
+}
+
+func never() bool { return false }
+
+// asPlanned reports whether a run has come to its end, and checks that the apply has failed only if the
+// plan has said so.
+func (end outcome) asPlanned(t *testing.T, said *told) bool {
+	t.Helper()
 	if end.refused {
 		return false
 	}
@@ -319,9 +344,9 @@ func (s *sequence) carriedOut(t *testing.T, api *fakeapi.Server, after bool, sai
 	return end.failed == ""
 }
 
-func (s *sequence) checkPlansAreEmpty(t *testing.T, api *fakeapi.Server) {
+func (s *sequence) checkPlansAreEmpty(t *testing.T, tf *acctest.Terraform) {
 	t.Helper()
-	walk := through(api.Client()).Walk(t)
+	walk := tf.Walk(t)
 	for _, r := range s.order(true) {
 		if d := walk.Refresh(&r.Instance); d.Errors() != "" {
 			t.Fatal(d.Errors())
@@ -341,8 +366,8 @@ func (s *sequence) checkPlansAreEmpty(t *testing.T, api *fakeapi.Server) {
 }
 
 // evicts matches the rows of a preview that name a workload of which pods are evicted.
-func evicts(kind string) *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^  (LOST|PENDING\??|PDB|DAEMON|REJECTED|ok) +\S+  ` + kind + ` shop/web\b`)
+func evicts(workload string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^  (LOST|PENDING\??|PDB|DAEMON|REJECTED|ok) +\S+  ` + workload + `\b`)
 }
 
 // checkEvicted checks that a plan or an apply has named the workload of each evicted pod.
@@ -356,7 +381,7 @@ func (s *sequence) checkEvicted(t *testing.T, api *fakeapi.Server, said *told) {
 		case name[0] == 'n' || strings.HasPrefix(name, "ms-"):
 			kind = "DaemonSet"
 		}
-		if !evicts(kind).MatchString(said.all) {
+		if !evicts(kind + " shop/web").MatchString(said.all) {
 			t.Errorf("%s is evicted, and no plan has said so of a %s:\n%s", pod, kind, said.all)
 		}
 	}

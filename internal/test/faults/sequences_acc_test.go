@@ -1,0 +1,140 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestAccSequences_evictOnlyWhomAPlanNames does on real controllers what
+// TestSequences_evictOnlyWhomAPlanNames does on those of the fake, without faults.
+func TestAccSequences_evictOnlyWhomAPlanNames(t *testing.T) {
+	t.Parallel()
+	from, count := chosenSeeds(t, 4, 60)
+	for seed := from; seed < from+count; seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			c := acctest.Beside(t)
+			newSequence(uint64(seed), names{
+				namespace: c.Namespace(t), pool: acctest.Name(t, "pool"), node: acctest.Name(t, "node"), policy: acctest.Name(t, "policy"), sets: c.Namespace(t), set: acctest.Name(t, "ms"),
+				team: acctest.Name(t, "team"), extra: acctest.Name(t, "extra"),
+			}).tryOn(t, c)
+		})
+	}
+}
+
+func (s *sequence) tryOn(t *testing.T, c *acctest.Cluster) {
+	t.Helper()
+	s.log(t)
+	s.worldOn(t, c)
+	tf, said := &acctest.Terraform{Provider: c.Provider(t)}, &told{}
+	for _, after := range []bool{false, true, true} {
+		if !s.carriedOutOn(t, c, tf, after, said) {
+			return
+		}
+	}
+	s.checkPlansAreEmpty(t, tf)
+}
+
+// worldOn is what world is on the fake. What runs there is kept on the nodes of the test.
+func (s *sequence) worldOn(t *testing.T, c *acctest.Cluster) {
+	t.Helper()
+	own := map[string]string{"pool": s.set}
+	if s.machines {
+		c.MachineAPI(t)
+		c.MachineSet(t, acctest.MachineSet{Namespace: s.sets, Name: s.set, Replicas: 2, Taints: "foreign=kept:NoSchedule"})
+	} else {
+		own = map[string]string{"sequence": s.pool}
+		for _, n := range []acctest.Node{
+			{Name: s.node, Labels: map[string]string{"pool": s.pool}, Taints: acctest.Parse(t, "foreign=kept:NoSchedule")},
+			{Name: acctest.Name(t, "node"), Labels: map[string]string{"pool": s.pool}, Taints: acctest.Parse(t, "foreign=kept:NoSchedule")},
+			{Name: acctest.Name(t, "node"), Labels: map[string]string{}},
+		} {
+			n.Labels["sequence"] = s.pool
+			c.Node(t, n)
+		}
+	}
+	tolerating := func(more ...corev1.Toleration) func(*corev1.PodSpec) {
+		return func(spec *corev1.PodSpec) {
+			spec.NodeSelector = own
+			spec.Tolerations = append([]corev1.Toleration{{Key: "foreign", Operator: corev1.TolerationOpExists}}, more...)
+		}
+	}
+	c.Deployment(t, s.namespace, "web", 2, tolerating())
+	for _, make := range []func(change func(*corev1.PodSpec)){
+		func(change func(*corev1.PodSpec)) { c.StatefulSet(t, s.namespace, "db", 1, change) },
+		func(change func(*corev1.PodSpec)) {
+			nodes := 3
+			if s.machines {
+				nodes = 2
+			}
+			c.DaemonSet(t, s.namespace, "logs", nodes, change)
+		},
+	} {
+		switch s.IntN(3) {
+		case 0:
+			make(tolerating())
+		case 1:
+			make(tolerating(corev1.Toleration{Key: s.team, Operator: corev1.TolerationOpExists}))
+		}
+	}
+}
+
+// carriedOutOn plans and applies, and reports whether that was not refused.
+func (s *sequence) carriedOutOn(t *testing.T, c *acctest.Cluster, tf *acctest.Terraform, after bool, said *told) bool {
+	t.Helper()
+	evicted := c.Evictions(t, s.namespace)
+	end := s.run(t, tf, tf, never, after, said)
+	s.calmOn(t, c)
+	for _, pod := range evicted() {
+		workload := "Deployment " + s.namespace + "/web"
+		switch {
+		case strings.HasPrefix(pod, "db-"):
+			workload = "StatefulSet " + s.namespace + "/db"
+		case strings.HasPrefix(pod, "logs-"):
+			workload = "DaemonSet " + s.namespace + "/logs"
+		}
+		if !evicts(workload).MatchString(said.all) {
+			t.Errorf("%s is evicted, and no plan has said so of %s:\n%s", pod, workload, said.all)
+		}
+	}
+	return end.asPlanned(t, said)
+}
+
+// calmOn waits until no pod terminates, and none is to be evicted.
+func (s *sequence) calmOn(t *testing.T, c *acctest.Cluster) {
+	t.Helper()
+	acctest.Until(t, "no pod is evicted any more", func(ctx context.Context) (bool, error) {
+		pods, err := c.Admin.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		nodes, err := c.Admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || toEvict(&p, nodes.Items) }), nil
+	})
+}
+
+// toEvict reports whether a pod does not tolerate a NoExecute taint of its node.
+func toEvict(p *corev1.Pod, nodes []corev1.Node) bool {
+	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Name == p.Spec.NodeName })
+	if at < 0 {
+		return false
+	}
+	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), nodes[at].Spec.Taints, p.Spec.Tolerations, func(t *corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }, false)
+	return untolerated
+}
