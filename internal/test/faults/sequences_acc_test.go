@@ -28,7 +28,7 @@ func TestAccSequences_evictOnlyWhomAPlanNames(t *testing.T) {
 			t.Parallel()
 			c := acctest.Beside(t)
 			newSequence(uint64(seed), names{
-				namespace: c.Namespace(t), pool: acctest.Name(t, "pool"), node: acctest.Name(t, "node"), policy: acctest.Name(t, "policy"), sets: c.Namespace(t), set: acctest.Name(t, "ms"),
+				namespace: c.Namespace(t), pool: acctest.Name(t, "pool"), node: acctest.Name(t, "node"), beside: acctest.Name(t, "node"), policy: acctest.Name(t, "policy"), sets: c.Namespace(t), set: acctest.Name(t, "ms"),
 				team: acctest.Name(t, "team"), extra: acctest.Name(t, "extra"),
 			}).tryOn(t, c)
 		})
@@ -38,6 +38,8 @@ func TestAccSequences_evictOnlyWhomAPlanNames(t *testing.T) {
 func (s *sequence) tryOn(t *testing.T, c *acctest.Cluster) {
 	t.Helper()
 	s.log(t)
+	// An apply that waits for pods which no node takes ends with an error, and soon.
+	s.timeouts = object{"create": "1m", "update": "1m", "delete": "1m"}
 	s.worldOn(t, c)
 	tf, said := &acctest.Terraform{Provider: c.Provider(t)}, &told{}
 	for _, after := range []bool{false, true, true} {
@@ -60,7 +62,7 @@ func (s *sequence) worldOn(t *testing.T, c *acctest.Cluster) {
 		for _, n := range []acctest.Node{
 			{Name: s.node, Labels: map[string]string{"pool": s.pool}, Taints: acctest.Parse(t, "foreign=kept:NoSchedule")},
 			{Name: acctest.Name(t, "node"), Labels: map[string]string{"pool": s.pool}, Taints: acctest.Parse(t, "foreign=kept:NoSchedule")},
-			{Name: acctest.Name(t, "node"), Labels: map[string]string{}},
+			{Name: s.beside, Labels: map[string]string{}},
 		} {
 			n.Labels["sequence"] = s.pool
 			c.Node(t, n)
