@@ -68,6 +68,7 @@ func (a *cycleMachineSet) consequences(ctx context.Context, w wanted, step plann
 		return
 	}
 	about := subject("Replacing", all, w)
+	about.NodeGroups = fw.NodeGroups(ctx, a.Data.Cluster, step.Report)
 	fw.LogPods(ctx, about, step.Report)
 	summary, detail := fw.Preview(about, step.Report)
 	if summary == "" {

@@ -171,7 +171,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return
 	}
-	desired.words(budget, r.Data.MaxConcurrentRollouts).Warn(ctx, plan, diags)
+	r.Data.Warn(ctx, desired.words(budget, r.Data.MaxConcurrentRollouts), plan, diags)
 	if diags.HasError() {
 		return
 	}

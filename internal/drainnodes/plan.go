@@ -67,6 +67,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 	}
 	fw.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
 	about := w.subject("Draining", d)
+	about.NodeGroups = fw.NodeGroups(ctx, a.Data.Cluster, report)
 	fw.LogPods(ctx, about, report)
 	summary, detail := fw.Preview(about, report)
 	if summary == "" {

@@ -89,6 +89,7 @@ func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		}
 	}
 	change = change.Evaluate(snapshot, sets, d.Data.Comparison, int(d.Data.MaxConcurrentRollouts))
+	change.NodeGroups = fw.NodeGroups(ctx, cluster, change.Report)
 	remark(change, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

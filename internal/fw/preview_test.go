@@ -181,6 +181,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"another-scheduler": {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/trainer", 12, 1, placedByVolcano), gpu, "", false},
 		"quotas":            {quotas, gpu, "", false},
 		"quotas-unread":     {quotasUnread, gpu, "", false},
+		"autoscaled":        {aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "autoscaled", false},
 		"limit-ranges":      {limitRanges(), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},
@@ -192,6 +193,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 			switch tt.about {
 			case "drain":
 				about = Subject{Verb: "Draining", What: `node "worker-1"`}
+			case "autoscaled":
+				about.NodeGroups = []string{"gpu-a", "gpu-b", "NodePool default", "a-node-group-with-a-long-name-that-wraps"}
 			case "no-schedule":
 				about = applying(t, `node "worker-1"`, "dedicated=gpu:NoSchedule")
 			}

@@ -34,7 +34,7 @@ type StepWords struct {
 
 // Warn reports what the steps of a plan do to pods and machines, and refuses what neither these
 // nor the limits allow.
-func (w StepWords) Warn(ctx context.Context, plan planner.Plan, diags *diag.Diagnostics) {
+func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *diag.Diagnostics) {
 	if set, refusals := plan.Refused(); set != nil {
 		diags.Append(w.Refused(&rollout.SetRefusedError{Set: set, Refusals: refusals}))
 		return
@@ -50,12 +50,15 @@ func (w StepWords) Warn(ctx context.Context, plan planner.Plan, diags *diag.Diag
 		check = w.Allow
 	}
 	if over := new(eviction.LimitsError); errors.As(check(whole), &over) {
-		diags.Append(w.Budget.Refused(over, w.About(false, steps), w.Rescue))
+		about := w.About(false, steps)
+		about.NodeGroups = NodeGroups(ctx, d.Cluster, over.Report)
+		diags.Append(w.Budget.Refused(over, about, w.Rescue))
 		return
 	}
 	for _, step := range steps {
 		about := w.About(true, []planner.Step{step})
 		about.RefusesStranded = !w.EvictStranded
+		about.NodeGroups = NodeGroups(ctx, d.Cluster, step.Report)
 		LogPods(ctx, about, step.Report)
 		summary, detail := Preview(about, step.Report)
 		if step.Switch != nil {
@@ -112,7 +115,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	plan := planner.Order(d.Foreseen(seen, linked), c.Change, d.Comparison)
 	d.WarnRestarts(c.Taken, seen, c.Change, plan, c.Owner, diags)
 	if evicts && d.CheckLinks(linked, seen, diags) {
-		c.Words.Warn(ctx, plan, diags)
+		d.Warn(ctx, c.Words, plan, diags)
 	}
 }
 

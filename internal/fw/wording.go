@@ -44,6 +44,8 @@ type Subject struct {
 	// Instead reports what to do in place of a change that a limit refuses; empty for what is
 	// said of taints.
 	Instead string
+	// NodeGroups are those to which an autoscaler may add nodes, as NodeGroups returns them.
+	NodeGroups []string
 }
 
 // advice reports what stranded pods are and what to do about them.
@@ -101,14 +103,14 @@ const (
 
 // notModelled names what a simulation does not know and what may make its outcome wrong, "" where none has
 // been made. Nodes of an autoscaler, devices and other schedulers are named where pods at hand need them.
-func notModelled(report *eviction.Report) string {
+func notModelled(s Subject, report *eviction.Report) string {
 	out := report.Outcome()
 	if out.Orders == 0 {
 		return ""
 	}
 	var parts []string
 	if out.Unplaced.Max > 0 {
-		parts = append(parts, "nodes of an autoscaler")
+		parts = append(parts, autoscaled(s.NodeGroups)...)
 	}
 	if out.UnknownQuotas {
 		parts = append(parts, "quotas")
@@ -223,7 +225,7 @@ func Asides(s Subject, report *eviction.Report) []string {
 	if tried := fewOrders(report); tried != "" {
 		out = append(out, tried)
 	}
-	if missing := notModelled(report); missing != "" {
+	if missing := notModelled(s, report); missing != "" {
 		out = append(out, missing)
 	}
 	for _, gap := range report.Gaps {

@@ -50,6 +50,7 @@ type Cluster struct {
 
 	identity once[string]
 	context  once[surroundings]
+	groups   once[[]string] // of cluster-autoscaler
 	custom   once[[]workload.Kind]
 	configs  once[[]Marked]
 	ancestry ancestry

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
@@ -76,6 +77,7 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 	if err := refused(answer); err != nil {
 		return err
 	}
+	answer.NodeGroups = fw.NodeGroups(ctx, cluster, answer.Report)
 	if err := p.write(f, answer); err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ type Change struct {
 	Stuck []string
 	// Doubts is what may go wrong with a rollout of machines or with a drain.
 	Doubts []string
+	// NodeGroups are those to which an autoscaler may add nodes for Pending pods.
+	NodeGroups []string
 	// cordoned are the drained nodes that are cordoned already.
 	cordoned []string
 }
@@ -114,9 +116,9 @@ func (w Change) strange(s *snapshot.Snapshot) Change {
 // Subject words the change.
 func (w Change) Subject() fw.Subject {
 	if w.Drain != nil {
-		return fw.Subject{Verb: "Draining", What: fw.Where(w.Target, w.Matched)}
+		return fw.Subject{Verb: "Draining", What: fw.Where(w.Target, w.Matched), NodeGroups: w.NodeGroups}
 	}
-	s := fw.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to"}
+	s := fw.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to", NodeGroups: w.NodeGroups}
 	removed := make([]corev1.Taint, len(w.Absent))
 	for i, id := range w.Absent {
 		removed[i] = corev1.Taint{Key: id.Key, Effect: id.Effect}
