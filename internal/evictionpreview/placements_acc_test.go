@@ -42,7 +42,7 @@ func TestAccPlacements(t *testing.T) {
 		for seed := first; seed < end; seed++ {
 			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
 				t.Parallel()
-				p := &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: rand.New(rand.NewPCG(uint64(seed), 29)), limits: rand.New(rand.NewPCG(uint64(seed), 30)), tally: &tally}
+				p := &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: rand.New(rand.NewPCG(uint64(seed), 29)), limits: rand.New(rand.NewPCG(uint64(seed), 30)), volumes: rand.New(rand.NewPCG(uint64(seed), 31)), tally: &tally}
 				p.run()
 			})
 		}
@@ -76,8 +76,10 @@ type places struct {
 	move
 	r *rand.Rand
 	// limits decides about LimitRanges, limited is set where the namespace has one.
-	limits    *rand.Rand
-	limited   bool
+	limits  *rand.Rand
+	limited bool
+	// volumes decides about volumes.
+	volumes   *rand.Rand
 	nodes     []string
 	workloads map[string]int32
 	tally     *placed
@@ -155,6 +157,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	case 4:
 		spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
 	}
+	p.store(name, &spec)
 	_, err := p.c.Admin.AppsV1().Deployments(p.namespace).Create(p.t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
@@ -163,6 +166,20 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 		},
 	}, metav1.CreateOptions{})
 	p.must(err)
+}
+
+// store gives some Deployments a volume, which one pod at a time or some nodes can use.
+func (p *places) store(name string, spec *corev1.PodSpec) {
+	p.t.Helper()
+	switch p.volumes.IntN(6) {
+	case 0:
+		p.exclusive(name)
+	case 1:
+		p.volume(name, p.nodes[p.volumes.IntN(len(p.nodes)):]...)
+	default:
+		return
+	}
+	p.using(name)(spec)
 }
 
 // settle waits until every pod runs away from the tainted nodes or is Pending, and nothing changes

@@ -137,18 +137,30 @@ func (m *move) urgent(amount string, policy corev1.PreemptionPolicy) func(*corev
 // volume makes a claim, bound to a volume that only some nodes can use.
 func (m *move) volume(claim string, nodes ...string) {
 	m.t.Helper()
+	m.bind(claim, corev1.PersistentVolumeSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
+		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: nodes}},
+		}}}},
+	})
+}
+
+// exclusive makes a claim, bound to a volume that one pod can use at a time.
+func (m *move) exclusive(claim string) {
+	m.t.Helper()
+	m.bind(claim, corev1.PersistentVolumeSpec{
+		AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: claim}},
+	})
+}
+
+// bind makes a claim and its volume, and waits until it is bound.
+func (m *move) bind(claim string, volume corev1.PersistentVolumeSpec) {
+	m.t.Helper()
 	ctx, none, name := m.t.Context(), "", m.pool+"-"+claim
 	much := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-	_, err := m.c.Admin.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity: much, AccessModes: modes, PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: nodes}},
-			}}}},
-		},
-	}, metav1.CreateOptions{})
+	volume.Capacity = much
+	_, err := m.c.Admin.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: volume}, metav1.CreateOptions{})
 	m.must(err)
 	m.t.Cleanup(func() {
 		_ = m.c.Admin.CoreV1().PersistentVolumes().Delete(context.Background(), name, metav1.DeleteOptions{})
@@ -157,7 +169,7 @@ func (m *move) volume(claim string, nodes ...string) {
 	_, err = claims.Create(ctx, &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: claim},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: modes, VolumeName: name, StorageClassName: &none, Resources: corev1.VolumeResourceRequirements{Requests: much},
+			AccessModes: volume.AccessModes, VolumeName: name, StorageClassName: &none, Resources: corev1.VolumeResourceRequirements{Requests: much},
 		},
 	}, metav1.CreateOptions{})
 	m.must(err)

@@ -6,6 +6,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +15,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// storage is claims and the volumes that can be used on some nodes only, before
+// storage is claims and the volumes that can be used on some nodes or by one pod only, before
 // they are put together.
 type storage struct {
 	// claims leads from namespace and name of a claim to the name of its volume.
@@ -40,8 +41,9 @@ func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 	})
 }
 
-// volumesInto reads the volumes that have a required node affinity or labels of zones, and keeps
-// equal ones once.
+// volumesInto reads the volumes that have a required node affinity or labels of zones, or that one pod can use
+// alone, and keeps equal affinities and zones once. A claim has that access mode if and only if its volume has
+// (k8s.io/kubernetes v1.37.2 pkg/apis/core/validation/validation.go, ValidatePersistentVolumeSpec).
 func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	slim := newSlimmer()
 	affinities, zones := map[string]*corev1.NodeSelector{}, map[string]*snapshot.Zones{}
@@ -49,7 +51,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 		return c.client.core.PersistentVolumes().List(ctx, o)
 	}, func() { s.volumes = map[string]*snapshot.Volume{} }, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
-		one := &snapshot.Volume{Name: volume.Name}
+		one := &snapshot.Volume{Name: volume.Name, Exclusive: slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteOncePod)}
 		if volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !migrated(&volume.Spec) {
 			slim.key = slim.key[:0]
 			slim.append(volume.Spec.NodeAffinity.Required)
@@ -58,7 +60,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 		if in := snapshot.ZonesOf(volume.Labels); in != nil {
 			one.Zones = shared(zones, fmt.Sprint(in), &in)
 		}
-		if one.Affinity != nil || one.Zones != nil {
+		if one.Affinity != nil || one.Zones != nil || one.Exclusive {
 			s.volumes[volume.Name] = one
 		}
 		return nil

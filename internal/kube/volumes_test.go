@@ -12,6 +12,29 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
+// TestSnapshot_readsWhichVolumesOnePodCanUse shows that claims are read where a volume has that access mode alone.
+func TestSnapshot_readsWhichVolumesOnePodCanUse(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[corev1.PersistentVolumeAccessMode]int{corev1.ReadWriteOncePod: 1, corev1.ReadWriteOnce: 0} {
+		api := serve(fakeapi.New())
+		api.Add(
+			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{AccessModes: []corev1.PersistentVolumeAccessMode{mode}}},
+			&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}},
+		)
+		s, err := api.connect(t).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims := 0
+		for _, r := range api.requests() {
+			claims += map[bool]int{true: 1}[r == "GET persistentvolumeclaims 200"]
+		}
+		if v := s.Volumes["shop"]["data"]; (v != nil && v.Exclusive) != (want == 1) || claims != want {
+			t.Errorf("%s: volume %v, claims are listed %d times", mode, v, claims)
+		}
+	}
+}
+
 // TestSnapshot_readsTheZonesOfVolumes shows that labels of zones and regions count without an affinity, also of
 // volumes of an in-tree driver, and that equal ones are kept once.
 func TestSnapshot_readsTheZonesOfVolumes(t *testing.T) {

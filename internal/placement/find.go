@@ -21,6 +21,8 @@ type classKey struct {
 	rules     *snapshot.PodRules
 	namespace string
 	labels    uintptr
+	// claims are the exclusive ones.
+	claims string
 }
 
 // class is the pods that every node answers in the same way.
@@ -39,7 +41,7 @@ type class struct {
 
 // classOf returns the class of a pod, or of one that replaces it, with this scheduling and demand.
 func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling, demand *snapshot.Demand) *class {
-	key := classKey{search: s.search(pod, scheduling), demand: demand, rules: pod.Rules}
+	key := classKey{search: s.search(pod, scheduling), demand: demand, rules: pod.Rules, claims: s.rules.claims.key(pod)}
 	if pod.Rules != nil || s.rules.any() {
 		key.namespace, key.labels = pod.Namespace, pointer(pod.Labels)
 	}

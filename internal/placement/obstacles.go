@@ -32,6 +32,7 @@ const (
 	byAffinity
 	byPort
 	byShortage
+	byClaim
 	bySpread
 	byPodAffinity
 	byPodAntiAffinity
@@ -252,7 +253,7 @@ func (o obstacle) brief() string {
 	}
 	return map[kind]string{
 		byTaint: "taint", byCordon: "cordon", byDrain: "drain", bySelector: "selector", byAffinity: "affinity", byPort: "host port", bySpread: "spread",
-		byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
+		byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
 	}[o.kind]
 }
 
@@ -300,7 +301,7 @@ func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 		return verb("does", "do") + " not match its node affinity"
 	case byVolume:
 		return verb("is", "are") + " not where its volume is"
-	case byPort, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
+	case byPort, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
 		return o.besides(verb)
 	}
 	name := corev1.ResourceName(o.key)
@@ -322,6 +323,8 @@ func (o obstacle) besides(verb func(one, more string) string) string {
 	switch o.kind {
 	case byPort:
 		return verb("has", "have") + " its host port in use"
+	case byClaim:
+		return verb("is", "are") + " ruled out while another pod uses its ReadWriteOncePod claim"
 	case bySpread:
 		return verb("does", "do") + " not match its topology spread"
 	case byPodAffinity:

@@ -22,6 +22,8 @@ type podRules struct {
 	// excluding are the anti-affinity terms of other pods that select those of the class.
 	excluding []*antiTerm
 	spread    []*spreadRule
+	// claims count the pods that use the exclusive ones.
+	claims []*counts
 }
 
 // spreadRule is a constraint of topology spread.
@@ -37,7 +39,7 @@ type spreadRule struct {
 
 // of returns what relates pods of a class to others, nil for nothing.
 func (r *rules) of(s *simulation, c *class, pod *snapshot.Pod) *podRules {
-	out := &podRules{}
+	out := &podRules{claims: r.claims.counts(pod)}
 	for _, t := range r.terms {
 		if t.term.Matches(t.namespace, pod.Namespace, pod.Labels, s.namespaceLabels(pod.Namespace)) {
 			out.excluding = append(out.excluding, t)
@@ -48,7 +50,7 @@ func (r *rules) of(s *simulation, c *class, pod *snapshot.Pod) *podRules {
 		r.antiAffinity(s, out, pod)
 		r.spreading(s, out, c, pod)
 	}
-	if len(out.excluding)+len(out.affinity)+len(out.anti)+len(out.spread) == 0 {
+	if len(out.excluding)+len(out.affinity)+len(out.anti)+len(out.spread)+len(out.claims) == 0 {
 		return nil
 	}
 	return out
@@ -157,6 +159,11 @@ func (f *Finder) cordons(p *place, scheduling *snapshot.Scheduling) bool {
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/podtopologyspread/filtering.go and
 // interpodaffinity/filtering.go, Filter).
 func (r *podRules) ask(i int32) (kind, answer) {
+	for _, c := range r.claims {
+		if c.total > 0 {
+			return byClaim, unschedulable
+		}
+	}
 	for _, rule := range r.spread {
 		matching, in := rule.on(i)
 		if !in {

@@ -123,6 +123,7 @@ type rules struct {
 	anywhere []*counter
 	shared   map[counterKey]*counter
 	terms    map[antiKey]*antiTerm
+	claims   exclusives
 	// pods are those of a namespace that count at the first moment, by node.
 	pods map[string][]located
 }
@@ -133,26 +134,35 @@ type located struct {
 	node int32
 }
 
-// init finds the anti-affinity terms of all pods: each can keep pods away that know nothing of it.
+// init finds the anti-affinity terms of all pods: each can keep pods away that know nothing of it. It counts the
+// pods that use exclusive claims.
 func (r *rules) init(s *simulation, evicted []Eviction) {
 	r.topologies, r.local, r.shared, r.terms = map[string]*topology{}, map[string][]*counter{}, map[counterKey]*counter{}, map[antiKey]*antiTerm{}
+	r.claims = newExclusives(s)
 	for i, p := range s.places {
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
-			if pod.Rules == nil || pod.Completed {
+			if pod.Completed || pod.Rules == nil && len(pod.Claims) == 0 {
 				continue
 			}
-			for _, t := range r.antiTerms(s, pod) {
-				if !s.gone(int32(i), pod, 0) {
-					t.add(int32(i), 1)
-				}
+			terms := r.antiTerms(s, pod)
+			if s.gone(int32(i), pod, 0) {
+				continue
 			}
+			for _, t := range terms {
+				t.add(int32(i), 1)
+			}
+			r.claims.update(int32(i), pod, 1)
 		}
 	}
+	know := func(pod *snapshot.Pod) {
+		r.antiTerms(s, pod)
+		r.claims.counts(pod)
+	}
 	for i := range evicted {
-		r.antiTerms(s, evicted[i].Pod)
+		know(evicted[i].Pod)
 	}
 	for _, pod := range s.snapshot.Waiting {
-		r.antiTerms(s, pod)
+		know(pod)
 	}
 }
 
@@ -177,8 +187,8 @@ func (r *rules) antiTerms(s *simulation, pod *snapshot.Pod) []*antiTerm {
 // any reports whether a pod without rules can be kept away by those of others.
 func (r *rules) any() bool { return len(r.terms) > 0 }
 
-// count returns how many terms and constraints there are.
-func (r *rules) count() int { return len(r.terms) + len(r.shared) }
+// count returns how many terms, constraints and exclusive claims there are.
+func (r *rules) count() int { return len(r.terms) + len(r.shared) + len(r.claims.of) }
 
 func (r *rules) topology(s *simulation, key string) *topology {
 	t, known := r.topologies[key]
@@ -213,6 +223,7 @@ func (r *rules) reset() {
 	for _, c := range r.shared {
 		c.reset()
 	}
+	r.claims.reset()
 }
 
 // update counts a pod that comes to a node, or that leaves it where n is -1.
@@ -229,6 +240,7 @@ func (r *rules) update(s *simulation, i int32, o occupant, n int64) {
 			t.add(i, times)
 		}
 	}
+	r.claims.update(i, o.pod, times)
 }
 
 // counterKey is what a counter belongs to.

@@ -94,7 +94,7 @@ var reductions = map[schema.GroupResource]tree{
 		}),
 	},
 	{Resource: "namespaces"}:             {},
-	{Resource: "persistentvolumes"}:      {"spec": inTree.with(tree{"nodeAffinity": {"required": nodeTerms}})},
+	{Resource: "persistentvolumes"}:      {"spec": inTree.with(values("accessModes")).with(tree{"nodeAffinity": {"required": nodeTerms}})},
 	{Resource: "persistentvolumeclaims"}: {"spec": values("volumeName")},
 	{Group: "policy", Resource: "poddisruptionbudgets"}: {
 		"spec":   values("minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy").with(tree{"selector": labelSelector}),

@@ -48,7 +48,7 @@ type Snapshot struct {
 	// LimitRanges are those of containers and pods, nil where they were not read.
 	LimitRanges LimitRanges
 	// Volumes by namespace and name of the claim that is bound to them: only those
-	// that can be used on some nodes only.
+	// that can be used on some nodes only, or by one pod only.
 	Volumes map[string]map[string]*Volume
 	// NamespaceLabels are the labels of namespaces, nil where they were not read.
 	NamespaceLabels map[string]labels.Set
@@ -220,7 +220,7 @@ func (s *Scheduling) ToleratesCordon(comparison bool) bool {
 	return taint.FirstMatch(s.Tolerations, cordon, comparison) >= 0
 }
 
-// Volume is a PersistentVolume that can be used on some nodes only.
+// Volume is a PersistentVolume that can be used on some nodes only, or by one pod only.
 type Volume struct {
 	Name string
 	// Affinity is its required node affinity, nil for none, shared by volumes that are equal in
@@ -229,6 +229,8 @@ type Volume struct {
 	Affinity *corev1.NodeSelector
 	// Zones are its labels of zones and regions, nil for none, shared by volumes that are equal in them.
 	Zones *Zones
+	// Exclusive is set for the access mode ReadWriteOncePod: one pod can use it at a time.
+	Exclusive bool
 }
 
 // Owner returns the workload that a pod belongs to, as far up as it is known:
@@ -324,8 +326,19 @@ func (s *Snapshot) VolumesOf(pod *Pod) []*Volume {
 	var out []*Volume
 	for _, claim := range pod.Claims {
 		volume := s.Volumes[pod.Namespace][claim]
-		if volume != nil && !slices.ContainsFunc(out, func(v *Volume) bool { return v.Affinity == volume.Affinity && v.Zones == volume.Zones }) {
+		if volume != nil && (volume.Affinity != nil || volume.Zones != nil) && !slices.ContainsFunc(out, func(v *Volume) bool { return v.Affinity == volume.Affinity && v.Zones == volume.Zones }) {
 			out = append(out, volume)
+		}
+	}
+	return out
+}
+
+// ExclusiveClaims returns the claims of a pod that one pod can use at a time.
+func (s *Snapshot) ExclusiveClaims(pod *Pod) []string {
+	var out []string
+	for _, claim := range pod.Claims {
+		if volume := s.Volumes[pod.Namespace][claim]; volume != nil && volume.Exclusive && !slices.Contains(out, claim) {
+			out = append(out, claim)
 		}
 	}
 	return out

@@ -144,6 +144,7 @@ func TestVolumesOf_oneForEachAffinity(t *testing.T) {
 	here, there := &corev1.NodeSelector{}, &corev1.NodeSelector{}
 	s := &Snapshot{Volumes: map[string]map[string]*Volume{"app": {
 		"a": {Name: "pv-a", Affinity: here}, "b": {Name: "pv-b", Affinity: here}, "c": {Name: "pv-c", Affinity: there},
+		"d": {Name: "pv-d", Exclusive: true},
 	}}}
 	for name, tt := range map[string]struct {
 		pod  *Pod
@@ -154,6 +155,7 @@ func TestVolumesOf_oneForEachAffinity(t *testing.T) {
 		"claims with one affinity":           {&Pod{Namespace: "app", Claims: []string{"a", "b"}}, []string{"pv-a"}},
 		"claims with two, in their order":    {&Pod{Namespace: "app", Claims: []string{"c", "a"}}, []string{"pv-c", "pv-a"}},
 		"claims of that name of a namesake":  {&Pod{Namespace: "prod", Claims: []string{"a"}}, nil},
+		"a claim that one pod alone can use": {&Pod{Namespace: "app", Claims: []string{"d"}}, nil},
 		"claims beside one that is not read": {&Pod{Namespace: "app", Claims: []string{"x", "a"}}, []string{"pv-a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,6 +168,17 @@ func TestVolumesOf_oneForEachAffinity(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestExclusiveClaims_areThoseOfTheAccessModeOfOnePod(t *testing.T) {
+	t.Parallel()
+	s := &Snapshot{Volumes: map[string]map[string]*Volume{"app": {"a": {Exclusive: true}, "b": {Affinity: &corev1.NodeSelector{}}, "c": {Exclusive: true}}}}
+	for namespace, want := range map[string][]string{"app": {"c", "a"}, "prod": nil} {
+		got := s.ExclusiveClaims(&Pod{Namespace: namespace, Claims: []string{"c", "b", "a", "c", "x"}})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", namespace, diff)
+		}
 	}
 }
 
