@@ -43,12 +43,15 @@ func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Dia
 	if len(effect.Stale) == 0 {
 		return
 	}
+	var plan planner.Plan
 	snapshot, err := a.Data.Cluster.Snapshot(ctx)
+	if err == nil {
+		plan, _, err = rollout.Ordered(ctx, a.Data.Cluster, snapshot, a.Data.OrderOf(planner.Change{MachineSets: a.sets(w).Changes([]machineset.Observed{o})}))
+	}
 	if err != nil {
 		fw.NoPreview("evictions on "+w.title(), "evicts", err, w.budget.Set(), a.Data, diags)
 		return
 	}
-	plan := planner.Order(snapshot, planner.Change{MachineSets: a.sets(w).Changes([]machineset.Observed{o})}, a.Data.Comparison)
 	for _, step := range plan.Steps {
 		a.consequences(ctx, w, step, diags)
 	}

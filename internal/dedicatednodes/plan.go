@@ -159,7 +159,12 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 	change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 	change.Planned = r.Data.Planned.Tolerations(desired.owner(), nil)
 	taken := r.retained(ctx, desired, observed, &change, diags)
-	whole := planner.Order(snapshot, change, r.Data.Comparison)
+	whole, snapshot, err := rollout.Ordered(ctx, r.Data.Cluster, snapshot, r.Data.OrderOf(change))
+	if err != nil {
+		r.note(desired, observed, nil)
+		fw.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
+		return
+	}
 	plan, _ := whole.Own()
 	r.note(desired, observed, &plan)
 	if err := belongs(plan); err != nil {

@@ -55,7 +55,11 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		return
 	}
 	warnDamaged(damagedRecords(nodes, d), diags)
-	plan := planner.Order(s, planner.Change{Drain: &d.NodeDrain}, a.Data.Comparison)
+	plan, s, err := rollout.Ordered(ctx, a.Data.Cluster, s, a.Data.OrderOf(planner.Change{Drain: &d.NodeDrain}))
+	if err != nil {
+		fw.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.Data, diags)
+		return
+	}
 	if len(plan.DrainRefusals) > 0 {
 		diags.Append(refused(w, plan.DrainRefusals, nil))
 		return

@@ -162,6 +162,20 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
+// Evicted returns the pods that are evicted, or may be; of no report there are none.
+func (r *Report) Evicted() []*snapshot.Pod {
+	if r == nil {
+		return nil
+	}
+	var out []*snapshot.Pod
+	for i := range r.Pods {
+		if v := &r.Pods[i]; v.Leaves() || v.Verdict == Unknown {
+			out = append(out, v.Pod)
+		}
+	}
+	return out
+}
+
 // Workload is the verdicts of one workload's pods, over all nodes.
 type Workload struct {
 	Namespace string

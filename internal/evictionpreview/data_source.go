@@ -88,7 +88,11 @@ func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 			return
 		}
 	}
-	change = change.Evaluate(snapshot, sets, d.Data.Comparison, int(d.Data.MaxConcurrentRollouts))
+	change, err = change.Judge(ctx, cluster, snapshot, sets, d.Data.Comparison, int(d.Data.MaxConcurrentRollouts))
+	if err != nil {
+		fw.UnableToRead(typeName, err, &resp.Diagnostics)
+		return
+	}
 	change.NodeGroups = fw.NodeGroups(ctx, cluster, change.Report)
 	remark(change, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {

@@ -21,6 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // still is how often a cluster is found unchanged before it counts as settled.
@@ -99,6 +100,7 @@ func (p *places) run() {
 				"pods": resource.MustParse(fmt.Sprint(4 + p.r.IntN(8))),
 			},
 		})
+		p.attaches(name, p.volumes.Int32N(3))
 	}
 	urgent := p.urgent("0", corev1.PreemptLowerPriority)
 	if p.limits.IntN(2) == 0 {
@@ -168,12 +170,15 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	p.must(err)
 }
 
-// store gives some Deployments a volume, which one pod at a time or some nodes can use.
+// store gives some Deployments a volume, which one pod at a time or some nodes can use, or of which nodes attach
+// only so many.
 func (p *places) store(name string, spec *corev1.PodSpec) {
 	p.t.Helper()
 	switch p.volumes.IntN(6) {
 	case 0:
 		p.exclusive(name)
+	case 2:
+		p.attached(name)
 	case 1:
 		p.volume(name, p.nodes[p.volumes.IntN(len(p.nodes)):]...)
 	default:
@@ -225,7 +230,13 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 	for _, name := range tainted {
 		change.Taints[name] = append(slices.Clone(s.Nodes[name].Taints), corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute})
 	}
-	return eviction.Evaluate(s, change, eviction.ComparisonOff).Outcome()
+	var report *eviction.Report
+	_, err = cluster.Judge(p.t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+		report = eviction.Evaluate(s, change, eviction.ComparisonOff)
+		return report.Evicted()
+	})
+	p.must(err)
+	return report.Outcome()
 }
 
 func (p *places) podsElsewhere(tainted []string) map[string]bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // StepWords are how a resource words the steps of its plan.
@@ -98,25 +99,37 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	if !evicts && len(c.Workloads) == 0 {
 		return
 	}
-	seen, err := d.seenFor(ctx, c, linked)
-	if err != nil {
+	unseen := func(err error) {
 		if len(c.Workloads) > 0 {
 			d.NoRestarts(c.Taken, err, diags)
 		}
 		if evicts {
 			NoPreview("evictions on "+c.Place, "evicts", err, c.Strict, d, diags)
 		}
+	}
+	seen, err := d.seenFor(ctx, c, linked)
+	if err != nil {
+		unseen(err)
 		return
 	}
 	if seen == nil {
 		return
 	}
 	c.Planned = d.Planned.Tolerations(c.Owner, linked)
-	plan := planner.Order(d.Foreseen(seen, linked), c.Change, d.Comparison)
+	plan, seen, err := rollout.Ordered(ctx, d.Cluster, seen, func(s *snapshot.Snapshot) planner.Plan { return d.OrderOf(c.Change)(d.Foreseen(s, linked)) })
+	if err != nil {
+		unseen(err)
+		return
+	}
 	d.WarnRestarts(c.Taken, seen, c.Change, plan, c.Owner, diags)
 	if evicts && d.CheckLinks(linked, seen, diags) {
 		d.Warn(ctx, c.Words, plan, diags)
 	}
+}
+
+// OrderOf returns how the steps of a change are put in order.
+func (d *Data) OrderOf(change planner.Change) func(*snapshot.Snapshot) planner.Plan {
+	return func(s *snapshot.Snapshot) planner.Plan { return planner.Order(s, change, d.Comparison) }
 }
 
 // Explain words that the limits do not allow steps; nil for other errors. Later reports that

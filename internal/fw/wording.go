@@ -124,6 +124,9 @@ func notModelled(s Subject, report *eviction.Report) string {
 	if n := len(out.UnmodelledRanges); n > 0 {
 		parts = append(parts, map[bool]string{true: "LimitRange ", false: "LimitRanges "}[n == 1]+Some(out.UnmodelledRanges))
 	}
+	if out.UnknownVolumeLimits {
+		parts = append(parts, "volume limits")
+	}
 	parts = append(parts, unmodelledPods(report)...)
 	if len(parts) == 0 {
 		return ""

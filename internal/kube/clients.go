@@ -11,6 +11,7 @@ import (
 	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyv1 "k8s.io/client-go/kubernetes/typed/policy/v1"
+	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 )
@@ -22,6 +23,7 @@ type clients struct {
 	pods          podReader
 	apps          *appsv1.AppsV1Client
 	policy        *policyv1.PolicyV1Client
+	storage       *storagev1.StorageV1Client
 	authorization *authorizationv1.AuthorizationV1Client
 	discovery     *discovery.DiscoveryClient
 }
@@ -43,6 +45,9 @@ func newClients(rc *rest.Config, through *http.Client) (c clients, err error) {
 		return clients{}, err
 	}
 	if c.policy, err = policyv1.NewForConfigAndClient(&shared, through); err != nil {
+		return clients{}, err
+	}
+	if c.storage, err = storagev1.NewForConfigAndClient(&shared, through); err != nil {
 		return clients{}, err
 	}
 	if c.authorization, err = authorizationv1.NewForConfigAndClient(&shared, through); err != nil {

@@ -51,6 +51,8 @@ type Cluster struct {
 	identity once[string]
 	context  once[surroundings]
 	groups   once[[]string] // of cluster-autoscaler
+	claims   once[claimedVolumes]
+	limits   once[map[string]map[string]int64] // of volumes
 	custom   once[[]workload.Kind]
 	configs  once[[]Marked]
 	ancestry ancestry
@@ -65,7 +67,8 @@ type Cluster struct {
 	follower    follower
 	// confirmations bounds what Settle reads.
 	confirmations confirmations
-	wrote         atomic.Pointer[time.Time] // when this process has last written
+	attachments   atomic.Pointer[snapshot.Attachments] // once a change has needed them
+	wrote         atomic.Pointer[time.Time]            // when this process has last written
 }
 
 // New prepares the connection. It sends nothing: the first request is made

@@ -34,6 +34,8 @@ type surroundings struct {
 	quotas  snapshot.Quotas
 	ranges  snapshot.LimitRanges
 	volumes map[string]map[string]*snapshot.Volume
+	// storage is what volumes are made of.
+	storage storage
 	// gaps report what could not be read, ownerGaps what of that concerns parents.
 	gaps, ownerGaps []string
 }
@@ -46,7 +48,10 @@ type builtSnapshot struct {
 }
 
 // moment counts what has become known of each part of a snapshot.
-type moment struct{ nodes, pods, daemons, admissions int }
+type moment struct {
+	nodes, pods, daemons, admissions int
+	attachments                      *snapshot.Attachments
+}
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
 // pods, PodDisruptionBudgets, ResourceQuotas, LimitRanges, volumes with their claims, DaemonSets, the owners of pods and
@@ -77,7 +82,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	if err != nil {
 		return nil, err
 	}
-	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at()}
+	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load()}
 	if b.snapshot != nil && b.at == at {
 		return b.snapshot, nil
 	}
@@ -95,6 +100,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	around.parents, around.gaps = parents, slices.Concat(around.gaps, gaps)
 	b.snapshot, b.at = assemble(nodes, pods, c.daemons(), around), at
 	b.snapshot.Admission, b.snapshot.NamespaceLabels = rules, c.admissions.namespaceLabels(pods)
+	b.snapshot.Attachments = at.attachments
 	return b.snapshot, nil
 }
 
@@ -159,7 +165,7 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 					"PersistentVolumeClaims could not be read (no permission to list them): volumes that bind a pod to certain nodes are not considered", &s.gaps)
 			},
 		)
-		s.volumes = stored.bound()
+		s.volumes, s.storage = stored.bound(), stored
 		slices.Sort(s.gaps)
 		slices.Sort(s.ownerGaps)
 		return s, err

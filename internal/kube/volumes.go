@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -21,6 +22,8 @@ type storage struct {
 	// claims leads from namespace and name of a claim to the name of its volume.
 	claims  map[string]map[string]string
 	volumes map[string]*snapshot.Volume
+	// csi are the volumes that CSI drivers attach, by name, equal ones shared.
+	csi map[string]*snapshot.CSIVolume
 }
 
 // claimsInto reads the claims that have a volume. One that is being deleted goes
@@ -42,14 +45,14 @@ func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 }
 
 // volumesInto reads the volumes that have a required node affinity or labels of zones, or that one pod can use
-// alone, and keeps equal affinities and zones once. A claim has that access mode if and only if its volume has
+// alone, and those of CSI drivers, and keeps equal affinities and zones once. A claim has that access mode if and only if its volume has
 // (k8s.io/kubernetes v1.37.2 pkg/apis/core/validation/validation.go, ValidatePersistentVolumeSpec).
 func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	slim := newSlimmer()
-	affinities, zones := map[string]*corev1.NodeSelector{}, map[string]*snapshot.Zones{}
+	affinities, zones, csi := map[string]*corev1.NodeSelector{}, map[string]*snapshot.Zones{}, map[string]*snapshot.CSIVolume{}
 	return c.each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.core.PersistentVolumes().List(ctx, o)
-	}, func() { s.volumes = map[string]*snapshot.Volume{} }, func(o runtime.Object) error {
+	}, func() { s.volumes, s.csi = map[string]*snapshot.Volume{}, map[string]*snapshot.CSIVolume{} }, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
 		one := &snapshot.Volume{Name: volume.Name, Exclusive: slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteOncePod)}
 		if volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !migrated(&volume.Spec) {
@@ -62,6 +65,9 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 		}
 		if one.Affinity != nil || one.Zones != nil || one.Exclusive {
 			s.volumes[volume.Name] = one
+		}
+		if source := volume.Spec.CSI; source != nil {
+			s.csi[volume.Name] = shared(csi, source.Driver+" "+source.VolumeHandle, &snapshot.CSIVolume{Driver: printable.Line(source.Driver), Handle: source.VolumeHandle})
 		}
 		return nil
 	})

@@ -73,7 +73,10 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 	if err := change.resolve(&change.Change, s, sets); err != nil {
 		return err
 	}
-	answer := change.Evaluate(s, sets, p.gate(cmd.Flags().Changed(comparisonFlag)), change.atOnce)
+	answer, err := change.Judge(ctx, cluster, s, sets, p.gate(cmd.Flags().Changed(comparisonFlag)), change.atOnce)
+	if err != nil {
+		return err
+	}
 	if err := refused(answer); err != nil {
 		return err
 	}

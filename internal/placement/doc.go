@@ -18,7 +18,7 @@
 // after which pods are evicted.
 //
 // Not modelled are other schedulers and profiles, autoscalers, scheduling gates, claims of
-// dynamic resources, volumes that are not bound yet, limits of volumes per node, ResourceQuotas of
+// dynamic resources, volumes that are not bound yet, limits of in-tree volumes per node, ResourceQuotas of
 // pods with affinity to other namespaces, and the scores of plug-ins other than NodeResourcesFit and NodeResourcesBalancedAllocation.
 //
 // It is pure. A snapshot holds the cluster as it is observed, a Change what is different by the

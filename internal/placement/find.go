@@ -23,6 +23,8 @@ type classKey struct {
 	labels    uintptr
 	// claims are the exclusive ones.
 	claims string
+	// attached are the CSI volumes.
+	attached *attached
 }
 
 // class is the pods that every node answers in the same way.
@@ -31,6 +33,7 @@ type class struct {
 	scheduling *snapshot.Scheduling
 	demand     *snapshot.Demand
 	ports      []snapshot.HostPort
+	attached   *attached
 	// podRules are what relates it to other pods, nil for nothing.
 	podRules *podRules
 	// failed is when no node took a pod of the class, hopeless when no preemption helped.
@@ -41,13 +44,13 @@ type class struct {
 
 // classOf returns the class of a pod, or of one that replaces it, with this scheduling and demand.
 func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling, demand *snapshot.Demand) *class {
-	key := classKey{search: s.search(pod, scheduling), demand: demand, rules: pod.Rules, claims: s.rules.claims.key(pod)}
+	key := classKey{search: s.search(pod, scheduling), demand: demand, rules: pod.Rules, claims: s.rules.claims.key(pod), attached: s.attachments.of(pod)}
 	if pod.Rules != nil || s.rules.any() {
 		key.namespace, key.labels = pod.Namespace, pointer(pod.Labels)
 	}
 	c, known := s.classes[key]
 	if !known {
-		c = &class{search: key.search, scheduling: scheduling, demand: key.demand}
+		c = &class{search: key.search, scheduling: scheduling, demand: key.demand, attached: key.attached}
 		if pod.Rules != nil {
 			c.ports = pod.Rules.Ports
 		}
@@ -113,6 +116,9 @@ func (s *simulation) ask(c *class, i int32) answer {
 		}
 		return unschedulable
 	}
+	if n.full(s.places[i].limits, c.attached) != "" {
+		return unschedulable
+	}
 	if c.podRules == nil {
 		return takes
 	}
@@ -129,6 +135,9 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 	}
 	if short, _, lacks := n.short(s.places[i], c.demand); lacks {
 		return obstacle{kind: byShortage, key: string(short.resource)}, max(short.free, 0), true
+	}
+	if driver := n.full(s.places[i].limits, c.attached); driver != "" {
+		return obstacle{kind: byVolumeLimit, key: driver}, 0, true
 	}
 	if c.podRules == nil {
 		return obstacle{}, 0, false

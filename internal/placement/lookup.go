@@ -26,7 +26,7 @@ func (f *Finder) allPlaces() []*place {
 			}
 			places = append(places, place{
 				node: n, after: after, has: n.Allocatable, cordoned: n.Unschedulable,
-				drained: f.change.Drained[n.Name], closed: f.change.Closed[n.Name] || f.unread(n.Name), index: len(places),
+				drained: f.change.Drained[n.Name], closed: f.change.Closed[n.Name] || f.unread(n.Name), limits: volumeLimits(f.snapshot, n.Name), index: len(places),
 			})
 			p := &places[len(places)-1]
 			f.places, f.byName[n.Name] = append(f.places, p), p

@@ -23,6 +23,7 @@ type nodeState struct {
 	// others are in the order in which the node has them.
 	others []int64
 	ports  []snapshot.HostPort
+	attachedTo
 	// lowest is the lowest priority of a pod that has ever been there.
 	lowest int32
 	// placed are the pods that this order has put there.
@@ -68,7 +69,7 @@ func (s *simulation) change(i int32) *nodeState {
 		return n
 	}
 	copied := *s.state(i)
-	copied.others, copied.ports, copied.placed = slices.Clone(copied.others), slices.Clone(copied.ports), nil
+	copied.others, copied.ports, copied.attachedTo, copied.placed = slices.Clone(copied.others), slices.Clone(copied.ports), copied.clone(), nil
 	s.now[i] = copied
 	s.touched = append(s.touched, i)
 	return &s.now[i]
@@ -84,6 +85,7 @@ func (s *simulation) count0(i int32, n *nodeState) {
 	for _, pod := range s.snapshot.Pods[p.node.Name] {
 		if !pod.Completed && !s.gone(i, pod, 0) {
 			n.hold(p, occupant{pod: pod}, 1)
+			n.attach(p.limits, s.attachments.of(pod), 1)
 		}
 	}
 	n.weigh(p)
@@ -139,6 +141,7 @@ func (n *nodeState) hold(p *place, o occupant, times int64) {
 func (s *simulation) add(i int32, o occupant) {
 	n := s.change(i)
 	n.hold(s.places[i], o, 1)
+	n.attach(s.places[i].limits, s.attachments.of(o.pod), 1)
 	n.weigh(s.places[i])
 	if o.replacement != nil {
 		n.placed = append(n.placed, o)
@@ -151,6 +154,7 @@ func (s *simulation) add(i int32, o occupant) {
 func (s *simulation) remove(i int32, o occupant) {
 	n := s.change(i)
 	n.hold(s.places[i], o, -1)
+	n.attach(s.places[i].limits, s.attachments.of(o.pod), -1)
 	n.weigh(s.places[i])
 	if o.replacement != nil {
 		n.placed = slices.DeleteFunc(n.placed, func(other occupant) bool { return other == o })

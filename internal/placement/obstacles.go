@@ -32,6 +32,7 @@ const (
 	byAffinity
 	byPort
 	byShortage
+	byVolumeLimit
 	byClaim
 	bySpread
 	byPodAffinity
@@ -43,7 +44,7 @@ const (
 // obstacle is what keeps a pod away from a node.
 type obstacle struct {
 	kind kind
-	// key, value and effect are of the taint; key is the resource that is short.
+	// key, value and effect are of the taint; key is the resource that is short, or the driver of volumes.
 	key, value string
 	effect     corev1.TaintEffect
 	// volume reports which one of the pod's volumes it is.
@@ -253,7 +254,7 @@ func (o obstacle) brief() string {
 	}
 	return map[kind]string{
 		byTaint: "taint", byCordon: "cordon", byDrain: "drain", bySelector: "selector", byAffinity: "affinity", byPort: "host port", bySpread: "spread",
-		byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
+		byVolumeLimit: "volume limit", byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
 	}[o.kind]
 }
 
@@ -301,7 +302,7 @@ func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 		return verb("does", "do") + " not match its node affinity"
 	case byVolume:
 		return verb("is", "are") + " not where its volume is"
-	case byPort, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
+	case byPort, byVolumeLimit, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
 		return o.besides(verb)
 	}
 	name := corev1.ResourceName(o.key)
@@ -323,6 +324,8 @@ func (o obstacle) besides(verb func(one, more string) string) string {
 	switch o.kind {
 	case byPort:
 		return verb("has", "have") + " its host port in use"
+	case byVolumeLimit:
+		return verb("attaches", "attach") + " no more volumes of " + o.key
 	case byClaim:
 		return verb("is", "are") + " ruled out while another pod uses its ReadWriteOncePod claim"
 	case bySpread:

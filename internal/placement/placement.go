@@ -91,6 +91,8 @@ type place struct {
 	// cordoned and drained keep pods away that do not tolerate a cordon, closed keeps all away.
 	cordoned, drained, closed bool
 	index                     int
+	// limits are how many volumes of CSI drivers it can attach.
+	limits []volumeLimit
 	// coming is set for a place that the change brings.
 	coming *Coming
 }

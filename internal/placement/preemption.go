@@ -94,7 +94,7 @@ func (s *simulation) trial(c *class, i int32) *trial {
 	t := &trial{simulation: s, class: c, node: i}
 	if c.podRules == nil {
 		n := *s.state(i)
-		n.others, n.ports = slices.Clone(n.others), slices.Clone(n.ports)
+		n.others, n.ports, n.attachedTo = slices.Clone(n.others), slices.Clone(n.ports), n.clone()
 		t.alone = &n
 	}
 	return t
@@ -106,6 +106,7 @@ func (t *trial) take(o occupant) {
 		return
 	}
 	t.alone.hold(t.places[t.node], o, -1)
+	t.alone.attach(t.places[t.node].limits, t.attachments.of(o.pod), -1)
 }
 
 func (t *trial) putBack(o occupant) {
@@ -114,6 +115,7 @@ func (t *trial) putBack(o occupant) {
 		return
 	}
 	t.alone.hold(t.places[t.node], o, 1)
+	t.alone.attach(t.places[t.node].limits, t.attachments.of(o.pod), 1)
 }
 
 func (t *trial) fits() bool {
@@ -122,7 +124,7 @@ func (t *trial) fits() bool {
 	}
 	t.work++
 	_, _, lacks := t.alone.short(t.places[t.node], t.class.demand)
-	return !lacks && !t.alone.portTaken(t.class.ports)
+	return !lacks && !t.alone.portTaken(t.class.ports) && t.alone.full(t.places[t.node].limits, t.class.attached) == ""
 }
 
 // dryRun finds the fewest pods of a node that must go for a pod of a class: all of a lower

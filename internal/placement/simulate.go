@@ -71,6 +71,8 @@ type Outcome struct {
 	// UnmodelledRanges and UnknownRanges are the same of LimitRanges.
 	UnmodelledRanges []string
 	UnknownRanges    bool
+	// UnknownVolumeLimits is set where pods have CSI volumes, and limits of these could not be read.
+	UnknownVolumeLimits bool
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
@@ -93,6 +95,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.UnknownQuotas = out.UnknownQuotas || o.UnknownQuotas
 		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
 		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
+		out.UnknownVolumeLimits = out.UnknownVolumeLimits || o.UnknownVolumeLimits
 		out.UnmodelledRanges = append(out.UnmodelledRanges, o.UnmodelledRanges...)
 		out.Victims = append(out.Victims, o.Victims...)
 		maps.Copy(out.groups, o.groups)
@@ -258,6 +261,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
 	out.groups = make(map[*snapshot.Pod]*Group, s.fixed)
 	for _, r := range s.replacements[:s.fixed] {
+		out.UnknownVolumeLimits = out.UnknownVolumeLimits || r.class.attached != nil && f.snapshot.Attachments.Limits == nil
 		if r.group != nil {
 			out.groups[r.pod] = r.group
 			r.group.judge()

@@ -40,6 +40,8 @@ type simulation struct {
 	sets      map[string]*statefulSet
 	rules     rules
 	quotas    *quotas
+	// attachments are limited by drivers of volumes.
+	attachments attachments
 	// unmodelledRanges are the LimitRanges with defaults that differ from those of others.
 	unmodelledRanges map[string]bool
 	// preempting is the highest priority of a pod that may preempt others.
@@ -124,6 +126,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
+	s.attachments = newAttachments(s.snapshot)
 	for i, p := range s.places {
 		s.nodeNames[i] = nameOf(p.node.Name)
 	}

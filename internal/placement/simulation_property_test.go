@@ -71,7 +71,29 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 			c.put(t, p, nodes, kind == "StatefulSet")
 		}
 	}
+	if related && rapid.Bool().Draw(t, "volumes") {
+		c.attach(t)
+	}
 	return c
+}
+
+// attach gives pods CSI volumes, some of which several pods use, and nodes limits of them.
+func (c *randomCluster) attach(t *rapid.T) {
+	volumes, limits := map[string]*snapshot.CSIVolume{}, map[string]map[string]int64{}
+	for name := range c.Nodes {
+		limits[name] = map[string]int64{"ebs": rapid.Int64Range(0, 3).Draw(t, "limit of "+name)}
+	}
+	claim := func(pods []*snapshot.Pod) {
+		for _, p := range pods {
+			p.Claims = []string{rapid.SampledFrom([]string{p.Name, "shared", "other"}).Draw(t, "claim of "+p.Name)}
+			volumes[p.Claims[0]] = &snapshot.CSIVolume{Driver: rapid.SampledFrom([]string{"ebs", "ebs", "nfs"}).Draw(t, "driver"), Handle: p.Claims[0]}
+		}
+	}
+	for _, n := range c.SortedNodes() {
+		claim(c.Pods[n.Name])
+	}
+	claim(c.Waiting)
+	c.Attachments = &snapshot.Attachments{Volumes: map[string]map[string]*snapshot.CSIVolume{"app": volumes}, Limits: limits}
 }
 
 // put lets a pod wait or run, where it has room, and evicts it or not.
@@ -184,9 +206,10 @@ func (s *simulation) sameAsFromScratch(t *rapid.T, i int32) {
 	var want nodeState
 	for _, o := range s.occupants(i, nil) {
 		want.hold(p, o, 1)
+		want.attach(p.limits, s.attachments.of(o.pod), 1)
 	}
 	got := s.state(i)
-	if got.milliCPU != want.milliCPU || got.memory != want.memory || got.pods != want.pods || len(got.ports) != len(want.ports) {
+	if got.milliCPU != want.milliCPU || got.memory != want.memory || got.pods != want.pods || len(got.ports) != len(want.ports) || !sameVolumes(got, &want) {
 		t.Fatalf("%s holds %+v, want %+v", p.node.Name, *got, want)
 	}
 	if got.milliCPU > p.has.MilliCPU || got.memory > p.has.Memory || got.pods > p.has.Pods {
@@ -199,6 +222,22 @@ func (s *simulation) sameAsFromScratch(t *rapid.T, i int32) {
 			}
 		}
 	}
+}
+
+// sameVolumes reports whether as many volumes are attached.
+func sameVolumes(a, b *nodeState) bool {
+	for i := range max(len(a.counts), len(b.counts)) {
+		of := func(n *nodeState) int64 {
+			if n.counts == nil {
+				return 0
+			}
+			return n.counts[i]
+		}
+		if of(a) != of(b) {
+			return false
+		}
+	}
+	return true
 }
 
 // everPlaced is set where the last port is that of a placed pod: those that were there before may

@@ -4,6 +4,7 @@
 package preview
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -61,6 +63,17 @@ func (w Change) Evaluate(s *snapshot.Snapshot, sets []machineset.Observed, compa
 		return w.imagine(s, sets, comparison, atOnce).strange(s)
 	}
 	return w.evaluate(s, comparison)
+}
+
+// Judge is Evaluate, on a newer snapshot where evicted pods need more of the cluster than the snapshot has. Errors:
+// those of the API server.
+func (w Change) Judge(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, sets []machineset.Observed, comparison eviction.Comparison, atOnce int) (Change, error) {
+	out := w
+	_, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+		out = w.Evaluate(s, sets, comparison, atOnce)
+		return out.Report.Evicted()
+	})
+	return out, err
 }
 
 // evaluate imagines a change of nodes.

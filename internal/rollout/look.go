@@ -157,7 +157,13 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 			desired.Workloads = append(desired.Workloads, d.of(w))
 		}
 	}
-	return looked{planner.Order(snapshot, desired, r.comparison), snapshot, desired.Workloads}, nil
+	plan, snapshot, err := Ordered(ctx, r.cluster, snapshot, r.orderOf(desired))
+	return looked{plan, snapshot, desired.Workloads}, err
+}
+
+// orderOf returns how the steps of a change are put in order.
+func (r *run) orderOf(change planner.Change) func(*snapshot.Snapshot) planner.Plan {
+	return func(s *snapshot.Snapshot) planner.Plan { return planner.Order(s, change, r.comparison) }
 }
 
 // planned is what other resources of the run have not changed yet of the tolerations of

@@ -160,7 +160,10 @@ func (r *run) allowedRollout(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	plan := planner.Order(snapshot, planner.Change{MachineSets: sets, Planned: r.planned()}, r.comparison)
+	plan, _, err := Ordered(ctx, r.cluster, snapshot, r.orderOf(planner.Change{MachineSets: sets, Planned: r.planned()}))
+	if err != nil {
+		return err
+	}
 	if set, refusals := plan.Refused(); set != nil {
 		return &SetRefusedError{Set: set, Refusals: refusals}
 	}

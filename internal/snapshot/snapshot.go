@@ -50,6 +50,8 @@ type Snapshot struct {
 	// Volumes by namespace and name of the claim that is bound to them: only those
 	// that can be used on some nodes only, or by one pod only.
 	Volumes map[string]map[string]*Volume
+	// Attachments are limits of CSI volumes, nil where they were not read.
+	Attachments *Attachments
 	// NamespaceLabels are the labels of namespaces, nil where they were not read.
 	NamespaceLabels map[string]labels.Set
 	// Admission is what is given to pods when they are made.
@@ -261,7 +263,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered,
-		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, Attachments: s.Attachments, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)

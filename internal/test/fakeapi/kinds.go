@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,6 +82,7 @@ func builtin() []Kind {
 		{GroupVersionKind: batch.WithKind("CronJob"), Plural: "cronjobs", Generation: true, Status: true},
 		{GroupVersionKind: batch.WithKind("Job"), Plural: "jobs", Generation: true, Status: true},
 		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), Plural: "poddisruptionbudgets", Generation: true, Status: true},
+		{GroupVersionKind: storagev1.SchemeGroupVersion.WithKind("CSINode"), Plural: "csinodes", Cluster: true},
 		{GroupVersionKind: admission.WithKind("MutatingAdmissionPolicy"), Plural: "mutatingadmissionpolicies", Cluster: true, Generation: true},
 		{GroupVersionKind: admission.WithKind("MutatingAdmissionPolicyBinding"), Plural: "mutatingadmissionpolicybindings", Cluster: true, Generation: true},
 	}

@@ -1,0 +1,74 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+)
+
+// TestNodeTaints_plansReadLimitsOfVolumesForEvictedPodsAlone: claims and CSINodes cost a request each where pods with
+// CSI volumes are evicted, and none otherwise.
+func TestNodeTaints_plansReadLimitsOfVolumesForEvictedPodsAlone(t *testing.T) {
+	t.Parallel()
+	acctest.CountsRequests(t)
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		c.Crowd(t, 3, 1, func(n int, node *corev1.Node, pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: node.Name, UID: node.UID, Controller: new(true)}}
+			if n != 1 {
+				pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: node.Name}}}}
+			}
+		})
+		for _, name := range []string{"crowd-0", "crowd-2"} {
+			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: name}},
+			}}
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
+			_, err := c.Admin.CoreV1().PersistentVolumes().Create(t.Context(), volume, metav1.CreateOptions{})
+			if err == nil {
+				_, err = c.Admin.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Create(t.Context(), claim, metav1.CreateOptions{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		// No node attaches a second volume, and crowd-1 none at all.
+		for name, most := range map[string]int32{"crowd-1": 0, "crowd-2": 1} {
+			limited := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+				{Name: "csi.example.com", NodeID: name, Allocatable: &storagev1.VolumeNodeResources{Count: &most}},
+			}}}
+			if _, err := c.Admin.StorageV1().CSINodes().Create(t.Context(), limited, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		audit, provider := c.Audit(t)
+		for _, tt := range []struct {
+			name, node string
+			reads      int
+			says       string
+		}{
+			{name: "a pod without a volume", node: "crowd-1"},
+			{name: "a pod with one", node: "crowd-0", reads: 1, says: "1 pending"},
+		} {
+			audit.Reset()
+			tf, i := &acctest.Terraform{Provider: provider}, newInstance()
+			planned := tf.Plan(t, i, map[string]any{"node_name": tt.node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+			_, count := requested(t, tt.name, audit)
+			if count["list csinodes"] != tt.reads || count["list persistentvolumeclaims"] != tt.reads || strings.Contains(planned.Diagnostics.Warnings(), "pending") != (tt.says != "") {
+				t.Errorf("%s: %v\n%s", tt.name, count, planned.Diagnostics.Warnings())
+			}
+		}
+		tf, i := &acctest.Terraform{Provider: provider}, newInstance()
+		config := map[string]any{"node_name": "crowd-0", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pending": 0}}
+		if d := tf.Plan(t, i, config).Diagnostics; !strings.Contains(d.Errors(), "1 pod would stay Pending, and max_pending allows 0") || !strings.Contains(d.Errors(), "volume limit") {
+			t.Error(d.Errors())
+		}
+	})
+}

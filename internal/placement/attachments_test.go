@@ -1,0 +1,77 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// attaching binds claims of namespace "app" to volumes of a driver, of which nodes n2 and n3 attach so many.
+func (w world) attaching(driver string, n2, n3 int64, claims ...string) world {
+	if w.Attachments == nil {
+		w.Attachments = &snapshot.Attachments{Volumes: map[string]map[string]*snapshot.CSIVolume{"app": {}}, Limits: map[string]map[string]int64{"n2": {}, "n3": {}}}
+	}
+	w.Attachments.Limits["n2"][driver], w.Attachments.Limits["n3"][driver] = n2, n3
+	for _, claim := range claims {
+		w.Attachments.Volumes["app"][claim] = &snapshot.CSIVolume{Driver: driver, Handle: claim}
+	}
+	return w
+}
+
+func TestAttachments_aNodeAttachesSoManyVolumesOfADriver(t *testing.T) {
+	t.Parallel()
+	three := func() world {
+		return newWorld(having(node("n1"), 8, 8), having(node("n2"), 8, 8), having(node("n3"), 8, 8))
+	}
+	// db are the pods of a workload with a volume each, or with a shared one.
+	db := func(shared string, options ...podOption) []*snapshot.Pod {
+		var out []*snapshot.Pod
+		for i := range 3 {
+			claim := fmt.Sprintf("data-%d", i)
+			if shared != "" {
+				claim = shared
+			}
+			out = append(out, pod(fmt.Sprintf("p%d", i), "n1", append([]podOption{claiming(claim), asking(1, 1)}, options...)...))
+		}
+		return out
+	}
+	own := []string{"data-0", "data-1", "data-2", "held"}
+	held := other("q", "n2", claiming("held"), asking(1, 1))
+	for name, tt := range map[string]struct {
+		world   world
+		missing Range
+		reason  string
+	}{
+		"each node attaches one more":           {three().attaching("ebs", 1, 1, own...).run(db("")...), Range{1, 1}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
+		"a pod that stays has one":              {three().attaching("ebs", 1, 1, own...).run(db("")...).run(held), Range{2, 2}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
+		"there is room for all":                 {world: three().attaching("ebs", 2, 1, own...).run(db("")...)},
+		"a node attaches none at all":           {three().attaching("ebs", 0, 0, own...).run(db("")...), Range{3, 3}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
+		"pods of one node share a volume":       {world: three().attaching("ebs", 1, 0, own...).run(db("data-0")...)},
+		"a limit of another driver":             {world: three().attaching("ebs", 9, 9, own...).attaching("nfs", 0, 0).run(db("")...)},
+		"a pod of lower priority is preempted":  {three().attaching("ebs", 1, 1, own...).run(db("", priority(9))...).run(other("q", "n2", claiming("held"), asking(1, 1))), Range{1, 1}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
+		"a pod that terminates gives its place": {world: three().attaching("ebs", 2, 1, own...).run(db("")...).run(other("q", "n2", claiming("held"), asking(1, 1), terminating))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := tt.world.simulate().of(t, "web-5d")
+			if got.Missing != tt.missing || got.Reason != tt.reason {
+				t.Errorf("pending %v, reason %q", got.Missing, got.Reason)
+			}
+		})
+	}
+}
+
+func TestAttachments_areUnknownWhereLimitsWereNotRead(t *testing.T) {
+	t.Parallel()
+	for name, claims := range map[string][]string{"with a CSI volume": {"data"}, "without one": nil} {
+		w := newWorld(node("n1"), node("n2")).run(pod("p", "n1", claiming(claims...)))
+		w.Attachments = &snapshot.Attachments{Volumes: map[string]map[string]*snapshot.CSIVolume{"app": {"data": {Driver: "ebs"}}}}
+		if out := w.simulate(); out.UnknownVolumeLimits != (claims != nil) || out.Missing != (Range{}) {
+			t.Errorf("%s: unknown %t, pending %v", name, out.UnknownVolumeLimits, out.Missing)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package snapshot
+
+import "slices"
+
+// Attachments are the CSI volumes of claims, and how many of them nodes can attach. They are read where evicted
+// pods have such volumes.
+type Attachments struct {
+	// Volumes by namespace and name of the claim that is bound to them.
+	Volumes map[string]map[string]*CSIVolume
+	// Limits by name of the node and of the driver, nil where they could not be read.
+	Limits map[string]map[string]int64
+}
+
+// CSIVolume is a volume that a CSI driver attaches. Claims that are bound to the same one share it.
+type CSIVolume struct{ Driver, Handle string }
+
+// Of returns the CSI volumes of a pod, each once.
+func (a *Attachments) Of(pod *Pod) []*CSIVolume {
+	if a == nil {
+		return nil
+	}
+	var out []*CSIVolume
+	for _, claim := range pod.Claims {
+		if v := a.Volumes[pod.Namespace][claim]; v != nil && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
