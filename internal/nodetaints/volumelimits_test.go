@@ -10,9 +10,53 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
+
+// attachingNodes makes nodes crowd-0 to crowd-2 with a pod each. The first and the last pod have a volume. Node crowd-1
+// attaches none, and crowd-2 no second one.
+func attachingNodes(t *testing.T, c *acctest.Cluster) {
+	t.Helper()
+	c.Crowd(t, 3, 1, func(n int, node *corev1.Node, pod *corev1.Pod) {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: node.Name, UID: types.UID(node.Name), Controller: new(true)}}
+		if n != 1 {
+			pod.Spec.Volumes = claiming(node.Name)
+		}
+	})
+	for name, most := range map[string]int32{"crowd-1": 0, "crowd-2": 1} {
+		limited := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: "csi.example.com", NodeID: name, Allocatable: &storagev1.VolumeNodeResources{Count: &most}},
+		}}}
+		if _, err := c.Admin.StorageV1().CSINodes().Create(t.Context(), limited, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"crowd-0", "crowd-2", "other"} {
+		bound(t, c, name)
+	}
+}
+
+func claiming(name string) []corev1.Volume {
+	return []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+}
+
+// bound makes a claim with a CSI volume.
+func bound(t *testing.T, c *acctest.Cluster, name string) {
+	t.Helper()
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: name}},
+	}}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
+	_, err := c.Admin.CoreV1().PersistentVolumes().Create(t.Context(), volume, metav1.CreateOptions{})
+	if err == nil {
+		_, err = c.Admin.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Create(t.Context(), claim, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestNodeTaints_plansReadLimitsOfVolumesForEvictedPodsAlone: claims and CSINodes cost a request each where pods with
 // CSI volumes are evicted, and none otherwise.
@@ -20,34 +64,7 @@ func TestNodeTaints_plansReadLimitsOfVolumesForEvictedPodsAlone(t *testing.T) {
 	t.Parallel()
 	acctest.CountsRequests(t)
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
-		c.Crowd(t, 3, 1, func(n int, node *corev1.Node, pod *corev1.Pod) {
-			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: node.Name, UID: node.UID, Controller: new(true)}}
-			if n != 1 {
-				pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: node.Name}}}}
-			}
-		})
-		for _, name := range []string{"crowd-0", "crowd-2"} {
-			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
-				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: name}},
-			}}
-			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
-			_, err := c.Admin.CoreV1().PersistentVolumes().Create(t.Context(), volume, metav1.CreateOptions{})
-			if err == nil {
-				_, err = c.Admin.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Create(t.Context(), claim, metav1.CreateOptions{})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		// No node attaches a second volume, and crowd-1 none at all.
-		for name, most := range map[string]int32{"crowd-1": 0, "crowd-2": 1} {
-			limited := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-				{Name: "csi.example.com", NodeID: name, Allocatable: &storagev1.VolumeNodeResources{Count: &most}},
-			}}}
-			if _, err := c.Admin.StorageV1().CSINodes().Create(t.Context(), limited, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		attachingNodes(t, c)
 		audit, provider := c.Audit(t)
 		for _, tt := range []struct {
 			name, node string
@@ -68,6 +85,29 @@ func TestNodeTaints_plansReadLimitsOfVolumesForEvictedPodsAlone(t *testing.T) {
 		tf, i := &acctest.Terraform{Provider: provider}, newInstance()
 		config := map[string]any{"node_name": "crowd-0", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pending": 0}}
 		if d := tf.Plan(t, i, config).Diagnostics; !strings.Contains(d.Errors(), "1 pod would stay Pending, and max_pending allows 0") || !strings.Contains(d.Errors(), "volume limit") {
+			t.Error(d.Errors())
+		}
+	})
+}
+
+// TestNodeTaints_appliesHoldLimitsWithVolumes: between plan and apply another pod with a volume comes, and an apply in
+// another process counts it as Pending as well.
+func TestNodeTaints_appliesHoldLimitsWithVolumes(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		attachingNodes(t, c)
+		config := map[string]any{"node_name": "crowd-0", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pending": 1}}
+		i := newInstance()
+		planned := (&acctest.Terraform{Provider: c.Provider(t)}).Plan(t, i, config)
+		if d := planned.Diagnostics; d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		one := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "other", OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "other", UID: "other", Controller: new(true)}}}}
+		one.Spec = corev1.PodSpec{NodeName: "crowd-0", Containers: []corev1.Container{{Name: "main"}}, Volumes: claiming("other")}
+		if _, err := c.Admin.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), one, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := (&acctest.Terraform{Provider: c.Provider(t)}).Carry(t, i, planned, config); !strings.Contains(d.Errors(), "2 pods would stay Pending, and max_pending allows 1") {
 			t.Error(d.Errors())
 		}
 	})
