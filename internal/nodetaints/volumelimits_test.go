@@ -90,24 +90,28 @@ func TestNodeTaints_plansReadLimitsOfVolumesForEvictedPodsAlone(t *testing.T) {
 	})
 }
 
-// TestNodeTaints_appliesHoldLimitsWithVolumes: between plan and apply another pod with a volume comes, and an apply in
-// another process counts it as Pending as well.
+// TestNodeTaints_appliesHoldLimitsWithVolumes: between the plan of a destroy, which puts a taint back, and its apply in
+// another process another pod with a volume comes. It counts as Pending as well.
 func TestNodeTaints_appliesHoldLimitsWithVolumes(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		attachingNodes(t, c)
-		config := map[string]any{"node_name": "crowd-0", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": map[string]any{"max_pending": 1}}
+		c.Patch(t, "crowd-0", `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
 		i := newInstance()
-		planned := (&acctest.Terraform{Provider: c.Provider(t)}).Plan(t, i, config)
-		if d := planned.Diagnostics; d.Errors() != "" {
+		config := map[string]any{"node_name": "crowd-0", "absent_taints": []any{map[string]any{"key": "dedicated", "effect": "NoExecute"}}, "evictions": map[string]any{"max_pending": 1}}
+		if d := (&acctest.Terraform{Provider: c.Provider(t)}).Apply(t, i, config); d.Errors() != "" {
 			t.Fatal(d.Errors())
+		}
+		planned := (&acctest.Terraform{Provider: c.Provider(t)}).Plan(t, i, nil)
+		if d := planned.Diagnostics; d.Errors() != "" || !strings.Contains(d.Warnings(), "1 pending") {
+			t.Fatal(d.Errors(), d.Warnings())
 		}
 		one := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "other", OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "other", UID: "other", Controller: new(true)}}}}
 		one.Spec = corev1.PodSpec{NodeName: "crowd-0", Containers: []corev1.Container{{Name: "main"}}, Volumes: claiming("other")}
 		if _, err := c.Admin.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), one, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if d := (&acctest.Terraform{Provider: c.Provider(t)}).Carry(t, i, planned, config); !strings.Contains(d.Errors(), "2 pods would stay Pending, and max_pending allows 1") {
+		if d := (&acctest.Terraform{Provider: c.Provider(t)}).Carry(t, i, planned, nil); !strings.Contains(d.Errors(), "2 pods would stay Pending, and max_pending allows 1") {
 			t.Error(d.Errors())
 		}
 	})
