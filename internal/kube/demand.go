@@ -64,6 +64,9 @@ func (s *slimmer) writeDemandKey(p *corev1.Pod) {
 	}
 	s.key = binary.AppendVarint(s.key, priority)
 	s.appendResources(p.Spec.Overhead)
+	if p.Spec.Resources != nil {
+		s.key = append(s.key, 'r')
+	}
 	s.appendRequirements(p.Spec.Resources)
 	s.appendRequirements(p.Status.Resources)
 	s.appendResources(p.Status.AllocatedResources)

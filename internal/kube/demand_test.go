@@ -80,7 +80,10 @@ func aDemandingPod(t *rapid.T) *corev1.Pod {
 		p.Spec.PreemptionPolicy = &never
 	}
 	if rapid.Bool().Draw(t, "overhead") {
-		p.Spec.Overhead = list.Draw(t, "overhead")
+		// No decoder makes an empty map.
+		if overhead := list.Draw(t, "overhead"); len(overhead) > 0 {
+			p.Spec.Overhead = overhead
+		}
 	}
 	p.Spec.SchedulerName = rapid.SampledFrom([]string{"", "default-scheduler", "volcano", "v"}).Draw(t, "scheduler")
 	if rapid.IntRange(0, 3).Draw(t, "claims") == 0 {
