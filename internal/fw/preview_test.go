@@ -88,6 +88,7 @@ func tolerating(t ...corev1.Toleration) podOption {
 func urgent(p *snapshot.Pod)    { p.Demand.Priority = 1000 }
 func localData(p *snapshot.Pod) { p.LocalData = true }
 func completed(p *snapshot.Pod) { p.Completed = true }
+func ephemeral(p *snapshot.Pod) { p.Ephemeral = true }
 
 // placedByVolcano has a scheduler and devices that no simulation knows.
 func placedByVolcano(p *snapshot.Pod) {
@@ -182,6 +183,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"quotas":            {quotas, gpu, "", false},
 		"quotas-unread":     {quotasUnread, gpu, "", false},
 		"autoscaled":        {aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "autoscaled", false},
+		"ephemeral-volumes": {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, ephemeral).pods("worker-1", "shop/one-off", 1, 1, ephemeral), gpu, "", false},
 		"limit-ranges":      {limitRanges(), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},

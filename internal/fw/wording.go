@@ -159,8 +159,11 @@ func fewOrders(report *eviction.Report) string {
 func unmodelledPods(report *eviction.Report) (parts []string) {
 	out := report.Outcome()
 	var schedulers []string
-	devices := 0
+	devices, ephemeral := 0, 0
 	for _, v := range report.Pods {
+		if v.Pod.Ephemeral && out.Of(v.Pod) != nil {
+			ephemeral++
+		}
 		if d := v.Pod.Demand; d != nil && out.Of(v.Pod) != nil {
 			if d.Devices {
 				devices++
@@ -172,6 +175,9 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 	}
 	if devices > 0 {
 		parts = append(parts, "the devices that "+CountVerb(devices, "pod claims", "pods claim"))
+	}
+	if ephemeral > 0 {
+		parts = append(parts, "ephemeral volumes of "+Count(ephemeral, "pod"))
 	}
 	if slices.Sort(schedulers); len(schedulers) > 0 {
 		parts = append(parts, "scheduler "+Some(schedulers))

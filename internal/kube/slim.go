@@ -93,6 +93,7 @@ func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
 		Gated:     len(p.Spec.SchedulingGates) > 0,
 		Nominated: s.intern(p.Status.NominatedNodeName),
 		LocalData: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
+		Ephemeral: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }),
 	}, p)
 }
 

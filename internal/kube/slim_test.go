@@ -98,7 +98,7 @@ func TestSlimPod(t *testing.T) {
 				{Name: "b", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 				{Name: "c", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "logs"}}},
 			}}},
-			want: snapshot.Pod{Claims: []string{"data", "logs"}},
+			want: snapshot.Pod{Ephemeral: true, Claims: []string{"data", "logs"}},
 		},
 	}
 	for _, tt := range tests {

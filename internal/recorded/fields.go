@@ -16,7 +16,7 @@ var (
 	taintFields      = values("key", "value", "effect", "timeAdded")
 	requestFields    = tree{"requests": amounts}
 	containerFields  = values("name", "restartPolicy").with(tree{"ports": values("containerPort", "hostPort", "hostIP", "protocol"), "resources": {"requests": amounts, "limits": amounts}})
-	volumeFields     = tree{"emptyDir": presence, "persistentVolumeClaim": values("claimName")}
+	volumeFields     = tree{"emptyDir": presence, "ephemeral": presence, "persistentVolumeClaim": values("claimName")}
 	statusesOf       = values("name").with(tree{"allocatedResources": amounts, "resources": requestFields})
 	conditionFields  = values("type", "status")
 

@@ -105,6 +105,9 @@ func secretSpec(node string, tolerations ...corev1.Toleration) corev1.PodSpec {
 		Containers:       []corev1.Container{container}, InitContainers: []corev1.Container{sidecar},
 		Volumes: []corev1.Volume{
 			{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
+			{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+				ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"canary": canary}}, Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: new(canary)},
+			}}}},
 			{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 			{Name: "s", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: canary}}},
 		},

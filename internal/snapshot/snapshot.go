@@ -136,6 +136,8 @@ type Pod struct {
 	Mirror bool
 	// LocalData is set where an emptyDir volume goes with the pod.
 	LocalData bool
+	// Ephemeral is set where a claim goes with the pod, and a new pod gets a new one.
+	Ephemeral bool
 	// Gated is set while scheduling gates keep the scheduler from looking at the pod.
 	Gated bool
 }
