@@ -1,0 +1,168 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+func TestOutcome_Of_tellsTheFateOfEachReplacement(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// room is that of the only other node.
+		room    int64
+		pods    []*snapshot.Pod
+		fate    Fate
+		pending Range
+		reason  string
+	}{
+		"all are placed in every order": {
+			room: 2, pods: replicas("web", "n1", 2, asking(1, 1)), fate: Fits,
+		},
+		"none is placed in any order": {
+			room: 1, pods: replicas("web", "n1", 2, asking(2, 2)), fate: Pending, pending: exactly(2),
+			reason: "1 is tainted gone:NoExecute, 1 lacks memory (needs 2Gi, 1Gi free)",
+		},
+		"one of two is placed in every order": {
+			room: 1, pods: replicas("web", "n1", 2, asking(1, 1)), fate: DependsOnOrder, pending: exactly(1),
+			reason: "1 is tainted gone:NoExecute, 1 lacks memory (needs 1Gi, none free)",
+		},
+		"both are placed in some orders": {
+			room: 2, pods: append(replicas("web", "n1", 2, asking(1, 1)), replicas("large", "n1", 1, asking(2, 2))...), fate: DependsOnOrder, pending: Range{0, 2},
+			reason: "1 is tainted gone:NoExecute, 1 lacks memory (needs 1Gi, none free)",
+		},
+	} {
+		out := newWorld(having(node("n1"), 100, 100), having(node("n2"), tt.room, tt.room)).run(tt.pods...).simulate()
+		for _, p := range tt.pods[:2] {
+			got := out.Of(p)
+			if got.Fate != tt.fate || got.Pending() != tt.pending || got.Reason != tt.reason {
+				t.Errorf("%s: %s: %s, pending %v: %s", name, p.Name, got.Fate, got.Pending(), got.Reason)
+			}
+		}
+	}
+}
+
+func TestSimulate_countsPodsThatArePendingAnyway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 1, 1)).run(replicas("web", "n1", 1, asking(2, 2))...)
+	waits := other("waits", "", asking(2, 2))
+	waits.Controller = w.named(t, "web-0").Controller
+	w.Waiting = []*snapshot.Pod{waits}
+	if got := w.simulate().of(t, "web"); got.Pending != exactly(1) || got.AllPending != exactly(2) {
+		t.Errorf("pending %v, together with those before the change %v", got.Pending, got.AllPending)
+	}
+}
+
+// A pod that was Pending before is placed first, since it has the higher priority.
+func TestSimulate_antiAffinityOfPodsThatWait(t *testing.T) {
+	t.Parallel()
+	apart := &snapshot.PodRules{AntiAffinity: []snapshot.PodTerm{{TopologyKey: "kubernetes.io/hostname", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}}
+	for name, tt := range map[string]struct {
+		rules *snapshot.PodRules
+		want  Range
+	}{"without any": {nil, exactly(0)}, "with one that matches": {apart, exactly(1)}} {
+		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 9, 9)).run(replicas("web", "n1", 1, asking(1, 1))...)
+		w.Waiting = []*snapshot.Pod{other("waits", "", asking(1, 1), priority(5), labelledAs("app", "other"), ruled(tt.rules))}
+		if got := w.simulate().of(t, "web"); got.Pending != tt.want {
+			t.Errorf("%s: %v Pending", name, got.Pending)
+		}
+	}
+}
+
+// Nodes that labels rule out are not looked at one by one, and count all the same.
+func TestSimulate_reasonCountsNodesThatLabelsRuleOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(labelled(having(node("n1"), 100, 100), "pool", "a"), labelled(having(node("n2"), 1, 1), "pool", "a"), having(node("n3"), 9, 9), having(node("n4"), 9, 9)).
+		run(replicas("web", "n1", 1, asking(2, 2), selecting("pool", "a"))...)
+	want := "2 do not match its node selector, 1 is tainted gone:NoExecute, 1 lacks memory (needs 2Gi, 1Gi free)"
+	if got := w.simulate().of(t, "web"); got.Reason != want {
+		t.Errorf("the reason is %q", got.Reason)
+	}
+}
+
+// The victims of the first pod have used up what the PodDisruptionBudget allows.
+func TestPreemption_spendsPodDisruptionBudgets(t *testing.T) {
+	t.Parallel()
+	protected := func(name, node string) *snapshot.Pod {
+		return pod(name, node, asking(4, 4), priority(1), patient, labelledAs("app", "a"))
+	}
+	for name, tt := range map[string]struct {
+		allowed int32
+		want    []string
+	}{
+		"it allows two disruptions": {2, []string{"a1", "a2"}},
+		"it allows one":             {1, []string{"a1", "b"}},
+		"it allows none":            {0, []string{"b", "c"}},
+	} {
+		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 4, 4), having(node("n3"), 4, 4), having(node("n4"), 4, 4), having(node("n5"), 4, 4)).
+			run(replicas("web", "n1", 2, asking(4, 4), priority(10))...).
+			run(protected("a1", "n2"), protected("a2", "n3"), pod("b", "n4", asking(4, 4), priority(8), patient), pod("c", "n5", asking(4, 4), priority(9), patient)).
+			protect("a", tt.allowed)
+		out := New(w.Snapshot, gone("n1"), false).Simulate(w.evictAll("n1"), 1, 1)
+		got := out.victims()
+		for i := range got {
+			// Which of the two it is, chance decides.
+			if tt.allowed == 1 && got[i] == "a2" {
+				got[i] = "a1"
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestJoin_addsUpWhatEachChangeDoes(t *testing.T) {
+	t.Parallel()
+	key := func(name string) snapshot.WorkloadKey {
+		return snapshot.WorkloadKey{Namespace: "app", Owner: snapshot.Owner{Kind: "Deployment", Name: name}}
+	}
+	refusal := &Refusal{}
+	all := func(n int) Range { return Range{n, n + 1} }
+	web := WorkloadOutcome{
+		WorkloadKey: key("web"), Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), AllPending: all(7), Delayed: all(8), Preempted: all(9),
+		Proved: 1, Reason: "first", Brief: "1st", Awaits: []string{"MachineSet a"}, PolicyUnknown: true,
+	}
+	more := WorkloadOutcome{
+		WorkloadKey: key("web"), Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), AllPending: exactly(10), Delayed: exactly(10), Preempted: exactly(10),
+		Proved: 10, Reason: "second", Brief: "2nd", Awaits: []string{"MachineSet b"}, Refusal: refusal,
+	}
+	fits := WorkloadOutcome{WorkloadKey: key("web"), Placed: exactly(1)}
+	alone := WorkloadOutcome{WorkloadKey: key("db"), Pending: exactly(1), Reason: "db"}
+	sum := WorkloadOutcome{
+		WorkloadKey: key("web"), Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), AllPending: all(17), Delayed: all(18), Preempted: all(19),
+		Proved: 11, Reason: "first", Brief: "1st", Awaits: []string{"MachineSet a"}, PolicyUnknown: true, Refusal: refusal,
+	}
+	pod := &snapshot.Pod{Name: "web-0"}
+	group := &Group{Fate: Fits}
+	first := &Outcome{
+		Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), Preempted: all(7), UnknownQuotas: true,
+		UnmodelledQuotas: []string{"app/b"}, UnmodelledRanges: []string{"app/d"}, Victims: []Victim{{Orders: 1}}, Workloads: []WorkloadOutcome{web}, groups: map[*snapshot.Pod]*Group{pod: group},
+	}
+	second := &Outcome{
+		Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), Preempted: exactly(10), UnknownRanges: true,
+		UnmodelledQuotas: []string{"app/a", "app/b"}, UnmodelledRanges: []string{"app/c", "app/d"}, Victims: []Victim{{Orders: 2}}, Workloads: []WorkloadOutcome{alone, more},
+	}
+	want := &Outcome{
+		Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), Preempted: all(17), UnknownQuotas: true, UnknownRanges: true,
+		UnmodelledQuotas: []string{"app/a", "app/b"}, UnmodelledRanges: []string{"app/c", "app/d"}, Victims: []Victim{{Orders: 1}, {Orders: 2}}, Workloads: []WorkloadOutcome{sum, alone},
+	}
+	got := Join(first, second)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Outcome{})); diff != "" {
+		t.Error(diff)
+	}
+	if got.Of(pod) != group {
+		t.Error("the outcome of a pod's replacement is lost")
+	}
+	later := Join(&Outcome{Workloads: []WorkloadOutcome{fits}}, &Outcome{Workloads: []WorkloadOutcome{more}}).Workloads[0]
+	if later.Reason != "second" || later.Brief != "2nd" || len(later.Awaits) != 1 || later.PolicyUnknown {
+		t.Errorf("only the second change leaves pods Pending: %+v", later)
+	}
+}
