@@ -266,6 +266,13 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 			}
 		})
 	}
+	perhaps := Summary{Unknown: 1}
+	for name, v := range map[string]PodVerdict{"a bare one": {Lost: true}, "one of a DaemonSet": {NoPlace: true}, "one that is rejected": {Rejected: true}} {
+		v.Pod, v.Verdict = pod("p", "n1"), Unknown
+		if diff := cmp.Diff(perhaps, (&Report{Pods: []PodVerdict{v}}).Summary()); diff != "" {
+			t.Errorf("%s that may stay: %s", name, diff)
+		}
+	}
 	rejected := newWorld(node("n1"), node("n2")).run(pod("p", "n1")).admitting(nil).allowing(exists("c", ""))
 	if diff := cmp.Diff(Summary{EvictedNow: 1, Rejected: 1}, Evaluate(rejected.Snapshot, taints, ComparisonOff).Summary()); diff != "" {
 		t.Error(diff)

@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
@@ -89,7 +90,7 @@ func TestRun_namesThePodsThatBlockARolloutInOrder(t *testing.T) {
 		defer cancel()
 		err := taintLinked(ctx, api.follow(t, true), wanting(teamA, "web"))
 		stuck := new(StuckError)
-		if !errors.As(err, &stuck) || len(stuck.Blocking) != 2 || !strings.Contains(err.Error(), "not ready, so that its controller replaces no other pod: ") {
+		if !errors.As(err, &stuck) || stuck.Lost || len(stuck.Blocking) != 2 || !strings.Contains(err.Error(), "not ready, so that its controller replaces no other pod: ") {
 			t.Errorf("the wait ends with %v", err)
 		}
 	})
@@ -191,7 +192,8 @@ func TestWait_forPodsThatStillRequireLabelsSaysSo(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), lookAgain)
 		defer cancel()
 		a := wait{cluster: cluster, desired: d, waiting: shedding(map[string][]string{"dedicated": {"gpu"}}), known: known{workload: w}}
-		if err := a.end(ctx); err == nil || !strings.Contains(err.Error(), "still pinned to the nodes: web-pod-1, web-pod-2") {
+		stuck := new(StuckError)
+		if err := a.end(ctx); !errors.As(err, &stuck) || stuck.Lost || !strings.Contains(err.Error(), "still pinned to the nodes: web-pod-1, web-pod-2") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -230,4 +232,22 @@ func TestRun_doesNotRestOnLinkedPodsWhoseTemplateHasLostIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRun_returnsTheWorkloadsAsItHasLeftThem, so that what is stored need not be read again.
+func TestRun_returnsTheWorkloadsAsItHasLeftThem(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := newServer(t, aNode("n1", "gpu"))
+		api.addSets(aSet("db", 0, teamA), aSet("web", 0))
+		desired := wanting(teamA, "db", "gone", "web")
+		desired[0].Linked, desired[1].Linked = true, true
+		result, err := Run(t.Context(), api.follow(t, true), Change{Owner: "me", Workloads: desired}, eviction.ComparisonOff)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result.Workloads; len(got) != 1 || got[0].Workload.Name != "web" || len(got[0].Workload.Tolerations) != 1 || len(got[0].Claim.Tolerations) != 1 {
+			t.Errorf("it returns %+v", got)
+		}
+	})
 }

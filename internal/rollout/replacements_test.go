@@ -195,6 +195,14 @@ func TestDrainNodes_waitsForReplacements(t *testing.T) {
 		"what the plan calls Pending is not waited for": {
 			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), only("n1")) },
 		},
+		"no pod of a workload is waited for where the plan calls all of its evicted ones Pending": {
+			scene: func(s *drainScene) {
+				s.set("web", 2)
+				s.onNode("web-1", "n1", ofSet("web"), only("n1"))
+				s.onNode("web-2", "n2", ofSet("web"))
+			},
+			ended: func(s *drainScene, _ string) { s.onNode("web-2", "n2", ofSet("web"), notReady("probe")) },
+		},
 		"a pod that was not ready before is not waited for": {
 			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), notReady("probe")) },
 		},
