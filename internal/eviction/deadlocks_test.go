@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -115,6 +116,60 @@ func TestDeadlocks_aNodeThatIsDrainedLater(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestDeadlocks_newMachines drains node n1, of whose three pods no other node takes any, while a machine comes
+// that takes them all.
+func TestDeadlocks_newMachines(t *testing.T) {
+	t.Parallel()
+	waits := "that are to be drained can run only on new machines (app/p0, app/p1, app/p2), which come when the last old one is gone: the drain and the new machines wait for each other"
+	for name, tt := range map[string]struct {
+		most  int32
+		last  bool
+		first podOption
+		why   string
+	}{
+		"it comes while the old one is drained":                  {most: 1},
+		"it comes when the old one is gone":                      {most: 1, last: true, why: "1 unavailable pod, and 3 " + waits},
+		"it comes then, and two are allowed":                     {most: 2, last: true, why: "2 unavailable pods, and 3 " + waits},
+		"it comes then, and all are allowed":                     {most: 3, last: true},
+		"it comes then, nothing creates one again":               {most: 2, last: true, first: bare, why: "2 unavailable pods, and 2 that are to be drained can run only on new machines (app/p1, app/p2), which"},
+		"it comes then, and nothing creates any again":           {most: 3, last: true, first: bare},
+		"it comes while the old one is drained, and one is lost": {most: 1, first: bare, why: "may not run anywhere else"},
+	} {
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 0, 0))
+		for i := range 3 {
+			p := pod(fmt.Sprintf("p%d", i), "n1", asking(1, 1))
+			if i == 0 && tt.first != nil {
+				tt.first(p)
+			}
+			w = w.run(p)
+		}
+		w = w.budget("app", "pdb", "", 0)
+		w.Budgets["app"][0].Most = &tt.most
+		change := draining("n1")
+		change.Comes = []placement.Coming{{Node: having(node("new"), 9, 9), Of: "MachineSet a"}}
+		why := ""
+		for _, d := range Evaluate(w.Snapshot, change, ComparisonOff).Deadlocks(w.Snapshot, DrainOf{Last: tt.last}) {
+			why += d.Why
+			if d.Removed != tt.last {
+				t.Errorf("%s: it is a deadlock by wait_for = \"removed\": %t", name, d.Removed)
+			}
+		}
+		if (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
+			t.Errorf("%s: %q, want %q", name, why, tt.why)
+		}
+	}
+}
+
+// The eviction API refuses such a pod, whatever both allow.
+func TestDeadlocks_twoBudgetsOfAPod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("n1"), node("n2")).run(pod("p0", "n1"), pod("p1", "n1", completed)).budget("app", "a", "", 1).budget("app", "b", "app=web", 1)
+	found := Evaluate(w.Snapshot, draining("n1"), ComparisonOff).Deadlocks(w.Snapshot, DrainOf{})
+	if len(found) != 1 || found[0].Possible || !strings.HasPrefix(found[0].Why, "pod app/p0 is covered by 2 PodDisruptionBudgets (") {
+		t.Errorf("got %+v", found)
 	}
 }
 

@@ -5,16 +5,19 @@ package planner
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // labelledNode has labels beside pool=POOL; those after a "*" are marked as of generation g2,
@@ -230,4 +233,27 @@ func machines(name, selector string) *machineset.Target {
 		out.Selector = selecting(selector).Selector
 	}
 	return out
+}
+
+// TestOrder_removedLabelsLeaveNoPlaceForOtherPods: the template of its own workload no longer requires them.
+func TestOrder_removedLabelsLeaveNoPlaceForOtherPods(t *testing.T) {
+	t.Parallel()
+	web, other := aWorkload(t, "Deployment", "web"), aWorkload(t, "Deployment", "other")
+	gpu := map[string]string{"dedicated": "gpu"}
+	web.NodeSelector, web.LabelRecord = gpu, label.Record{{Key: "dedicated", Owner: "me", Generation: "g2"}}
+	pods := []*snapshot.Pod{aPod(t, web, "a1", "a"), aPod(t, other, "o1", "a"), aPod(t, other, "o2", "a")}
+	pods[0].Scheduling.NodeSelector, pods[1].Scheduling.NodeSelector = gpu, gpu
+	claim := label.Claim{Owner: "me", Generation: "g2", Labels: gpu, Release: true}
+	plan := Order(aSnapshot([]*snapshot.Node{labelledNode(t, "a", "gpu", "*dedicated=gpu")}, pods...), Change{
+		Labels:    []NodeLabels{{Target: pool(t, "gpu"), Claim: claim}},
+		Workloads: []Tolerations{{Workload: web, Claim: toleration.Claim{Owner: "me", Generation: "g2"}, Pin: claim, NoWait: true}},
+	}, eviction.ComparisonOff)
+	var got []string
+	for _, v := range plan.Steps[len(plan.Steps)-1].Report.Pods {
+		got = append(got, fmt.Sprintf("%s %s, no place %t, with a reason %t", v.Pod.Name, v.Verdict, v.NoPlace, v.Reason != ""))
+	}
+	want := []string{"a1 stays, no place false, with a reason false", "o1 stays, no place true, with a reason true", "o2 stays, no place false, with a reason false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
