@@ -199,3 +199,26 @@ func TestDesiredSets_ofEachMachineSet(t *testing.T) {
 		t.Errorf("changes: %s, %d at once", diff, changes.AtOnce)
 	}
 }
+
+func TestChange_TaintsNodes(t *testing.T) {
+	t.Parallel()
+	nodes := []NodeTaints{{}}
+	for name, tt := range map[string]struct {
+		change Change
+		want   bool
+	}{
+		"taints of nodes":              {Change{Nodes: nodes}, true},
+		"nothing":                      {Change{}, false},
+		"labels beside taints":         {Change{Nodes: nodes, Labels: []NodeLabels{{}}}, false},
+		"MachineSets beside taints":    {Change{Nodes: nodes, MachineSets: MachineSets{Sets: []SetChange{{}}}}, false},
+		"workloads beside taints":      {Change{Nodes: nodes, Workloads: []Tolerations{{}}}, false},
+		"workloads alone":              {Change{Workloads: []Tolerations{{}}}, false},
+		"an admission policy as well":  {Change{Nodes: nodes, Policies: []DesiredPolicy{{}}}, false},
+		"a drain":                      {Change{Nodes: nodes, Drain: &NodeDrain{}}, false},
+		"tolerations elsewhere do not": {Change{Nodes: nodes, Planned: map[snapshot.WorkloadKey]eviction.Planned{{}: {}}}, true},
+	} {
+		if got := tt.change.TaintsNodes(); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -80,5 +81,29 @@ func TestRefuseGuarded(t *testing.T) {
 				t.Errorf("it is refused with %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestPlan_DrainDeadlocks(t *testing.T) {
+	t.Parallel()
+	web := aWorkload(t, "Deployment", "web")
+	s := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu"), aNode(t, "b", "cpu")}, aPod(t, web, "a1", "a"))
+	s.Pods["a"][0].Labels, s.Pods["a"][0].Ready = labels.Set{"app": "web"}, true
+	s.Budgets = snapshot.Budgets{"shop": {{Name: "web", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Most: new(int32(0))}}}
+	for name, tt := range map[string]struct {
+		change    Change
+		deadlocks int
+		report    bool
+	}{
+		"no drain":                                 {Change{Nodes: []NodeTaints{desire(t, pool(t, "gpu"), "x:NoSchedule")}}, 0, false},
+		"a drain of no node":                       {Change{Drain: &NodeDrain{}}, 0, false},
+		"a drain of a node without pods":           {Change{Drain: &NodeDrain{Nodes: []string{"b"}}}, 0, true},
+		"a drain that its budget never allows":     {Change{Drain: &NodeDrain{Nodes: []string{"a"}}}, 1, true},
+		"a drain that comes behind another change": {Change{Nodes: []NodeTaints{desire(t, pool(t, "cpu"), "x:NoSchedule")}, Drain: &NodeDrain{Nodes: []string{"a"}}}, 1, true},
+	} {
+		plan := Order(s, tt.change, eviction.ComparisonOff)
+		if got := plan.DrainDeadlocks(s); len(got) != tt.deadlocks || (plan.DrainReport() != nil) != tt.report {
+			t.Errorf("%s: deadlocks %+v, report %+v", name, got, plan.DrainReport())
+		}
 	}
 }

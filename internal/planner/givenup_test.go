@@ -113,6 +113,14 @@ func TestGivenUp(t *testing.T) {
 				g.set.Remnants = machineset.RemnantRecord{{Key: "x", Effect: "NoExecute", Owner: "other", Machines: []types.UID{"uid-of-a"}}}
 			}, GivenUp{Kept: x, Owners: []string{"other"}},
 		},
+		"an owner of what template_only has left of other taints, or for other Machines": {
+			func(_ *testing.T, g *givingUp) {
+				g.set.Remnants = machineset.RemnantRecord{
+					{Key: "x", Effect: "NoSchedule", Owner: "other", Machines: []types.UID{"uid-of-a"}}, {Key: "y", Effect: "NoExecute", Owner: "other", Machines: []types.UID{"uid-of-a"}},
+					{Key: "x", Effect: "NoExecute", Owner: "other", Machines: []types.UID{"uid-of-b"}},
+				}
+			}, GivenUp{FromMachines: map[string][]string{"x:NoExecute": {"m/a"}}},
+		},
 		"a record that cannot be read": {
 			func(_ *testing.T, g *givingUp) { g.set.RecordErr = errors.New("damaged") }, GivenUp{Kept: x, Damaged: []string{"m/ms"}},
 		},
@@ -187,5 +195,38 @@ func TestNeedSets(t *testing.T) {
 				t.Errorf("MachineSets are needed: %t", got)
 			}
 		})
+	}
+}
+
+// TestGivenUp_nothingOfTaintsThatTheConfigurationDrops: as long as their node is targeted, they go from it alone.
+func TestGivenUp_nothingOfTaintsThatTheConfigurationDrops(t *testing.T) {
+	t.Parallel()
+	g := newGivingUp(t)
+	g.Claim.Release, g.Claim.Taints = false, taintsOf(t, "y:NoExecute")
+	plan := PlanNodes([]*snapshot.Node{g.a}, g.NodeTaints)
+	if diff := cmp.Diff(GivenUp{}, plan.GivenUp(g.NodeTaints), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if len(plan.Switches) != 1 || plan.Switches[0].Machine != nil {
+		t.Errorf("its Machine is changed: %+v", plan.Switches)
+	}
+}
+
+func TestNodeTaints_WithSet(t *testing.T) {
+	t.Parallel()
+	g := newGivingUp(t)
+	for name, tt := range map[string]struct {
+		now   *machineset.Set
+		there bool
+	}{
+		"as it is now": {&machineset.Set{UID: "uid-of-ms", Name: "now"}, true}, "deleted": {nil, false}, "created anew": {&machineset.Set{UID: "another"}, false},
+	} {
+		got := g.WithSet(g.set, tt.now).Sets
+		if _, there := got["uid-of-ms"]; there != tt.there || there && got["uid-of-ms"] != tt.now || len(got) > 1 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if g.Sets["uid-of-ms"] != g.set {
+		t.Error("the change that it was made of has changed")
 	}
 }

@@ -110,9 +110,6 @@ func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []R
 		out = append(out, Refusal{Node: n.Name, Labels: true, Why: why})
 	}
 	out = append(out, desired.putBack(n, merged)...)
-	if desired.Target.Selector == nil {
-		return out
-	}
 	// With the node it would lose its taints at the next apply, and win them
 	// again at the one after that.
 	after := *n

@@ -51,6 +51,10 @@ var equivalents = []equivalent{
 		reason: "a shortcut: what nothing is given to is made as it is",
 	},
 	{
+		file: "internal/planner/displaced.go", function: "unpinned", was: "if len(pins.Removed) == 0 { return pod }",
+		reason: "a shortcut: a copy that loses no label is judged as the pod is",
+	},
+	{
 		file: "internal/eviction/evaluate.go", function: "evaluation.report", was: "for _, name := range names { count += len(s.Pods[name]) }",
 		reason: "a capacity",
 	},
