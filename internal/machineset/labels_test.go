@@ -4,6 +4,7 @@
 package machineset
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -204,4 +205,34 @@ func TestPlanLabels_conflicts(t *testing.T) {
 			t.Errorf("conflicts: %+v", p.Conflicts)
 		}
 	})
+}
+
+// A kubelet can damage the record of its node: its machine is left as it is, and the others are labelled.
+func TestPlanLabels_ofNodesWhoseRecordIsDamaged(t *testing.T) {
+	t.Parallel()
+	me := label.Claim{Owner: "me", Generation: "g", Labels: map[string]string{"pool": "gpu"}}
+	for name, tt := range map[string]struct {
+		of *labelled
+		// drifted is set where the machine that is left as it is differs.
+		drifted bool
+	}{
+		"a machine without the label":            {newLabelled("pool=gpu", "", ""), true},
+		"a Machine that has it, unlike its node": {newLabelled("pool=gpu", "pool=gpu", ""), true},
+		"a node that has it, unlike its Machine": {newLabelled("pool=gpu", "", "pool=gpu"), true},
+		"a machine that has it":                  {newLabelled("pool=gpu", "pool=gpu", "pool=gpu"), false},
+	} {
+		tt.of.Nodes["node-a"].LabelRecordErr = errors.New("damaged")
+		if got := tt.of.Unreadable(); len(got) != 1 || got[0] != "node-a" {
+			t.Errorf("%s: damaged are %v", name, got)
+		}
+		p := PlanLabels(tt.of.Observed, me)
+		if p.Machines["a"] != tt.drifted {
+			t.Errorf("%s: drifted are %v", name, p.Machines)
+		}
+		for _, one := range p.Intents {
+			if about := one.About(); about == "node/node-a" || about == "machine/machines/a" {
+				t.Errorf("%s: it writes %s", name, about)
+			}
+		}
+	}
 }

@@ -220,3 +220,19 @@ func TestSimulate_anOrderedStatefulSetWaitsForThePodThatAQuotaRefuses(t *testing
 		}
 	}
 }
+
+func TestRefusal_wordsWhatRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		refusal       Refusal
+		reason, brief string
+	}{
+		"a LimitRange":                         {Refusal{LimitRange: "limits", Resources: []string{"min cpu"}}, `LimitRange "limits" refuses it (min cpu)`, "LimitRange limits: min cpu"},
+		"a ResourceQuota that is used up":      {Refusal{Quota: "compute", Resources: []string{"pods", "requests.cpu"}}, `quota "compute" leaves no room for it (pods, requests.cpu)`, "quota compute: pods, requests.cpu"},
+		"a ResourceQuota that needs a request": {Refusal{Quota: "compute", Resources: []string{"cpu"}, Unset: true}, `quota "compute" requires cpu of each container`, "quota compute requires cpu"},
+	} {
+		if reason, brief := tt.refusal.Reason(), tt.refusal.Brief(); reason != tt.reason || brief != tt.brief {
+			t.Errorf("%s: %s; in short %s", name, reason, brief)
+		}
+	}
+}

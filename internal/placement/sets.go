@@ -31,9 +31,6 @@ type unreadyPod struct {
 // behind returns the first pod that is there and that the controller waits for at a moment before
 // it creates the one of an ordinal, nil for none.
 func (s *statefulSet) behind(ordinal int, moment int64) *snapshot.Pod {
-	if s == nil {
-		return nil
-	}
 	for _, one := range s.unready {
 		if one.ordinal < ordinal && moment < one.until {
 			return one.pod
@@ -68,9 +65,6 @@ func (s *simulation) behind(r *replacement, w *tally) {
 
 // pending is the pod that the later ones wait for, nil for none.
 func (s *statefulSet) pending() *replacement {
-	if s == nil {
-		return nil
-	}
 	at := slices.IndexFunc(s.pods, func(r *replacement) bool { return r.created && r.node < 0 })
 	if at < 0 {
 		return nil

@@ -230,3 +230,17 @@ func TestNodeTaints_WithSet(t *testing.T) {
 		t.Error("the change that it was made of has changed")
 	}
 }
+
+func TestNodeTaints_WithoutOwner(t *testing.T) {
+	t.Parallel()
+	g := newGivingUp(t)
+	x, z := taint.ID{Key: "x", Effect: "NoExecute"}, taint.ID{Key: "z", Effect: "NoExecute"}
+	g.set.Record = taint.Record{{Key: "x", Effect: "NoExecute", Owner: "other", Generation: "g9"}}
+	ids := []taint.ID{x, z}
+	if diff := cmp.Diff([]taint.ID{z}, g.WithoutOwner(g.a, ids)); diff != "" || len(ids) != 2 || ids[0] != x {
+		t.Errorf("of %v: %s", ids, diff)
+	}
+	if diff := cmp.Diff(taintsOf(t, "x:NoSchedule", "z:NoExecute"), Without(taintsOf(t, "x:NoSchedule", "x=1:NoExecute", "z:NoExecute"), []taint.ID{x})); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // TestTooLarge: a node's records of taints and labels fit beside its other annotations, or they do not.
@@ -61,6 +62,34 @@ func TestTooLarge_refusesNothingThatNeedsNoRoom(t *testing.T) {
 	for name, d := range map[string]NodeTaints{"in sync": same, "a destroy": destroy, "a node that leaves": desire(t, pool(t, "web"), "x:NoExecute")} {
 		if got := PlanNodes([]*snapshot.Node{full}, d).Refusals; len(got) > 0 {
 			t.Errorf("%s: refused with %+v", name, got)
+		}
+	}
+}
+
+// TestStep_TooLarge: a workload's records of tolerations and node selectors share the room for annotations.
+func TestStep_TooLarge(t *testing.T) {
+	t.Parallel()
+	pins := label.Record{{Key: "pool", Owner: "me", Generation: "g2"}}
+	web := aWorkload(t, "Deployment", "web")
+	web.LabelRecord = pins
+	tolerations := aWorkload(t, "Deployment", "web", "*x=1:NoExecute").Record
+	alone := len(toleration.OwnedAnnotation) + len(tolerations.String())
+	both := alone + len(label.OwnedAnnotation) + len(pins.String())
+	for name, tt := range map[string]struct {
+		room int
+		pins label.Merged
+		want bool
+	}{
+		"both fit":                       {both, label.Merged{}, false},
+		"both do not":                    {both - 1, label.Merged{}, true},
+		"the node selector is given up":  {both - 1, label.Merged{Changed: true}, false},
+		"the node selector is a new one": {alone, label.Merged{Changed: true, Record: pins}, true},
+		"the tolerations alone do not":   {alone - 1, label.Merged{Changed: true}, true},
+	} {
+		web.OtherAnnotations = record.Most - tt.room
+		step := Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Record: tolerations}, Pins: tt.pins}
+		if why := step.TooLarge(); (why != "") != tt.want {
+			t.Errorf("%s: %q", name, why)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -114,5 +115,28 @@ func TestNodePlan_takenAreTaintsThatGoOrChangeTheirValue(t *testing.T) {
 				t.Errorf("%q is taken, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestTaintChanges_bringingTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	changes := TaintChanges{
+		Nodes: []NodeTaints{desire(t, pool(t, "gpu"), "x:NoExecute")}, Brings: []NodeTaints{desire(t, pool(t, "web"), "y:NoExecute")},
+		Machines: []map[string][]corev1.Taint{{"a": taintsOf(t, "z:NoExecute")}}, Named: taint.IDs(taintsOf(t, "z:NoExecute")),
+	}
+	got := changes.Bringing()
+	if len(got.Nodes)+len(got.Named)+len(got.Known) > 0 || len(got.Brings) != 2 || len(got.Machines) != 1 || len(got.Frees().Named) > 0 || len(changes.Frees().Named) == 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestPolicies_Has(t *testing.T) {
+	t.Parallel()
+	var p Policies
+	if p.Has("a") {
+		t.Error("a resource that has told of no policy has one")
+	}
+	if p.Note("a", admission.Policy{}); !p.Has("a") || p.Has("b") {
+		t.Error("the policy is that of another resource")
 	}
 }

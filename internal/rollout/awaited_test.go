@@ -293,3 +293,66 @@ func TestDrainNodes_namesEachNodeWhoseRecordIsDamaged(t *testing.T) {
 		})
 	}
 }
+
+func TestReplaced_createsPods(t *testing.T) {
+	t.Parallel()
+	for owner, want := range map[snapshot.Owner]bool{
+		snapshot.OwnerOf("apps/v1", "Deployment", "x"): true, snapshot.OwnerOf("apps/v1", "ReplicaSet", "x"): true, snapshot.OwnerOf("apps/v1", "StatefulSet", "x"): true,
+		snapshot.OwnerOf("batch/v1", "Job", "x"): true, snapshot.OwnerOf("v1", "ReplicationController", "x"): true,
+		snapshot.OwnerOf("apps/v1", "DaemonSet", "x"): false, snapshot.OwnerOf("batch/v1", "CronJob", "x"): false, snapshot.OwnerOf("v1", "Node", "x"): false, snapshot.OwnerOf("apps.kruise.io/v1beta1", "StatefulSet", "x"): false,
+	} {
+		r := replaced{controller: snapshot.WorkloadKey{Namespace: "shop", Owner: owner}}
+		if r.createsPods() != want {
+			t.Errorf("%s of group %q: %t", owner, owner.Group, !want)
+		}
+	}
+}
+
+func TestDamagedAwaited_ofCordonedNodes(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		node snapshot.Node
+		want bool
+	}{
+		"a record that cannot be read":            {snapshot.Node{Unschedulable: true, Awaited: "{"}, true},
+		"one of a node that is no longer drained": {snapshot.Node{Awaited: "{"}, false},
+		"no record": {snapshot.Node{Unschedulable: true}, false},
+	} {
+		if err := DamagedAwaited(&tt.node); (err != nil) != tt.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWords_nameTheFirstThreeReplacements(t *testing.T) {
+	t.Parallel()
+	var all []Replacement
+	for i, want := range []string{
+		"", "a: 1 of 2 pods not ready on other nodes", "a: 1 of 2 pods not ready on other nodes; b: 1 of 2 pods not ready on other nodes: no room",
+		"a: 1 of 2 pods not ready on other nodes; b: 1 of 2 pods not ready on other nodes: no room; c: 1 of 2 pods not ready on other nodes",
+		"a: 1 of 2 pods not ready on other nodes; b: 1 of 2 pods not ready on other nodes: no room; c: 1 of 2 pods not ready on other nodes; … and 1 more",
+	} {
+		if got := words(all); got != want {
+			t.Errorf("of %d: %s", i, got)
+		}
+		all = append(all, Replacement{Workload: string(rune('a' + i)), Missing: 1, Wanted: 2, Why: map[int]string{1: "no room"}[i]})
+	}
+}
+
+func TestHas_aRecordOfTheSameWorkload(t *testing.T) {
+	t.Parallel()
+	all := []awaited{{Group: "apps", Kind: "ReplicaSet", Namespace: "shop", Name: "web", Pods: 3}, {Group: "apps", Kind: "ReplicaSet", Namespace: "shop", Name: "db", Pods: 1}}
+	for name, tt := range map[string]struct {
+		one  awaited
+		want bool
+	}{
+		"of another number of pods": {awaited{Group: "apps", Kind: "ReplicaSet", Namespace: "shop", Name: "db", Pods: 7}, true},
+		"of another name":           {awaited{Group: "apps", Kind: "ReplicaSet", Namespace: "shop", Name: "x", Pods: 3}, false},
+		"of another namespace":      {awaited{Group: "apps", Kind: "ReplicaSet", Namespace: "x", Name: "web", Pods: 3}, false},
+		"of another kind":           {awaited{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "web", Pods: 3}, false},
+	} {
+		if has(all, tt.one) != tt.want || all[0].Pods != 3 {
+			t.Errorf("%s: %t, %+v", name, !tt.want, all)
+		}
+	}
+}
