@@ -104,3 +104,46 @@ func TestJoin_hasTheFewestOrders(t *testing.T) {
 		t.Errorf("%d orders, cut %t", out.Orders, out.Cut)
 	}
 }
+
+// Work is counted in nodes that are asked: the tainted one is as well. A preemption asks the other node again, takes
+// one pod from it for 8 and asks twice whether there is room, and the victim's replacement asks both nodes.
+func TestSimulate_countsItsWork(t *testing.T) {
+	t.Parallel()
+	wide := newWorld(having(node("n1"), 9, 9)).run(replicas("web", "n1", 1, asking(1, 1))...)
+	for _, n := range many(150, "m", func(name string) *snapshot.Node { return having(node(name), 9, 9) }) {
+		wide.Nodes[n.Name] = n
+	}
+	apart := &snapshot.PodRules{AntiAffinity: []snapshot.PodTerm{{TopologyKey: "kubernetes.io/hostname", Selector: labels.SelectorFromSet(labels.Set{"app": "x"}), OwnNamespace: true}}}
+	small := func(options ...podOption) world {
+		return newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).run(replicas("web", "n1", 1, append(options, asking(1, 1))...)...)
+	}
+	for name, tt := range map[string]struct {
+		world       world
+		limit, want int
+	}{
+		"a search ends at a hundred nodes":             {wide, workLimit, 101},
+		"a search ends at the first node at the limit": {wide, 0, 1},
+		"a search of two nodes":                        {small(), workLimit, 2},
+		"rules count the pods that are tried again":    {small(ruled(apart)), workLimit, 3},
+		"a preemption counts the pods that are taken":  {crowded(10), workLimit, 15},
+	} {
+		s := newSimulation(New(tt.world.Snapshot, gone("n1"), false), tt.world.evictAll("n1"))
+		s.limit = tt.limit
+		if s.run(1, 0); s.work != tt.want {
+			t.Errorf("%s: work %d, want %d", name, s.work, tt.want)
+		}
+	}
+}
+
+// The baseline is what happens without the change, which takes as long.
+func TestSimulate_countsTheWorkOfItsBaseline(t *testing.T) {
+	t.Parallel()
+	w := crowded(10)
+	w.Waiting = []*snapshot.Pod{other("waits", "", asking(3, 3), priority(9))}
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	s.run(1, 0)
+	before := s.work
+	if s.without(1, 0); s.baseline.simulation == nil || s.work <= before || s.work != s.baseline.work {
+		t.Errorf("work %d before, %d with the baseline", before, s.work)
+	}
+}

@@ -85,9 +85,6 @@ func (f *Finder) Selects(s *snapshot.Scheduling, name string, labels map[string]
 }
 
 func nodeAffinity(required *corev1.NodeSelector) *corev1.Affinity {
-	if required == nil {
-		return nil
-	}
 	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
 }
 

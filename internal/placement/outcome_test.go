@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -164,5 +165,71 @@ func TestJoin_addsUpWhatEachChangeDoes(t *testing.T) {
 	later := Join(&Outcome{Workloads: []WorkloadOutcome{fits}}, &Outcome{Workloads: []WorkloadOutcome{more}}).Workloads[0]
 	if later.Reason != "second" || later.Brief != "2nd" || len(later.Awaits) != 1 || later.PolicyUnknown {
 		t.Errorf("only the second change leaves pods Pending: %+v", later)
+	}
+}
+
+// One order shows it: the first one takes pods as they are given.
+func TestSimulate_firstOrderPlacesPodsThatWaitedBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).run(replicas("web", "n1", 1, asking(2, 2))...)
+	w.Waiting = []*snapshot.Pod{other("late", "", asking(2, 2), since(200), ownedBy("ReplicaSet", "late")), other("early", "", asking(2, 2), since(100), ownedBy("ReplicaSet", "early"))}
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	s.run(1, 0)
+	for _, r := range s.replacements {
+		if placed := r.node >= 0; placed != (r.pod.Name == "early") {
+			t.Errorf("%s is placed: %t", r.pod.Name, placed)
+		}
+	}
+}
+
+func TestSimulate_nodesWithoutAllocatableTakePods(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("n1"), node("n2")).run(replicas("web", "n1", 2)...)
+	if got := w.simulate().of(t, "web"); got.Placed != exactly(2) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The pods of a snapshot are in no order.
+func TestSimulate_createsPodsOfAStatefulSetByTheirOrdinals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 9, 9))
+	for _, name := range []string{"db-2", "db-0", "db-1"} {
+		w = w.run(pod(name, "n1", ownedBy("StatefulSet", "db"), asking(1, 1)))
+	}
+	evicted := w.evictAll("n1")
+	for i := range evicted {
+		evicted[i].Ordered = true
+	}
+	if got := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1).of(t, "db"); got.Placed != exactly(3) || got.NotCreated != exactly(0) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A pod whose eviction has been granted already has been counted.
+func TestPreemption_spendsNothingOnPodsThatAreDisrupted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 4, 4), having(node("n3"), 4, 4), having(node("n4"), 4, 4)).
+		run(replicas("web", "n1", 2, asking(4, 4), priority(10))...).
+		run(pod("granted", "n2", asking(4, 4), priority(1), patient, labelledAs("app", "a")), pod("a", "n3", asking(4, 4), priority(1), patient, labelledAs("app", "a"))).
+		run(pod("b", "n4", asking(4, 4), priority(8), patient)).protect("a", 1)
+	w.Budgets["app"][0].Disrupted = map[string]bool{"granted": true}
+	if diff := cmp.Diff([]string{"a", "granted"}, w.simulate().victims()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestObstacle_wordsHowPodsKeepAnotherAway(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[kind][2]string{
+		byPort: {"has its host port in use", "have its host port in use"}, bySpread: {"does not match its topology spread", "do not match its topology spread"},
+		byPodAffinity: {"does not match its pod affinity", "do not match its pod affinity"}, byPodAntiAffinity: {"does not match its pod anti-affinity", "do not match its pod anti-affinity"},
+		byAntiAffinityOfPods: {"has pods with an anti-affinity to it", "have pods with an anti-affinity to it"},
+	} {
+		for i, nodes := range []int{1, 2} {
+			if got, want := wordAll([]counted{{obstacle: obstacle{kind: kind}, nodes: nodes}}, &snapshot.Demand{}), fmt.Sprintf("%d %s", nodes, want[i]); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
 	}
 }

@@ -51,6 +51,10 @@ var equivalents = []equivalent{
 		reason: "a shortcut: what nothing is given to is made as it is",
 	},
 	{
+		file: "internal/placement/queue.go", function: "queue.Less", was: "q[i].rank < q[j].rank", becomes: "q[i].rank <= q[j].rank",
+		reason: "no two pods of an order have the same rank",
+	},
+	{
 		file: "internal/planner/displaced.go", function: "unpinned", was: "if len(pins.Removed) == 0 { return pod }",
 		reason: "a shortcut: a copy that loses no label is judged as the pod is",
 	},
