@@ -160,7 +160,7 @@ func TestAccDedicatedNodes_aRemovedWorkloadLosesItsPlacesAsPlanned(t *testing.T)
 	title := p.namespace + "/daemonset"
 	planned := tf.Plan(t, i, p.config(w))
 	acctest.WantAll(t, planned.Diagnostics.Warnings(), `AttributeName("workloads")`, "Removing the tolerations of 2 workloads immediately: 6 pods lose their place on nodes tainted team=a:NoExecute; 2 of the 6 are deleted immediately by the DaemonSet controller",
-		"DaemonSet "+title, "deleted immediately, whatever its update strategy", "its replacement cannot be scheduled on this node", "but on another", "leave their workload in workloads")
+		"DaemonSet "+title, "deleted immediately, regardless of its update strategy", "its replacement cannot be scheduled on this node", "but on another", "leave their workload in workloads")
 	if strings.Contains(planned.Diagnostics.Warnings(), "on no other node") {
 		t.Errorf("the Deployment's pods find another node once it does not require the labels: %s", planned.Diagnostics.Warnings())
 	}

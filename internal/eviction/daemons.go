@@ -160,7 +160,7 @@ func dismissal(tolerations []corev1.Toleration, before, after []corev1.Taint, ga
 	case at == nil:
 		return judgement{verdict: Stays}
 	case was == nil:
-		return judgement{verdict: EvictedNow, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*at) + ", whatever the pod itself does"}
+		return judgement{verdict: EvictedNow, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*at) + ", even if the pod does"}
 	}
 	return judgement{verdict: Stays, untouched: true, taint: at, reason: "its DaemonSet's template does not tolerate " + taint.Format(*was) + ", which is already on the node: this change does not affect it"}
 }

@@ -168,7 +168,7 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 		},
 		"a gate that is off decides for a template": {
 			newWorld(node("n1")).run(agent(tolerating(anywhere...))).template("agent", corev1.PodSpec{Tolerations: []corev1.Toleration{greaterThan("x", "0")}}), tainting("n1", "x=1:NoExecute"), ComparisonOff,
-			"its DaemonSet's template does not tolerate x=1:NoExecute, whatever the pod itself does; its DaemonSet does not recreate it before the node allows it again",
+			"its DaemonSet's template does not tolerate x=1:NoExecute, even if the pod does; its DaemonSet does not recreate it before the node allows it again",
 		},
 		"one that is stranded by another taint than the one that it leaves by": {
 			newWorld(node("n1", "a:NoSchedule"), node("n2")).run(pod("p", "n1", tolerating(exists("a", "")))), tainting("n1", "b:NoSchedule", "c:NoExecute"), ComparisonOff,

@@ -40,9 +40,8 @@ func (*dataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +
-			"It judges pods as they are now: tolerations that resources of the same plan add are not seen, unless `added_tolerations` names them. " +
 			"Taints of Kubernetes' own controllers are accepted: \"what if this node becomes unreachable?\" " +
-			"The results can be used in `check` and `precondition` blocks and in outputs. A cluster out of reach, or no right to list pods, is an error.",
+			"The results can be used in `check` and `precondition` blocks and in outputs. An unreachable cluster, or credentials that may not list pods, is an error.",
 		Attributes: attributes,
 	}
 }
@@ -117,11 +116,11 @@ func podAttributes() map[string]schema.Attribute {
 		"namespace":     text("Namespace of the pod."),
 		"name":          text("Name of the pod."),
 		"node":          text("Node that the pod runs on."),
-		"owner":         text("Top owner of the pod as `Kind/name`, null if no controller owns it."),
+		"owner":         text("Top owner of the pod as `Kind/name`; null if no controller owns it."),
 		"verdict":       text("What becomes of the pod: `stays`, `evicted_now`, `evicted_after`, `drained` or `unknown`."),
 		"after_seconds": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the pod is evicted, null unless the verdict is `evicted_after`."},
-		"taint":         text("Taint that decided, in kubectl's notation, null where none did."),
-		"toleration":    text("Toleration of the pod that decided, null where none did."),
+		"taint":         text("Taint that decided, in kubectl's notation; null if none did."),
+		"toleration":    text("Toleration of the pod that decided; null if none did."),
 		"reason":        text("Reason, as the end of a sentence that begins with the pod."),
 		"lost":          truth("Whether the pod is evicted and no controller recreates it."),
 		"placement":     text("`fits`, `pending` or `not_created` (quota or LimitRange); null without one or where the order decides."),

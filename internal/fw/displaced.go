@@ -138,7 +138,7 @@ func lossOf(d planner.Displaced) string {
 	}
 	switch {
 	case d.AtOnce():
-		return "deleted immediately, whatever its update strategy, and not recreated while its node is " + tainted
+		return "deleted immediately, regardless of its update strategy, and not recreated while its node is " + tainted
 	case shortest != toleration.Untolerated:
 		return fmt.Sprintf("%s; its replacement is evicted after %ds from a node that is %s", fate, shortest, tainted)
 	case d.Owner.DaemonSet() && d.Hold == "":

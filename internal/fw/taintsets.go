@@ -22,7 +22,7 @@ import (
 // (k8s.io/kubernetes v1.37.1 pkg/apis/core/validation/validation.go,
 // validateNodeTaints). Taints that are not known yet are left out.
 func UniqueTaints() validator.Set {
-	return unique{"A node cannot have two taints with the same key and effect, whatever their values: keep one of them."}
+	return unique{"A node cannot have two taints with the same key and effect, regardless of their values: keep one of them."}
 }
 
 // UniqueAbsent checks the same of a set of identities.
@@ -66,7 +66,7 @@ func RefuseOverlap(taints, absent types.Set, at path.Path, diags *diag.Diagnosti
 	for _, id := range identities(absent) {
 		if wanted[id] {
 			diags.AddAttributeError(at, fmt.Sprintf("Unable to keep taint %q both present and absent", id),
-				fmt.Sprintf("The same key and effect are in taints and in %s. A taint is identified by these, whatever its value: remove one of them.", at))
+				fmt.Sprintf("The same key and effect are in taints and in %s. A taint is identified by these, regardless of its value: remove one of them.", at))
 		}
 	}
 }

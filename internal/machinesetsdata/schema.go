@@ -44,13 +44,13 @@ func setAttributes() map[string]schema.Attribute {
 		"namespace": text("Namespace of the MachineSet."),
 		"name":      text("Name of the MachineSet."),
 		"labels":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Labels of the MachineSet."},
-		"role":      text("Role of its machines, such as `worker` or `infra`, null where its template names none."),
+		"role":      text("Role of its machines, such as `worker` or `infra`; null if its template names none."),
 		"replicas":  number("How many machines it asks for (`spec.replicas`)."),
 		"autoscaler": schema.SingleNestedAttribute{
 			Computed:            true,
-			MarkdownDescription: "Bounds between which an autoscaler scales it, null where none does.",
+			MarkdownDescription: "Bounds within which an autoscaler scales it; null if none does.",
 			Attributes: map[string]schema.Attribute{
-				"name": text("MachineAutoscaler as `namespace/name`, null where none is named."),
+				"name": text("MachineAutoscaler as `namespace/name`; null if none is named."),
 				"min":  number("Minimum number of machines."),
 				"max":  number("Maximum number of machines."),
 			},
@@ -73,19 +73,19 @@ func setAttributes() map[string]schema.Attribute {
 func taintAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"key":    text("Key of the taint."),
-		"value":  text("Value of the taint, null where it is empty."),
+		"value":  text("Value of the taint; null if empty."),
 		"effect": text("Effect of the taint."),
-		"owner":  text("`id` of the kubetaint resource that owns the taint, null where none does."),
+		"owner":  text("`id` of the kubetaint resource that owns the taint; null if none does."),
 	}
 }
 
 func machineAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name":     text("Name of the Machine."),
-		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`, null where it has none yet."),
+		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`; null if it has none yet."),
 		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. The MachineSet's counts exclude it, though its node may drain."},
-		"error":    text("Why it failed, null where it has not."),
-		"node":     text("Name of its node, null until it has one."),
+		"error":    text("Why it failed; null if it has not."),
+		"node":     text("Name of its node; null until it has one."),
 		"zone":     text("Zone of its node, by the label `topology.kubernetes.io/zone`."),
 		"differences": list("Taints that differ from the template, sorted by key and effect. Empty while being deleted.",
 			map[string]schema.Attribute{

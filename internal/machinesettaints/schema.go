@@ -75,9 +75,9 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 				MarkdownDescription: "`" + stateComplete + "`, or `" + stateInterrupted + "` if a rollout has not ended. The next apply continues it.",
 			},
 			"timeouts": fw.TimeoutsAttribute(ctx,
-				"How long a rollout may take, from when its turn has come. Default: `60m`.",
-				"How long a rollout may take, from when its turn has come. Default: `60m`.",
-				"How long a rollout may take, from when its turn has come. Default: `60m`."),
+				"How long a rollout may take once its turn comes. Default: `60m`.",
+				"How long a rollout may take once its turn comes. Default: `60m`.",
+				"How long a rollout may take once its turn comes. Default: `60m`."),
 		},
 	}
 }
@@ -87,7 +87,7 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 func (r *machineSetTaints) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{
 		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the MachineSets, " + fw.MachineAPINamespace + " where it is left out."},
+			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the MachineSets, " + fw.MachineAPINamespace + " by default."},
 			"name":      identityschema.StringAttribute{OptionalForImport: true, Description: "Name of the MachineSet."},
 			"selector":  identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the MachineSets, in place of a name."},
 			"taints":    identityschema.ListAttribute{RequiredForImport: true, ElementType: types.StringType, Description: "The taints, each as key:Effect."},

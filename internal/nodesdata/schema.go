@@ -46,16 +46,16 @@ func nodeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name":    schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the node."},
 		"labels":  schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Labels of the node."},
-		"machine": schema.StringAttribute{Computed: true, MarkdownDescription: "OpenShift Machine of the node as `namespace/name`, null where it has none."},
+		"machine": schema.StringAttribute{Computed: true, MarkdownDescription: "OpenShift Machine of the node as `namespace/name`; null if it has none."},
 		"taints": schema.ListNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Taints of the node, sorted by key and effect.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"key":        schema.StringAttribute{Computed: true, MarkdownDescription: "Key of the taint."},
-				"value":      schema.StringAttribute{Computed: true, MarkdownDescription: "Value of the taint, null where it is empty."},
+				"value":      schema.StringAttribute{Computed: true, MarkdownDescription: "Value of the taint; null if empty."},
 				"effect":     schema.StringAttribute{Computed: true, MarkdownDescription: "Effect of the taint."},
-				"time_added": schema.StringAttribute{Computed: true, MarkdownDescription: "When the taint was added, in RFC 3339, null where that is not recorded."},
-				"owner":      schema.StringAttribute{Computed: true, MarkdownDescription: "`id` of the kubetaint resource that owns the taint, null where none does."},
+				"time_added": schema.StringAttribute{Computed: true, MarkdownDescription: "When the taint was added, in RFC 3339; null if not recorded."},
+				"owner":      schema.StringAttribute{Computed: true, MarkdownDescription: "`id` of the kubetaint resource that owns the taint; null if none does."},
 			}},
 		},
 	}

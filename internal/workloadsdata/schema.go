@@ -74,7 +74,7 @@ func workloadAttributes() map[string]schema.Attribute {
 				"tolerates":   truth("Whether the taint is tolerated, forever or for a time."),
 				"for_seconds": number("Seconds for which the taint is tolerated; null: forever, `0`: not at all."),
 				"uncertain":   truth("Whether the answer for this taint depends on the feature gate, as above."),
-				"toleration":  text("Toleration that decides: the first in the pod's list that matches. Null where none does."),
+				"toleration":  text("Toleration that decides: the first in the pod's list that matches. Null if none does."),
 				"shadowed": schema.ListAttribute{
 					Computed:            true,
 					ElementType:         types.StringType,

@@ -38,11 +38,11 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 		settled func(kept, moved, waiting int) bool
 	}{
 		"a DaemonSet under NoExecute": {
-			kind: "DaemonSet", effect: "NoExecute", says: []string{"it is deleted immediately by the DaemonSet controller", "deleted immediately, whatever its update strategy, and not recreated"},
+			kind: "DaemonSet", effect: "NoExecute", says: []string{"it is deleted immediately by the DaemonSet controller", "deleted immediately, regardless of its update strategy, and not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a DaemonSet with OnDelete under NoExecute": {
-			kind: "DaemonSet", spec: onDelete, effect: "NoExecute", says: []string{"it is deleted immediately by the DaemonSet controller", "deleted immediately, whatever its update strategy, and not recreated"},
+			kind: "DaemonSet", spec: onDelete, effect: "NoExecute", says: []string{"it is deleted immediately by the DaemonSet controller", "deleted immediately, regardless of its update strategy, and not recreated"},
 			settled: func(kept, moved, waiting int) bool { return kept+moved+waiting == 0 },
 		},
 		"a DaemonSet under NoSchedule": {

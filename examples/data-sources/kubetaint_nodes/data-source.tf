@@ -1,7 +1,7 @@
 # Every node, with its labels, its taints and who owns them.
 data "kubetaint_nodes" "all" {}
 
-# Workers with a taint of this key, whatever its value and effect.
+# Workers with a taint of this key, with any value and effect.
 data "kubetaint_nodes" "dedicated" {
   selector = "node-role.kubernetes.io/worker"
 

@@ -4,7 +4,7 @@ locals {
   ]
 }
 
-# true: whatever the value, and although the pod is evicted after 300 seconds.
+# true, for any value, although the pod is evicted after 300 seconds.
 output "gpu" {
   value = provider::kubetaint::tolerates(local.tolerations, { key = "dedicated", value = "gpu", effect = "NoExecute" })
 }

@@ -51,7 +51,7 @@ resource "kubetaint_workload_tolerations" "report" {
     name      = "report"
   }
 
-  # Its pods are evicted an hour after the taint is added.
+  # Evicted an hour after the taint is added.
   tolerations = [
     { key = "dedicated", value = "shop", effect = "NoExecute", toleration_seconds = 3600 },
   ]

@@ -11,8 +11,7 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# Infra machines of OpenShift are kept for what serves the cluster itself. They
-# are tainted in place: no machine is replaced, and NoSchedule evicts no pod.
+# Infra machines are for OpenShift's own services. They are tainted in place: no machine is replaced, and NoSchedule evicts no pod.
 resource "kubetaint_machine_set_taints" "infra" {
   name = "infra"
 
@@ -24,7 +23,7 @@ resource "kubetaint_machine_set_taints" "infra" {
   tolerated_by = [for one in kubetaint_workload_tolerations.infra : one.id]
 }
 
-# What belongs there tolerates the taint before it comes.
+# These workloads tolerate the taint before it is added.
 resource "kubetaint_workload_tolerations" "infra" {
   for_each = {
     logs   = { kind = "StatefulSet", namespace = "logging", name = "loki" }

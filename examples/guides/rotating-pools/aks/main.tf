@@ -1,5 +1,5 @@
 variable "node_pool" {
-  description = "An azurerm_kubernetes_cluster_node_pool, or what its module returns of it."
+  description = "An azurerm_kubernetes_cluster_node_pool, or an output of its module with these attributes."
   type        = object({ id = string, name = string })
 }
 

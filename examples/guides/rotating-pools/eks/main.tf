@@ -1,5 +1,5 @@
 variable "node_group" {
-  description = "An aws_eks_node_group, or what its module returns of it."
+  description = "An aws_eks_node_group, or an output of its module with these attributes."
   type        = object({ id = string, node_group_name = string })
 }
 

@@ -1,5 +1,5 @@
 variable "node_pool" {
-  description = "A google_container_node_pool, or what its module returns of it."
+  description = "A google_container_node_pool, or an output of its module with these attributes."
   type        = object({ id = string, name = string })
 }
 
