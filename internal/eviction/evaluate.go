@@ -144,7 +144,7 @@ func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot
 	v := PodVerdict{Pod: pod, Owner: owner, Verdict: Stays}
 	switch {
 	case pod.Terminating:
-		v.Reason = "is already being deleted; this change neither hastens nor stops that"
+		v.Reason = "is already being deleted, with or without this change"
 		return v
 	case node.drained:
 		e.drain(&v, node)

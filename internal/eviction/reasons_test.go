@@ -28,7 +28,7 @@ func TestDrain_saysWhatBecomesOfEachPod(t *testing.T) {
 		{name: "a mirror pod stays", world: two(mirror), change: draining("n1"), want: "stays", reason: "is the mirror pod of a static pod, which a drain does not evict"},
 		{name: "a pod of a DaemonSet stays", world: two(ownedBy("DaemonSet", "agent")), change: draining("n1"), want: "stays", reason: "is a DaemonSet pod, which a drain does not evict"},
 		{name: "one that has completed leaves", world: two(ownedBy("DaemonSet", "agent"), completed), change: draining("n1"), want: "drained", reason: "it has completed, and only its Pod object is deleted"},
-		{name: "one that terminates already stays", world: two(terminating), change: draining("n1"), want: "stays", reason: "is already being deleted; this change neither hastens nor stops that"},
+		{name: "one that terminates already stays", world: two(terminating), change: draining("n1"), want: "stays", reason: "is already being deleted, with or without this change"},
 		{name: "a machine that goes without a drain", world: two(), change: undrained, want: "drained", reason: "its machine is deleted without a drain"},
 		{name: "a mirror pod on it", world: two(mirror), change: undrained, want: "stays", reason: "is the mirror pod of a static pod"},
 	})

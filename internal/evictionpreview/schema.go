@@ -26,7 +26,7 @@ func (*dataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 	}
 	attributes["workloads"] = schema.ListNestedAttribute{
 		Computed:            true,
-		MarkdownDescription: "The same pods counted by workload, those that lose most first.",
+		MarkdownDescription: "The same pods counted by workload, most affected first.",
 		NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
 	}
 	attributes["summary"] = schema.SingleNestedAttribute{

@@ -89,7 +89,7 @@ func (r *machineSetTaints) IdentitySchema(_ context.Context, _ resource.Identity
 		Attributes: map[string]identityschema.Attribute{
 			"namespace": identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the MachineSets, " + fw.MachineAPINamespace + " by default."},
 			"name":      identityschema.StringAttribute{OptionalForImport: true, Description: "Name of the MachineSet."},
-			"selector":  identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the MachineSets, in place of a name."},
+			"selector":  identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the MachineSets, instead of a name."},
 			"taints":    identityschema.ListAttribute{RequiredForImport: true, ElementType: types.StringType, Description: "The taints, each as key:Effect."},
 		},
 	}

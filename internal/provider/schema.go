@@ -126,7 +126,7 @@ func execAttribute() schema.Attribute {
 			},
 			"command": schema.StringAttribute{Required: true, MarkdownDescription: "Command to run.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			"args":    schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: "Arguments of the command.", Validators: []validator.List{listvalidator.NoNullValues()}},
-			"env":     schema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType, MarkdownDescription: "Environment variables that the command gets beside the provider's own."},
+			"env":     schema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType, MarkdownDescription: "Environment variables for the command, in addition to the provider's own."},
 		},
 	}
 }
@@ -134,7 +134,7 @@ func execAttribute() schema.Attribute {
 func evictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
-		MarkdownDescription: "Default limits on evicted pods, for each resource and action by itself, not in sum.",
+		MarkdownDescription: "Default limits on evicted pods, for each resource and action separately.",
 		Validators:          fw.LimitsValidators,
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},

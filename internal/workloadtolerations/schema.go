@@ -104,7 +104,7 @@ func (r *workloadTolerations) IdentitySchema(_ context.Context, _ resource.Ident
 			"kind":        identityschema.StringAttribute{RequiredForImport: true, Description: "Kind of the workload."},
 			"namespace":   identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the workload, if it has one."},
 			"name":        identityschema.StringAttribute{OptionalForImport: true, Description: "Name of the workload."},
-			"selector":    identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the workloads, in place of a name."},
+			"selector":    identityschema.StringAttribute{OptionalForImport: true, Description: "Label selector of the workloads, instead of a name."},
 			"path":        identityschema.StringAttribute{OptionalForImport: true, Description: "Path of the list of tolerations, for custom resources."},
 		},
 	}

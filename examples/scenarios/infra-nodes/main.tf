@@ -11,7 +11,7 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# Router, image registry and monitoring run on the infra machines alone. The taint keeps new
+# Router, image registry and monitoring run only on the infra machines. The taint keeps new
 # pods of others off these machines.
 resource "kubetaint_dedicated_nodes" "infra" {
   machine_sets = { selector = "role=infra", rollout = { strategy = "in_place" } }
