@@ -16,7 +16,7 @@ import (
 const (
 	taintsDescription      = "List, set or tuple of objects `{ key, value, effect }`. `value` may be null or left out; `owner` and `time_added`, as `kubetaint_nodes` gives them, are ignored; any other attribute is an error. Null is an empty list."
 	taintDescription       = "Object `{ key, value, effect }`. `value` may be null or left out; `owner` and `time_added`, as `kubetaint_nodes` gives them, are ignored; any other attribute is an error."
-	tolerationsDescription = "List, set or tuple of objects `{ key, operator, value, effect, toleration_seconds }`. Each attribute may be null or left out, and then means what it means in a pod. No key is every key, no effect is every effect, no operator is `Equal`. `tolerationSeconds`, as in a manifest, is read as well; any other attribute is an error. Null is an empty list."
+	tolerationsDescription = "List, set or tuple of objects `{ key, operator, value, effect, toleration_seconds }`. Each attribute may be null or left out, and then means what it means in a pod. Without a key it tolerates every key, and without an effect every effect. The default operator is `Equal`. `tolerationSeconds`, as in a manifest, is read as well; any other attribute is an error. Null is an empty list."
 	comparisonDescription  = "The operators `Lt` and `Gt` count as not matching, because functions read no cluster, and the feature gate `TaintTolerationComparisonOperators` is off by default."
 
 	// comparison is what comparisonDescription says.
