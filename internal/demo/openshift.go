@@ -18,7 +18,7 @@ import (
 const infra = "examples/scenarios/infra-machines/main.tf"
 
 // edits are what a person changes in it for the second apply.
-var edits = strings.NewReplacer(`"in_place"`, `"surge"`, `"NoSchedule"`, `"NoExecute"`, "in place: no machine is replaced, and NoSchedule evicts no pod", "by new ones")
+var edits = strings.NewReplacer(`"in_place"`, `"surge"`, `"NoSchedule"`, `"NoExecute"`, "tainted in place: no machine is replaced, and NoSchedule evicts no pod", "replaced by tainted ones")
 
 const infraMachines, workerMachines = 3, 3
 

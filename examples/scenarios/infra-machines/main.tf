@@ -11,7 +11,8 @@ provider "kubetaint" {
   config_path = "~/.kube/config"
 }
 
-# Infra machines are for OpenShift's own services. They are tainted in place: no machine is replaced, and NoSchedule evicts no pod.
+# Infra machines are for OpenShift's own services.
+# They are tainted in place: no machine is replaced, and NoSchedule evicts no pod.
 resource "kubetaint_machine_set_taints" "infra" {
   name = "infra"
 
