@@ -75,7 +75,7 @@ func (s *sequence) worldOn(t *testing.T, c *acctest.Cluster) {
 		}
 	}
 	c.Deployment(t, s.namespace, "web", 2, tolerating())
-	for _, make := range []func(change func(*corev1.PodSpec)){
+	for _, add := range []func(change func(*corev1.PodSpec)){
 		func(change func(*corev1.PodSpec)) { c.StatefulSet(t, s.namespace, "db", 1, change) },
 		func(change func(*corev1.PodSpec)) {
 			nodes := 3
@@ -87,9 +87,9 @@ func (s *sequence) worldOn(t *testing.T, c *acctest.Cluster) {
 	} {
 		switch s.IntN(3) {
 		case 0:
-			make(tolerating())
+			add(tolerating())
 		case 1:
-			make(tolerating(corev1.Toleration{Key: s.team, Operator: corev1.TolerationOpExists}))
+			add(tolerating(corev1.Toleration{Key: s.team, Operator: corev1.TolerationOpExists}))
 		}
 	}
 }
