@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,5 +56,23 @@ func TestNominated_podsHaveTheRoomOfTerminatingOnes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Pods of a lower priority get a nominated node only where there is still room.
+func TestSimulate_nominatedNodeOfTheHighestPriority(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 2)).run(replicas("web", "n1", 1, asking(1, 1))...)
+	for _, n := range []int32{1, 3, 2} {
+		p := other(fmt.Sprintf("p%d", n), "", asking(2, 2), priority(n), patient, ownedBy("ReplicaSet", fmt.Sprintf("p%d", n)))
+		p.Nominated = "n2"
+		w.Waiting = append(w.Waiting, p)
+	}
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	s.run(1, 0)
+	for _, r := range s.replacements {
+		if (r.node >= 0) != (r.pod.Name == "p3") {
+			t.Errorf("%s is placed: %t", r.pod.Name, r.node >= 0)
+		}
 	}
 }

@@ -233,3 +233,25 @@ func TestObstacle_wordsHowPodsKeepAnotherAway(t *testing.T) {
 		}
 	}
 }
+
+// The pod with the higher priority is placed first, in another namespace.
+func TestSimulate_antiAffinityToPodsOfOtherNamespaces(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		term snapshot.PodTerm
+		want Range
+	}{
+		"of its own namespace alone": {snapshot.PodTerm{OwnNamespace: true}, exactly(0)},
+		"of this namespace":          {snapshot.PodTerm{Namespaces: []string{"elsewhere"}}, exactly(1)},
+		"of a third namespace":       {snapshot.PodTerm{Namespaces: []string{"third"}}, exactly(0)},
+	} {
+		tt.term.TopologyKey, tt.term.Selector = "kubernetes.io/hostname", labels.SelectorFromSet(labels.Set{"app": "x"})
+		first := pod("x-0", "n1", ownedBy("ReplicaSet", "x"), asking(1, 1), priority(5), labelledAs("app", "x"))
+		first.Namespace = "elsewhere"
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).
+			run(replicas("web", "n1", 1, asking(1, 1), ruled(&snapshot.PodRules{AntiAffinity: []snapshot.PodTerm{tt.term}}))...).run(first)
+		if got := w.simulate().of(t, "web"); got.Pending != tt.want {
+			t.Errorf("%s: %v Pending", name, got.Pending)
+		}
+	}
+}

@@ -124,6 +124,20 @@ func TestDrainNodes_waitsForReplacements(t *testing.T) {
 			},
 			seconds: 90, left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: pod web-2: 0/2 nodes are available: 1 Insufficient cpu"},
 		},
+		"both evicted pods of a workload are waited for": {
+			scene: func(s *drainScene) {
+				s.set("web", 2)
+				s.onNode("web-1", "n1", ofSet("web"))
+				s.onNode("web-2", "n1", ofSet("web"))
+			},
+			ended: func(s *drainScene, _ string) { s.onNode("web-3", "n2", ofSet("web")) }, seconds: 90,
+			left: []string{"ReplicaSet shop/web: 1 of 2 pods not ready on other nodes: its controller has not created them"},
+		},
+		"a replacement that is not ready and does not show why": {
+			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web")) },
+			ended: func(s *drainScene, _ string) { s.onNode("web-2", "n2", ofSet("web"), notReady("")) }, seconds: 90,
+			left: []string{"ReplicaSet shop/web: 1 of 1 pods not ready on other nodes: pod web-2 is not ready"},
+		},
 		"a replacement that runs and is not ready is named with why": {
 			scene: func(s *drainScene) {
 				s.set("web", 2)
