@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// FuzzConfig: whatever a kubeconfig holds, it is read without a panic, and where its content stands in
-// the place of a path, a host, a context, a cluster, a user or a proxy, no error has a line of it.
+// FuzzConfig: no kubeconfig makes the provider panic, and where one is given as a path, a host, a
+// context, a cluster, a user or a proxy, no error has a line of it.
 func FuzzConfig(f *testing.F) {
 	const token = "token-that-no-error-prints"
 	f.Add(kubeconfig)
