@@ -134,6 +134,8 @@ func Alone(t testing.TB) *Cluster {
 	Connect(t)
 	c := *besideFor(t, syscall.LOCK_EX)
 	c.alone = true
+	// Tests that have shared the cluster leave pods behind that are about to end.
+	c.empty(t)
 	t.Cleanup(func() { c.empty(t) })
 	return &c
 }
@@ -154,7 +156,7 @@ func besideFor(t testing.TB, how int) *Cluster {
 func (c *Cluster) empty(t testing.TB) {
 	t.Helper()
 	now, every := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{}
-	// The test's own context has ended.
+	// The test's own context may have ended.
 	must(t, untilWithin(context.Background(), patience, func(ctx context.Context) (bool, error) {
 		sets, err := c.Admin.AppsV1().ReplicaSets("").List(ctx, every)
 		if err != nil {

@@ -204,7 +204,7 @@ func Named(kind string, name types.String) string {
 func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path, diags *diag.Diagnostics) {
 	tolerations, _ := Tolerations(ctx, set, diags)
 	for _, t := range tolerations {
-		if t.Key == "" && t.Operator == corev1.TolerationOpExists && t.TolerationSeconds == nil {
+		if t.Key == "" && t.Operator == corev1.TolerationOpExists && t.TolerationSeconds == nil && len(taint.ValidateToleration(t)) == 0 {
 			every := "taint"
 			if t.Effect != "" {
 				every = string(t.Effect) + " taint"

@@ -50,11 +50,21 @@ func TestValidToleration_warnsOfWhatLooksLikeATypingError(t *testing.T) {
 // An invalid toleration is an error already: nothing more is said of it.
 func TestWarnKeyless_saysNothingOfAnInvalidToleration(t *testing.T) {
 	t.Parallel()
-	var diags diag.Diagnostics
-	invalid, found := types.SetValueFrom(context.Background(), fw.TolerationType, []fw.TolerationModel{{Value: types.StringValue("a")}})
-	if found.HasError() {
-		t.Fatal(found)
+	some := types.StringValue
+	for name, invalid := range map[string]fw.TolerationModel{
+		"no operator and a value":   {Value: some("a")},
+		"a value beside Exists":     {Operator: some("Exists"), Value: some("a")},
+		"an effect that is no such": {Operator: some("Exists"), Effect: some("NoSchedul")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var diags diag.Diagnostics
+			set, found := types.SetValueFrom(context.Background(), fw.TolerationType, []fw.TolerationModel{invalid})
+			if found.HasError() {
+				t.Fatal(found)
+			}
+			fw.WarnKeyless(context.Background(), "a workload", set, path.Root("tolerations"), &diags)
+			expect(t, diags, "")
+		})
 	}
-	fw.WarnKeyless(context.Background(), "a workload", invalid, path.Root("tolerations"), &diags)
-	expect(t, diags, "")
 }

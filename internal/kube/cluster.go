@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -118,7 +117,7 @@ func connect(rc *rest.Config) (*Cluster, error) {
 			watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return client.core.Nodes().Watch(ctx, o)
 			},
-			slim:        func(o runtime.Object) *snapshot.Node { return slimNode(o.(*corev1.Node)) }, //nolint:forcetypeassert // A list of nodes holds nothing else.
+			slim:        slimOf(slimNode),
 			key:         func(n *snapshot.Node) string { return n.Name },
 			itemVersion: func(n *snapshot.Node) string { return n.ResourceVersion },
 		}),

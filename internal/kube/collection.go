@@ -36,11 +36,23 @@ type kind[T any] struct {
 	plural string
 	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	slim   func(runtime.Object) T
-	key    func(T) string
+	// slim returns what is kept of an object, and false for an object of another kind.
+	slim func(runtime.Object) (T, bool)
+	key  func(T) string
 	// itemVersion is the resource version of an item, nil where items do not
 	// keep theirs because nothing of this kind is ever written.
 	itemVersion func(T) string
+}
+
+// slimOf slims objects of one type.
+func slimOf[O runtime.Object, T any](slim func(O) T) func(runtime.Object) (T, bool) {
+	return func(o runtime.Object) (item T, is bool) {
+		one, is := o.(O)
+		if is {
+			item = slim(one)
+		}
+		return item, is
+	}
 }
 
 // collection holds all objects of one kind. It is loaded once, on first need,
@@ -179,8 +191,9 @@ func (c *collection[T]) follow(ctx context.Context) {
 	}()
 }
 
-// receive applies watch events until the watch ends for good; false means that
-// the place to resume from is too old.
+// receive applies watch events until the watch ends for good; false means that only a new
+// list tells what there is: the place to resume from is too old, or the watch has shown
+// an object of another kind.
 func (c *collection[T]) receive(ctx context.Context) bool {
 	c.mu.RLock()
 	from := c.version
@@ -195,10 +208,12 @@ func (c *collection[T]) receive(ctx context.Context) bool {
 	defer w.Stop()
 	for event := range w.ResultChan() {
 		switch event.Type {
-		case watch.Added, watch.Modified:
-			c.show(sight[T]{item: c.slim(event.Object), version: versionOf(event.Object)})
-		case watch.Deleted:
-			c.show(sight[T]{item: c.slim(event.Object), version: versionOf(event.Object), gone: true})
+		case watch.Added, watch.Modified, watch.Deleted:
+			item, is := c.slim(event.Object)
+			if !is {
+				return false
+			}
+			c.show(sight[T]{item: item, version: versionOf(event.Object), gone: event.Type == watch.Deleted})
 		case watch.Error:
 			if err := apierrors.FromObject(event.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 				return false

@@ -30,7 +30,7 @@ func nodesBy(list lister) *collection[*snapshot.Node] {
 	return newCollection(kind[*snapshot.Node]{
 		plural: "nodes", list: list,
 		watch:       func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil },
-		slim:        func(o runtime.Object) *snapshot.Node { return slimNode(o.(*corev1.Node)) },
+		slim:        slimOf(slimNode),
 		key:         func(n *snapshot.Node) string { return n.Name },
 		itemVersion: func(n *snapshot.Node) string { return n.ResourceVersion },
 	})
@@ -248,7 +248,7 @@ func TestCollection_beforeItIsLoaded(t *testing.T) {
 func TestCollection_ofItemsWithoutVersionsTakesThemAsTheyCome(t *testing.T) {
 	t.Parallel()
 	c := newCollection(kind[*snapshot.Pod]{
-		plural: "pods", key: (*snapshot.Pod).Key, slim: func(o runtime.Object) *snapshot.Pod { return newSlimmer().pod(o.(*corev1.Pod)) },
+		plural: "pods", key: (*snapshot.Pod).Key, slim: slimOf(newSlimmer().pod),
 		list: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return &corev1.PodList{}, nil },
 	})
 	if err := c.load(t.Context()); err != nil {

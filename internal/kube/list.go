@@ -44,7 +44,10 @@ func (c *collection[T]) read(ctx context.Context) (items map[string]T, version s
 	}, func() {
 		items = map[string]T{}
 	}, func(o runtime.Object) error {
-		item := c.slim(o)
+		item, is := c.slim(o)
+		if !is {
+			return fmt.Errorf("read a list of %s: it holds a %T", c.plural, o)
+		}
 		items[c.key(item)] = item
 		return nil
 	})

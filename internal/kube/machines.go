@@ -35,7 +35,7 @@ func machineKind[T any](client dynamic.Interface, plural string, slim func(*unst
 		watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return resource.Watch(ctx, o)
 		},
-		slim:        func(o runtime.Object) T { return slim(o.(*unstructured.Unstructured)) }, //nolint:forcetypeassert // A dynamic list holds nothing else.
+		slim:        slimOf(slim),
 		key:         key,
 		itemVersion: version,
 	}

@@ -54,12 +54,12 @@ func (r podReader) watch(ctx context.Context, opts metav1.ListOptions) (watch.In
 	return r.client.Get().Resource("pods").VersionedParams(&opts, scheme.ParameterCodec).Watch(ctx)
 }
 
-// pod returns what is kept of a pod of a page, or of one that a watch shows.
-func (r podReader) pod(o runtime.Object) *snapshot.Pod {
+// pod returns what is kept of a pod of a page, or of one that a watch shows; false for any other object.
+func (r podReader) pod(o runtime.Object) (*snapshot.Pod, bool) {
 	if one, is := o.(*slimPod); is {
-		return one.Pod
+		return one.Pod, true
 	}
-	return r.slim.pod(o.(*corev1.Pod)) //nolint:forcetypeassert // Nothing else is watched.
+	return slimOf(r.slim.pod)(o)
 }
 
 // podPage is a page of pods.

@@ -55,7 +55,10 @@ func fillByReflector(ctx context.Context, c *Cluster, list func(context.Context,
 		}
 		return cache.MetaNamespaceKeyFunc(object)
 	}
-	slim := func(object any) (any, error) { return c.client.pods.pod(object.(kruntime.Object)), nil }
+	slim := func(object any) (any, error) {
+		pod, _ := c.client.pods.pod(object.(kruntime.Object))
+		return pod, nil
+	}
 	store := &slimStore{filled: make(chan struct{}), Store: cache.NewStore(key, cache.WithTransformer(slim))}
 	pods := cache.ListWatch{ListWithContextFunc: list, WatchFuncWithContext: c.client.pods.watch}
 	reflector := cache.NewReflectorWithOptions(&pods, nil, store, cache.ReflectorOptions{})
