@@ -192,7 +192,7 @@ func (c *collection[T]) follow(ctx context.Context) {
 }
 
 // receive applies watch events until the watch ends for good; false means that only a new
-// list tells what there is: the place to resume from is too old, or the watch has shown
+// list has what there is: the place to resume from is too old, or the watch has shown
 // an object of another kind.
 func (c *collection[T]) receive(ctx context.Context) bool {
 	c.mu.RLock()
