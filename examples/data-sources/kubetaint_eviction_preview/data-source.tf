@@ -7,7 +7,7 @@ data "kubetaint_eviction_preview" "gpu" {
   ]
 }
 
-# For a comment on a pull request: terraform output -raw gpu_preview
+# In CI, terraform show -json of the plan has it: guide "Preview evictions in CI".
 output "gpu_preview" {
   value = data.kubetaint_eviction_preview.gpu.markdown
 }
