@@ -178,7 +178,8 @@ func idsIn(sets []types.Set) []string {
 	return out
 }
 
-// Remembered returns the seals that the private state holds.
+// Remembered returns the seals that the private state holds, without those that have no nonce: such a
+// seal would believe every mark.
 func Remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) []record.Seal {
 	return remembered(ctx, from, diags)
 }
@@ -191,12 +192,16 @@ func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics
 		// Keys that cannot be read prove nothing.
 		return nil
 	}
-	out := make([]record.Seal, len(known))
-	for i, one := range known {
-		out[i] = record.Seal{Nonce: one.Nonce, Epoch: one.Epoch, Resource: one.Of, Generation: one.Generation, Live: one.Live}
-		if one.Held != nil {
-			out[i].Held = record.ParseHeld(*one.Held)
+	var out []record.Seal
+	for _, one := range known {
+		if one.Nonce == "" {
+			continue
 		}
+		seal := record.Seal{Nonce: one.Nonce, Epoch: one.Epoch, Resource: one.Of, Generation: one.Generation, Live: one.Live}
+		if one.Held != nil {
+			seal.Held = record.ParseHeld(*one.Held)
+		}
+		out = append(out, seal)
 	}
 	return out
 }

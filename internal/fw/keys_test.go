@@ -83,6 +83,26 @@ func TestData_Link_remembersWhatEachProcessKnew(t *testing.T) {
 	}
 }
 
+// TestRemembered_dropsKeysWithoutANonce: a seal without a nonce believes everything.
+func TestRemembered_dropsKeysWithoutANonce(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]int{
+		`[null]`: 0, `[""]`: 0, `[{}]`: 0, `[{"nonce":"","of":"id","live":true}]`: 0,
+		`[null,"n",{},{"nonce":"m"}]`: 2, `null`: 0, `{}`: 0, `[1]`: 0,
+	} {
+		var diags diag.Diagnostics
+		known := Remembered(t.Context(), memory{keysKey: []byte(raw)}, &diags)
+		if len(known) != want || diags.HasError() {
+			t.Errorf("%s: %d seals are remembered, want %d: %v", raw, len(known), want, diags)
+		}
+		for _, seal := range known {
+			if seal.Proves(record.Sealed{Proof: "forged", Parts: []string{"a"}}) {
+				t.Errorf("%s: the seal %+v proves a forged mark", raw, seal)
+			}
+		}
+	}
+}
+
 // TestData_Link_forgetsTheOldest has more resources in a process than are remembered.
 func TestData_Link_forgetsTheOldest(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -26,11 +27,14 @@ const (
 // is remembered yet.
 type Held map[string]bool
 
-// ParseHeld reads what String returns.
+// ParseHeld reads what String returns. Pieces that are not UTF-8 are dropped: no mark has them, and JSON
+// would write them in another length.
 func ParseHeld(s string) Held {
 	out := Held{}
 	for ; len(s) >= tagSize; s = s[tagSize:] {
-		out[s[:tagSize]] = true
+		if tag := s[:tagSize]; utf8.ValidString(tag) {
+			out[tag] = true
+		}
 	}
 	return out
 }
