@@ -138,7 +138,7 @@ func (c Config) load() (*rest.Config, error) {
 		}
 		for _, path := range filesNamed(raw) {
 			if IsContent(path) {
-				message = strings.ReplaceAll(message, path, shown(path))
+				message = strings.ReplaceAll(message, path, Shown(path))
 			}
 		}
 		return nil, &ConfigError{Attribute: c.source(), Message: "The connection is not complete: " + message}
@@ -224,13 +224,13 @@ func (c Config) kubeconfig() (*clientcmdapi.Config, error) {
 		name, attribute = raw.CurrentContext, c.source()
 	}
 	if _, ok := raw.Contexts[name]; !ok && (c.Context != "" || c.ContextCluster == "" && c.Host == "") {
-		return nil, &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The kubeconfig has no context %s: it has %s.", shown(name), names(raw.Contexts))}
+		return nil, &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The kubeconfig has no context %s: it has %s.", Shown(name), names(raw.Contexts))}
 	}
 	if _, ok := raw.Clusters[c.ContextCluster]; c.ContextCluster != "" && !ok {
-		return nil, &ConfigError{Attribute: "config_context_cluster", Message: fmt.Sprintf("The kubeconfig has no cluster %s: it has %s.", shown(c.ContextCluster), names(raw.Clusters))}
+		return nil, &ConfigError{Attribute: "config_context_cluster", Message: fmt.Sprintf("The kubeconfig has no cluster %s: it has %s.", Shown(c.ContextCluster), names(raw.Clusters))}
 	}
 	if _, ok := raw.AuthInfos[c.ContextAuthInfo]; c.ContextAuthInfo != "" && !ok {
-		return nil, &ConfigError{Attribute: "config_context_auth_info", Message: fmt.Sprintf("The kubeconfig has no user %s: it has %s.", shown(c.ContextAuthInfo), names(raw.AuthInfos))}
+		return nil, &ConfigError{Attribute: "config_context_auth_info", Message: fmt.Sprintf("The kubeconfig has no user %s: it has %s.", Shown(c.ContextAuthInfo), names(raw.AuthInfos))}
 	}
 	if err := c.dangling(raw, name, attribute); err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (c Config) files() ([]string, error) {
 			err = unreadable.Err
 		}
 		if err != nil {
-			return nil, &ConfigError{Attribute: c.source(), Message: fmt.Sprintf("The kubeconfig %s cannot be read: %s.", shown(p), err)}
+			return nil, &ConfigError{Attribute: c.source(), Message: fmt.Sprintf("The kubeconfig %s cannot be read: %s.", Shown(p), err)}
 		}
 		paths[i] = path
 	}
@@ -266,10 +266,10 @@ func (c Config) dangling(raw *clientcmdapi.Config, name, attribute string) error
 		return nil
 	}
 	if _, ok := raw.Clusters[context.Cluster]; !ok && c.ContextCluster == "" && c.Host == "" {
-		return &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The context %s names the cluster %s, which the kubeconfig does not have: it has %s.", shown(name), shown(context.Cluster), names(raw.Clusters))}
+		return &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The context %s names the cluster %s, which the kubeconfig does not have: it has %s.", Shown(name), Shown(context.Cluster), names(raw.Clusters))}
 	}
 	if _, ok := raw.AuthInfos[context.AuthInfo]; !ok && context.AuthInfo != "" && c.ContextAuthInfo == "" {
-		return &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The context %s names the user %s, which the kubeconfig does not have: it has %s.", shown(name), shown(context.AuthInfo), names(raw.AuthInfos))}
+		return &ConfigError{Attribute: attribute, Message: fmt.Sprintf("The context %s names the user %s, which the kubeconfig does not have: it has %s.", Shown(name), Shown(context.AuthInfo), names(raw.AuthInfos))}
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 				// It quotes a part, which can be a secret.
 				reason = "write it as https://HOST:PORT, and credentials in username and password"
 			}
-			return nil, &ConfigError{Attribute: "host", Message: fmt.Sprintf("%s is not the address of an API server: %s.", shown(withoutUserinfo(c.Host)), reason)}
+			return nil, &ConfigError{Attribute: "host", Message: fmt.Sprintf("%s is not the address of an API server: %s.", Shown(withoutUserinfo(c.Host)), reason)}
 		}
 		o.ClusterInfo.Server = host.String()
 	}
@@ -317,7 +317,7 @@ func (c Config) overrides() (*clientcmd.ConfigOverrides, error) {
 func (c Config) material() error {
 	if c.ProxyURL != "" {
 		if proxy, err := url.Parse(c.ProxyURL); err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
-			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%s is not the address of a proxy: write it with one of the schemes %s.", shown(withoutUserinfo(c.ProxyURL)), strings.Join(proxySchemes, ", "))}
+			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%s is not the address of a proxy: write it with one of the schemes %s.", Shown(withoutUserinfo(c.ProxyURL)), strings.Join(proxySchemes, ", "))}
 		}
 	}
 	if c.ClusterCACertificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(c.ClusterCACertificate)) {
@@ -366,8 +366,9 @@ func IsContent(value string) bool {
 	return len(value) > longest || strings.ContainsAny(value, "{}\x00") || strings.ContainsFunc(value, unicode.IsControl)
 }
 
-// shown is a value as messages may print it: the content of a file can hold credentials.
-func shown(value string) string {
+// Shown returns a value as messages may print it: quoted, or its length where it looks like the content
+// of a file, which can hold credentials.
+func Shown(value string) string {
 	if IsContent(value) {
 		return fmt.Sprintf("(%d characters, not shown because they look like the content of a file)", utf8.RuneCountInString(value))
 	}

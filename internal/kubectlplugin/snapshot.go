@@ -97,7 +97,7 @@ func (p *plugin) fromSnapshot(cmd *cobra.Command, _ []string) error {
 	if name := read.Name(); name != "" {
 		of = " of " + name
 	}
-	fmt.Fprintf(p.ErrOut, "Warning: from the snapshot %q%s, %s: %s\n", p.snapshot, of, read.Age(time.Now()), read.Content())
+	fmt.Fprintf(p.ErrOut, "Warning: from the snapshot %s%s, %s: %s\n", kube.Shown(p.snapshot), of, read.Age(time.Now()), read.Content())
 	p.warnMissing(read.Missing())
 	return nil
 }
@@ -116,7 +116,7 @@ func (p *plugin) openSnapshot(cmd *cobra.Command) (*recorded.Cluster, error) {
 		err = unreadable.Err // The whole of it names the path again.
 	}
 	if err != nil {
-		return nil, fmt.Errorf("unable to read the snapshot %q: %w", p.snapshot, err)
+		return nil, fmt.Errorf("unable to read the snapshot %s: %w", kube.Shown(p.snapshot), err)
 	}
 	config := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(kube.ReadOnly(kube.Through(recorded.Host, read.Transport())))
 	config.Namespace = p.config.Namespace

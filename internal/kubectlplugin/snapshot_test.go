@@ -126,3 +126,19 @@ func TestSnapshot_badFilesAndFlags(t *testing.T) {
 		}
 	})
 }
+
+// A kubeconfig's content in the place of a path is a likely mistake, and output ends in logs.
+func TestSnapshot_contentInThePlaceOfAPathIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		r := newReader(t, c)
+		for _, content := range []string{"users:\n- user:\n    token: secret\n", "{users: [{user: {token: secret}}]}"} {
+			for _, args := range [][]string{{"preview", "nodes", "a", "k:NoExecute"}, {"untolerated", "a"}} {
+				got := r.run(t, append(args, "--snapshot", content)...)
+				if got.code != 1 || !strings.HasPrefix(got.err, "error: unable to read the snapshot (") || strings.Contains(got.out+got.err, "secret") {
+					t.Errorf("%s: %d\n%s%s", args, got.code, got.out, got.err)
+				}
+			}
+		}
+	})
+}

@@ -41,11 +41,11 @@ func (p *kubetaint) fromSnapshot(given types.String, data *fw.Data, diags *diag.
 		data.Cluster, err = kube.New(kube.Config{Host: recorded.Host, Transport: snapshot.Transport(), UserAgent: "terraform-provider-kubetaint/" + p.version, Reading: p.reading})
 	}
 	if err != nil {
-		diags.AddAttributeError(at, fmt.Sprintf("Unable to read the snapshot %q", name),
+		diags.AddAttributeError(at, "Unable to read the snapshot "+kube.Shown(name),
 			fmt.Sprintf("The snapshot cannot be used: %s.\n\n`kubectl kubetaint snapshot -o FILE` records a cluster. A must-gather and a folder with the output of \"kubectl get -o yaml\" can be read as well.", err))
 		return
 	}
-	diags.AddAttributeWarning(at, fmt.Sprintf("The plan is made from the snapshot %q, %s", name, snapshot.Age(time.Now())), describe(snapshot))
+	diags.AddAttributeWarning(at, fmt.Sprintf("The plan is made from the snapshot %s, %s", kube.Shown(name), snapshot.Age(time.Now())), describe(snapshot))
 }
 
 // describe returns a sentence on what is in a snapshot, and one on what is missing.

@@ -163,6 +163,28 @@ func TestSnapshot_filesThatCannotBeReadAreNamed(t *testing.T) {
 	}
 }
 
+// A file's content in the place of its path is a likely mistake, and diagnostics end in logs.
+func TestSnapshot_contentInThePlaceOfAPathIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{
+		"a kubeconfig":             "apiVersion: v1\nkind: Config\nusers:\n- name: u\n  user:\n    token: secret\n",
+		"a kubeconfig on one line": "{kind: Config, users: [{name: u, user: {token: secret}}]}",
+		"a kubeconfig in the home": "~/{users: [{user: {token: secret}}]}",
+		"a token":                  strings.Repeat("secret", 100),
+		"a null byte":              "secret\x00",
+	} {
+		data, diags := configure(t, values{"snapshot": content}, nil)
+		if data != nil || diags.ErrorsCount() != 1 || !strings.HasPrefix(diags[0].Summary(), "Unable to read the snapshot (") {
+			t.Errorf("%s: %v", name, diags)
+		}
+		for _, d := range diags {
+			if strings.Contains(d.Summary()+d.Detail(), "secret") {
+				t.Errorf("%s: the diagnostic shows the content: %s\n%s", name, d.Summary(), d.Detail())
+			}
+		}
+	}
+}
+
 func TestSnapshot_unknownPathIsAConnectionThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	data, diags := configure(t, values{"snapshot": unknownString}, map[string]string{"KUBE_HOST": "https://other.test"})
