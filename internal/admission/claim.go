@@ -39,12 +39,13 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("%s %q is owned by %q", PolicyKind, c.Name, c.Owner)
 }
 
-// Owns reports whether a policy that is there is the claim's.
+// Owns reports whether a policy that is there is the claim's. One without a generation is not: no
+// create leaves such a policy behind.
 func (c Claim) Owns(seen *Observed) bool {
-	if seen == nil || seen.Err != nil {
+	if seen == nil || seen.Err != nil || seen.Generation == "" {
 		return false
 	}
-	return seen.Generation == c.Generation && c.Generation != "" || c.TakeOver && seen.Owner == c.Owner
+	return seen.Generation == c.Generation || c.TakeOver && seen.Owner == c.Owner
 }
 
 // Plan is what the claim makes of a policy that is there, nil for none.

@@ -205,15 +205,16 @@ func TestClaim_owns(t *testing.T) {
 		seen  *Observed
 		want  bool
 	}{
-		"no policy":                                {claim: Claim{Mark: Mark{"me", "1"}}},
-		"its generation":                           {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"me", "1"}}, true},
-		"its generation under an older id":         {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"formerly", "1"}}, true},
-		"another generation":                       {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"me", "2"}}, false},
-		"another generation in a create":           {Claim{Mark: Mark{"me", "1"}, TakeOver: true}, &Observed{Mark: Mark{"me", "2"}}, true},
-		"another owner in a create":                {Claim{Mark: Mark{"me", "1"}, TakeOver: true}, &Observed{Mark: Mark{"other", "2"}}, false},
-		"no generation on either side":             {Claim{Mark: Mark{Owner: "me"}}, &Observed{Mark: Mark{Owner: "me"}}, false},
-		"its generation in an unreadable policy":   {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"me", "1"}, Err: errors.New("unreadable")}, false},
-		"no generation, in a create of this owner": {Claim{Mark: Mark{Owner: "me"}, TakeOver: true}, &Observed{Mark: Mark{"me", "2"}}, true},
+		"no policy":                                   {claim: Claim{Mark: Mark{"me", "1"}}},
+		"its generation":                              {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"me", "1"}}, true},
+		"its generation under an older id":            {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"formerly", "1"}}, true},
+		"another generation":                          {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"me", "2"}}, false},
+		"another generation in a create":              {Claim{Mark: Mark{"me", "1"}, TakeOver: true}, &Observed{Mark: Mark{"me", "2"}}, true},
+		"another owner in a create":                   {Claim{Mark: Mark{"me", "1"}, TakeOver: true}, &Observed{Mark: Mark{"other", "2"}}, false},
+		"no generation on either side":                {Claim{Mark: Mark{Owner: "me"}}, &Observed{Mark: Mark{Owner: "me"}}, false},
+		"this owner without a generation in a create": {Claim{Mark: Mark{"me", "1"}, TakeOver: true}, &Observed{Mark: Mark{Owner: "me"}}, false},
+		"its generation in an unreadable policy":      {Claim{Mark: Mark{"me", "1"}}, &Observed{Mark: Mark{"me", "1"}, Err: errors.New("unreadable")}, false},
+		"no generation, in a create of this owner":    {Claim{Mark: Mark{Owner: "me"}, TakeOver: true}, &Observed{Mark: Mark{"me", "2"}}, true},
 	} {
 		if got := tt.claim.Owns(tt.seen); got != tt.want {
 			t.Errorf("%s: owns %t, want %t", name, got, tt.want)

@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -45,13 +46,15 @@ func (o *order) admit() {
 // those that are given up.
 func (o *order) withdraw() {
 	for _, d := range o.change.Policies {
-		seen := d.Seen
+		claim, seen := d.Claim, d.Seen
 		for _, s := range o.plan.Steps {
-			if s.Kind == Admit && s.Policy.Name == d.Claim.Name {
-				seen = &admission.Observed{Policy: *s.Policy.Policy, Mark: d.Claim.Mark}
+			if s.Kind == Admit && s.Policy.Name == claim.Name {
+				// The plan of a create has no generation yet, and a policy without one is not owned.
+				claim.Generation = cmp.Or(claim.Generation, "planned")
+				seen = &admission.Observed{Policy: *s.Policy.Policy, Mark: claim.Mark}
 			}
 		}
-		if plan, ok := o.planPolicy(d.Claim, seen, o.taints); ok && plan.Changed {
+		if plan, ok := o.planPolicy(claim, seen, o.taints); ok && plan.Changed {
 			o.plan.Steps = append(o.plan.Steps, Step{Kind: Withdraw, Policy: plan})
 		}
 	}

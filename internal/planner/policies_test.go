@@ -100,6 +100,17 @@ func TestOrder_ofPolicies(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the plan of a create has no generation yet", func(t *testing.T) {
+		t.Parallel()
+		node, wanted := aNode(t, "n", "gpu"), admission.Policy{Name: "p", Tolerations: tols(t, a)}
+		for name, seen := range map[string]*admission.Observed{"without a policy": nil, "with one of an interrupted create": policy(nil, b)} {
+			change := Change{Nodes: []NodeTaints{desire(t, pool(t, "gpu"), a)}, Policies: []DesiredPolicy{{Claim: admission.Claim{Policy: wanted, Mark: admission.Mark{Owner: "me"}, TakeOver: true}, Seen: seen}}}
+			plan := Order(aSnapshot([]*snapshot.Node{node}), change, eviction.ComparisonOff)
+			if plan.PolicyErr != nil || len(plan.Steps) != 2 || plan.Steps[0].Kind != Admit || plan.Steps[1].Kind != Switched {
+				t.Errorf("%s: steps %v, error %v", name, plan.Steps, plan.PolicyErr)
+			}
+		}
+	})
 	t.Run("a policy of another owner stops the change", func(t *testing.T) {
 		t.Parallel()
 		theirs := policy(nil, a)
