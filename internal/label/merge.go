@@ -133,9 +133,10 @@ func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
 }
 
-// owns reports whether a mark is owned.
+// owns reports whether a mark is owned. One of a label that is reserved is never: no resource writes it,
+// so another writer has forged the mark.
 func (c Claim) owns(mark Mark) bool {
-	if mark.Generation == "" {
+	if mark.Generation == "" || !Ownable(mark.Key) {
 		return false
 	}
 	_, wanted := c.Labels[mark.Key]

@@ -10,7 +10,7 @@ func (c Claim) Restored(labels map[string]string, record Record) []string {
 	var out []string
 	for _, mark := range record {
 		_, wanted := c.Labels[mark.Key]
-		if _, there := labels[mark.Key]; there && !wanted && mark.Owner == c.Owner && mark.Generation == c.Generation && !c.owns(mark) {
+		if _, there := labels[mark.Key]; there && !wanted && mark.Owner == c.Owner && mark.Generation == c.Generation && !c.owns(mark) && Ownable(mark.Key) {
 			out = append(out, mark.Key)
 		}
 	}

@@ -61,6 +61,38 @@ func TestSeal_tellsOurMarksFromCopies(t *testing.T) {
 	}
 }
 
+// TestMerge_keepsReservedLabels: no resource writes them, so another writer has forged the mark, here with
+// a copied generation.
+func TestMerge_keepsReservedLabels(t *testing.T) {
+	t.Parallel()
+	unsealed := Claim{Owner: "me", Generation: "g2"}
+	sealed := unsealed
+	sealed.Seal = record.Seal{Nonce: "n"}
+	sealed = sealed.On("Node/a")
+	release := func(c Claim) Claim { c.Release = true; return c }
+	for key, kept := range map[string]bool{
+		"pool": false, "node-role.kubernetes.io/infra": false,
+		"kubernetes.io/hostname": true, "topology.kubernetes.io/zone": true, "node-role.kubernetes.io/control-plane": true, "-no-key": true,
+	} {
+		for name, claim := range map[string]Claim{"an update": unsealed, "a destroy": release(unsealed), "an update with proofs": sealed, "a destroy with proofs": release(sealed)} {
+			mark := Mark{Key: key, Owner: "me", Generation: "g2"}
+			mark.Proof = claim.Seal.Proof(mark.Sealed().Parts...)
+			labels := map[string]string{key: "a"}
+			got := Merge(labels, Record{mark}, claim)
+			if _, there := got.Labels[key]; there != kept || got.Changed == kept {
+				t.Errorf("%s: %s becomes %v, changed %t", name, key, got.Labels, got.Changed)
+			}
+			if claim.Owns(Record{mark}) == kept {
+				t.Errorf("%s: the mark of %s is owned: %t", name, key, !kept)
+			}
+			mark.Proof = "of another object"
+			if got := claim.Restored(labels, Record{mark}); kept && len(got) > 0 {
+				t.Errorf("%s: %s is given up and back: %s", name, key, got)
+			}
+		}
+	}
+}
+
 func TestMerge_tellsHowLabelsDiffer(t *testing.T) {
 	t.Parallel()
 	claim := Claim{Owner: "me", Generation: "g2", Labels: setOf("a=1 b=2 c=3")}

@@ -54,6 +54,13 @@ func Reserved(key string) (string, bool) {
 	return "", false
 }
 
+// Ownable reports whether a resource can own a label with this key: the API server accepts it, and no
+// component of the cluster sets it.
+func Ownable(key string) bool {
+	_, taken := Reserved(key)
+	return !taken && len(ValidateKey(key)) == 0
+}
+
 // within reports whether a prefix is a domain or lies below it.
 func within(prefix, domain string) bool {
 	return prefix == domain || strings.HasSuffix(prefix, "."+domain)
