@@ -331,6 +331,19 @@ func TestConfig_withoutAClusterIsNotTheOneOfThePod(t *testing.T) {
 	}
 }
 
+// A value that is empty by mistake, as from a secret that is not there, does not choose the pod's cluster.
+func TestConfig_anEmptyValueIsNotTheClusterOfThePod(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+	for _, attribute := range []string{"host", "config_path", "config_paths", "token"} {
+		_, err := New(Config{Empty: attribute})
+		mistake := new(ConfigError)
+		if !errors.As(err, &mistake) || mistake.Attribute != attribute || !strings.HasPrefix(mistake.Message, attribute+" is empty, and neither host nor config_path names a cluster.") {
+			t.Errorf("%s: got %v at %q", attribute, err, mistake.Attribute)
+		}
+	}
+}
+
 func TestConfigHome(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "config"), []byte(kubeconfig), 0o600); err != nil {

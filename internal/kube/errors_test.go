@@ -101,6 +101,21 @@ func TestWrap_leavesNothingAndCancellationAlone(t *testing.T) {
 	}
 }
 
+// TestWrap_printsOneLine: a webhook chooses its message, and CI reads commands at the start of a line.
+func TestWrap_printsOneLine(t *testing.T) {
+	t.Parallel()
+	err := deniedBy("admission webhook \"a\" denied the request: no\n::error::forged\r\x1b[2J\u202edesrever")
+	for _, doing := range []error{err, fmt.Errorf("patch: %w", err), errors.New("of no class\n::error::\x1b\u202e"), &url.Error{Op: "Get", URL: "https://cluster.test", Err: errors.New("x\n::error::\x1b\u202e")}} {
+		got := wrap("patch nodes/a", doing)
+		if strings.ContainsAny(got.Error(), "\n\r\x1b\u202e") || strings.Contains(got.Error(), "::error") || !strings.HasPrefix(got.Error(), "patch nodes/a: ") {
+			t.Errorf("%T prints %q", doing, got)
+		}
+		if !errors.Is(got, doing) {
+			t.Errorf("%T does not wrap the original error", got)
+		}
+	}
+}
+
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	broken := apierrors.NewServiceUnavailable("starting")
