@@ -10,10 +10,12 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 )
 
 func TestDedicatedNodes_driftIsNamedAndPutRight(t *testing.T) {
@@ -186,6 +188,36 @@ func TestDedicatedNodes_importThenPlanIsEmptyAndNothingIsWritten(t *testing.T) {
 		}
 		tf.Destroy(t, i)
 		p.want(wish{}, "DaemonSet", "Deployment")
+	})
+}
+
+// A user who may write a node's annotations has forged a mark of its host's name.
+func TestDedicatedNodes_importAndDestroyKeepReservedLabels(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, name := terraform(t, c), acctest.Name(t, "node")
+		c.Node(t, acctest.Node{Name: name})
+		config := map[string]any{"node_names": []string{name}, "taints": acctest.Objects(t, "team=a:NoExecute"), "labels": map[string]any{"dedicated": "gpu"}}
+		first := newInstance()
+		tf.Settle(t, first, config)
+		err := c.EditNode(t.Context(), name, func(n *corev1.Node) {
+			n.Labels[corev1.LabelHostname] = name
+			n.Annotations[label.OwnedAnnotation] = strings.ReplaceAll(n.Annotations[label.OwnedAnnotation], `"dedicated"`, `"`+corev1.LabelHostname+`"`)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, d := tf.Import(t, typeName, "nodes/"+name+"/team:NoExecute")
+		if d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		if labels, is := tf.Attributes(t, i)["labels"].(map[string]any); is && len(labels) > 0 {
+			t.Errorf("the import takes over the labels %v", labels)
+		}
+		tf.Destroy(t, i)
+		if n := c.Get(t, name); n.Labels[corev1.LabelHostname] != name {
+			t.Errorf("the node keeps the labels %v", n.Labels)
+		}
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -151,7 +152,7 @@ func noteLabels(own ownership, owner string, target planner.Target, nodes []*sna
 	matches := fw.Importable(target)
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {
-			if matches(n) && mark.Owner == owner && mark.Generation == own.Generation {
+			if matches(n) && mark.Owner == owner && mark.Generation == own.Generation && label.Ownable(mark.Key) {
 				held.Note(fw.ImportedSeal(own.HeldSeal(), target, n), mark.Sealed())
 			}
 		}
@@ -165,7 +166,7 @@ func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, own owner
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {
 			value, there := n.Labels[mark.Key]
-			if mark.Owner == state.ID.ValueString() && there && matches(n) {
+			if mark.Owner == state.ID.ValueString() && there && matches(n) && label.Ownable(mark.Key) {
 				labels[mark.Key] = value
 			}
 		}
