@@ -113,10 +113,18 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 		return Decision{Intents: mends}
 	}
 	if o.Set.Marker == nil {
-		// Changes that need no rollout are not waited for.
-		return v.finish()
+		return v.withoutRollout()
 	}
 	return v.goOn()
+}
+
+// withoutRollout ends where there is nothing to roll out. New machines are not waited for, but
+// a controller that has not seen the template makes those that are missing from the one before.
+func (v *view) withoutRollout() Decision {
+	if !v.Set.Observed && v.owed() > 0 && !v.neverAttended() {
+		return Decision{Waiting: v.unfinished()}
+	}
+	return v.finish()
 }
 
 // obstacle reports why nothing may be written.
