@@ -128,7 +128,7 @@ func (a *cycleMachineSet) sets(w wanted) *planner.DesiredSets {
 func beginning(o machineset.Observed, w wanted) string {
 	e := machineset.Plan(o, w.Desired)
 	if m := e.Interrupted; m != nil {
-		return fmt.Sprintf("continuing the rollout of %s that began at %s: %s left to replace", o.Set.Title(), m.Began(), fw.CountVerb(machineset.Left(o, w.Desired), "machine is", "machines are"))
+		return fmt.Sprintf("continuing the rollout of %s that began at %s. %s", o.Set.Title(), m.Began(), fw.Ahead(o, w.Desired, "left to replace"))
 	}
 	return fmt.Sprintf("replacing %s of %s, %s", fw.Count(len(e.Stale), "machine"), o.Set.Title(), w.Rollout.Strategy)
 }

@@ -28,10 +28,9 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 		WarnUnattended(o, e.Strategy, diags)
 	}
 	if m := e.Interrupted; m != nil && stop == "" {
-		left := machineset.Left(o, d)
 		diags.AddWarning("Apply continues an interrupted rollout of "+o.Set.Title(),
-			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s still to be changed. Apply continues where it stopped, and spec.replicas is %d at the end.",
-				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, CountVerb(left, "machine is", "machines are"), m.OriginalReplicas))
+			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s. Apply continues where it stopped, and spec.replicas is %d at the end.",
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, Ahead(o, d, "still to be changed"), m.OriginalReplicas))
 	}
 	if left := machineset.Remaining(o, d); len(left) > 0 && e.Strategy != machineset.TemplateOnly {
 		names, taints := carriers(o, left)
@@ -53,6 +52,19 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 			"Entries with this resource's id are in its template already. An earlier create was interrupted, or this object replaces another one. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
 	}
+}
+
+// Ahead reports what an interrupted rollout still has to do: the machines that are, for example,
+// "left to replace", or the new ones that it waits for.
+func Ahead(o machineset.Observed, d machineset.Desired, todo string) string {
+	left, coming := machineset.Left(o, d), machineset.Coming(o, d)
+	switch {
+	case left > 0:
+		return CountVerb(left, "machine is", "machines are") + " " + todo
+	case coming > 0:
+		return "No old machine is left, and " + CountVerb(coming, "new machine is", "new machines are") + " not ready yet"
+	}
+	return "No machine is " + todo
 }
 
 // WarnLeftBehind warns of taints that a destroy with template_only leaves on machines.

@@ -109,3 +109,22 @@ func Left(o Observed, d Desired) int {
 	}
 	return len(v.old)
 }
+
+// Coming returns how many new machines a rollout that replaces machines still waits for: those
+// that are not created yet, and those that lack something.
+func Coming(o Observed, d Desired) int {
+	v := look(o, d)
+	if !v.strategy().Replaces() {
+		return 0
+	}
+	out := v.Set.Replicas
+	if m := v.marker; m != nil && m.Strategy != Rolling {
+		out = m.OriginalReplicas
+	}
+	for _, m := range v.fresh {
+		if v.lacking(m) == "" {
+			out--
+		}
+	}
+	return max(0, out)
+}

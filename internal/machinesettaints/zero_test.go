@@ -35,6 +35,7 @@ func TestMachineSetTaints_anotherSetsBudgetKeepsNoneAtZero(t *testing.T) {
 		if planned.Diagnostics.Errors() != "" {
 			t.Fatal(planned.Diagnostics.Errors())
 		}
+		acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply continues an interrupted rollout of MachineSet", "now it is 0. No old machine is left, and 1 new machine is not ready yet. Apply continues")
 		s.c.Deployment(t, apps, "web", 1, func(spec *corev1.PodSpec) {
 			spec.NodeSelector, spec.Tolerations = map[string]string{"pool": p.Name}, acctestTolerations(t, foreign+" team=a:NoSchedule")
 		})
