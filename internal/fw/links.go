@@ -31,6 +31,20 @@ func (d *Data) CheckLinks(linked []string, snapshot *snapshot.Snapshot, diags *d
 	return true
 }
 
+// warnLinksBlocked warns that apply waits for running pods of linked workloads which do not get
+// the tolerations by themselves. Where a linked resource changes a template and waits for its
+// pods, its own plan warns.
+func (d *Data) warnLinksBlocked(linked []string, snapshot *snapshot.Snapshot, diags *diag.Diagnostics) {
+	for _, id := range linked {
+		planned, _ := d.Planned.Of(id)
+		for _, p := range planned {
+			if p.Lags(snapshot) {
+				warnStopped(p.Workload, snapshot, false, path.Root("tolerated_by"), diags)
+			}
+		}
+	}
+}
+
 // Foreseen is the cluster as linked resources will have left it when the taints come, as
 // far as pods are given something when they are made.
 func (d *Data) Foreseen(snapshot *snapshot.Snapshot, linked []string) *snapshot.Snapshot {

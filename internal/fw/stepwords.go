@@ -123,6 +123,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	}
 	d.WarnRestarts(c.Taken, seen, c.Change, plan, c.Owner, diags)
 	if evicts && d.CheckLinks(linked, seen, diags) {
+		d.warnLinksBlocked(linked, seen, diags)
 		d.Warn(ctx, c.Words, plan, diags)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -106,6 +107,11 @@ func WarnBlocked(w *workload.Workload, snapshot *snapshot.Snapshot, plan planner
 		return
 	}
 	writes := slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == w && s.Template() })
+	warnStopped(w, snapshot, writes, at.Workload, diags)
+}
+
+// warnStopped warns of what stops the rollout of a workload, at an attribute.
+func warnStopped(w *workload.Workload, snapshot *snapshot.Snapshot, writes bool, at path.Path, diags *diag.Diagnostics) {
 	warnPaused(w, writes, at, diags)
 	var names []string
 	for _, p := range planner.Blocking(snapshot, w) {
@@ -114,13 +120,13 @@ func WarnBlocked(w *workload.Workload, snapshot *snapshot.Snapshot, plan planner
 	if len(names) == 0 {
 		return
 	}
-	diags.AddAttributeWarning(at.Workload, "The rollout of "+w.Title()+" stops until "+Some(names)+" "+Agree(len(names), "is", "are")+" ready",
+	diags.AddAttributeWarning(at, "The rollout of "+w.Title()+" stops until "+Some(names)+" "+Agree(len(names), "is", "are")+" ready",
 		blocked(w.Namespace, names)+" No taint is written before the rollout has finished.")
 }
 
 // warnPaused warns that a rollout pauses, or stands still already. A new template begins a new
 // rollout, whose pauses are those of the strategy.
-func warnPaused(w *workload.Workload, writes bool, at WorkloadAt, diags *diag.Diagnostics) {
+func warnPaused(w *workload.Workload, writes bool, at path.Path, diags *diag.Diagnostics) {
 	stop := w.Rolling.Stands
 	if writes || stop.Why == "" {
 		stop = w.Rolling.Pauses
@@ -128,7 +134,7 @@ func warnPaused(w *workload.Workload, writes bool, at WorkloadAt, diags *diag.Di
 	if stop.Why == "" {
 		return
 	}
-	diags.AddAttributeWarning(at.Workload, "The rollout of "+w.Title()+" stops before its end: "+stop.Why,
+	diags.AddAttributeWarning(at, "The rollout of "+w.Title()+" stops before its end: "+stop.Why,
 		"Apply waits for it until timeouts end the wait, and running pods may lack the tolerations meanwhile. While apply waits, "+stop.WayOut+". No taint is written before the rollout has finished.")
 }
 

@@ -32,6 +32,17 @@ type PlannedTolerations struct {
 	Waits bool
 	// Later is set where running pods keep what they have, as those of a CronJob do.
 	Later bool
+	// Workload is the workload as the resource has read it.
+	Workload *workload.Workload
+}
+
+// Lags reports whether running pods lack the tolerations, follow the template by themselves, and
+// the resource does not wait for them after a change of its own: a linked resource waits then.
+func (p PlannedTolerations) Lags(s *snapshot.Snapshot) bool {
+	if p.Hold != "" || p.Later || p.Workload == nil || p.Waits && p.follows() {
+		return false
+	}
+	return len(Lacking(s, p.Workload, p.Wanted, nil)) > 0
 }
 
 // follows reports whether running pods get the tolerations in this run.

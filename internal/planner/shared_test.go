@@ -48,6 +48,33 @@ func TestPlannedTolerations_podsThatDoNotFollowTheirTemplateAreBehind(t *testing
 
 // Running pods that do not follow keep what they have: what an unlinked resource plans for them
 // makes no verdict uncertain.
+// TestPlannedTolerations_lags: a linked resource waits for pods without the tolerations that
+// follow their template, unless the resource that changes the template waits for them.
+func TestPlannedTolerations_lags(t *testing.T) {
+	t.Parallel()
+	w := aWorkload(t, "StatefulSet", "web", "x=1:NoExecute")
+	for name, tt := range map[string]struct {
+		change func(*PlannedTolerations)
+		lags   bool
+	}{
+		"in sync, and the resource waits":              {func(p *PlannedTolerations) { p.Waits = true }, true},
+		"in sync, and the resource does not wait":      {func(*PlannedTolerations) {}, true},
+		"a change that the resource waits for":         {func(p *PlannedTolerations) { p.Before, p.Waits = nil, true }, false},
+		"a change that the resource does not wait for": {func(p *PlannedTolerations) { p.Before = nil }, true},
+		"all pods carry the tolerations":               {func(p *PlannedTolerations) { p.Wanted = tols(t, "y:NoExecute") }, false},
+		"pods that do not follow their template":       {func(p *PlannedTolerations) { p.Hold = "it is paused" }, false},
+		"pods that keep what they have":                {func(p *PlannedTolerations) { p.Later = true }, false},
+		"a workload that was not read":                 {func(p *PlannedTolerations) { p.Workload = nil }, false},
+	} {
+		list := tols(t, "x=1:NoExecute")
+		p := PlannedTolerations{Ref: w.Ref, Pods: w.Pods, Workload: w, Wanted: list, Before: list, After: list}
+		tt.change(&p)
+		if got := p.Lags(aSnapshot(nil, aPod(t, w, "web-0", "a", "y:NoExecute"))); got != tt.lags {
+			t.Errorf("%s: it lags: %t, want %t", name, got, tt.lags)
+		}
+	}
+}
+
 func TestShared_plansNothingForPodsThatDoNotFollow(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

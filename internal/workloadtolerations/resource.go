@@ -206,7 +206,7 @@ func (r *workloadTolerations) note(desired wanted, observed observation, plan *p
 	for _, w := range observed.workloads {
 		p := planner.PlannedTolerations{
 			Ref: w.Ref, Path: w.Path, Pods: w.Pods, Wanted: desired.claim.Tolerations, Waits: !desired.noWait, Hold: w.Rolling.Hold, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later,
-			Before: w.Tolerations, After: w.Tolerations,
+			Before: w.Tolerations, After: w.Tolerations, Workload: w,
 		}
 		if plan != nil {
 			for _, step := range plan.Steps {
