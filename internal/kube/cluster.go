@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,11 +35,13 @@ type Cluster struct {
 	client  clients
 	meta    metadata.Interface
 	dynamic dynamic.Interface
-	mapper  meta.RESTMapper
-	// serves holds what the cluster serves, and asks for it once.
-	serves discovery.CachedDiscoveryInterfaceWithContext
-	nodes  *collection[*snapshot.Node]
-	pods   *collection[*snapshot.Pod]
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	// serves holds what the cluster serves. It is asked for once, and again where a kind that a
+	// user names is not there.
+	serves       discovery.CachedDiscoveryInterfaceWithContext
+	rediscovered rediscovery
+	nodes        *collection[*snapshot.Node]
+	pods         *collection[*snapshot.Pod]
 	// some are the pods of single nodes, until all are listed.
 	some somePods
 	// sets and machines are OpenShift's.

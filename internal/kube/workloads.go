@@ -176,7 +176,7 @@ func (c *Cluster) objects(ctx context.Context, ref workload.Ref) (dynamic.Resour
 		return scoped(c.dynamic.Resource(kind.Resource()), ref.Namespace, kind.Cluster), nil
 	}
 	gvk := ref.GroupVersionKind()
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := c.mapping(ctx, gvk)
 	if meta.IsNoMatchError(err) {
 		if err := c.unserved(ctx, ref.APIVersion); err != nil {
 			return nil, err

@@ -143,6 +143,17 @@ func (s *Server) Withdraw(resources ...schema.GroupVersionResource) {
 	s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k *Kind) bool { return slices.Contains(resources, k.Resource()) })
 }
 
+// Serve begins to serve kinds, as installing a CustomResourceDefinition does.
+func (s *Server) Serve(kinds ...Kind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.kinds)
+	for _, k := range kinds {
+		all = append(all, &k)
+	}
+	s.kinds = all
+}
+
 // Resources returns all resources that are served.
 func (s *Server) Resources() []schema.GroupVersionResource {
 	var out []schema.GroupVersionResource
