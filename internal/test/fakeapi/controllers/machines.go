@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -217,11 +219,12 @@ func endMachine(api *fakeapi.Server, m *machinev1beta1.Machine) {
 	put(api, m, "Machine")
 }
 
+// drained evicts the pods of a node as kubectl does, and reports whether none is left: running pods
+// of DaemonSets stay, and kinds of this name in other groups are none.
 func drained(api *fakeapi.Server, node *corev1.Node) bool {
 	left := 0
 	for _, p := range fakeapi.View[*corev1.Pod](api) {
-		owner := metav1.GetControllerOf(p)
-		if p.Spec.NodeName != node.Name || owner != nil && owner.Kind == "DaemonSet" {
+		if p.Spec.NodeName != node.Name || p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && ofDaemonSet(p) {
 			continue
 		}
 		left++
@@ -230,4 +233,9 @@ func drained(api *fakeapi.Server, node *corev1.Node) bool {
 		}
 	}
 	return left == 0
+}
+
+func ofDaemonSet(p *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(p)
+	return owner != nil && owner.Kind == "DaemonSet" && strings.HasPrefix(owner.APIVersion, appsv1.GroupName+"/")
 }
