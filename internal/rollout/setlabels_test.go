@@ -149,6 +149,8 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}
+				// The controllers have yet to see the last write of another writer.
+				synctest.Wait()
 				if w.labels() != tt.labels {
 					t.Errorf("the labels are %s, want %s", w.labels(), tt.labels)
 				}
