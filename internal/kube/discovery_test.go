@@ -19,8 +19,8 @@ func TestWorkload_findsAKindThatIsInstalledMeanwhile(t *testing.T) {
 	t.Parallel()
 	app, part := fakeapi.CustomKind("example.com/v1", "App", "apps"), fakeapi.CustomKind("example.com/v1", "Part", "parts")
 	for name, tt := range map[string]struct {
-		// asked are the kinds that are asked for before App is installed, after says how long
-		// before it is asked for again.
+		// asked are the kinds that are asked for before App is installed, after is the time from
+		// then to the next question.
 		asked []string
 		after time.Duration
 		found bool
@@ -56,8 +56,8 @@ func TestWorkload_findsAKindThatIsInstalledMeanwhile(t *testing.T) {
 	}
 }
 
-// TestWorkload_asksSeldomForAKindThatIsNotServed: its resource is refreshed and planned again and
-// again.
+// TestWorkload_asksSeldomForAKindThatIsNotServed: its resource is refreshed and planned many
+// times.
 func TestWorkload_asksSeldomForAKindThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestWorkload_asksSeldomForAKindThatIsNotServed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Discovery has two documents, and is read a second time at once.
+		// Discovery has two documents, and is read a second time immediately.
 		asked := 0
 		for method, n := range api.count {
 			t.Log(method, n)
